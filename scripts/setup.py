@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Make .venv with the pinned packages of constraints.txt, every file checked against its hash, and this project.
+
+    python3.11 scripts/setup.py          what localllm needs to run
+    python3.11 scripts/setup.py --dev    and what its tests and checks need
+
+Needs nothing but Python. May be run again at any time: what is there already is kept, a half-made .venv is made
+anew. Says what it does on stderr, so that stdout stays empty.
+"""
+
+from __future__ import annotations  # so that an older Python reads as far as the message about its age
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+UNFINISHED = VENV / "installing.txt"
+OLDEST = (3, 11)
+ENTRY = re.compile(r"^\w.*\n(?:[ \t].*\n)*", re.M)
+PARENT = re.compile(r"^ +#(?: via)? +([\w.-]+)", re.M)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Make .venv with the pinned packages and this project.")
+    parser.add_argument("--dev", action="store_true", help="also install what the tests and checks need")
+    arguments = parser.parse_args()
+    if sys.version_info < OLDEST:
+        sys.exit(f"localllm needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
+    if not healthy():
+        make_venv()
+    pinned = select((ROOT / "constraints.txt").read_text("utf-8"), roots(dev=arguments.dev))
+    install(pinned)
+    say("Ready: .venv/bin/localllm")
+
+
+def healthy() -> bool:
+    """Whether .venv holds a Python new enough and a working pip, and no earlier run broke off while installing."""
+    if UNFINISHED.exists() or not PYTHON.exists():
+        return False
+    probes = (["-c", f"import sys; sys.exit(sys.version_info < {OLDEST})"], ["-m", "pip", "--version"])
+    return all(subprocess.run([PYTHON, *p], capture_output=True, check=False).returncode == 0 for p in probes)
+
+
+def make_venv() -> None:
+    say(f"Making .venv with Python {sys.version.split()[0]}")
+    command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    made = subprocess.run(command, env=environment(), stdout=sys.stderr, check=False)
+    if made.returncode or not healthy():
+        sys.exit("Could not make .venv. On Debian and Ubuntu: apt install python3-venv; else see the message above.")
+
+
+def roots(*, dev: bool) -> set[str]:
+    """The names this project itself asks for; its build tool too, which is pinned like everything else."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    wanted = project["build-system"]["requires"] + project["project"]["dependencies"]
+    if dev:
+        wanted += project["project"]["optional-dependencies"]["dev"]
+    return {normal(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]) for requirement in wanted}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def select(constraints: str, wanted: set[str]) -> str:
+    """The entries of `constraints` that `wanted` and what they need in turn ("# via" names who needs an entry)."""
+    entries = {}
+    for entry in ENTRY.findall(constraints):  # a package has several where its version depends on the Python
+        name = normal(entry.split("==")[0])
+        entries[name] = entries.get(name, "") + entry
+    missing = sorted(wanted - entries.keys())
+    if missing:
+        sys.exit(f"constraints.txt lacks {', '.join(missing)}; run scripts/constraints.py.")
+    needed_by = {name: set(map(normal, PARENT.findall(entry))) for name, entry in entries.items()}
+    chosen = set(wanted)
+    while True:
+        more = {name for name, parents in needed_by.items() if parents & chosen} - chosen
+        if not more:
+            break
+        chosen |= more
+    return "".join(entries[name] for name in sorted(chosen))
+
+
+def install(pinned: str) -> None:
+    """Install the entries `pinned` with hash checking, then this project itself, in place and without network."""
+    say(f"Installing {pinned.count('==')} pinned packages into .venv")
+    UNFINISHED.write_text(pinned, "utf-8")
+    if pip("--only-binary", ":all:", "--require-hashes", "-r", str(UNFINISHED)):
+        sys.exit(
+            "The pinned packages could not be installed: see pip's message above. If it speaks of connections,\n"
+            "check the network, the proxy (HTTPS_PROXY) or pip's index settings, then run this again."
+        )
+    UNFINISHED.unlink()
+    if pip("--no-index", "--no-deps", "--no-build-isolation", "-e", str(ROOT)):
+        sys.exit("The project itself could not be installed: see pip's message above.")
+
+
+def pip(*arguments: str) -> int:
+    command = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet", *arguments]
+    return subprocess.run(command, env=environment(), stdout=sys.stderr, check=False).returncode
+
+
+def environment() -> dict[str, str]:
+    """Ours without what would make pip install elsewhere; index and proxy settings stay."""
+    elsewhere = {"PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"}
+    return {**{name: value for name, value in os.environ.items() if name not in elsewhere}, "PIP_USER": "0"}
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
