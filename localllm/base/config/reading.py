@@ -1,0 +1,128 @@
+"""A settings file, from its bytes to checked values with their lines."""
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, cast
+
+import msgspec
+
+from localllm.base.config import layout
+from localllm.base.config.keys import all_settings, all_tables, find_setting, unknown_key
+from localllm.base.config.values import checked, describe_value
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import Json
+from localllm.base.i18n import Phrase
+
+Layer = Literal["user", "project", "environment", "command line"]
+
+MAXIMUM_SIZE = 1_000_000
+"""The longest settings file that is read, in bytes: one that is longer is something else."""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Which layer set a value: `source` is the file or the variable, `line` (from 1) the line in the file."""
+
+    layer: Layer
+    source: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}" if self.line else self.source
+
+
+def read_text(file: Path) -> str | None:
+    """The text of a settings file, a byte order mark and all; None where there is no such file.
+
+    ConfigurationError config_unreadable for all that is not a readable file of UTF-8 text of a sensible size.
+    """
+    try:
+        data = _read_bytes(file)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR) and not file.is_symlink():
+            return None
+        raise _unreadable(file, os.strerror(error.errno or errno.EIO)) from error
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _unreadable(file, Phrase("settings.not_utf8", line=line)) from error
+
+
+def _read_bytes(file: Path) -> bytes:
+    def without_waiting(path: str, flags: int) -> int:
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for its writer
+
+    with open(file, "rb", opener=without_waiting) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise _unreadable(file, Phrase("settings.no_file"))
+        data = stream.read(MAXIMUM_SIZE + 1)
+    if len(data) > MAXIMUM_SIZE:
+        raise _unreadable(file, Phrase("settings.too_long", most=MAXIMUM_SIZE))
+    return data
+
+
+def _unreadable(file: Path, reason: object) -> ConfigurationError:
+    return ConfigurationError("config_unreadable", file=file, reason=reason)
+
+
+def parse(text: str, file: Path) -> dict[str, Json]:
+    """The TOML `text` (of `file`, for the error) as nested dicts. ConfigurationError config_bad_toml."""
+    import tomllib
+
+    text = text.removeprefix("\ufeff")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        # The parser does not say where; the line with the most brackets is the one.
+        rows = text.split("\n")
+        line = max(range(len(rows)), key=lambda row: rows[row].count("[") + rows[row].count("{")) + 1
+        raise ConfigurationError("config_bad_toml", file=file, line=line, reason=Phrase("settings.too_deep")) from error
+    except ValueError as error:  # TOMLDecodeError, and numbers Python refuses to read for their length
+        position = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
+        line = (position and position[1]) or text.rstrip("\n").count("\n") + 1
+        reason = str(error)[: position.start()] if position else str(error)
+        raise ConfigurationError("config_bad_toml", file=file, line=line, reason=reason) from error
+
+
+def file_values(text: str, file: Path, layer: Layer) -> Iterator[tuple[str, Json, Origin]]:
+    """Every setting in the text of a settings file, checked: key, value, and where it stands.
+
+    ConfigurationError (E1002 to E1005) at the first thing that is wrong, with its line.
+    """
+    data = parse(text, file)
+    lines = layout.lines(text)
+    for path, value in _leaves(data, (), lines, file):
+        key = ".".join(path)
+        origin = Origin(layer, str(file), lines[path])
+        yield key, checked(find_setting(key, origin), value, origin), origin
+
+
+def _leaves(
+    data: dict[str, Json], path: layout.KeyPath, lines: dict[layout.KeyPath, int], file: Path
+) -> Iterator[tuple[layout.KeyPath, Json]]:
+    """The settings in a table of a file, those of tables within it included."""
+    for name, value in data.items():
+        here = (*path, name)
+        key, where = ".".join(here), f"{file}:{lines[here]}"
+        setting = all_settings().get(key)
+        if "." in name or (setting is None and key not in all_tables()):
+            raise unknown_key(key, where)
+        if setting is not None and not setting.table:
+            yield here, value
+            continue
+        if not isinstance(value, dict):
+            raise _no_table(key, value, where)
+        table = cast("dict[str, Json]", value)
+        if setting is None:
+            yield from _leaves(table, here, lines, file)
+        else:
+            yield from (((*here, entry), text) for entry, text in table.items())
+
+
+def _no_table(key: str, value: Json, where: str) -> ConfigurationError:
+    got, expected = describe_value(value), Phrase("settings.table")
+    return ConfigurationError("config_wrong_type", where=where, key=key, got=got, expected=expected)

@@ -1,0 +1,203 @@
+"""Every setting: its name, type, default and meaning. One tree of immutable structs.
+
+The docstring of a section describes its settings, a line each. Secrets are not settings: they come from the
+environment (see `SECRET_VARIABLES`).
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Positive = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the settings file."""
+
+
+class ServerSettings(Section, frozen=True):
+    """A model server.
+
+    base_url: its address; host, with /v1, or the full endpoint.
+    timeout: seconds to connect, and for short requests such as the list of models.
+    idle_timeout: seconds of silence allowed in the middle of an answer; the first token has no deadline.
+    api_key: always empty in a file; the key comes from the environment.
+    """
+
+    base_url: str = ""
+    timeout: Positive = 30.0
+    idle_timeout: Positive = 300.0
+    api_key: str = ""
+
+
+class LMStudioSettings(ServerSettings, frozen=True):
+    """LM Studio's server."""
+
+    base_url: str = "http://localhost:1234"
+
+
+class OpenAISettings(ServerSettings, frozen=True):
+    """Any OpenAI-compatible server: llama.cpp, vLLM, LiteLLM, …"""
+
+    base_url: str = "http://localhost:8080"
+
+
+class AzureSettings(Section, frozen=True):
+    """Azure OpenAI. Accepted, not used yet: there is no azure provider so far.
+
+    endpoint: the address of the resource, https://NAME.openai.azure.com.
+    api_key: always empty in a file; the key comes from the environment.
+    deployment_name: the name under which the model is deployed there.
+    """
+
+    endpoint: str = ""
+    api_key: str = ""
+    deployment_name: str = ""
+
+
+class ScriptedSettings(Section, frozen=True):
+    """The scripted provider: plays a file of turns instead of asking a model; empty plays the demo.
+
+    file: the script, relative to the project.
+    """
+
+    file: str = ""
+
+
+ProviderName = Literal["lmstudio", "openai", "scripted"]
+
+
+class LLMSettings(Section, frozen=True):
+    """Which model answers, and how.
+
+    provider: where the model is: LM Studio, another OpenAI-compatible server, or the scripted demo.
+    model: its name on the server; empty takes the first the server offers.
+    max_tokens: the longest answer, in tokens; 0 leaves it to the server.
+    temperature: how freely the model chooses its words; 0 is the most predictable.
+    context_window: tokens the model can read; 0 takes what the server tells, else 8,192 are assumed.
+    max_retries: how often a failed request is sent again.
+    """
+
+    provider: ProviderName = "lmstudio"
+    model: str = ""
+    max_tokens: Annotated[int, Meta(ge=0)] = 8192
+    temperature: Annotated[float, Meta(ge=0, le=2)] = 0.1
+    context_window: Annotated[int, Meta(ge=0)] = 0
+    max_retries: Annotated[int, Meta(ge=0, le=10)] = 3
+    lmstudio: LMStudioSettings = LMStudioSettings()
+    openai: OpenAISettings = OpenAISettings()
+    azure: AzureSettings = AzureSettings()
+    scripted: ScriptedSettings = ScriptedSettings()
+
+
+class AgentSettings(Section, frozen=True):
+    """The limits of one run.
+
+    max_iterations: how often the model is asked.
+    time_limit: seconds from the request to the end; 0 means no limit.
+    loop_detection_threshold: how many equal steps are a repetition.
+    """
+
+    max_iterations: Count = 50
+    time_limit: Annotated[float, Meta(ge=0)] = 0.0
+    loop_detection_threshold: Annotated[int, Meta(ge=2)] = 3
+
+
+class SafetySettings(Section, frozen=True):
+    """What is asked about, allowed and refused.
+
+    require_confirmation: ask before anything that changes files or runs commands.
+    auto_backup: keep the earlier version of every file a tool changes, for /undo.
+    dangerous_commands: commands always asked about, whatever the rules allow.
+    allow: rules for what is not asked about, such as "edit_file" or "run_command(python -m pytest)".
+    deny: rules of the same form for what is refused; deny wins.
+    command_timeout: seconds a command may run unless the model asks for less or more.
+    """
+
+    require_confirmation: bool = True
+    auto_backup: bool = True
+    dangerous_commands: tuple[str, ...] = ("rm -rf", "format x:", "del /s", "sudo", "chmod 777")
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    command_timeout: Positive = 30.0
+
+
+class ProjectSettings(Section, frozen=True):
+    """Which files belong to the project.
+
+    include_patterns: what a listing of the project prefers; empty means everything.
+    exclude_patterns: never listed or searched, besides what .gitignore leaves out.
+    memory_file: the project's notes, relative to the project. Accepted, not used yet.
+    """
+
+    include_patterns: tuple[str, ...] = ()
+    exclude_patterns: tuple[str, ...] = ("node_modules", "__pycache__", ".git")
+    memory_file: str = "LOCALLLM.md"
+
+
+class CommandSettings(Section, frozen=True):
+    """Commands of your own.
+
+    aliases: a word and the request it stands for; `analyze = "…"` runs as /analyze.
+    """
+
+    aliases: dict[str, str] = {}
+
+
+class UISettings(Section, frozen=True):
+    """How it looks.
+
+    language: that of the program's own words; auto takes it from the locale.
+    theme: colours for a dark or light terminal, or none.
+    """
+
+    language: Literal["auto", "en", "ja"] = "auto"
+    theme: Literal["auto", "dark", "light", "plain"] = "auto"
+
+
+class LoggingSettings(Section, frozen=True):
+    """The log file.
+
+    level: how much goes into it.
+    """
+
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
+class Settings(Section, frozen=True):
+    """All settings."""
+
+    llm: LLMSettings = LLMSettings()
+    agent: AgentSettings = AgentSettings()
+    safety: SafetySettings = SafetySettings()
+    project: ProjectSettings = ProjectSettings()
+    commands: CommandSettings = CommandSettings()
+    ui: UISettings = UISettings()
+    logging: LoggingSettings = LoggingSettings()
+
+
+SECRET_VARIABLES: dict[str, str] = {
+    "llm.lmstudio.api_key": "LMSTUDIO_API_KEY",
+    "llm.openai.api_key": "OPENAI_API_KEY",
+    "llm.azure.api_key": "AZURE_OPENAI_API_KEY",
+}
+"""Setting that must stay empty → the environment variable that holds the secret."""
+
+
+HARMLESS: frozenset[str] = frozenset(
+    {
+        "llm.provider",
+        "llm.model",
+        "llm.max_tokens",
+        "llm.temperature",
+        "llm.context_window",
+        "project.include_patterns",
+        "project.exclude_patterns",
+        "commands.aliases",
+        "ui.language",
+        "ui.theme",
+    }
+)
+"""What a project's own file may set before the user trusts it. See `trust.admitted` for values that only tighten."""

@@ -1,0 +1,81 @@
+"""The tree of errors. An error carries a key and parameters; its text is in the catalogue, in the user's language."""
+
+from typing import ClassVar
+
+from localllm.base import i18n
+
+
+class LocalLLMError(Exception):
+    """Something the user must know: `what` happened, `why`, and the `mend`.
+
+    `key` names an entry of `localllm.base.i18n.errors`; `params` fill its text. `exit_code` is what the
+    program leaves with when the error ends a one-shot run.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, key: str, /, **params: object) -> None:
+        super().__init__(key, params)
+        self.key = key
+        self.params = params
+
+    @property
+    def code(self) -> str:
+        """The stable public code, such as E1003."""
+        return i18n.error_text(self.key).code
+
+    @property
+    def what(self) -> str:
+        return i18n.error_text(self.key).what.format(**self.params)
+
+    @property
+    def why(self) -> str:
+        return i18n.error_text(self.key).why.format(**self.params)
+
+    @property
+    def mend(self) -> str:
+        return i18n.error_text(self.key).mend.format(**self.params)
+
+    def lines(self) -> str:
+        """What, why and the mend on a line each, the last two empty where there is nothing to say."""
+        return "\n".join(" ".join(part.splitlines()) for part in (self.what, self.why, self.mend))
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.what, self.why, self.mend) if part)
+
+
+class ConfigurationError(LocalLLMError):
+    """E1xxx: the settings, the command line or the project's own files."""
+
+    exit_code = 2
+
+
+class InternalError(LocalLLMError):
+    """E1090: a fault of the program itself."""
+
+
+class LLMConnectionError(LocalLLMError):
+    """E2xxx: the model server cannot be reached or did not answer as it should.
+
+    `retryable`: the same request may well succeed in a moment; `retry_after`: in how many seconds, where the
+    server said so.
+    """
+
+    exit_code = 5
+
+    def __init__(
+        self, key: str, *, retryable: bool = False, retry_after: float | None = None, **params: object
+    ) -> None:
+        super().__init__(key, **params)
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+class ToolExecutionError(LocalLLMError):
+    """E8xxx: a tool could not do what it was asked; the text goes back to the model."""
+
+
+class SafetyViolationError(LocalLLMError):
+    """E9xxx: refused to protect the user's files, secrets or machine."""
+
+    exit_code = 4

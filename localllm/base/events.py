@@ -1,0 +1,195 @@
+"""What happens in a run, as events. Screen, headless printer, session log and tests are equal consumers.
+
+Events are immutable and serialise to one JSON object each, tagged with `type`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from localllm.base.jsontext import encode_json
+
+Json = Any
+"""A JSON value: None, bool, int, float, str, list or dict of them."""
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens and times of one completion, or summed over a run.
+
+    `cached_tokens` is the part of `prompt_tokens` the server did not have to read again. `estimated` is true
+    where the server reported nothing and the counts are ours. Times are seconds; 0 where unknown.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    estimated: bool = False
+    first_token_seconds: float = 0.0
+    total_seconds: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            estimated=self.estimated or other.estimated,
+            first_token_seconds=self.first_token_seconds or other.first_token_seconds,
+            total_seconds=self.total_seconds + other.total_seconds,
+        )
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A model's wish to have a tool run. `arguments` is JSON text, exactly as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """The base of all events."""
+
+
+class RunStarted(Event, frozen=True):
+    """The user spoke and the agent takes up the work."""
+
+    session_id: str
+    query: str
+    provider: str
+    model: str
+
+
+class ThinkingDelta(Event, frozen=True):
+    """A piece of the model's thinking, as it arrives."""
+
+    text: str
+
+
+class TextDelta(Event, frozen=True):
+    """A piece of what the model says, as it arrives."""
+
+    text: str
+
+
+class MessageCompleted(Event, frozen=True):
+    """One whole answer of the model: what the history keeps."""
+
+    text: str
+    thinking: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str = "stop"
+    model: str = ""
+    usage: Usage = Usage()
+
+
+class ToolStarted(Event, frozen=True):
+    """A call has passed validation and will be judged and run. `arguments`: the parsed ones, without defaults."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, Json]
+
+
+class ConfirmationRequested(Event, frozen=True):
+    """A person must decide. `detail` is the whole command, or the change as a unified diff."""
+
+    request_id: str
+    call_id: str
+    tool: str
+    risk: str
+    summary: str
+    detail: str
+    detail_kind: Literal["diff", "command", "text"] = "text"
+    reason: str = ""
+
+
+class ConfirmationAnswered(Event, frozen=True):
+    """What was decided. `by` is "user", "flag", "rule" or "unattended"."""
+
+    request_id: str
+    approved: bool
+    by: str
+    feedback: str = ""
+
+
+class ToolFinished(Event, frozen=True):
+    """The outcome of a call. `payload` has the fields of the tool's answer; `summary` is one line for a person."""
+
+    call_id: str
+    name: str
+    success: bool
+    summary: str
+    payload: dict[str, Json]
+    error_code: str = ""
+
+
+class Notice(Event, frozen=True):
+    """Something a person should know that is not part of the answer: a retry, a repetition, a limit near."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+
+
+class RunFinished(Event, frozen=True):
+    """The end of the run.
+
+    `status`: done; limit and stuck (the work is not finished); refused (safety); error; interrupted. `error` has
+    what, why and the mend, on a line each.
+    """
+
+    status: Literal["done", "limit", "stuck", "refused", "error", "interrupted"]
+    answer: str
+    steps: int = 0
+    usage: Usage = Usage()
+    error_code: str = ""
+    error: str = ""
+    refused: tuple[str, ...] = ()
+
+
+AgentEvent = (
+    RunStarted
+    | ThinkingDelta
+    | TextDelta
+    | MessageCompleted
+    | ToolStarted
+    | ConfirmationRequested
+    | ConfirmationAnswered
+    | ToolFinished
+    | Notice
+    | RunFinished
+)
+
+Emit = Callable[[AgentEvent], None]
+"""Where a part of a run puts its events, without waiting for anyone to read them."""
+
+
+def encode(event: AgentEvent) -> bytes:
+    """The event as one line of JSON, without the newline."""
+    return encode_json(event)
+
+
+def decode(line: bytes | str) -> AgentEvent:
+    """The event in a line of JSON; msgspec.DecodeError (or its ValidationError) where it is none."""
+    return msgspec.json.decode(line, type=AgentEvent)
+
+
+def join_deltas(events: Iterable[AgentEvent]) -> Iterator[AgentEvent]:
+    """The same events with each run of text (or thinking) pieces joined into one piece."""
+    held: TextDelta | ThinkingDelta | None = None
+    for event in events:
+        match held, event:
+            case (TextDelta(), TextDelta()) | (ThinkingDelta(), ThinkingDelta()):
+                held = type(held)(text=held.text + event.text)
+                continue
+            case None, _:
+                pass
+            case _:
+                yield held
+                held = None
+        if isinstance(event, TextDelta | ThinkingDelta):
+            held = event
+        else:
+            yield event
+    if held is not None:
+        yield held

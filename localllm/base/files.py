@@ -1,0 +1,265 @@
+"""Files: replaced whole or not at all, opened beneath a folder, locked between processes."""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+
+def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Make `data` the whole content of `path`: after a crash it holds the old bytes or the new, never a mixture.
+
+    A symbolic link is followed and stays a link. The file keeps its permissions (and its owner, where the system
+    allows it) unless `mode` is given; a new file gets `mode` or what the umask leaves. Other hard links keep the old
+    content. Raises OSError and leaves nothing behind, also for a file that is read-only or not a regular one.
+    """
+    target = os.path.realpath(path)
+    _replace(target, data, mode, None)
+
+
+def atomic_write_at(folder_fd: int, name: str, data: bytes, *, mode: int | None = None) -> None:
+    """`atomic_write` of the entry `name` in the open folder, wherever the folder's path leads by now.
+
+    `name` is one component. A symbolic link is not followed: OSError ELOOP. Not on Windows.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise _os_error(errno.EINVAL, name)
+    _replace(name, data, mode, folder_fd)
+
+
+class _Wanted(NamedTuple):
+    """What the new file takes over from the old one. `mode` None leaves it to the umask."""
+
+    mode: int | None
+    owner: tuple[int, int] | None
+
+
+def _replace(name: str, data: bytes, mode: int | None, folder_fd: int | None) -> None:
+    wanted = _take_over(name, mode, folder_fd)
+    beside = f".localllm-{os.urandom(6).hex()}.tmp"
+    temporary = os.path.join(os.path.dirname(name), beside)  # noqa: PTH118, PTH120 - relative to folder_fd
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    fd = os.open(temporary, flags, 0o666 if wanted.mode is None else 0o600, dir_fd=folder_fd)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            _apply(wanted, fd)
+            os.fsync(fd)
+        os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder_fd)
+        raise
+
+
+def _take_over(name: str, mode: int | None, folder_fd: int | None) -> _Wanted:
+    try:
+        old = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return _Wanted(mode, None)
+    if stat.S_ISLNK(old.st_mode):
+        raise _os_error(errno.ELOOP, name)
+    if stat.S_ISDIR(old.st_mode):
+        raise _os_error(errno.EISDIR, name)
+    if not stat.S_ISREG(old.st_mode):
+        raise _os_error(errno.EINVAL, name)
+    if not os.access(name, os.W_OK, dir_fd=folder_fd):
+        raise _os_error(errno.EACCES, name)
+    return _Wanted(stat.S_IMODE(old.st_mode) if mode is None else mode, (old.st_uid, old.st_gid))
+
+
+def _apply(wanted: _Wanted, fd: int) -> None:
+    if sys.platform == "win32":
+        return
+    made = os.fstat(fd)
+    if wanted.owner not in (None, (made.st_uid, made.st_gid)):
+        with suppress(PermissionError):  # only root may give files away; the content matters more
+            os.fchown(fd, *wanted.owner)
+    if wanted.mode is not None:
+        os.fchmod(fd, wanted.mode)  # after the owner: fchown clears set-id bits
+
+
+def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644) -> int:
+    """Open `relative` below the open folder `root_fd`, as os.open does, never leaving that folder.
+
+    Symbolic links and `..` are followed as long as every step stays beneath; the descriptor is not inherited.
+    OSError EXDEV where the path (also an absolute one, or a link exchanged meanwhile) would leave the folder, ELOOP
+    for links of /proc and links in circles, EINVAL for a NUL, ENOTSUP on Windows; otherwise what os.open raises.
+    """
+    if sys.platform == "win32":
+        raise _os_error(errno.ENOTSUP, relative)
+    if _has_openat2():
+        return _openat2(root_fd, relative, flags, mode)
+    return open_by_components(root_fd, relative, flags, mode)
+
+
+_OPENAT2 = 437  # the same number on every architecture Linux runs Python on (asm-generic/unistd.h)
+_RESOLVE_NO_MAGICLINKS = 0x02  # linux/openat2.h
+_RESOLVE_BENEATH = 0x08
+_RACES = 1000  # EAGAIN: something was renamed while `..` was being resolved
+
+
+@cache
+def _has_openat2() -> bool:
+    """Whether the system call is there (Linux 5.6) and no filter (an old container runtime's) forbids it."""
+    if not sys.platform.startswith("linux"):
+        return False
+    root = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.close(_openat2(root, ".", os.O_RDONLY | os.O_DIRECTORY, 0))
+    except OSError:
+        return False
+    finally:
+        os.close(root)
+    return True
+
+
+@cache
+def _syscall() -> Callable[..., int]:
+    import ctypes
+
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    syscall.restype = ctypes.c_long
+    return syscall
+
+
+def _openat2(root_fd: int, relative: str, flags: int, mode: int) -> int:
+    import ctypes
+
+    if "\0" in relative:
+        raise _os_error(errno.EINVAL, relative)
+    creates = flags & os.O_CREAT or flags & os.O_TMPFILE == os.O_TMPFILE
+    resolve = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS
+    how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, mode & 0o7777 if creates else 0, resolve)
+    number, size = ctypes.c_long(_OPENAT2), ctypes.c_size_t(ctypes.sizeof(how))
+    path = ctypes.c_char_p(os.fsencode(relative))
+    for _ in range(_RACES):
+        fd = _syscall()(number, ctypes.c_int(root_fd), path, ctypes.byref(how), size)
+        if fd >= 0:
+            return fd
+        if ctypes.get_errno() not in (errno.EAGAIN, errno.EINTR):
+            break
+    raise _os_error(ctypes.get_errno(), relative)
+
+
+_LINKS = 40  # how many links one path may go through (as Linux counts)
+
+
+def open_by_components(root_fd: int, relative: str, flags: int, mode: int = 0o644) -> int:
+    """`open_beneath` where the system has no call for it: one component at a time, each link read and walked here."""
+    if "\0" in relative:
+        raise _os_error(errno.EINVAL, relative)
+    if not relative:
+        raise _os_error(errno.ENOENT, relative)
+    if relative.startswith("/"):
+        raise _os_error(errno.EXDEV, relative)
+    if relative.endswith("/"):
+        flags |= os.O_DIRECTORY
+    pending = relative.split("/")[::-1]
+    folders = [os.dup(root_fd)]
+    links = 0
+    try:
+        while True:
+            step = _step(folders, pending, flags, mode)
+            if isinstance(step, int):
+                return step
+            if not step:
+                continue
+            links += 1
+            if step.startswith("/"):
+                raise _os_error(errno.EXDEV, relative)
+            if links > _LINKS:
+                raise _os_error(errno.ELOOP, relative)
+            pending += step.split("/")[::-1]
+    finally:
+        for folder in folders:
+            os.close(folder)
+
+
+def _step(folders: list[int], pending: list[str], flags: int, mode: int) -> int | str:
+    """Take the next component: the file's descriptor at the last one, else the link to go through ("" for none)."""
+    name = pending.pop()
+    last = not any(pending)
+    if name == "..":
+        if len(folders) == 1:
+            raise _os_error(errno.EXDEV, name)
+        os.close(folders.pop())
+    if name in ("", ".", ".."):
+        return os.open(".", flags, dir_fd=folders[-1]) if last else ""
+    exclusive = flags & os.O_NOFOLLOW or (flags & os.O_CREAT and flags & os.O_EXCL)
+    if not (last and exclusive) and (link := _read_link(name, folders[-1])):
+        return link
+    wanted = flags if last else getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY
+    fd = os.open(name, wanted | os.O_NOFOLLOW, mode, dir_fd=folders[-1])
+    if last:
+        return fd
+    folders.append(fd)
+    return ""
+
+
+def _read_link(name: str, folder: int) -> str:
+    """Where the link `name` leads; "" where it is none, or is not there."""
+    try:
+        return os.readlink(name, dir_fd=folder)
+    except OSError:
+        return ""  # what is wrong, if anything is, shows when it is opened
+
+
+class FileLock:
+    """Holds a lock between processes (and threads) for a `with` block; waits for as long as another holds it.
+
+    `path` is a file that serves as the lock, made when missing and left there; or a folder, which is locked itself.
+    Not re-entrant. Raises OSError where the lock cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = -1
+
+    def __enter__(self) -> "FileLock":
+        self._fd = _open_lock(self._path)
+        try:
+            _lock(self._fd)
+        except BaseException:
+            os.close(self._fd)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._fd)  # closing gives the lock back
+
+
+def _open_lock(path: Path) -> int:
+    if sys.platform == "win32":
+        return os.open(path / ".localllm.lock" if path.is_dir() else path, os.O_RDWR | os.O_CREAT, 0o600)
+    if path.is_dir():
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def _lock(fd: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        while True:
+            try:
+                return msvcrt.locking(fd, msvcrt.LK_LOCK, 1)
+            except OSError as error:  # it gives up after ten seconds
+                if error.errno != errno.EDEADLOCK:
+                    raise
+    import fcntl
+
+    return fcntl.flock(fd, fcntl.LOCK_EX)
+
+
+def _os_error(number: int, path: str) -> OSError:
+    return OSError(number, os.strerror(number), path)

@@ -1,0 +1,186 @@
+"""The patterns of .gitignore files, judged exactly as git judges them (gitignore(5), wildmatch).
+
+Only a single entry is judged, never what lies in a folder that is left out: whoever walks does not get there.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
+
+Judge = Callable[[str], bool | None]
+"""Of a path (relative, with `/`; a folder's ends with `/`): True leaves it out, False takes it back in, None says
+nothing."""
+
+
+def judge(lines: Iterable[str]) -> Judge | None:
+    """What the lines of a .gitignore say of a path relative to its folder; the last line that matches counts.
+
+    None where there is no rule in them.
+    """
+    runs = _runs(tuple(lines))
+    if not runs:
+        return None
+
+    def verdict(path: str) -> bool | None:
+        name = path[path.rfind("/", 0, -1) + 1 :]
+        for left_out, by_name, by_path in runs:
+            if (by_name and by_name.fullmatch(name)) or (by_path and by_path.fullmatch(path)):
+                return left_out
+        return None
+
+    return verdict
+
+
+def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a file's path (relative, with `/`) fits one of `patterns`.
+
+    They are read as in .gitignore (`*.py` at any depth, `src/*.py` from the top, `docs` for all that is in it), and
+    may hold alternatives in braces: `*.{ts,tsx}`. There is no `!`: a pattern only ever adds.
+    """
+    verdict = judge(_plain(pattern) for given in patterns for pattern in _expand_braces(given))
+
+    def fits(path: str) -> bool:
+        if verdict is None:
+            return False
+        return bool(verdict(path)) or any(verdict(path[: slash.end()]) for slash in re.finditer("/", path))
+
+    return fits
+
+
+def _plain(pattern: str) -> str:
+    pattern = pattern.removeprefix("./")
+    return "\\" + pattern if pattern.startswith(("!", "#")) else pattern
+
+
+def _expand_braces(pattern: str, limit: int = 100) -> list[str]:
+    """`a.{b,c}` as `a.b` and `a.c`; from `limit` alternatives on the rest stays as it is."""
+    done: list[str] = []
+    pending = [pattern]
+    while pending and len(done) + len(pending) <= limit:
+        current = pending.pop()
+        if braces := re.search(r"\{([^{}]*,[^{}]*)\}", current):
+            before, after = current[: braces.start()], current[braces.end() :]
+            pending += [before + choice + after for choice in braces[1].split(",")]
+        else:
+            done.append(current)
+    return done + pending
+
+
+class _Rule(NamedTuple):
+    left_out: bool
+    name_only: bool
+    regex: str
+
+
+class _Run(NamedTuple):
+    """Neighbouring rules that say the same: those on the name alone, and those on the whole path."""
+
+    left_out: bool
+    by_name: re.Pattern[str] | None
+    by_path: re.Pattern[str] | None
+
+
+@lru_cache(maxsize=256)
+def _runs(lines: tuple[str, ...]) -> tuple[_Run, ...]:
+    """The rules, the last first, in as few expressions as their order allows: they are tried on every file of a
+    tree, and the same .gitignore is read again at the next walk."""
+    rules = [rule for line in lines if (rule := _rule(line))]
+    groups = [list(group) for _, group in groupby(reversed(rules), key=lambda rule: rule.left_out)]
+    return tuple(
+        _Run(
+            group[0].left_out,
+            _either([rule.regex for rule in group if rule.name_only]),
+            _either([rule.regex for rule in group if not rule.name_only]),
+        )
+        for group in groups
+    )
+
+
+def _either(regexes: list[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(regexes), re.DOTALL) if regexes else None
+
+
+def _rule(line: str) -> _Rule | None:
+    """The rule in one line; None for an empty line, a comment, and a pattern that can never match."""
+    pattern = re.sub(r"(?<!\\) +$", "", line.rstrip("\r\n"))
+    if pattern.startswith("#"):
+        return None
+    left_out = not pattern.startswith("!")
+    pattern = pattern if left_out else pattern[1:]
+    folders_only = pattern.endswith("/")
+    pattern = pattern.removesuffix("/")
+    name_only = "/" not in pattern
+    regex = _translate(pattern.removeprefix("/"))
+    if regex is None:
+        return None
+    return _Rule(left_out, name_only, f"(?:{regex})(?<!/){'/' if folders_only else '/?'}")
+
+
+_TOKEN = re.compile(
+    r"""(?P<folders>(?:^|(?<=/))\*\*/) | (?P<rest>(?:^|(?<=/))\*\*$) | (?P<star>\*+) | (?P<one>\?)
+      | \[(?P<negated>[!^]?)(?P<members>\]?(?:\\.|\[:\w+:\]|[^\]\\])*)\] | \\(?P<escaped>.) | (?P<plain>[^\[\\])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def _translate(pattern: str) -> str | None:
+    """The regular expression of a glob; None where git finds it broken, and so matches nothing."""
+    parts: list[str] = []
+    position = 0
+    while position < len(pattern):
+        token = _TOKEN.match(pattern, position)
+        if token is None:
+            return None
+        parts.append(_piece(token))
+        position = token.end()
+    regex = "".join(parts)
+    try:
+        re.compile(regex)
+    except re.error:  # a range that runs backwards
+        return None
+    return regex or None
+
+
+def _piece(token: re.Match[str]) -> str:
+    match token.lastgroup:
+        case "folders":
+            return "(?:[^/]+/)*"
+        case "rest":
+            return ".+"
+        case "star":
+            return "[^/]*"
+        case "one":
+            return "[^/]"
+        case "members":
+            return f"(?!/)[{'^' if token['negated'] else ''}{_members(token['members'])}]"
+        case _:
+            return re.escape(token["escaped"] or token["plain"])
+
+
+_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": r" \t",
+    "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": r"\x21-\x7e",
+    "lower": "a-z",
+    "print": r"\x20-\x7e",
+    "punct": r"!-/:-@\[-`{-~",
+    "space": r"\s",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}
+
+
+def _members(text: str) -> str:
+    """The inside of a bracket, its POSIX classes spelt out and what only Python reads specially made plain."""
+
+    def plain(found: re.Match[str]) -> str:
+        if name := found["name"]:
+            return _CLASSES.get(name, "z-a")  # unknown to git as well: broken
+        return re.escape(found["escaped"] or found["other"])
+
+    return re.sub(r"\[:(?P<name>\w+):\]|\\(?P<escaped>.)|(?P<other>[^-])", plain, text, flags=re.DOTALL)

@@ -1,0 +1,70 @@
+"""Texts for people, in English and Japanese, from one catalogue.
+
+`tr` and `error_text` answer in the current language. The language is a setting of the process: one program
+speaks to one person.
+"""
+
+import os
+from typing import NamedTuple
+
+from localllm.base.i18n.errors import ERRORS
+from localllm.base.i18n.messages import MESSAGES
+
+LANGUAGES = ("en", "ja")
+
+
+class ErrorText(NamedTuple):
+    """One error's public code and its text in one language."""
+
+    code: str
+    what: str
+    why: str
+    mend: str
+
+
+class _Current:
+    language: str = "en"
+
+
+def set_language(language: str) -> None:
+    """Speak `language` ("en" or "ja"); "auto" takes it from the locale variables."""
+    _Current.language = language if language in LANGUAGES else language_of_locale()
+
+
+def language() -> str:
+    """The language spoken now."""
+    return _Current.language
+
+
+def language_of_locale() -> str:
+    """ "ja" where LC_ALL, LC_MESSAGES or LANG (the first that is set) asks for Japanese, else "en"."""
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(variable):
+            return "ja" if value.lower().startswith("ja") else "en"
+    return "en"
+
+
+def tr(key: str, /, **params: object) -> str:
+    """The message `key` in the current language with `params` filled in."""
+    english, japanese = MESSAGES[key]
+    return (japanese if _Current.language == "ja" else english).format(**params)
+
+
+def error_text(key: str) -> ErrorText:
+    """The text of the error `key` in the current language, parameters not yet filled in."""
+    code, english, japanese = ERRORS[key]
+    return ErrorText(code, *(japanese if _Current.language == "ja" else english))
+
+
+class Phrase:
+    """A message of the catalogue that is translated when it is shown: as a parameter of an error or another message."""
+
+    def __init__(self, key: str, /, **params: object) -> None:
+        self.key = key
+        self.params = params
+
+    def __str__(self) -> str:
+        return tr(self.key, **self.params)
+
+    def __repr__(self) -> str:
+        return f"Phrase({self.key!r}, {self.params!r})"

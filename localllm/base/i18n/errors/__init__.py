@@ -1,0 +1,13 @@
+"""What every error says, gathered: key → (public code, English, Japanese). The parts lie beside this file.
+
+Codes: E1xxx settings, E2xxx model server, E3xxx search, E4xxx cache, E5xxx browser, E6xxx task, E7xxx workflow,
+E8xxx tools, E9xxx safety. A code once published keeps its meaning.
+"""
+
+from localllm.base.i18n.errors.form import Entries
+from localllm.base.i18n.errors.model_server import MODEL_SERVER
+from localllm.base.i18n.errors.safety import SAFETY
+from localllm.base.i18n.errors.settings import SETTINGS
+from localllm.base.i18n.errors.tool_use import TOOL_USE
+
+ERRORS: Entries = {**SETTINGS, **MODEL_SERVER, **TOOL_USE, **SAFETY}

@@ -1,0 +1,101 @@
+"""E9xxx: what is refused to protect the user's files, secrets or machine."""
+
+from localllm.base.i18n.errors.form import Entries
+
+SAFETY: Entries = {
+    "path_outside": (
+        "E9001",
+        ("{path} is outside the project {root}.", "", "Only files of the project can be used."),
+        ("{path} はプロジェクト {root} の外です。", "", "使えるのはプロジェクト内のファイルだけです。"),
+    ),
+    "path_invalid": (
+        "E9002",
+        ("{path} is not a usable path: {reason}.", "", "Give a path inside the project."),
+        ("{path} は使えないパスです: {reason}。", "", "プロジェクト内のパスを指定してください。"),
+    ),
+    "path_not_regular": (
+        "E9003",
+        ("{path} is not a regular file.", "", "Devices, pipes and sockets are not opened."),
+        ("{path} は通常のファイルではありません。", "", "デバイス、パイプ、ソケットは開きません。"),
+    ),
+    "path_protected": (
+        "E9004",
+        (
+            "{path} is protected: a change there would run or be believed later, outside the sandbox.",
+            "",
+            "Ask the user to change it.",
+        ),
+        (
+            "{path} は保護されています。変更すると後でサンドボックスの外で実行・参照されるためです。",
+            "",
+            "利用者に変更を頼んでください。",
+        ),
+    ),
+    "denied_by_rule": (
+        "E9010",
+        ("{name} is denied by the rule {rule}.", "", "Do it another way, or say what you would need."),
+        ("{name} は規則 {rule} により禁止されています。", "", "別の方法をとるか、必要なことを伝えてください。"),
+    ),
+    "denied_by_user": (
+        "E9011",
+        ("The user refused {name}.", "", "{feedback}"),
+        ("利用者が {name} を許可しませんでした。", "", "{feedback}"),
+    ),
+    "denied_unattended": (
+        "E9012",
+        (
+            "{name} needs a confirmation and nobody is there to give it.",
+            "",
+            "Tell the user what you would have done, and that --yes or an allow rule permits it.",
+        ),
+        (
+            "{name} には確認が必要ですが、確認する人がいません。",
+            "",
+            "何をするつもりだったかと、--yes か許可規則で実行できることを利用者に伝えてください。",
+        ),
+    ),
+    "command_root_too_wide": (
+        "E9020",
+        (
+            "The command was not run: the project {root} holds the user's home folder.",
+            "The sandbox could not keep the rest of the home out of reach.",
+            "Start localllm in the folder of a project.",
+        ),
+        (
+            "プロジェクト {root} が利用者のホームフォルダを含むため、コマンドを実行していません。",
+            "サンドボックスでホームの他のファイルを守れません。",
+            "プロジェクトのフォルダで localllm を起動してください。",
+        ),
+    ),
+    "command_not_reverted": (
+        "E9021",
+        (
+            "The command changed protected files and this could not be undone ({path}: {reason}).",
+            "",
+            "Look at them before anything outside the sandbox uses them.",
+        ),
+        (
+            "コマンドが保護されたファイルを変更し、元に戻せませんでした（{path}: {reason}）。",
+            "",
+            "サンドボックスの外で使われる前に確かめてください。",
+        ),
+    ),
+    "denied_dangerous": (
+        "E9014",
+        (
+            "{name} was not run: “{rule}” is dangerous, and only a person at the keyboard may allow it.",
+            "",
+            "Do it another way, or tell the user what you would have done.",
+        ),
+        (
+            "{name} を実行していません。「{rule}」は危険なため、その場にいる人だけが許可できます。",
+            "",
+            "別の方法をとるか、何をするつもりだったかを利用者に伝えてください。",
+        ),
+    ),
+    "interrupted_by_user": (
+        "E9013",
+        ("Interrupted by the user before it finished.", "", ""),
+        ("利用者が途中で中断しました。", "", ""),
+    ),
+}

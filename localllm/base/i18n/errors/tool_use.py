@@ -1,0 +1,344 @@
+"""E8xxx: what a tool could not do. Read by the model as well: short, and naming the mend."""
+
+from localllm.base.i18n.errors.form import Entries
+
+TOOL_USE: Entries = {
+    "tool_unknown": (
+        "E8001",
+        ("There is no tool “{name}”.", "", "Tools: {known}."),
+        ("「{name}」というツールはありません。", "", "使えるツール: {known}。"),
+    ),
+    "tool_bad_arguments": (
+        "E8002",
+        ("Bad arguments for {name}: {reason}.", "", "Call it again with: {expected}."),
+        ("{name} の引数が正しくありません: {reason}。", "", "次の形で呼び直してください: {expected}。"),
+    ),
+    "tool_malformed_json": (
+        "E8003",
+        ("The arguments of {name} are not valid JSON: {reason}.", "", "Send the whole call again as one JSON object."),
+        (
+            "{name} の引数が JSON として正しくありません: {reason}。",
+            "",
+            "一つの JSON オブジェクトとして送り直してください。",
+        ),
+    ),
+    "tool_crashed": (
+        "E8004",
+        ("{name} failed unexpectedly: {reason}.", "", "Try another way; the details are in the log."),
+        ("{name} で予期しないエラーが起きました: {reason}。", "", "別の方法を試してください。詳細はログにあります。"),
+    ),
+    "changed_while_asked": (
+        "E8007",
+        (
+            "What {name} would change became different while the user was asked; nothing was changed.",
+            "",
+            "Read it again first.",
+        ),
+        ("確認している間に {name} の対象が変わったため、何も変更していません。", "", "先にもう一度読んでください。"),
+    ),
+    "tool_cut_arguments": (
+        "E8005",
+        (
+            "The call of {name} was cut off by the token limit; nothing was run.",
+            "",
+            "Send a smaller call: write the file in several parts, or edit less at a time.",
+        ),
+        (
+            "{name} の呼び出しがトークン上限で途切れたため、何も実行していません。",
+            "",
+            "ファイルを分けて書くなど、より小さい呼び出しにしてください。",
+        ),
+    ),
+    "file_missing": (
+        "E8010",
+        ("There is no file {path}.", "", "{hint}"),
+        ("ファイル {path} はありません。", "", "{hint}"),
+    ),
+    "file_is_directory": (
+        "E8011",
+        ("{path} is a folder.", "", "Use list_files to see what is in it."),
+        ("{path} はフォルダです。", "", "中身は list_files で見られます。"),
+    ),
+    "file_not_text": (
+        "E8012",
+        ("{path} is not a text file ({reason}).", "", "It cannot be read as text."),
+        ("{path} はテキストファイルではありません（{reason}）。", "", "テキストとしては読めません。"),
+    ),
+    "file_exists": (
+        "E8013",
+        ("{path} exists already.", "", "Use edit_file to change it, or write_file to replace it."),
+        ("{path} はすでにあります。", "", "変更は edit_file、置き換えは write_file を使ってください。"),
+    ),
+    "file_unreadable": (
+        "E8014",
+        ("Cannot read {path}: {reason}.", "", ""),
+        ("{path} を読めません: {reason}。", "", ""),
+    ),
+    "file_unwritable": (
+        "E8015",
+        ("Cannot write {path}: {reason}.", "", "Nothing was changed."),
+        ("{path} に書けません: {reason}。", "", "何も変更していません。"),
+    ),
+    "file_bad_range": (
+        "E8016",
+        ("{path} has {total} lines; line {start} is past its end.", "", "Ask for a line between 1 and {total}."),
+        ("{path} は {total} 行です。{start} 行目はありません。", "", "1 から {total} の間の行を指定してください。"),
+    ),
+    "file_too_large": (
+        "E8017",
+        (
+            "{path} is too large: {size:,} bytes, and {limit:,} is the limit.",
+            "",
+            "Use search_files to find the lines you need, or run_command with head, tail or sed.",
+        ),
+        (
+            "{path} は大きすぎます（{size:,} バイト、上限は {limit:,}）。",
+            "",
+            "必要な行は search_files か、run_command の head、tail、sed で取り出してください。",
+        ),
+    ),
+    "file_not_kept": (
+        "E8018",
+        ("{path} was written, but reading it back gave something else.", "", "Read it to see what is there now."),
+        ("{path} に書きましたが、読み返すと内容が違います。", "", "いまの内容を読んで確かめてください。"),
+    ),
+    "file_unknown_encoding": (
+        "E8019",
+        ("The encoding of {path} was not recognised.", "", 'Read it with an encoding, such as encoding="latin-1".'),
+        (
+            "{path} の文字コードを判別できません。",
+            "",
+            'encoding="latin-1" のように文字コードを指定して読んでください。',
+        ),
+    ),
+    "edit_no_match": (
+        "E8020",
+        (
+            "old_string was not found in {path}; nothing was changed.",
+            "{closest}",
+            "Copy the text exactly as read_file shows it.",
+        ),
+        (
+            "{path} に old_string が見つからず、何も変更していません。",
+            "{closest}",
+            "read_file の表示どおりに正確に写してください。",
+        ),
+    ),
+    "edit_ambiguous": (
+        "E8021",
+        (
+            "old_string occurs {count} times in {path} (lines {lines}); nothing was changed.",
+            "",
+            "Add more lines around it so that it is unique, or set replace_all.",
+        ),
+        (
+            "old_string は {path} に {count} か所あり（{lines} 行目）、何も変更していません。",
+            "",
+            "前後の行を加えて一意にするか、replace_all を指定してください。",
+        ),
+    ),
+    "edit_no_change": (
+        "E8022",
+        ("old_string and new_string are the same; nothing was changed.", "", "Send the text you want instead."),
+        ("old_string と new_string が同じで、何も変更していません。", "", "変更後のテキストを送ってください。"),
+    ),
+    "edit_already_applied": (
+        "E8023",
+        ("{path} already holds new_string at line {line} and no old_string: this edit was made before.", "", "Go on."),
+        ("{path} の {line} 行目はすでに new_string になっています。", "", "次へ進んでください。"),
+    ),
+    "edit_empty": (
+        "E8024",
+        (
+            "old_string is empty; {path} was not changed.",
+            "",
+            "Copy into old_string the text to replace; to create a file use create_file.",
+        ),
+        (
+            "old_string が空のため、{path} を変更していません。",
+            "",
+            "置き換える元のテキストを old_string に入れてください。新しいファイルは create_file で作成します。",
+        ),
+    ),
+    "search_bad_pattern": (
+        "E8030",
+        ("“{pattern}” is not a valid regular expression: {reason}.", "", "Escape special characters with a backslash."),
+        ("「{pattern}」は正規表現として正しくありません: {reason}。", "", "特殊文字は \\ でエスケープしてください。"),
+    ),
+    "search_timeout": (
+        "E8031",
+        (
+            "The search for “{pattern}” took longer than {seconds:.0f} s.",
+            "",
+            "Search a smaller folder or a simpler pattern.",
+        ),
+        (
+            "「{pattern}」の検索が {seconds:.0f} 秒で終わりませんでした。",
+            "",
+            "範囲を狭めるか、簡単なパターンにしてください。",
+        ),
+    ),
+    "git_not_a_repository": (
+        "E8040",
+        ("{path} is not in a git repository.", "", "Run git init there first, if history is wanted."),
+        ("{path} は git リポジトリではありません。", "", "履歴が必要なら先に git init してください。"),
+    ),
+    "git_failed": (
+        "E8041",
+        ("git could not do that: {reason}", "", ""),
+        ("git が失敗しました: {reason}", "", ""),
+    ),
+    "git_nothing_to_commit": (
+        "E8042",
+        ("There is nothing to commit.", "", "Change a file first, or name files that have changed."),
+        ("コミットするものがありません。", "", "先にファイルを変更するか、変更のあるファイルを指定してください。"),
+    ),
+    "git_not_owned": (
+        "E8043",
+        (
+            "git refuses the repository of {path}: it belongs to another user.",
+            "{reason}",
+            "The user can trust it with: git config --global --add safe.directory {path}",
+        ),
+        (
+            "{path} のリポジトリは別の利用者のもので、git が拒んでいます。",
+            "{reason}",
+            "信頼するなら利用者が実行: git config --global --add safe.directory {path}",
+        ),
+    ),
+    "git_no_identity": (
+        "E8044",
+        (
+            "git does not know who commits.",
+            "",
+            "The user must set git config --global user.name and user.email.",
+        ),
+        (
+            "コミットする人の名前がわかりません。",
+            "",
+            "利用者が git config --global user.name と user.email を設定してください。",
+        ),
+    ),
+    "git_filtered": (
+        "E8045",
+        (
+            "Nothing was committed: {path} passes through the filter “{filter}”.",
+            "The repository's own configuration defines it, and programs named there are not run.",
+            "Ask the user to commit it by hand.",
+        ),
+        (
+            "コミットしていません。{path} はフィルター「{filter}」を通ります。",
+            "リポジトリ自身の設定にあるプログラムは実行しません。",
+            "利用者に手でコミットするよう頼んでください。",
+        ),
+    ),
+    "git_staged_outside": (
+        "E8046",
+        (
+            "Nothing was committed: {path}, outside the project, is staged too.",
+            "",
+            "Name the files to commit, or ask the user to commit from {top}.",
+        ),
+        (
+            "コミットしていません。プロジェクト外の {path} もステージされています。",
+            "",
+            "コミットするファイルを指定するか、{top} からコミットするよう利用者に頼んでください。",
+        ),
+    ),
+    "git_missing": (
+        "E8047",
+        ("git is not installed.", "", "Install git, or work without it."),
+        ("git がインストールされていません。", "", "git を入れるか、git なしで進めてください。"),
+    ),
+    "git_no_message": (
+        "E8048",
+        ("A commit needs a message.", "", "Say in one line what changed and why."),
+        ("コミットメッセージがありません。", "", "何をなぜ変えたかを一行で書いてください。"),
+    ),
+    "git_ignored": (
+        "E8049",
+        ("{path} is left out by .gitignore; nothing was committed.", "", "Leave it out, or ask the user."),
+        (
+            "{path} は .gitignore の対象のため、コミットしていません。",
+            "",
+            "除いてやり直すか、利用者に確認してください。",
+        ),
+    ),
+    "code_unsupported": (
+        "E8050",
+        ("There is no grammar for {path}.", "", "Supported: {known}. Use read_file instead."),
+        ("{path} の言語には対応していません。", "", "対応: {known}。read_file を使ってください。"),
+    ),
+    "code_not_parsed": (
+        "E8051",
+        ("{path} could not be analysed: {reason}.", "", "Use search_files or read_file instead."),
+        ("{path} を解析できません: {reason}。", "", "search_files か read_file を使ってください。"),
+    ),
+    "command_failed_to_start": (
+        "E8060",
+        ("The command was not run: {reason}.", "", ""),
+        ("コマンドを実行していません: {reason}。", "", ""),
+    ),
+    "command_no_sandbox": (
+        "E8061",
+        (
+            "The command was not run: there is no sandbox on this machine ({reason}).",
+            "",
+            "In the chat you can allow it by hand; one-shot needs --i-accept-no-sandbox.",
+        ),
+        (
+            "この環境ではサンドボックスが使えないため（{reason}）、コマンドを実行していません。",
+            "",
+            "チャットでは手動で許可できます。一回実行では --i-accept-no-sandbox が必要です。",
+        ),
+    ),
+    "command_lost": (
+        "E8062",
+        (
+            "The command was lost: its supervisor ended unexpectedly (status {status}).",
+            "",
+            "Look at what it has done before running it again.",
+        ),
+        (
+            "監視プロセスが予期せず終了したため（状態 {status}）、コマンドの結果がわかりません。",
+            "",
+            "再実行する前に、何が行われたかを確かめてください。",
+        ),
+    ),
+    "undo_nothing": (
+        "E8070",
+        ("There is nothing to undo.", "", ""),
+        ("取り消す変更がありません。", "", ""),
+    ),
+    "undo_changed_since": (
+        "E8071",
+        (
+            "{path} was changed by someone else after the change to undo; it was left as it is.",
+            "",
+            "The version from before is kept in {backup}.",
+        ),
+        (
+            "{path} はその変更のあとに別の変更を受けているため、そのままにしました。",
+            "",
+            "変更前の内容は {backup} にあります。",
+        ),
+    ),
+    "undo_cannot_keep": (
+        "E8072",
+        (
+            "The present version of {path} cannot be kept in {folder}: {reason}.",
+            "Nothing was changed.",
+            "Make room there, or set safety.auto_backup = false.",
+        ),
+        (
+            "{path} の現在の内容を {folder} に保存できません: {reason}。",
+            "何も変更していません。",
+            "空き容量を作るか、safety.auto_backup = false にしてください。",
+        ),
+    ),
+    "undo_not_kept": (
+        "E8073",
+        ("The earlier version of {path} is no longer kept.", "", "It was too old, or there was too much of it."),
+        ("{path} の以前の内容はもう保存されていません。", "", "古すぎたか、容量の上限を超えたためです。"),
+    ),
+}

@@ -1,0 +1,271 @@
+"""What the tools and the agent say: key → (English, Japanese)."""
+
+TOOLS: dict[str, tuple[str, str]] = {
+    "agent.limit.steps": (
+        "Stopped after {count} steps, the limit of a run (agent.max_iterations).",
+        "1回の上限（agent.max_iterations）の {count} ステップに達したため止めました。",
+    ),
+    "agent.limit.time": (
+        "Stopped after {seconds} s, the time limit of a run (agent.time_limit).",
+        "時間の上限（agent.time_limit）の {seconds} 秒に達したため止めました。",
+    ),
+    "agent.cut": (
+        "The answer was cut off at the token limit (llm.max_tokens).",
+        "回答はトークン上限（llm.max_tokens）で途切れました。",
+    ),
+    "agent.filtered": (
+        "The server's content filter cut the answer short.",
+        "サーバーのコンテンツフィルターにより回答が途切れました。",
+    ),
+    "undo.not_recorded": (
+        "The change was made, but cannot be undone: {reason}.",
+        "変更しましたが、取り消すことはできません: {reason}。",
+    ),
+    "agent.repeats": (
+        "[You have made this same call {count} times with the same result. Do something else, or answer.]",
+        "[同じ呼び出しを {count} 回繰り返し、結果も同じです。別の方法をとるか、回答してください。]",
+    ),
+    "agent.stuck": (
+        "Stopped: the same call was made {count} times with the same result.",
+        "同じ呼び出しと同じ結果が {count} 回続いたため止めました。",
+    ),
+    "agent.blocker": (
+        "{reason}\n\nGoal: {goal}\nTried last: {tried}\nOutcome: {outcome}",
+        "{reason}\n\n目標: {goal}\n最後に試したこと: {tried}\n結果: {outcome}",
+    ),
+    "agent.interrupted": ("[interrupted by the user]", "[利用者が中断しました]"),
+    "agent.failed": ("[no answer: {reason}]", "[回答なし: {reason}]"),
+    "agent.stopped": ("[stopped: {reason}]", "[停止: {reason}]"),
+    "agent.refused": (
+        "\n\nNot done, because nobody was there to confirm it: {tools}. It can be allowed in the chat, or with --yes or an allow rule (safety.allow); dangerous commands in the chat alone.",
+        "\n\n確認する人がいないため実行していないもの: {tools}。チャットで、または --yes か許可規則（safety.allow）で許可できます（危険なコマンドはチャットのみ）。",
+    ),
+    "agent.retry": (
+        "{what} Asking again in {seconds:.1f} s.",
+        "{what} {seconds:.1f} 秒後にもう一度送ります。",
+    ),
+    "path.empty": ("it is empty", "空です"),
+    "path.control": ("it holds control or invisible characters", "制御文字や見えない文字が含まれています"),
+    "path.home": ("“~” is not expanded", "「~」は展開しません"),
+    "path.address": ("it is an address, not a file", "ファイルではなくアドレスです"),
+    "path.deep": ("it is more than {count} folders deep", "{count} 階層より深いパスです"),
+    "path.circle": ("a symbolic link in it leads nowhere", "途中のシンボリックリンクの先がありません"),
+    "path.near": ("Did you mean: {names}?", "もしかして: {names}"),
+    "path.look": ("Use list_files to see what there is.", "何があるかは list_files で見られます。"),
+    "files.no_character": (
+        "its encoding {encoding} has no character “{character}”",
+        "文字コード {encoding} に文字「{character}」がありません",
+    ),
+    "files.binary": ("its content is binary", "バイナリです"),
+    "files.not_in_encoding": ("it is not valid {encoding}", "{encoding} として正しくありません"),
+    "files.no_encoding": ("there is no encoding “{encoding}”", "「{encoding}」という文字コードはありません"),
+    "files.range": ("{path} (lines {start}-{end} of {total})", "{path}（全 {total} 行中 {start}-{end} 行目）"),
+    "files.whole": ("{path} ({total} lines)", "{path}（{total} 行）"),
+    "files.empty": ("[{path} is empty]", "[{path} は空です]"),
+    "files.more": (
+        "[{count} more lines; read on with start_line={line}]",
+        "[残り {count} 行。続きは start_line={line} で読めます]",
+    ),
+    "files.cut_line": (
+        "[line {line} has {length} characters; only its start is shown]",
+        "[{line} 行目は {length} 文字あり、先頭だけを示しています]",
+    ),
+    "files.created": ("Created {path} ({total} lines).", "{path} を作成しました（{total} 行）。"),
+    "files.written": (
+        "Wrote {path} ({total} lines; {added} added, {removed} removed).",
+        "{path} に書きました（{total} 行、追加 {added}、削除 {removed}）。",
+    ),
+    "files.unchanged": (
+        "{path} holds exactly this content already; nothing was changed.",
+        "{path} はすでにこの内容のため、何も変更していません。",
+    ),
+    "files.listed": ("{path}: {count} files", "{path}: {count} ファイル"),
+    "files.none": ("[no files in {path}]", "[{path} にファイルはありません]"),
+    "files.none_fit": (
+        "[no files in {path} fit {pattern}; .gitignore leaves some out]",
+        "[{path} に {pattern} に合うファイルはありません（.gitignore の対象を除く）]",
+    ),
+    "files.folder_count": ("{path} ({count} files)", "{path}（{count} ファイル）"),
+    "files.left_out": (
+        "[{count} of {total} files are not listed by name; list a folder, or give a pattern]",
+        "[全 {total} ファイル中 {count} 件は名前を省きました。フォルダか pattern を指定してください]",
+    ),
+    "files.preview.create": ("Create {path}", "{path} を作成"),
+    "files.preview.write": ("Write {path}", "{path} に書き込み"),
+    "code.large": ("it is larger than {megabytes} MB", "{megabytes} MB を超えています"),
+    "code.slow": ("parsing it takes too much time or memory", "構文解析に時間かメモリがかかりすぎます"),
+    "code.broken": ("its syntax is too broken", "構文が壊れすぎています"),
+    "code.file": (
+        "{path}: {language}, {lines} lines, {code_lines} of them code",
+        "{path}: {language}、{lines} 行（うちコード {code_lines} 行）",
+    ),
+    "code.imports": ("imports: {names}", "インポート: {names}"),
+    "code.errors": ("syntax errors: line {lines}", "構文エラー: {lines} 行目"),
+    "code.definitions": (
+        "definitions (lines kind name, and the cyclomatic complexity of functions):",
+        "定義（行 種類 名前、関数には循環的複雑度）:",
+    ),
+    "code.no_definitions": ("no definitions", "定義はありません"),
+    "code.worst": ("most complex: {names}", "最も複雑な関数: {names}"),
+    "code.folder": (
+        "{path}: {files} source files, {lines} lines, {code_lines} of them code",
+        "{path}: ソースファイル {files} 個、{lines} 行（うちコード {code_lines} 行）",
+    ),
+    "code.language": (
+        "{language}: {files} files, {lines} lines, {code_lines} code, {functions} functions",
+        "{language}: {files} ファイル、{lines} 行、コード {code_lines} 行、関数 {functions} 個",
+    ),
+    "code.worst_functions": ("most complex functions:", "最も複雑な関数:"),
+    "code.largest": ("largest files (lines):", "大きいファイル（行数）:"),
+    "code.broken_files": ("files with syntax errors (lines):", "構文エラーのあるファイル（行）:"),
+    "code.left_out": (
+        "[{count} source files were not analysed (too many, too large or unreadable); analyse a smaller folder]",
+        "[{count} 個のソースファイルは解析していません（数・大きさ・読み取りの制限）。狭いフォルダを指定してください]",
+    ),
+    "edit.lossy": (
+        "its encoding {encoding} holds bytes that would not survive",
+        "文字コード {encoding} に書き戻せないバイトが含まれています",
+    ),
+    "edit.closest": (
+        "The closest text is at lines {start}-{end}:\n{text}\n",
+        "最も近いのは {start}-{end} 行目です:\n{text}\n",
+    ),
+    "edit.closest_space": (
+        "Lines {start}-{end} differ from it only in white space:\n{text}\n",
+        "{start}-{end} 行目とは空白だけが異なります:\n{text}\n",
+    ),
+    "edit.nothing_close": ("Nothing in it is much like it.", "似た箇所もありません。"),
+    "edit.done": (
+        "Edited {path}: {count} replaced (line {lines}).",
+        "{path} を編集しました（{lines} 行目、{count} か所）。",
+    ),
+    "edit.now": ("Lines {start}-{end} are now:\n{text}", "{start}-{end} 行目の現在の内容:\n{text}"),
+    "edit.preview": ("Edit {path}", "{path} を編集"),
+    "search.one_line": ("the search goes line by line", "検索は一行ずつ行います"),
+    "search.as_text": (
+        "[not a valid regular expression ({reason}): searched as plain text]",
+        "[正規表現として正しくないため（{reason}）、そのままの文字列として検索しました]",
+    ),
+    "search.nothing": (
+        "[no match for {pattern} in {count} files ({skipped} binary or large ones skipped)]",
+        "[{pattern} は {count} ファイルに見つかりません（バイナリや大きいファイル {skipped} 件を除く）]",
+    ),
+    "search.alternatives": (
+        "[alternatives are written a|b, not a\\|b]",
+        "[いずれかに一致させるには a\\|b ではなく a|b]",
+    ),
+    "search.more": (
+        "[more matches were left out; narrow the pattern, path or include]",
+        "[ほかにも一致があります。pattern、path、include で絞ってください]",
+    ),
+    "search.found": ("{count} matches for {pattern}", "{pattern}: {count} 件"),
+    "search.found_more": ("more than {count} matches for {pattern}", "{pattern}: {count} 件以上"),
+    "git.slow": ("it did not answer within {seconds:.0f} s", "{seconds:.0f} 秒以内に終わりませんでした"),
+    "git.branch": ("on branch {branch}", "ブランチ {branch}"),
+    "git.detached": ("detached at {commit}", "HEAD は {commit}（ブランチなし）"),
+    "git.no_commits": ("no commits yet", "コミットはまだありません"),
+    "git.tracking": (
+        "{ahead} ahead and {behind} behind {upstream}",
+        "{upstream} より {ahead} 進み {behind} 遅れ",
+    ),
+    "git.operation": ("{operation} in progress", "{operation} の途中"),
+    "git.clean": ("nothing has changed", "変更はありません"),
+    "git.staged": ("staged:", "ステージ済み:"),
+    "git.modified": ("not staged:", "未ステージ:"),
+    "git.untracked": ("new, not tracked:", "新規（未追跡）:"),
+    "git.conflicts": ("in conflict:", "競合:"),
+    "git.more": ("[and {count} more]", "[ほか {count} 件]"),
+    "git.counts": (
+        "{where}: {staged} staged, {modified} not staged, {untracked} new, {conflicts} in conflict",
+        "{where}: ステージ済み {staged}、未ステージ {modified}、新規 {untracked}、競合 {conflicts}",
+    ),
+    "git.no_diff": (
+        "[no difference; staged changes show with staged=true, new files not at all]",
+        "[差分なし。ステージ済みは staged=true で見られます。新規ファイルは出ません]",
+    ),
+    "git.no_staged_diff": ("[nothing is staged]", "[ステージ済みの変更はありません]"),
+    "git.diff_cut": (
+        "[the difference is longer than {megabytes} MB; give a file_path]",
+        "[差分が {megabytes} MB を超えています。file_path を指定してください]",
+    ),
+    "git.diffed": ("{count} files differ", "{count} ファイルに差分"),
+    "git.logged": ("{count} commits", "コミット {count} 件"),
+    "git.preview": ("Commit {count} files: {subject}", "{count} ファイルをコミット: {subject}"),
+    "git.committed": (
+        "Committed {hash} ({count} files): {subject}",
+        "{hash} としてコミットしました（{count} ファイル）: {subject}",
+    ),
+    "git.left_out": (
+        "Not in this commit: {names}. Name them in files to commit them.",
+        "このコミットに含まれないもの: {names}。含めるには files に指定してください。",
+    ),
+    "git.hooks": ("The repository's hooks were not run: {names}.", "リポジトリのフックは実行していません: {names}。"),
+    "git.unsigned": (
+        "The commit is not signed, although commit.gpgSign is set.",
+        "commit.gpgSign の設定がありますが、署名していません。",
+    ),
+    "undo.restored": ("{path}: the version from before is back.", "{path}: 変更前の内容に戻しました。"),
+    "undo.deleted": ("{path}: removed, as it was not there before.", "{path}: 変更前にはなかったため削除しました。"),
+    "undo.earlier": (
+        "{line} (It was changed in another session, on {when}.)",
+        "{line}（別のセッションで {when} に変更されたもの）",
+    ),
+    "undo.was_absent": ("(there was none)", "（なし）"),
+    "sandbox.not_linux": ("only Linux is supported so far", "今のところ Linux だけに対応しています"),
+    "sandbox.unknown_machine": ("{machine} processors are not supported", "{machine} プロセッサには対応していません"),
+    "sandbox.interpreter_in_project": (
+        "the Python it needs lies inside the project, where commands could change it",
+        "必要な Python がプロジェクトの中にあり、コマンドが書き換えられるため",
+    ),
+    "sandbox.wrote_outside": ("a test command could write outside", "試験コマンドが外に書き込めたため"),
+    "sandbox.read_secret": ("a test command could read the home folder", "試験コマンドがホームフォルダを読めたため"),
+    "sandbox.connected": ("a test command could use the network", "試験コマンドがネットワークを使えたため"),
+    "sandbox.useless": ("a harmless test command failed", "無害な試験コマンドが失敗したため"),
+    "command.not_text": ("it holds characters that no command can", "コマンドに使えない文字が含まれています"),
+    "command.empty": ("the command is empty", "コマンドが空です"),
+    "command.preview": ("Run in {folder} (at most {seconds:g} s)", "{folder} で実行（最長 {seconds:g} 秒）"),
+    "command.exit": ("Exit code {code}.", "終了コード {code}。"),
+    "command.timed_out": (
+        "Killed: not done after {seconds:g} s. timeout can be up to {longest:g}.",
+        "{seconds:g} 秒で終わらないため強制終了しました。timeout は {longest:g} まで指定できます。",
+    ),
+    "command.excess.output": ("Killed: it wrote without end.", "出力が際限なく続いたため強制終了しました。"),
+    "command.excess.processes": ("Killed: it started too many processes.", "プロセスが多すぎるため強制終了しました。"),
+    "command.excess.memory": ("Killed: it used too much memory.", "メモリを使いすぎたため強制終了しました。"),
+    "command.excess.disk": ("Killed: it filled the disk.", "ディスクを使いすぎたため強制終了しました。"),
+    "command.stderr": ("stderr:", "stderr:"),
+    "command.silent": ("[done, without output]", "[完了、出力なし]"),
+    "command.denied": (
+        "[Sandbox: no writing outside the project, no reading of the home folder, no network, no local servers. "
+        "Do it another way, or ask the user to.]",
+        "[サンドボックス: プロジェクトの外への書き込み、ホームの読み取り、ネットワーク、ローカルサーバーは使えません。"
+        "別の方法をとるか、利用者に頼んでください。]",
+    ),
+    "command.reverted": (
+        "[Put back as it was, because commands must not change it: {paths}. Ask the user if it has to be changed.]",
+        "[コマンドでは変更できないため元に戻しました: {paths}。変更が必要なら利用者に頼んでください。]",
+    ),
+    "command.summary": ("exit {code}, {seconds:.1f} s", "終了コード {code}、{seconds:.1f} 秒"),
+    "command.summary.timed_out": ("killed after {seconds:.1f} s", "{seconds:.1f} 秒で強制終了"),
+    "output.cut": (
+        "[… {count:,} characters left out; what follows is from line {line:,} on. {kept}]",
+        "[… {count:,} 文字を省略。以下は {line:,} 行目から。{kept}]",
+    ),
+    "output.partial": (
+        "[… the output was too long to keep all of it; here are its beginning and its end. {kept}]",
+        "[… 出力が長すぎるため一部のみ保存しました。以下は先頭と末尾です。{kept}]",
+    ),
+    "output.kept": (
+        "The whole is in {path}: read more of it with read_file and start_line.",
+        "全体は {path} にあります。read_file と start_line で続きを読めます。",
+    ),
+    "output.kept_part": (
+        "As much as was kept is in {path}: read it with read_file and start_line, or make the command print less.",
+        "保存できた分は {path} にあります。read_file と start_line で読むか、出力を減らしてください。",
+    ),
+    "output.lost": (
+        "The rest could not be kept ({reason}): ask for less at a time.",
+        "残りを保存できませんでした（{reason}）。一度に求める量を減らしてください。",
+    ),
+    "command.no_folder": ("there is no folder {path}", "フォルダ {path} がありません"),
+}

@@ -1,0 +1,33 @@
+"""JSON text of anything a run may hold."""
+
+import re
+from typing import Any, cast
+
+import msgspec
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encode_json(value: Any) -> bytes:
+    """`value` as JSON, compact and in UTF-8.
+
+    Halves of surrogate pairs, which file names that are not UTF-8 bring along, have no place in UTF-8: they
+    become U+FFFD.
+    """
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
+
+
+def _without_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return _SURROGATE.sub("\ufffd", value)
+        case list():
+            return [_without_surrogates(item) for item in cast("list[Any]", value)]
+        case dict():
+            entries = cast("dict[str, Any]", value).items()
+            return {_without_surrogates(key): _without_surrogates(item) for key, item in entries}
+        case _:
+            return value

@@ -1,0 +1,49 @@
+"""The program's own log: what went on inside, for finding faults. Rotating, private, never on the screen.
+
+Lines read `2026-11-21T12:00:00.000000Z [LEVEL] [CATEGORY] message`.
+"""
+
+import logging
+import time
+from pathlib import Path
+
+_MAX_BYTES = 2_000_000
+_KEPT = 5
+
+_root = logging.getLogger("localllm")
+
+
+class _Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        when = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{record.created % 1 * 1e6:06.0f}Z"
+        category = record.name.rpartition(".")[2].upper()
+        return f"{when} [{record.levelname}] [{category}] {super().format(record)}"
+
+
+def start(folder: Path, level: str) -> None:
+    """Log into `folder/localllm.log`. A folder that cannot be written leaves the program without a log."""
+    from logging.handlers import RotatingFileHandler
+
+    class Quiet(RotatingFileHandler):
+        def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+            """A full disk must not print into the user's screen."""
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return
+    handler = Quiet(folder / "localllm.log", maxBytes=_MAX_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True)
+    handler.setFormatter(_Formatter("%(message)s"))
+    _root.addHandler(handler)
+    _root.setLevel(level)
+    _root.propagate = False
+
+
+def file() -> str:
+    """Where the log is; "—" where there is none."""
+    return next((handler.baseFilename for handler in _root.handlers if isinstance(handler, logging.FileHandler)), "—")
+
+
+def of(category: str) -> logging.Logger:
+    """The logger of a category, such as LLM, TOOL or AGENT."""
+    return _root.getChild(category)

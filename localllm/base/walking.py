@@ -1,0 +1,148 @@
+"""Walking through a project: what .gitignore leaves out is left out, links are not followed, the order is fixed."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from localllm.base import gitignore
+from localllm.base.files import open_beneath
+
+NEVER_ENTERED = (".git", ".localllm")
+"""Folders that hold no text of the project, only records about it."""
+
+DEEPEST = 64
+"""Folders nested deeper than this are not entered: no tool accepts such a path."""
+
+_LARGEST_GITIGNORE = 1_000_000
+
+
+class Entry(NamedTuple):
+    """A file or folder. `path` is relative to the root, with `/`; `size` in bytes, 0 for a folder or a link."""
+
+    path: str
+    is_dir: bool
+    size: int
+    is_link: bool = False
+
+
+class _Rules(NamedTuple):
+    """The rules of one .gitignore, which count for what lies below `prefix` ("" or ending with "/")."""
+
+    prefix: str
+    judge: gitignore.Judge
+
+
+class _Folder(NamedTuple):
+    entries: Iterator[Entry]
+    rules: tuple[_Rules, ...]
+
+
+def walk(root: Path, *, exclude: Sequence[str], start: str = ".", depth: int = DEEPEST) -> Iterator[Entry]:
+    """Everything below the folder `start` (relative to `root`, without `..`), folder by folder, each sorted by name;
+    a folder comes before what is in it. `depth` 1 lists `start` alone, 2 also the folders in it, and so on.
+
+    Left out: `.git` and `.localllm`; what `exclude` (patterns as in .gitignore) names; what the .gitignore files of
+    `root` and below and .git/info/exclude leave out; sockets, pipes and devices. `start` itself is not judged. Links
+    are listed, not followed; folders that may not be read are listed, not entered. Memory grows with the largest
+    folder, not with the tree. Raises OSError where `root` or `start` cannot be opened as a folder beneath `root`.
+    """
+    root_fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield from _Walker(root_fd, exclude).walk("" if start == "." else start, min(depth, DEEPEST))
+    finally:
+        os.close(root_fd)
+
+
+class _Walker:
+    def __init__(self, root_fd: int, exclude: Sequence[str]) -> None:
+        self._root_fd = root_fd
+        self._excluded = gitignore.judge([*NEVER_ENTERED, *exclude])
+
+    def walk(self, start: str, depth: int) -> Iterator[Entry]:
+        stack = [self._open(start, self._rules_above(start))]
+        while stack:
+            entry = next(stack[-1].entries, None)
+            if entry is None:
+                stack.pop()
+                continue
+            yield entry
+            if entry.is_dir and len(stack) < depth and (folder := self._try_open(entry.path, stack[-1].rules)):
+                stack.append(folder)
+
+    def _try_open(self, folder: str, rules: tuple[_Rules, ...]) -> _Folder | None:
+        try:
+            return self._open(folder, rules)
+        except OSError:  # gone, exchanged for a link, or not readable: it was listed, there is nothing to list in it
+            return None
+
+    def _open(self, folder: str, rules: tuple[_Rules, ...]) -> _Folder:
+        """The entries of `folder` that are not left out; its own .gitignore is added to the rules from above."""
+        fd = open_beneath(self._root_fd, folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            prefix = folder + "/" if folder else ""
+            found = _scan(fd, prefix)
+            rules = _rules_in(fd, ".gitignore", prefix) + rules
+        finally:
+            os.close(fd)
+        return _Folder(iter(sorted(entry for entry in found if not self._left_out(entry, rules))), rules)
+
+    def _rules_above(self, start: str) -> tuple[_Rules, ...]:
+        """The rules of the folders from the root down to (not including) `start`; the nearest come first."""
+        rules = _rules_in(self._root_fd, ".git/info/exclude", "")
+        parts = start.split("/") if start else []
+        for depth in range(len(parts)):
+            prefix = "".join(part + "/" for part in parts[:depth])
+            rules = _rules_in(self._root_fd, prefix + ".gitignore", prefix) + rules
+        return rules
+
+    def _left_out(self, entry: Entry, rules: tuple[_Rules, ...]) -> bool:
+        path = entry.path + "/" if entry.is_dir else entry.path
+        if self._excluded and self._excluded(path):
+            return True
+        for prefix, judge in rules:
+            verdict = judge(path[len(prefix) :])
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def _scan(fd: int, prefix: str) -> list[Entry]:
+    entries: list[Entry] = []
+    with os.scandir(fd) as found:
+        for item in found:
+            try:
+                facts = item.stat(follow_symlinks=False)
+            except FileNotFoundError:  # removed meanwhile
+                continue
+            if entry := _entry(prefix + item.name, facts):
+                entries.append(entry)
+    return entries
+
+
+def _entry(path: str, facts: os.stat_result) -> Entry | None:
+    match stat.S_IFMT(facts.st_mode):
+        case stat.S_IFREG:
+            return Entry(path, is_dir=False, size=facts.st_size)
+        case stat.S_IFDIR:
+            return Entry(path, is_dir=True, size=0)
+        case stat.S_IFLNK:
+            return Entry(path, is_dir=False, size=0, is_link=True)
+        case _:
+            return None
+
+
+def _rules_in(folder_fd: int, relative: str, prefix: str) -> tuple[_Rules, ...]:
+    """The rules of the ignore file `relative`; none where it cannot be read (git goes on without it as well)."""
+    try:
+        fd = open_beneath(folder_fd, relative, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ()
+    try:
+        data = os.read(fd, _LARGEST_GITIGNORE) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)
+    lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
+    judge = gitignore.judge(lines)
+    return (_Rules(prefix, judge),) if judge else ()

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Write the reference of all settings from the schema, so that it cannot tell anything else.
+
+.venv/bin/python scripts/settings_doc.py > docs/settings.md
+.venv/bin/python scripts/settings_doc.py --check    exit 1 if docs/settings.md is stale
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from localllm.base.config.editing import write_value
+from localllm.base.config.keys import Setting, all_settings
+from localllm.base.config.schema import HARMLESS, SECRET_VARIABLES, Section
+from localllm.base.config.values import describe
+
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
+
+INTRODUCTION = """\
+# Settings
+
+<!-- Written by scripts/settings_doc.py from localllm/base/config/schema.py. -->
+
+Everything has a default; a settings file is only needed for what should be different. Values come from these places,
+and the later wins:
+
+1. the defaults below;
+2. your own file (`localllm config path --user` says where it is; `LOCALLLM_CONFIG_DIR` names another folder for it);
+3. `localllm.toml` in the project;
+4. environment variables: `LOCALLLM_` and the key in capitals, with underscores for the dots, as in
+   `LOCALLLM_LLM_LMSTUDIO_BASE_URL`. Lists are separated by commas. An empty variable counts as not set;
+5. the command line.
+
+`localllm config show` lists every value and who set it; `localllm config set llm.model qwen3` changes one and leaves
+the rest of the file as it is. A file looks like this:
+
+```toml
+[llm]
+provider = "lmstudio"
+temperature = 0.2
+
+[llm.lmstudio]
+base_url = "http://localhost:1234"
+
+[commands.aliases]
+tests = "Run the tests and mend what fails"
+```
+
+A project's `localllm.toml` comes with whatever repository you cloned. Until you trust it (`localllm --trust-project`
+does, for one run), it may set only what is marked ✓, and of what is marked (✓) only what cannot reach further than
+before; the rest is ignored, and that is said.
+"""
+
+
+def main() -> None:
+    document = "\n".join(lines())
+    if sys.argv[1:] != ["--check"]:
+        sys.stdout.write(document)
+    elif not DOCUMENT.exists() or DOCUMENT.read_text("utf-8") != document:
+        sys.exit("settings_doc: docs/settings.md is stale; write it anew with scripts/settings_doc.py")
+
+
+def lines() -> Iterator[str]:
+    yield INTRODUCTION
+    for table, group in groupby(all_settings().values(), key=table_of):
+        settings = list(group)
+        yield f"## `[{table}]`\n"
+        yield f"{summary(settings[0].section)}\n"
+        yield "| setting | type | default | meaning | project |"
+        yield "|---|---|---|---|---|"
+        yield from (row(setting) for setting in settings)
+        yield ""
+    yield from secrets()
+    yield from conditions()
+
+
+def table_of(setting: Setting) -> str:
+    return setting.key.rpartition(".")[0]
+
+
+def summary(section: type[Section]) -> str:
+    """The first paragraph of a section's docstring."""
+    return " ".join((inspect.getdoc(section) or "").partition("\n\n")[0].split())
+
+
+def row(setting: Setting) -> str:
+    name = setting.key.rpartition(".")[2]
+    default = "none" if setting.table else f"`{write_value(setting.default)}`"
+    cells = (f"`{name}`", str(describe(setting)), default, meaning(setting), mark(setting))
+    return f"| {' | '.join(cells)} |"
+
+
+def meaning(setting: Setting) -> str:
+    """The line `name: …` of the section's docstring, or of the one it derives from."""
+    name = setting.key.rpartition(".")[2]
+    for section in setting.section.__mro__:
+        if found := re.search(rf"^{name}: (.+)$", inspect.getdoc(section) or "", re.M):
+            return found[1][0].upper() + found[1][1:]
+    sys.exit(f"settings_doc: the schema does not say what {setting.key} means")
+
+
+CONDITIONS = {
+    "llm.*.base_url": "an address on this machine: localhost, 127.0.0.0/8 or [::1]",
+    "agent.max_iterations": "a smaller number",
+    "agent.time_limit": "a shorter time",
+    "safety.command_timeout": "a shorter time",
+    "safety.require_confirmation": "`true`",
+    "safety.auto_backup": "`true`",
+    "safety.deny": "what it lists is added to what holds",
+    "safety.dangerous_commands": "what it lists is added to what holds",
+    "project.memory_file": "a Markdown file inside the project, not in a hidden folder",
+    "commands.aliases": "requests in words, no commands of the shell (`!`) or the chat (`/`)",
+}
+"""What an untrusted project may say of the settings marked (✓): the words for `trust.admitted`."""
+
+
+def mark(setting: Setting) -> str:
+    if condition_key(setting.key) in CONDITIONS:
+        return "(✓)"
+    return "✓" if setting.key in HARMLESS else ""
+
+
+def condition_key(key: str) -> str:
+    return re.sub(r"^llm\.\w+\.base_url$", "llm.*.base_url", key)
+
+
+def conditions() -> Iterator[str]:
+    yield "## What an untrusted project may say\n"
+    yield "Everything marked ✓, and:\n"
+    yield from (f"- `{key}`: {words}." for key, words in CONDITIONS.items())
+    yield ""
+
+
+def secrets() -> Iterator[str]:
+    yield "## Secrets\n"
+    yield "Keys are read from the environment only. A filled `api_key` in a file is an error, and so is a password in"
+    yield "an address.\n"
+    yield "| key | environment variable |"
+    yield "|---|---|"
+    yield from (f"| `{key}` | `{variable}` |" for key, variable in SECRET_VARIABLES.items())
+    yield ""
+
+
+if __name__ == "__main__":
+    main()

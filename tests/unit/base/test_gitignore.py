@@ -1,0 +1,112 @@
+"""Patterns mean what they mean to git."""
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.base.gitignore import judge, matcher
+from localllm.base.walking import walk
+
+
+def verdict(path: str, *lines: str) -> bool | None:
+    decide = judge(lines)
+    return decide(path) if decide else None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*.log", "a.log"),
+        ("*.log", "deep/down/a.log"),
+        ("build/", "deep/build/"),
+        ("/top", "top"),
+        ("a/*/c", "a/b/c"),
+        ("a/**/c", "a/c"),
+        ("a/**/c", "a/x/y/c"),
+        ("**/c", "c"),
+        ("a/**", "a/b"),
+        ("[ab].c", "b.c"),
+        ("[!ab].c", "c.c"),
+        ("[[:digit:]]x", "1x"),
+        ("x?", "xy"),
+        (r"\#x", "#x"),
+        (r"\!x", "!x"),
+        (r"a\ ", "a "),
+        ("x  ", "x"),
+        ("日*", "日本"),
+    ],
+)
+def test_a_pattern_leaves_out(pattern: str, path: str) -> None:
+    assert verdict(path, pattern) is True
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("build/", "build"),
+        ("/top", "deep/top"),
+        ("a/*", "a/"),
+        ("a/**", "a/"),
+        ("a/*/c", "a/b/b/c"),
+        ("*.c", "a.cc"),
+        ("[!ab].c", "a.c"),
+        ("a?c", "a/c"),
+        ("# x", "# x"),
+        ("[z-a]", "b"),
+        ("[a", "[a"),
+        ("/", "a/"),
+        ("", "a"),
+    ],
+)
+def test_a_pattern_says_nothing(pattern: str, path: str) -> None:
+    assert verdict(path, pattern) is None
+
+
+def test_the_last_pattern_that_matches_counts() -> None:
+    lines = ("*.log", "!keep.log", "old/keep.log")
+    assert verdict("x/keep.log", *lines) is False
+    assert verdict("old/keep.log", *lines) is True
+
+
+def test_a_matcher_takes_braces_and_all_that_is_in_a_folder_but_no_negation() -> None:
+    fits = matcher(["*.{ts,tsx}", "docs", "./src/*.py"])
+    assert [fits(path) for path in ("a/b.tsx", "docs/deep/x.md", "src/a.py")] == [True] * 3
+    assert [fits(path) for path in ("a.js", "src/deep/a.py", "doc")] == [False] * 3
+    assert matcher(["!a"])("!a")
+    assert not matcher([])("a")
+
+
+NAMES = ("a", "b", "c.py", "d.log", "src", "build", "x.txt", "keep.log")
+PATTERNS = r"""*.log build/ !keep.log /a a/b **/src src/** src/* * !*/ !*.py /* !/src a/**/b *.[lt]* b !b/ **
+doc/**/x.txt !src/keep.log /src/b/ ?.py c.* #x \!a a/ a/* !a/b [!a]*.txt [a foo\ **/ !**/ /** a**b / // ! src//
+**/a/** !**/keep.log"""
+
+
+def plant(folder: Path, dice: random.Random, depth: int = 0) -> None:
+    """Files, folders and .gitignore files by chance."""
+    folder.mkdir()
+    for name in dice.sample(NAMES, dice.randint(2, 6)):
+        if "." in name or depth == 3:
+            (folder / name).touch()
+        else:
+            plant(folder / name, dice, depth + 1)
+    if depth == 0 or dice.random() < 0.35:
+        lines = [dice.choice(PATTERNS.split()) for _ in range(dice.randint(1, 5))]
+        (folder / ".gitignore").write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_walk_finds_the_files_git_would_add(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    root = tmp_path / "project"
+    plant(root, dice)
+    subprocess.run(["git", "init", "-q", root], check=True)
+    (root / ".git" / "info" / "exclude").write_text(dice.choice(PATTERNS.split()))
+    listed = subprocess.run(
+        ["git", "-C", root, "ls-files", "-coz", "--exclude-standard"], check=True, capture_output=True, text=True
+    )
+    assert sorted(entry.path for entry in walk(root, exclude=()) if not entry.is_dir) == sorted(
+        name for name in listed.stdout.split("\0") if name
+    )

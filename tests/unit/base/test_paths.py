@@ -1,0 +1,123 @@
+"""The user's folders are where platformdirs says; the project is found upwards, but never as high as the home."""
+
+import subprocess
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.paths import config_file, ensure_project_folder, find_project, project_folder, state_folder
+
+
+@pytest.mark.parametrize("home", ["/home/somebody", "/", "relative", ""])
+@pytest.mark.parametrize("xdg", [None, "/xdg/folder", "/xdg/folder/", "relative", "", "  "])
+def test_the_users_folders_are_those_of_platformdirs(
+    monkeypatch: pytest.MonkeyPatch, home: str, xdg: str | None
+) -> None:
+    monkeypatch.setenv("HOME", home)
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "LOCALLLM_CONFIG_DIR", "LOCALLLM_STATE_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    if xdg is not None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", xdg)
+        monkeypatch.setenv("XDG_STATE_HOME", xdg)
+    assert config_file().parent == platformdirs.user_config_path("localllm", appauthor=False)
+    assert config_file().name == "localllm.toml"
+    assert state_folder() == platformdirs.user_state_path("localllm", appauthor=False)
+
+
+def test_variables_of_ours_win() -> None:
+    environ = {
+        "LOCALLLM_CONFIG_DIR": "/a",
+        "LOCALLLM_STATE_DIR": "~/b",
+        "XDG_CONFIG_HOME": "/c",
+        "XDG_STATE_HOME": "/c",
+    }
+    assert config_file(environ) == Path("/a/localllm.toml")
+    assert state_folder(environ) == Path("~/b").expanduser()
+
+
+class TestFindProject:
+    @pytest.fixture(autouse=True)
+    def home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        home = tmp_path / "home"
+        home.mkdir()
+        monkeypatch.setenv("HOME", str(home))
+        return home
+
+    @pytest.mark.parametrize("marker", ["localllm.toml", ".git"])
+    def test_the_nearest_folder_with_a_marker(self, home: Path, marker: str) -> None:
+        deep = home / "outer" / "inner" / "src" / "deep"
+        deep.mkdir(parents=True)
+        (home / "outer" / ".git").mkdir()
+        (home / "outer" / "inner" / marker).touch()
+        assert find_project(deep) == home / "outer" / "inner"
+        assert find_project(home / "outer" / "inner") == home / "outer" / "inner"
+        assert find_project(home / "outer") == home / "outer"
+
+    def test_without_a_marker_it_is_the_start(self, home: Path) -> None:
+        (home / "a" / "b").mkdir(parents=True)
+        assert find_project(home / "a" / "b") == home / "a" / "b"
+
+    def test_neither_the_home_nor_what_is_above(self, home: Path, tmp_path: Path) -> None:
+        (home / "work").mkdir()
+        (home / "localllm.toml").touch()
+        (tmp_path / ".git").mkdir()
+        assert find_project(home / "work") == home / "work"
+        assert find_project(home) == home
+
+    def test_above_a_home_there_are_projects_for_those_who_start_elsewhere(self, tmp_path: Path) -> None:
+        other = tmp_path / "other" / "src"
+        other.mkdir(parents=True)
+        (tmp_path / "other" / ".git").mkdir()
+        assert find_project(other) == tmp_path / "other"
+        (tmp_path / ".git").mkdir()  # above the home: not a project for anyone
+        (tmp_path / "third").mkdir()
+        assert find_project(tmp_path / "third") == tmp_path / "third"
+
+    def test_the_root_of_all_only_when_started_there(self) -> None:
+        assert find_project(Path("/")) == Path("/")
+
+    def test_links_are_resolved_first(self, home: Path) -> None:
+        (home / "project" / "src").mkdir(parents=True)
+        (home / "project" / ".git").mkdir()
+        (home / "link").symlink_to("project/src")
+        assert find_project(home / "link") == home / "project"
+
+
+class TestProjectFolder:
+    def test_it_is_made_and_git_ignores_it(self, tmp_path: Path) -> None:
+        subprocess.run(["git", "init", "-q", tmp_path], check=True)
+        folder = ensure_project_folder(tmp_path)
+        assert folder == project_folder(tmp_path) == tmp_path / ".localllm"
+        (folder / "session").touch()
+        status = subprocess.run(
+            ["git", "-C", tmp_path, "status", "--porcelain"], capture_output=True, text=True, check=True
+        )
+        assert status.stdout == ""
+
+    def test_an_ignore_file_of_the_users_own_stays(self, tmp_path: Path) -> None:
+        ensure_project_folder(tmp_path)
+        (tmp_path / ".localllm" / ".gitignore").write_text("*\n!commands/\n")
+        ensure_project_folder(tmp_path)
+        assert (tmp_path / ".localllm" / ".gitignore").read_text() == "*\n!commands/\n"
+
+    def test_a_link_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / ".localllm").symlink_to("elsewhere")
+        with pytest.raises(ConfigurationError) as raised:
+            ensure_project_folder(tmp_path)
+        assert raised.value.code == "E1007"
+        assert list((tmp_path / "elsewhere").iterdir()) == []
+
+    def test_a_file_in_its_place_is_an_error_that_names_it(self, tmp_path: Path) -> None:
+        (tmp_path / ".localllm").touch()
+        with pytest.raises(ConfigurationError, match=r"Cannot use .*\.localllm\. File exists\."):
+            ensure_project_folder(tmp_path)
+
+
+def test_the_folders_are_not_made_by_asking(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    config_file(environ)
+    state_folder(environ)
+    assert list(tmp_path.iterdir()) == []
