@@ -1,0 +1,129 @@
+"""What may reach a screen. Text from a model, a file, a command or a page can carry sequences that move the cursor,
+recolour, retitle or reorder what a person reads; here they become visible and inert.
+
+C0 and DEL are shown as their control pictures (`␛`), everything else as its code point (`<U+202E>`).
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+_HIDDEN = (
+    "\x00-\x08\x0b-\x1f\x7f"  # C0 but newline and tab, and DEL
+    "\x80-\x9f"  # C1
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks, embeddings and isolates
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f"  # no ink
+    "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tags: a whole hidden alphabet
+    "\ud800-\udfff"  # lone surrogates
+)
+_EMOJI = "\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_IDEOGRAPH = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_JOINING_SCRIPT = "\u0600-\u07ff\u0900-\u0dff\u1780-\u17ff"
+
+
+@cache
+def _suspect(more: str = "") -> re.Pattern[str]:
+    """What may have to be shown. Compiled at the first use, because that takes a few milliseconds."""
+    return re.compile(f"[{more}{_HIDDEN}\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+
+
+@cache
+def _legitimate() -> re.Pattern[str]:
+    return re.compile(
+        # The joiner makes an emoji of emoji (a selector may stand before it); the non-joiner parts letters.
+        f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
+        f"|(?<=[{_JOINING_SCRIPT}])\u200c(?=[{_JOINING_SCRIPT}])"
+        # One variation selector after a character that has variants; a second one, or one elsewhere, hides data.
+        f"|(?<=[#*0-9{_EMOJI}])[\ufe0e\ufe0f]"
+        f"|(?<=[{_IDEOGRAPH}{_EMOJI}\u3000-\u303f\uff01-\uff1f])[\ufe00-\ufe0d]"
+        f"|(?<=[{_IDEOGRAPH}])[\U000e0100-\U000e01ef]"
+    )
+
+
+@cache
+def _clinging() -> re.Pattern[str]:
+    """A character whose cleaning, or that of what follows it, may depend on its neighbours."""
+    return re.compile(f"[{_EMOJI}\u200d\ufe0e\ufe0f\r]")
+
+
+def clean(text: str, *, keep_newlines: bool = True) -> str:
+    """`text` with everything that is not plain ink made visible.
+
+    Newlines and tabs stay, and a Windows line end becomes a newline; with `keep_newlines` false these are made
+    visible as well, so that the result is one line.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    if not keep_newlines:
+        return _suspect("\n\t").sub(_shown, text)
+    return _suspect().sub(_shown, text.replace("\r\n", "\n"))
+
+
+def _shown(match: re.Match[str]) -> str:
+    if _legitimate().match(match.string, match.start()):
+        return match[0]
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"<U+{code:04X}>"
+
+
+def cut_unfinished(text: str) -> tuple[str, str]:
+    """`text` in two: what can be cleaned now, and an end whose cleaning may depend on what follows.
+
+    For text that arrives in pieces; the end is one character, or the emoji and joiners it belongs to.
+    """
+    border = max(len(text) - 1, 0)
+    while border and _clinging().match(text, border - 1):
+        border -= 1
+    return text[:border], text[border:]
+
+
+def display_width(text: str) -> int:
+    """How many cells of a terminal `text` takes: two for a wide (CJK) character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    return sum(cells for _, _, cells in clusters(text))
+
+
+def clusters(text: str) -> Iterator[tuple[int, int, int]]:
+    """The parts of `text` a terminal shows as one sign: where each begins and ends, and its cells.
+
+    A character and what combines with it; emoji joined by zero-width joiners.
+    """
+    from wcwidth import wcswidth, wcwidth
+
+    start = 0
+    while start < len(text):
+        end = start + 1
+        while end < len(text) and (text[end - 1] == "\u200d" or wcwidth(text[end]) == 0):
+            end += 1
+        yield start, end, max(0, wcswidth(text[start:end]))
+        start = end
+
+
+def shorten(text: str, width: int) -> str:
+    """`text` cut to at most `width` cells, ending in “…” where something was left out."""
+    if display_width(text) <= width:
+        return text
+    room, cut = width - 1, 0
+    for _, end, cells in clusters(text):
+        room -= cells
+        if room < 0:
+            break
+        cut = end
+    return text[:cut] + "…" if width > 0 else ""
+
+
+def shorten_start(text: str, width: int) -> str:
+    """The end of `text` in at most `width` cells, beginning with “…” where something was left out."""
+    if display_width(text) <= width:
+        return text
+    room, cut = width - 1, len(text)
+    for start, _, cells in reversed(list(clusters(text))):
+        room -= cells
+        if room < 0:
+            break
+        cut = start
+    return "…" + text[cut:] if width > 0 else ""

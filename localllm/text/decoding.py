@@ -1,0 +1,140 @@
+"""From the bytes of a text file to text and back, without losing the encoding, the byte order mark or the newlines."""
+
+import codecs
+import re
+from typing import Literal, NamedTuple
+
+Newline = Literal["\n", "\r\n", "\r", "mixed"]
+
+
+class Decoded(NamedTuple):
+    """A text file's content.
+
+    `text` has `\\n` newlines, unless `newline` is "mixed" (some lines end with `\\r\\n`, some with `\\n`): then they
+    are as in the file. `encoding` is a name Python knows; `bom` says that a byte order mark stands in front.
+    """
+
+    text: str
+    encoding: str = "utf-8"
+    bom: bool = False
+    newline: Newline = "\n"
+
+
+class NotTextError(ValueError):
+    """The bytes are no text: `kind` is "binary", or "encoding" where it may be text in an encoding not known here."""
+
+    def __init__(self, kind: Literal["binary", "encoding"]) -> None:
+        super().__init__(kind)
+        self.kind: Literal["binary", "encoding"] = kind
+
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_MARK_OF = {encoding: mark for mark, encoding in _MARKS}
+_JAPANESE_ENCODINGS = ("cp932", "euc_jp")  # cp932 is Shift_JIS as Windows writes it, with ① and 髙
+_LIKELY = 0.8
+_CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+
+
+def decode(data: bytes, encoding: str = "") -> Decoded:
+    """The text in `data`: UTF-8, UTF-16 with a byte order mark, else Shift_JIS or EUC-JP where it reads as Japanese.
+
+    With `encoding` it is read as that. Raises NotTextError where it is no text (a NUL byte is enough), and
+    LookupError where Python has no such encoding.
+    """
+    if encoding:
+        return _decode_as(data, encoding)
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return _decoded(_strict(data[len(mark) :], name), name, bom=True)
+    if b"\0" in data:
+        raise NotTextError("binary")
+    try:
+        return _decoded(data.decode(), "utf-8", bom=False)
+    except UnicodeDecodeError:
+        name = _guess_japanese(data)
+    return _decoded(_strict(data, name), name, bom=False)
+
+
+def encode(text: str, like: Decoded) -> bytes:
+    """`text` (with `\\n` newlines) as bytes, in the encoding, with the byte order mark and the newlines of `like`.
+
+    Raises UnicodeEncodeError where the encoding has no such character.
+    """
+    if like.newline in ("\r\n", "\r"):
+        text = text.replace("\n", like.newline)
+    mark = _MARK_OF[like.encoding] if like.bom else b""
+    return mark + text.encode(like.encoding)
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text without their newlines; a newline at the end begins no further line."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def _decode_as(data: bytes, encoding: str) -> Decoded:
+    name = codecs.lookup(encoding).name
+    for mark, marked in _MARKS:
+        if data.startswith(mark) and name.removesuffix("-sig") in (marked, marked[: len("utf-16")]):
+            return _decoded(_strict(data[len(mark) :], marked), marked, bom=True)
+    return _decoded(_strict(data, name), name, bom=False)
+
+
+def _strict(data: bytes, encoding: str) -> str:
+    try:
+        text = data.decode(encoding)
+    except UnicodeError as error:
+        raise NotTextError("encoding") from error
+    if "\0" in text:
+        raise NotTextError("binary")
+    return text
+
+
+def _decoded(text: str, encoding: str, *, bom: bool) -> Decoded:
+    newline = _newline_of(text)
+    if newline in ("\r\n", "\r"):
+        text = text.replace(newline, "\n")
+    return Decoded(text, encoding, bom, newline)
+
+
+def _newline_of(text: str) -> Newline:
+    if "\r" not in text:
+        return "\n"
+    ends, windows = text.count("\n"), text.count("\r\n")
+    if not ends:
+        return "\r"
+    if windows == ends:
+        return "\r\n"
+    return "mixed" if windows else "\n"
+
+
+def _guess_japanese(data: bytes) -> str:
+    """The encoding in which `data` reads as Japanese. NotTextError where it does in none."""
+    scores = {name: _japanese_share(data, name) for name in _JAPANESE_ENCODINGS}
+    best = max(scores, key=lambda name: scores[name])
+    if scores[best] < _LIKELY:
+        raise NotTextError("binary" if _looks_binary(data) else "encoding")
+    return best
+
+
+_FOREIGN_RUN = re.compile(r"[^\x00-\x7f]+")
+_JAPANESE = re.compile("[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e々〆ヶ]+")
+
+
+def _japanese_share(data: bytes, encoding: str) -> float:
+    """How much of what is not ASCII stands in runs of two and more Japanese characters: Latin letters with accents,
+    read as Shift_JIS, give single ideographs; EUC-JP, read as Shift_JIS, gives half-width katakana."""
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return 0.0
+    runs: list[str] = _FOREIGN_RUN.findall(text)
+    japanese = sum(len(part) for run in runs for part in _JAPANESE.findall(run) if len(part) > 1)
+    return japanese / max(1, sum(map(len, runs)))
+
+
+def _looks_binary(data: bytes) -> bool:
+    sample = data[:4096].decode("latin-1")
+    return len(_CONTROL.findall(sample)) > len(sample) // 100

@@ -1,0 +1,76 @@
+"""Differences between two versions of a text."""
+
+import difflib
+from collections.abc import Iterator
+from itertools import takewhile
+
+_CONTEXT = 3
+"""Unchanged lines shown around a change, as in diff -u."""
+
+
+def unified(old: str | None, new: str, path: str) -> str:
+    """The change from `old` (None where there was no file) to `new` as a unified diff; "" where there is none."""
+    if old == new:
+        return ""
+    before, after = _lines(old or ""), _lines(new)
+    head = [f"--- {'/dev/null' if old is None else 'a/' + path}\n", f"+++ b/{path}\n"]
+    return "".join(head + [line for hunk in _hunks(before, after) for line in hunk])
+
+
+def changed_lines(old: str, new: str) -> tuple[int, int]:
+    """How many lines were added, and how many removed."""
+    added = removed = 0
+    for tag, i1, i2, j1, j2 in _opcodes(_lines(old), _lines(new)):
+        if tag != "equal":
+            added, removed = added + j2 - j1, removed + i2 - i1
+    return added, removed
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their newlines; a last one without is marked as diff does."""
+    lines = text.split("\n")
+    last = lines.pop()
+    return [line + "\n" for line in lines] + ([f"{last}\n\\ No newline at end of file\n"] if last else [])
+
+
+def _opcodes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """What turns `before` into `after`. Equal ends are set aside first: an edit of a long file is found at once."""
+    head = _common(before, after)
+    tail = _common(before[head:][::-1], after[head:][::-1])
+    middle = difflib.SequenceMatcher(None, before[head : len(before) - tail], after[head : len(after) - tail])
+    moved = [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in middle.get_opcodes()]
+    ends = (("equal", 0, head, 0, head), ("equal", len(before) - tail, len(before), len(after) - tail, len(after)))
+    return [ends[0], *moved, ends[1]]
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _hunks(before: list[str], after: list[str]) -> Iterator[list[str]]:
+    changes = [code for code in _opcodes(before, after) if code[0] != "equal"]
+    while changes:
+        group = [changes.pop(0)]
+        while changes and changes[0][1] - group[-1][2] <= 2 * _CONTEXT:
+            group.append(changes.pop(0))
+        yield _hunk(before, after, group)
+
+
+def _hunk(before: list[str], after: list[str], group: list[tuple[str, int, int, int, int]]) -> list[str]:
+    """One hunk: the changes of `group` with the unchanged lines around and between them."""
+    lead = min(_CONTEXT, group[0][1])
+    trail = min(_CONTEXT, len(before) - group[-1][2])
+    at, body = group[0][1] - lead, list[str]()
+    for _, i1, i2, j1, j2 in group:
+        body += [" " + line for line in before[at:i1]]
+        body += ["-" + line for line in before[i1:i2]] + ["+" + line for line in after[j1:j2]]
+        at = i2
+    body += [" " + line for line in before[at : at + trail]]
+    old = _span(group[0][1] - lead, group[-1][2] + trail)
+    new = _span(group[0][3] - lead, group[-1][4] + trail)
+    return [f"@@ -{old} +{new} @@\n", *body]
+
+
+def _span(start: int, end: int) -> str:
+    """A range of lines as diff writes it: counted from 1, or the line before where it is empty."""
+    return f"{start + 1 if end > start else start},{end - start}"

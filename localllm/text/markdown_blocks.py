@@ -1,0 +1,185 @@
+"""Markdown that arrives in pieces, cut into blocks that can be shown for good while the rest is still being written.
+
+Only whole lines decide, so the blocks do not depend on how the text was cut into pieces. Nothing is lost: the blocks,
+joined, are the text.
+"""
+
+import re
+from typing import Literal
+
+import msgspec
+
+Kind = Literal["paragraph", "heading", "rule", "fence", "item", "blank"]
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A piece of Markdown that stands on its own, with its newlines.
+
+    A `paragraph` may be a table, a quotation, indented code or an underlined heading. An `item` is one item of an
+    outermost list with all that is nested in it. `blank` is empty lines between blocks.
+    """
+
+    kind: Kind
+    text: str
+
+
+_FENCE = re.compile(r" {0,3}(?:[-*+]\s+|\d{1,9}[.)]\s+)?\s*(`{3,}|~{3,})([^`\n]*)$")
+_HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
+_ITEM = re.compile(r"( {0,3}(?:[-*+]|\d{1,9}[.)]))( {1,4}(?=\S)|\s*$|\s)")
+_INTERRUPTING_ITEM = re.compile(r" {0,3}(?:[-*+]|1[.)]) {1,4}\S")
+_UNDERLINE = re.compile(r" {0,3}(-+|=+)\s*$")
+
+
+class BlockSplitter:
+    """Takes text in any pieces; gives each block as soon as the line that ends it is whole."""
+
+    def __init__(self) -> None:
+        self._partial: list[str] = []
+        self._lines: list[str] = []
+        self._kind: Kind | None = None
+        self._fence = ""
+        self._indent = 0
+
+    @property
+    def kind(self) -> Kind | None:
+        """What the unfinished block is so far; None where nothing is unfinished, or its first line is not whole."""
+        return self._kind
+
+    def tail(self, *, fence_lines: int = 0) -> str:
+        """The text of the unfinished block; of a fence, its opening line and at most its last `fence_lines` lines."""
+        lines = self._lines
+        if self._kind == "fence" and 0 < fence_lines < len(lines) - 1:
+            lines = [lines[0], *lines[-fence_lines:]]
+        return "".join([*lines, *self._partial])
+
+    def feed(self, text: str) -> list[Block]:
+        """Take the next piece; the blocks it finished, in order."""
+        finished: list[Block] = []
+        *whole, rest = text.split("\n")
+        for line in whole:
+            self._partial.append(line + "\n")
+            complete = "".join(self._partial)
+            self._partial = []
+            finished.extend(self._take(complete))
+        if rest:
+            self._partial.append(rest)
+        return finished
+
+    def finish(self) -> list[Block]:
+        """The end of the text: whatever is left, closed or not."""
+        finished = self._take("".join(self._partial)) if self._partial else []
+        self._partial = []
+        return finished + self._close()
+
+    def _close(self) -> list[Block]:
+        """End the unfinished block. Blank lines at the end of an item or a paragraph become a block of their own."""
+        lines, kind = self._lines, self._kind
+        self._lines, self._kind, self._fence = [], None, ""
+        if kind is None:
+            return []
+        if kind in ("fence", "blank"):
+            return [Block(kind, "".join(lines))]
+        end = len(lines)
+        while not lines[end - 1].strip():
+            end -= 1
+        blocks = [Block(kind, "".join(lines[:end]))]
+        return blocks if end == len(lines) else [*blocks, Block("blank", "".join(lines[end:]))]
+
+    def _take(self, line: str) -> list[Block]:
+        """Add a whole line to the unfinished block, or end that and begin another with it."""
+        if self._fence:
+            return self._in_fence(line)
+        if self._continues(line):
+            self._lines.append(line)
+            self._watch_fence(line)
+            return self._close() if self._kind == "paragraph" and _is_underline(line, self._lines) else []
+        finished = self._close()
+        self._begin(line)
+        return finished + (self._close() if self._kind in ("heading", "rule") else [])
+
+    def _in_fence(self, line: str) -> list[Block]:
+        self._lines.append(line)
+        mark, outermost = line.strip(), self._kind == "fence"
+        if not mark.startswith(self._fence) or mark.strip(self._fence[0]) or (outermost and _indentation(line) > 3):
+            return []
+        self._fence = ""
+        return self._close() if outermost else []
+
+    def _begin(self, line: str) -> None:
+        self._lines = [line]
+        self._kind = _kind_of(line)
+        if self._kind == "item":
+            self._indent = _content_column(line)
+        if self._kind in ("fence", "item"):
+            self._watch_fence(line)
+
+    def _watch_fence(self, line: str) -> None:
+        if self._kind in ("fence", "item") and (match := _FENCE.match(line.rstrip())):
+            self._fence = match[1]
+
+    def _continues(self, line: str) -> bool:
+        """Whether `line` belongs to the unfinished block."""
+        blank = not line.strip()
+        match self._kind:
+            case "blank":
+                return blank
+            case "paragraph":
+                return not blank and not _interrupts_paragraph(line, self._lines)
+            case "item":
+                return blank or self._continues_item(line)
+            case _:
+                return False
+
+    def _continues_item(self, line: str) -> bool:
+        if _indentation(line) >= self._indent:
+            return True
+        if not self._lines[-1].strip():
+            return False
+        return _kind_of(line) == "paragraph"
+
+
+def _kind_of(line: str) -> Kind:
+    """What kind of block begins with `line`."""
+    text = line.rstrip()
+    if not text:
+        return "blank"
+    if _RULE.match(text):
+        return "rule"
+    if _ITEM.match(text):
+        return "item"
+    if _FENCE.match(text):
+        return "fence"
+    return "heading" if _HEADING.match(text) else "paragraph"
+
+
+def _interrupts_paragraph(line: str, before: list[str]) -> bool:
+    """Whether `line` begins a new block although no blank line parts it from the paragraph `before` it."""
+    text = line.rstrip()
+    match _kind_of(line):
+        case "paragraph":
+            return text.lstrip().startswith(">") and not before[0].lstrip().startswith(">")
+        case "item":
+            return bool(_INTERRUPTING_ITEM.match(text))
+        case "rule":
+            return not _UNDERLINE.match(text)
+        case _:
+            return True
+
+
+def _is_underline(line: str, lines: list[str]) -> bool:
+    """Whether `line` makes a heading of the paragraph above it."""
+    return len(lines) > 1 and bool(_UNDERLINE.match(line.rstrip())) and "|" not in lines[-2]
+
+
+def _indentation(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+
+
+def _content_column(line: str) -> int:
+    """The column in which the content of the item that begins with `line` starts (CommonMark, list items)."""
+    match = _ITEM.match(line.rstrip())
+    if match is None:
+        return 0
+    marker, space = match.groups()
+    return len(marker) + (len(space) if space.strip(" ") == "" and 1 <= len(space) <= 4 else 1)

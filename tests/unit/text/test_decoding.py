@@ -1,0 +1,72 @@
+"""Text files come back byte for byte."""
+
+import codecs
+
+import pytest
+
+from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
+
+JAPANESE = "# 設定ファイルを読み込む\nname = 'テスト'\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", Decoded("")),
+        ("é日本\n".encode(), Decoded("é日本\n")),
+        (codecs.BOM_UTF8 + b"a\r\nb\r\n", Decoded("a\nb\n", bom=True, newline="\r\n")),
+        (codecs.BOM_UTF16_LE + "日\n".encode("utf-16-le"), Decoded("日\n", "utf-16-le", bom=True)),
+        (codecs.BOM_UTF16_BE + "日\r\n".encode("utf-16-be"), Decoded("日\n", "utf-16-be", bom=True, newline="\r\n")),
+        (JAPANESE.encode("cp932"), Decoded(JAPANESE, "cp932")),
+        (JAPANESE.encode("euc_jp"), Decoded(JAPANESE, "euc_jp")),
+        ("①髙橋\r\n".encode("cp932"), Decoded("①髙橋\n", "cp932", newline="\r\n")),
+        (b"a\rb\r", Decoded("a\nb\n", newline="\r")),
+        (b"a\r\nb\nc", Decoded("a\r\nb\nc", newline="mixed")),
+        (b"10%\r20%\rdone\n", Decoded("10%\r20%\rdone\n")),
+        (b"a\r\r\nb\r\n", Decoded("a\r\nb\n", newline="\r\n")),
+    ],
+)
+def test_a_text_is_read_and_written_back(data: bytes, expected: Decoded) -> None:
+    decoded = decode(data)
+    assert decoded == expected
+    assert encode(decoded.text, decoded) == data
+
+
+@pytest.mark.parametrize(
+    "data", [b"a\0b", b"\x89PNG\r\n\x1a\n\0\0", codecs.BOM_UTF16_LE + b"a\0\0\0", bytes(range(1, 256))]
+)
+def test_binary_data_is_no_text(data: bytes) -> None:
+    with pytest.raises(NotTextError) as caught:
+        decode(data)
+    assert caught.value.kind == "binary"
+
+
+@pytest.mark.parametrize("text", ["café naïve Müller\n", "größe ÄÖÜ", "ñandú über öffnen"])
+def test_a_european_text_in_one_byte_is_not_taken_for_japanese(text: str) -> None:
+    with pytest.raises(NotTextError) as caught:
+        decode(text.encode("latin-1"))
+    assert caught.value.kind == "encoding"
+    assert decode(text.encode("latin-1"), "latin-1").text == text
+
+
+def test_an_encoding_that_is_named_is_used() -> None:
+    assert decode(codecs.BOM_UTF8 + b"a", "utf-8") == Decoded("a", bom=True)
+    assert decode(codecs.BOM_UTF16_LE + b"a\0", "utf-16") == Decoded("a", "utf-16-le", bom=True)
+    assert decode("値".encode("cp932"), "cp932").text == "値"
+    with pytest.raises(NotTextError):
+        decode(b"\xff", "ascii")
+    with pytest.raises(LookupError):
+        decode(b"a", "no-such")
+
+
+def test_new_text_takes_over_encoding_mark_and_newlines() -> None:
+    like = decode(codecs.BOM_UTF8 + b"a\r\n")
+    assert encode("x\ny\n", like) == codecs.BOM_UTF8 + b"x\r\ny\r\n"
+    with pytest.raises(UnicodeEncodeError):
+        encode("😀", Decoded("", "cp932"))
+
+
+def test_a_last_newline_begins_no_line() -> None:
+    assert split_lines("a\nb\n") == ["a", "b"]
+    assert split_lines("a\r\n\nb") == ["a", "", "b"]
+    assert split_lines("") == []
