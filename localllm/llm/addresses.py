@@ -1,0 +1,62 @@
+"""Addresses of model servers, in every form people write them."""
+
+import re
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+_ENDPOINTS = ("/chat/completions", "/completions", "/models", "/embeddings")
+_LIKE_IPV4 = re.compile(r"\d+(\.\d+){3}")
+
+
+def api_root(base_url: str) -> str:
+    """The root under which an OpenAI-compatible server has its endpoints, without a final slash.
+
+    Accepts a host (`localhost:1234`), an address with or without /v1, and a full endpoint. A path of another
+    kind (a gateway's prefix) is kept as it is.
+    """
+    text = base_url.strip()
+    if "://" not in text:
+        text = f"http://{text}"
+    text = text.split("?", 1)[0].rstrip("/")
+    for endpoint in _ENDPOINTS:
+        text = text.removesuffix(endpoint)
+    return text if urlsplit(text).path.strip("/") else f"{text}/v1"
+
+
+def address_fault(base_url: str) -> str:
+    """Why no request can be sent to `base_url`, in a few words; empty where one can."""
+    if any(not character.isprintable() or character.isspace() for character in base_url.strip()):
+        return "it holds a space or an unprintable character"
+    try:
+        parts = urlsplit(api_root(base_url))
+        if parts.scheme not in ("http", "https"):
+            return f"“{parts.scheme}” is neither http nor https"
+        if not parts.hostname:
+            return "it names no host"
+        _ = parts.port  # reading it checks it
+        _check_host(parts.hostname)
+    except ValueError as error:
+        return str(error).rstrip(".")
+    return ""
+
+
+def _check_host(host: str) -> None:
+    """Raises ValueError for a host that is neither an IP address nor a name that can be looked up."""
+    if ":" in host or _LIKE_IPV4.fullmatch(host):
+        ip_address(host)
+        return
+    try:
+        host.encode("idna")
+    except UnicodeError as error:
+        raise ValueError(f"“{host}” is not a host name") from error
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is this machine: localhost, 127.0.0.0/8 or ::1."""
+    host = urlsplit(url if "://" in url else f"http://{url}").hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,68 @@
+"""The conversation as the model sees it. Immutable; the providers turn it into their server's JSON."""
+
+from typing import Literal
+
+import msgspec
+
+from localllm.base.events import Json, ToolCall, Usage
+
+
+class SystemMessage(msgspec.Struct, frozen=True, tag="system", tag_field="role"):
+    """Who the assistant is and how it works. Always the first message, never changed in a session."""
+
+    text: str
+
+
+class UserMessage(msgspec.Struct, frozen=True, tag="user", tag_field="role"):
+    """What the person said, with the files it names."""
+
+    text: str
+
+
+class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant", tag_field="role"):
+    """One whole answer of the model."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    thinking: str = ""
+
+
+class ToolMessage(msgspec.Struct, frozen=True, tag="tool", tag_field="role"):
+    """The result of the call `call_id`, as text for the model."""
+
+    call_id: str
+    name: str
+    text: str
+
+
+Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+
+class ToolSpec(msgspec.Struct, frozen=True):
+    """A tool as a model is told of it. `parameters` is a flat JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Json]
+
+
+ToolChoice = Literal["auto", "none", "required"]
+
+
+class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """All that decides an answer. `max_tokens` 0 leaves the limit to the server."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = "auto"
+    max_tokens: int = 0
+    temperature: float | None = None
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """A gathered answer: the message, why it ended, and what it cost."""
+
+    message: AssistantMessage
+    finish_reason: str
+    usage: Usage

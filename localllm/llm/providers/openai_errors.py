@@ -1,0 +1,179 @@
+"""What an OpenAI-compatible server's failures mean. Servers agree on little: an error may be a string, an object,
+a list, HTML; it may come with status 200, in the middle of a stream, or as a polite empty answer."""
+
+import difflib
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from localllm.base.errors import LLMConnectionError
+from localllm.llm.reasons import short_reason
+
+_DEFAULT_WAIT = 2.0
+
+BLANK = b" \t\r\n\xef\xbb\xbf"
+"""White space, and the bytes of a UTF-8 byte order mark: what may stand before a body."""
+
+_OVERFLOW = re.compile(
+    r"exceed_context_size|context.?(length|window|size)|maximum context|n_ctx|too many tokens|prompt is too long"
+    r"|input.{0,20}too long|context_length_exceeded",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"model_not_found|model.{0,80}(not found|does not exist|not exist|not loaded|is not available)|no models? loaded"
+    r"|failed to load model|unknown model",
+    re.IGNORECASE | re.DOTALL,
+)
+
+T = TypeVar("T")
+
+
+class ServerError(msgspec.Struct, frozen=True):
+    """An error as the server put it."""
+
+    message: str
+    code: str = ""
+
+
+def error_in(data: Any) -> ServerError | None:
+    """The error in a decoded answer, whatever its form; None where there is none."""
+    match data:
+        case [first, *_]:
+            return error_in(first)
+        case {"error": {"message": message, **rest}}:
+            return ServerError(str(message), f"{rest.get('code') or ''} {rest.get('type') or ''}".strip())
+        case {"error": error} if error:
+            return ServerError(error if isinstance(error, str) else msgspec.json.encode(error).decode())
+        case {"message": str(message), **rest} if "choices" not in rest:
+            return ServerError(message, f"{rest.get('code') or ''} {rest.get('type') or ''}".strip())
+        case {"detail": detail} if detail:
+            return ServerError(str(detail))
+        case _:
+            return None
+
+
+class ErrorReader:
+    """Makes LLMConnectionErrors of one server's failures."""
+
+    def __init__(self, provider: str, url: str, key_variable: str) -> None:
+        self._provider = provider
+        self._url = url
+        self._key_variable = key_variable or "OPENAI_API_KEY"
+
+    def guard(self, parse: Callable[[], T]) -> T:
+        """What `parse` gives; nonsense from the server becomes llm_malformed."""
+        try:
+            return parse()
+        except (msgspec.DecodeError, ValueError) as error:
+            raise self._make("llm_malformed", reason=short_reason(str(error)), retryable=True) from error
+
+    def refuse_html(self, body: bytes) -> None:
+        """Raises llm_malformed where `body`, of status 200, is a web page."""
+        if body.lstrip(BLANK).startswith(b"<"):
+            words = _without_tags(body.decode("utf-8", errors="replace"))
+            raise self._make("llm_malformed", reason=short_reason(f"it is a web page (HTML): {words}"))
+
+    def of_status(self, status: int, headers: dict[str, str], body: bytes) -> LLMConnectionError:
+        """The meaning of an answer with `status` ≥ 300."""
+        error = _read_body(body)
+        said = f"{error.code} {error.message}"
+        reason = _sentence(error.message)
+        match status:
+            case _ if status < 400:
+                place = {name.lower(): value for name, value in headers.items()}.get("location", "nowhere")
+                return self._make("llm_malformed", reason=short_reason(f"it redirects to {place} (HTTP {status})"))
+            case 401 | 403:
+                return self._make("llm_unauthorized", status=status, reason=reason, variable=self._key_variable)
+            case 429:
+                wait = _retry_after(headers)
+                return self._make(
+                    "llm_rate_limited", reason=reason, seconds=wait or _DEFAULT_WAIT, retryable=True, retry_after=wait
+                )
+            case _ if _OVERFLOW.search(said):
+                return self._make("llm_context_overflow", reason=reason)
+            case _ if _NO_MODEL.search(said):
+                return self._make("llm_model_not_found", model="", reason=reason, available="?")
+            case _ if status >= 500 or status == 408:
+                return self._make(
+                    "llm_server_failed",
+                    status=status,
+                    reason=reason,
+                    retryable=True,
+                    retry_after=_retry_after(headers),
+                )
+            case _:
+                return self._make("llm_bad_request", status=status, reason=reason)
+
+    def of_stream(self, body: bytes) -> LLMConnectionError:
+        """The meaning of an error that came inside an answer of status 200."""
+        error = _read_body(body)
+        said = f"{error.code} {error.message}"
+        reason = _sentence(error.message)
+        if _OVERFLOW.search(said):
+            return self._make("llm_context_overflow", reason=reason)
+        if _NO_MODEL.search(said):
+            return self._make("llm_model_not_found", model="", reason=reason, available="?")
+        if "unexpected endpoint" in said.lower():
+            return self._make("llm_malformed", reason=short_reason(error.message))
+        return self._make("llm_server_failed", status=200, reason=reason, retryable=True)
+
+    def model_not_found(self, model: str, reason: str, available: list[str]) -> LLMConnectionError:
+        """The model is not there; the names nearest to it come first."""
+        nearest = difflib.get_close_matches(model, available, n=len(available) or 1, cutoff=0)
+        return self._make("llm_model_not_found", model=model, reason=reason, available=", ".join(nearest[:8]) or "—")
+
+    def cut(self) -> LLMConnectionError:
+        """The stream ended although the answer had not."""
+        return self._make("llm_cut", reason="the stream ended without a finish", retryable=True)
+
+    def idle(self, seconds: float) -> LLMConnectionError:
+        """Nothing came for `seconds` in the middle of an answer."""
+        return self._make("llm_idle", seconds=seconds, provider=self._provider)
+
+    def _make(
+        self, key: str, *, retryable: bool = False, retry_after: float | None = None, **params: object
+    ) -> LLMConnectionError:
+        return LLMConnectionError(key, retryable=retryable, retry_after=retry_after, url=self._url, **params)
+
+
+def _read_body(body: bytes) -> ServerError:
+    try:
+        data = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return ServerError(_without_tags(body.decode("utf-8", errors="replace")))
+    return error_in(data) or ServerError(body.decode("utf-8", errors="replace") if data else "")
+
+
+def _without_tags(text: str) -> str:
+    """An HTML error page as its bare words."""
+    return " ".join(re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL).split())
+
+
+def _retry_after(headers: dict[str, str]) -> float | None:
+    """The wait the server asks for, in seconds: retry-after-ms, else retry-after (seconds or an HTTP date)."""
+    lowered = {name.lower(): value for name, value in headers.items()}
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(lowered[name]) * scale)
+        except (KeyError, ValueError):
+            continue
+    if date := lowered.get("retry-after"):
+        return _seconds_until(date)
+    return None
+
+
+def _seconds_until(http_date: str) -> float | None:
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, (parsedate_to_datetime(http_date) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _sentence(text: str) -> str:
+    """The server's words as a sentence, empty where it said nothing."""
+    return f"{short}." if (short := short_reason(text)) else ""

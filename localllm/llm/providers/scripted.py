@@ -1,0 +1,141 @@
+"""A model that plays a file of turns: for tests, examples and demos. Nothing is asked of any server.
+
+The file is TOML, a `[[turn]]` for every answer, played in order:
+
+    [[turn]]
+    thinking = "I should look at the files."
+    text = "Let me see."
+    calls = [{ name = "list_files", arguments = { path = "." } }]
+    delay = 0.02       # seconds before each piece
+    finish = "stop"    # the finish reason; tool_calls where there are calls
+
+    [[turn]]
+    fail = "server"    # after its text, fail as a server does: refused, cut, server, busy, malformed
+
+`arguments` may be a string, sent as it is, so that malformed JSON can be played.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError, LLMConnectionError
+from localllm.base.events import Json
+from localllm.llm.messages import CompletionRequest
+from localllm.llm.providers.base import (
+    Chunk,
+    FinishChunk,
+    ModelInfo,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+)
+
+DEMO = Path(__file__).with_name("demo.toml")
+
+_PIECE = re.compile(r"\s*\S+|\s+")
+_ARGUMENTS_PIECE = 40
+
+Failure = Literal["refused", "cut", "server", "busy", "malformed"]
+
+
+class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool call of a turn."""
+
+    name: str
+    arguments: dict[str, Json] | str = ""
+
+
+class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One answer."""
+
+    text: str = ""
+    thinking: str = ""
+    calls: tuple[ScriptedCall, ...] = ()
+    delay: float = 0.0
+    finish: str = ""
+    fail: Failure | None = None
+
+
+class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of turns. `model` is the name the model goes by."""
+
+    turn: tuple[Turn, ...]
+    model: str = "scripted"
+
+
+def load_script(file: Path) -> Script:
+    """The script in `file`. Raises ConfigurationError (script_invalid, config_unreadable)."""
+    try:
+        return msgspec.toml.decode(file.read_bytes(), type=Script)
+    except OSError as error:
+        raise ConfigurationError("config_unreadable", file=file, reason=error.strerror or error) from error
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ConfigurationError("script_invalid", file=file, reason=str(error).rstrip(".")) from error
+
+
+class Scripted:
+    """Plays `script`. It remembers how far it has played: a turn is played once, failures included."""
+
+    name = "scripted"
+
+    def __init__(self, script: Script, address: str = "script") -> None:
+        self.address = address
+        self._script = script
+        self._next = 0
+
+    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
+        """The next turn, piece by piece."""
+        del request  # the script knows what it will say
+        if self._next >= len(self._script.turn):
+            raise LLMConnectionError("llm_script_ended", file=self.address)
+        turn = self._script.turn[self._next]
+        self._next += 1
+        for chunk in _chunks(turn):
+            if turn.delay:
+                await asyncio.sleep(turn.delay)
+            yield chunk
+        if turn.fail:
+            raise _failure(turn.fail, self.address)
+        yield FinishChunk(turn.finish or ("tool_calls" if turn.calls else "stop"))
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The script's one model."""
+        return [ModelInfo(self._script.model)]
+
+    async def aclose(self) -> None:
+        """Nothing to give back."""
+
+
+def _chunks(turn: Turn) -> list[Chunk]:
+    chunks: list[Chunk] = [ThinkingChunk(piece) for piece in _PIECE.findall(turn.thinking)]
+    chunks += [TextChunk(piece) for piece in _PIECE.findall(turn.text)]
+    for index, call in enumerate(turn.calls):
+        given = call.arguments
+        arguments = given if isinstance(given, str) else msgspec.json.encode(given).decode()
+        chunks.append(ToolCallChunk(index, name=call.name))
+        chunks += [
+            ToolCallChunk(index, arguments=arguments[start : start + _ARGUMENTS_PIECE])
+            for start in range(0, len(arguments), _ARGUMENTS_PIECE)
+        ]
+    return chunks
+
+
+def _failure(kind: Failure, address: str) -> LLMConnectionError:
+    match kind:
+        case "refused":
+            return LLMConnectionError("llm_refused", url=address, reason="the script says so", provider="scripted")
+        case "cut":
+            return LLMConnectionError("llm_cut", url=address, reason="the script says so", retryable=True)
+        case "server":
+            return LLMConnectionError("llm_server_failed", url=address, status=500, reason="", retryable=True)
+        case "busy":
+            return LLMConnectionError(
+                "llm_rate_limited", url=address, reason="", seconds=0.0, retryable=True, retry_after=0.0
+            )
+        case "malformed":
+            return LLMConnectionError("llm_malformed", url=address, reason="the script says so", retryable=True)
