@@ -1,0 +1,61 @@
+"""The launcher's code as data, so that what is run is what was there when the program started.
+
+The package may lie inside the project (an environment in `.venv`), where a command could rewrite it.
+"""
+
+import marshal
+import os
+import sys
+from functools import cached_property
+from pathlib import Path
+from types import CodeType
+
+from localllm.sandbox.spec import LaunchSpec
+
+_MODULES = ("spec", "linux", "landlock", "limits", "launcher")
+"""In the order they are made: each imports only those before it."""
+
+_BOOT = """
+import marshal, sys
+with open(int(sys.argv[1]), "rb") as file:
+    modules, values = marshal.load(file)
+for name, code in modules:
+    module = sys.modules["localllm.sandbox." + name] = type(sys)(name)
+    setattr(sys.modules.setdefault("localllm.sandbox", type(sys)("sandbox")), name, module)
+    exec(code, module.__dict__)
+spec = sys.modules["localllm.sandbox.spec"].LaunchSpec(**values)
+sys.modules["localllm.sandbox.launcher"].main(spec)
+"""
+
+
+class Bundle:
+    """The launcher's source, read when this is made and never again."""
+
+    def __init__(self) -> None:
+        folder = Path(__file__).parent
+        self._sources = {name: (folder / f"{name}.py").read_bytes() for name in _MODULES}
+
+    @cached_property
+    def _modules(self) -> list[tuple[str, CodeType]]:
+        return [(name, compile(text, f"<{name}>", "exec", dont_inherit=True)) for name, text in self._sources.items()]
+
+    def open(self, spec: LaunchSpec) -> int:
+        """The launcher and its order in a file without a name. Returns the descriptor; the caller closes it."""
+        fd = os.memfd_create("launcher")
+        os.write(fd, marshal.dumps((self._modules, vars(spec))))
+        os.lseek(fd, 0, os.SEEK_SET)
+        return fd
+
+
+def launcher_arguments(fd: int) -> list[str]:
+    """The command line of an interpreter that runs what `Bundle.open` gave.
+
+    It is the interpreter the environment was made from, told to look at no variable, no site folder and not at the
+    working folder.
+    """
+    return [base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, str(fd)]
+
+
+def base_interpreter() -> str:
+    """The real path of the Python that any virtual environment in use was made from."""
+    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)

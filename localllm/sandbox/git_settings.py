@@ -1,0 +1,68 @@
+"""Which changes of a repository's settings file are harmless: those that git cannot be made to run something by."""
+
+import re
+
+_HARMLESS = frozenset(
+    {
+        "core.repositoryformatversion",
+        "core.filemode",
+        "core.bare",
+        "core.logallrefupdates",
+        "core.ignorecase",
+        "core.precomposeunicode",
+        "core.symlinks",
+        "user.name",
+        "user.email",
+        "branch.remote",
+        "branch.merge",
+        "branch.rebase",
+        "init.defaultbranch",
+        "pull.rebase",
+    }
+)
+_HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch"})
+"""A clone has these; that an existing repository gets another place to push to is no small thing."""
+
+_SECTION = re.compile(r"\[([A-Za-z0-9.-]+)(?: \"[^\"\\]*\")?\]")
+_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*) ?= ?([^\"\\#;]*)")
+_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_REMOTE_NAME = re.compile(r"[\w.-]+")
+_TRANSPORT = re.compile(r"::|^-")  # some run programs; and an option is no address
+
+
+def is_harmless_change(before: bytes, after: bytes) -> bool:
+    """Whether the files differ in harmless settings alone. What is written in any unusual way is not harmless.
+
+    A new repository or clone (`before` is empty), a name and address for commits, and the branch that another follows
+    are such changes; another place to push to is not.
+    """
+    try:
+        changed = set(_settings(before)) ^ set(_settings(after))
+    except ValueError:
+        return False
+    allowed = _HARMLESS if before else _HARMLESS | _HARMLESS_WHEN_NEW
+    return all(key in allowed and _is_plain(key, value) for key, value in changed)
+
+
+def _is_plain(key: str, value: str) -> bool:
+    """Whether a value that git would connect to is a mere name or address."""
+    if key == "branch.remote":
+        return bool(_REMOTE_NAME.fullmatch(value))
+    return key != "remote.url" or not _TRANSPORT.search(value)
+
+
+def _settings(content: bytes) -> list[tuple[str, str]]:
+    """(`section.name`, value), for files written as git itself writes them; ValueError for others."""
+    text = content.decode("utf-8")
+    if _ODD.search(text):
+        raise ValueError(text)
+    found: list[tuple[str, str]] = []
+    section = ""
+    for line in map(str.strip, text.split("\n")):
+        if heading := _SECTION.fullmatch(line):
+            section = heading[1]
+        elif setting := _SETTING.fullmatch(line):
+            found.append((f"{section}.{setting[1]}".lower(), setting[2]))
+        elif line and line[0] not in "#;":
+            raise ValueError(line)
+    return found

@@ -1,0 +1,187 @@
+"""One process with its output captured: bounded in time and in output, and never waited for longer than it runs."""
+
+import asyncio
+import codecs
+import os
+import time
+from asyncio.subprocess import DEVNULL
+from collections.abc import Callable
+
+import msgspec
+
+from localllm.sandbox.launches import Launch
+
+_HEAD = 0.2  # the share of the cap that goes to the head of an output that is cut
+_RUNAWAY = 64  # output of so many times the cap ends the command
+_GRACE = 1.0  # seconds between asking a command to end and killing it
+_CHUNK = 1 << 16  # what a pipe holds
+_LAST_READS = 17  # what a pipe may hold at most (1 MiB, without privileges), and one more
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a process. `exit_status` is -N where signal N ended it; `flooded`: killed for its endless output."""
+
+    stdout: str
+    stderr: str
+    exit_status: int
+    seconds: float
+    timed_out: bool
+    truncated: bool
+    flooded: bool
+
+
+class Process:
+    """Runs one process, once. `output_cap`: how many bytes are kept of each, stdout and stderr."""
+
+    def __init__(self, launch: Launch, output_cap: int) -> None:
+        self._launch = launch
+        self._stdout = _Stream(output_cap, self._flood)
+        self._stderr = _Stream(output_cap, self._flood)
+        self._timed_out = False
+        self._flooded = False
+
+    async def run(self, seconds: float) -> Outcome:
+        """Start it without input, in a session of its own, and wait till it ends or is ended after `seconds`.
+
+        A pipe that some other process still holds open is not waited for. Raises OSError where it cannot be started.
+        """
+        begun = time.perf_counter()
+        with self._stdout, self._stderr:
+            process = await asyncio.create_subprocess_exec(
+                *self._launch.arguments,
+                stdin=DEVNULL,
+                stdout=self._stdout.write_end,
+                stderr=self._stderr.write_end,
+                cwd=self._launch.folder,
+                env=self._launch.environment,
+                pass_fds=self._launch.inherited,
+                start_new_session=True,
+            )
+            self._launch.started(process.pid)
+            self._stdout.listen()
+            self._stderr.listen()
+            await self._wait(process, seconds)
+        return Outcome(
+            stdout=self._stdout.kept.text(),
+            stderr=self._stderr.kept.text(),
+            exit_status=process.returncode or 0,
+            seconds=time.perf_counter() - begun,
+            timed_out=self._timed_out,
+            truncated=self._stdout.kept.is_cut or self._stderr.kept.is_cut,
+            flooded=self._flooded,
+        )
+
+    async def _wait(self, process: asyncio.subprocess.Process, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadlines = (loop.call_later(seconds, self._time_out), loop.call_later(seconds + _GRACE, self._launch.kill))
+        try:
+            await process.wait()
+        except asyncio.CancelledError:
+            self._launch.kill()
+            await process.wait()
+            raise
+        finally:
+            for deadline in deadlines:
+                deadline.cancel()
+            self._launch.kill()
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self._launch.ask_to_end()
+
+    def _flood(self) -> None:
+        self._flooded = True
+        self._launch.kill()
+
+
+class _Stream:
+    """A pipe that the event loop empties as it fills."""
+
+    def __init__(self, cap: int, flood: Callable[[], None]) -> None:
+        self.kept = HeadAndTail(cap)
+        self.write_end = -1
+        self._read_end = -1
+        self._most = cap * _RUNAWAY
+        self._flood = flood
+
+    def __enter__(self) -> None:
+        self._read_end, self.write_end = os.pipe()
+        os.set_blocking(self._read_end, False)
+
+    def __exit__(self, *failure: object) -> None:
+        """Take what is still in the pipe, but do not wait for more."""
+        for _ in range(_LAST_READS):
+            if not self._read():
+                break
+        self._stop_listening()
+        self._close_write_end()
+        os.close(self._read_end)
+
+    def listen(self) -> None:
+        """The process has its own copy of the write end by now; what it writes is read from here on."""
+        self._close_write_end()
+        asyncio.get_running_loop().add_reader(self._read_end, self._read)
+
+    def _read(self) -> bool:
+        """Take what is there; whether there may be more."""
+        try:
+            data = os.read(self._read_end, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._stop_listening()
+            return False
+        self.kept.add(data)
+        if self.kept.total > self._most:
+            self._flood()
+        return True
+
+    def _stop_listening(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._read_end)
+
+    def _close_write_end(self) -> None:
+        if self.write_end >= 0:
+            os.close(self.write_end)
+            self.write_end = -1
+
+
+class HeadAndTail:
+    """The first and the last bytes of an output, together at most `cap`."""
+
+    def __init__(self, cap: int) -> None:
+        self._most_head = int(cap * _HEAD)
+        self._most_tail = cap - self._most_head
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.total = 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether something of the middle was dropped."""
+        return self.total > self._most_head + self._most_tail
+
+    def add(self, data: bytes) -> None:
+        """What comes next."""
+        self.total += len(data)
+        room = self._most_head - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * self._most_tail:  # now and then, or every piece would move the whole tail
+            del self._tail[: -self._most_tail]
+
+    def text(self) -> str:
+        """What was kept, as UTF-8 with replacement, and a note where something is missing."""
+        if not self.is_cut:
+            return (self._head + self._tail).decode("utf-8", "replace")
+        tail = self._tail[-self._most_tail :]
+        dropped = self.total - len(self._head) - len(tail)
+        note = f"\n[… {dropped:,} bytes dropped …]\n"
+        return _without_torn_end(self._head) + note + tail.lstrip(_CONTINUATION).decode("utf-8", "replace")
+
+
+_CONTINUATION = bytes(range(0x80, 0xC0))  # no character of UTF-8 begins with one of these
+
+
+def _without_torn_end(data: bytearray) -> str:
+    """The text without a character that was cut through."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(data)

@@ -1,0 +1,120 @@
+"""Putting back what a command changed, without following a link that it may have laid on the way."""
+
+import errno
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+
+from localllm.base.files import atomic_write_at
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_MOST_KEPT = 16_000_000  # bytes of a file copied to another disk
+
+
+class Restorer:
+    """Changes entries of one project by their paths in it (`/` between the names). For use in a `with` block.
+
+    What is removed goes to `quarantine`, at the same path below it, where that is possible; None keeps nothing.
+    """
+
+    def __init__(self, root: Path, quarantine: Path | None) -> None:
+        self._root = root
+        self._quarantine = quarantine
+        self._fd = -1
+
+    def __enter__(self) -> "Restorer":
+        self._fd = os.open(self._root, _FOLDER)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._fd)
+
+    def remove(self, path: str) -> None:
+        """Take away a file, a link, or a folder with all that is in it; fine if it is gone."""
+        with suppress(FileNotFoundError, NotADirectoryError), self._folder_of(path, make=False) as folder:
+            self._take_away(folder, path)
+
+    def remove_if_empty(self, path: str) -> bool:
+        """Delete the folder if nothing is in it; whether that was so."""
+        try:
+            with self._folder_of(path, make=False) as folder:
+                os.rmdir(_name(path), dir_fd=folder)
+        except OSError:
+            return False
+        return True
+
+    def put_file(self, path: str, content: bytes, mode: int) -> None:
+        """Make it a regular file with this content and these permissions, whatever is there now."""
+        with self._folder_of(path, make=True) as folder:
+            self._take_away(folder, path)
+            atomic_write_at(folder, _name(path), content, mode=mode)
+
+    def put_link(self, path: str, target: bytes) -> None:
+        """Make it a symbolic link, whatever is there now."""
+        with self._folder_of(path, make=True) as folder:
+            self._take_away(folder, path)
+            os.symlink(target, os.fsencode(_name(path)), dir_fd=folder)
+
+    @contextmanager
+    def _folder_of(self, path: str, *, make: bool) -> Generator[int]:
+        """The open folder above `path`. `make`: made where it is missing, and put in place of a file or a link."""
+        folder = os.dup(self._fd)
+        try:
+            walked = ""
+            for name in path.split("/")[:-1]:
+                walked = f"{walked}/{name}" if walked else name
+                deeper = self._enter(folder, walked, make=make)
+                os.close(folder)
+                folder = deeper
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _enter(self, folder: int, path: str, *, make: bool) -> int:
+        name = _name(path)
+        try:
+            return os.open(name, _FOLDER, dir_fd=folder)
+        except OSError as error:
+            if not make or error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                raise
+        self._take_away(folder, path)
+        os.mkdir(name, dir_fd=folder)
+        return os.open(name, _FOLDER, dir_fd=folder)
+
+    def _take_away(self, folder: int, path: str) -> None:
+        """Move it into the quarantine, or copy it if that is on another disk; it is gone from here in any case."""
+        name = _name(path)
+        try:
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return
+        if self._quarantine and self._move(folder, name, self._quarantine / path, mode):
+            return
+        if stat.S_ISDIR(mode):
+            import shutil
+
+            shutil.rmtree(name, dir_fd=folder)
+        else:
+            os.unlink(name, dir_fd=folder)
+
+    def _move(self, folder: int, name: str, target: Path, mode: int) -> bool:
+        """Whether it was moved. Where it could not be, a copy of a file is kept."""
+        with suppress(OSError):
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with suppress(OSError):
+                os.rename(name, target, src_dir_fd=folder)
+                return True
+            if stat.S_ISREG(mode):
+                with open(os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder), "rb") as file:  # noqa: PTH123
+                    target.write_bytes(file.read(_MOST_KEPT))
+        return False
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -1,0 +1,56 @@
+"""What the launcher is told. Runs there too: a plain class, as the launcher has the standard library alone and no time.
+
+Everything in it is a built-in type, so that `vars(spec)` travels as marshal data.
+"""
+
+BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
+"""The shell, reading none of the files that could change what a command means."""
+
+SUPERVISOR = 0x5AFE5AFE
+"""Stands for the supervisor's process id in a filter made before there is one. No real id is that high."""
+
+
+class LaunchSpec:
+    """One command and what it may do.
+
+    Paths are absolute, with links resolved. `writable`: folders it may change; `scratch` is the one of them that is
+    thrown away. `hidden`: what it may not read, with `shown` as exceptions beneath. `call_filter`: a seccomp program.
+    `live_fd`: a pipe; anything written to it asks the command to end, its end of file means that nobody waits any more.
+    `status_fd`: a pipe for the outcome. `threads` 0: some hundreds, more on larger machines; `memory` (bytes) 0: three
+    quarters of the machine's; `disk` (bytes) bounds each file, and what the free space may shrink by.
+    """
+
+    def __init__(
+        self,
+        *,
+        command: bytes,
+        folder: str,
+        environment: dict[bytes, bytes],
+        writable: list[str],
+        hidden: list[str],
+        shown: list[str],
+        scratch: str,
+        call_filter: bytes,
+        live_fd: int = -1,
+        status_fd: int = -1,
+        processes: int = 512,
+        threads: int = 0,
+        open_files: int = 4096,
+        memory: int = 0,
+        disk: int = 8 << 30,
+    ) -> None:
+        self.command = command
+        self.folder = folder
+        self.environment = environment
+        self.writable = writable
+        self.hidden = hidden
+        self.shown = shown
+        self.scratch = scratch
+        self.call_filter = call_filter
+        self.live_fd = live_fd
+        self.status_fd = status_fd
+        self.processes = processes
+        self.threads = threads
+        self.open_files = open_files
+        self.memory = memory
+        self.disk = disk

@@ -1,0 +1,37 @@
+"""Where there is no sandbox these tests fail, as a machine without one is not fit for them; other systems have none."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.sandbox_world import World
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if sys.platform == "linux":
+        return
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.skip(reason="the sandbox is for Linux so far"))
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    world = World(tmp_path)
+    assert world.runner.level == "landlock", f"this machine has no sandbox: {world.runner.reason}"
+    return world
+
+
+@pytest.fixture
+def repository(world: World) -> World:
+    subprocess.run(["git", "init", "-q", "--template="], cwd=world.project, check=True)
+    (world.project / ".git/hooks").mkdir()
+    (world.project / ".git/hooks/pre-commit").write_text("#!/bin/sh\n# the user's own\n")
+    (world.project / ".envrc").write_text("export A=1\n")
+    (world.project / ".localllm/sessions").mkdir(parents=True)
+    (world.project / ".localllm/sessions/old.jsonl").write_text('{"type":"RunStarted"}\n')
+    return world

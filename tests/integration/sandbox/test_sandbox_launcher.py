@@ -1,0 +1,169 @@
+"""The launcher cannot be tampered with, and where it fails nothing is run."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.sandbox.runner import SandboxRunner
+from tests.support.sandbox_world import SECRET, World, processes_with, unlike_any_other
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_command_cannot_change_how_the_next_one_is_started(tmp_path: Path) -> None:
+    """The package lies in the project, as it does in an environment there; a command rewrites it."""
+    import localllm
+
+    project = tmp_path / "project"
+    package = project / "localllm"
+    shutil.copytree(Path(localllm.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    program = textwrap.dedent("""
+        import asyncio, sys
+        from pathlib import Path
+        from localllm.sandbox import runner
+        root = Path(sys.argv[1])
+        assert Path(runner.__file__).is_relative_to(root)
+        async def main():
+            sandbox = runner.SandboxRunner(root)
+            tampered = await sandbox.run(sys.argv[2], cwd=root, timeout=20)
+            assert tampered.return_code == 0, tampered
+            after = await sandbox.run(f"echo changed > {sys.argv[3]}", cwd=root, timeout=20)
+            assert after.return_code, after
+        asyncio.run(main())
+    """)
+    outside = tmp_path / "outside"
+    outside.write_text("kept")
+    tamper = """
+        echo 'import os; os.execv("/bin/sh", ["sh", "-c", "id > ../owned"])' > evil
+        for file in localllm/sandbox/*.py ctypes.py marshal.py os.py sitecustomize.py; do cp evil $file; done
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program, project, tamper, outside],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{project}{os.pathsep}{os.pathsep.join(sys.path)}"},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert outside.read_text() == "kept"
+    assert not (tmp_path / "owned").exists()
+
+
+async def test_a_failed_set_up_runs_nothing(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    runner = SandboxRunner(project)
+    assert runner.level == "landlock"
+    shutil.rmtree(project)
+    with pytest.raises(ToolExecutionError) as raised:
+        await runner.run(f"touch {tmp_path}/ran", cwd=project, timeout=10)
+    assert raised.value.key == "command_failed_to_start"
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_a_command_too_long_is_told_so(world: World) -> None:
+    with pytest.raises(ToolExecutionError) as raised:
+        await world.run("touch ran; : " + "x" * 200_000)
+    assert raised.value.key == "command_failed_to_start"
+    assert not (world.project / "ran").exists()
+
+
+async def test_a_project_that_holds_the_home_is_refused(world: World) -> None:
+    runner = SandboxRunner(world.home)
+    with pytest.raises(SafetyViolationError) as raised:
+        await runner.run("touch ran", cwd=world.home, timeout=10)
+    assert raised.value.key == "command_root_too_wide"
+    assert not (world.home / "ran").exists()
+
+
+async def test_a_folder_outside_is_refused(world: World) -> None:
+    (world.project / "link").symlink_to(world.outside)
+    for folder in (world.outside, world.project / "link", world.project / ".."):
+        with pytest.raises(SafetyViolationError) as raised:
+            await world.runner.run("touch ran", cwd=folder, timeout=10)
+        assert raised.value.key == "path_outside"
+    assert world.outside_is_untouched()
+
+
+NOBODY = 65534
+AS_NOBODY = """
+import asyncio, os, sys
+from pathlib import Path
+from localllm.sandbox.runner import SandboxRunner
+project, outside, key, seconds = sys.argv[1:]
+
+async def main():
+    runner = SandboxRunner(Path(project))
+    assert runner.level == "landlock", runner.reason
+    async def run(command):
+        return await runner.run(command, cwd=Path(project), timeout=20)
+    await run(f"echo changed > {outside}; cat {key}; cp {key} stolen; setsid sleep {seconds} & echo x > .envrc")
+    done = await run("echo works; id -u; for i in $(seq 2000); do sleep 30 & done; wait")
+    assert done.stdout.startswith(f"works\\n{os.getuid()}\\n"), done
+    assert done.excess == "processes" or done.return_code, done
+
+asyncio.run(main())
+"""
+
+
+STARTS_PYTHON = """
+import subprocess
+from localllm.sandbox.runner import SandboxRunner
+from localllm.sandbox.bundle import base_interpreter
+subprocess.run([base_interpreter(), "-c", ""], check=True)
+"""
+BARE = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "PYTHONPATH": os.pathsep.join(sys.path),
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+def command_as_nobody() -> list[str]:
+    """A Python that a user without rights can start, with what it needs to import this program."""
+    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    for interpreter in (sys.executable, "/usr/bin/python3"):
+        try:
+            subprocess.run([*drop, interpreter, "-c", STARTS_PYTHON], check=True, capture_output=True, env=BARE)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        return [*drop, interpreter]
+    return []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; the other tests run as this one")
+async def test_a_user_without_rights_is_held_as_well() -> None:
+    command = command_as_nobody()
+    if not command:
+        pytest.skip("no Python here that another user can start")
+    seconds = unlike_any_other()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        project, home, outside = folder / "project", folder / "home", folder / "outside"
+        project.mkdir()
+        home.mkdir()
+        outside.write_text("kept")
+        (home / "key").write_text(SECRET)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        done = subprocess.run(
+            [*command, "-c", AS_NOBODY, project, outside, home / "key", seconds],
+            env={**BARE, "HOME": str(home)},
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert outside.read_text() == "kept"
+        assert [path.name for path in project.iterdir() if path.stat().st_size] == []
+        assert not processes_with(seconds)

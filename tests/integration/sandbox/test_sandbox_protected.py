@@ -1,0 +1,98 @@
+"""What a command changed at protected names is undone."""
+
+import asyncio
+
+import pytest
+
+from tests.support.sandbox_world import World, fingerprint
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("attempt", "told"),
+    [
+        ("echo evil >> .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        ("echo evil > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout", ".git/hooks/post-checkout"),
+        ("git config core.fsmonitor ./evil", ".git/config"),
+        ("git config core.hooksPath evil", ".git/config"),
+        ("git config alias.status '!evil'", ".git/config"),
+        ("git remote add origin https://evil.example/x", ".git/config"),
+        ("mv .git/hooks x; mkdir .git/hooks; echo evil > .git/hooks/pre-commit; rm -r x", ".git/hooks/pre-commit"),
+        ("rm .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        ("ln .git/config x; printf '[core]\\npager = evil\\n' >> x; rm x", ".git/config"),
+        ("mkdir .vscode; echo evil > .vscode/tasks.json", ".vscode/tasks.json"),
+        ("mkdir .VSCode; echo evil > .VSCode/tasks.json", ".VSCode/tasks.json"),
+        ("echo evil > .envrc", ".envrc"),
+        ("rm .envrc; ln -s /etc/passwd .envrc", ".envrc"),
+        ("rm .envrc; mkdir .envrc; echo x > .envrc/x", ".envrc"),
+        ("echo evil > localllm.toml", "localllm.toml"),
+        ("echo evil > .mcp.json", ".mcp.json"),
+        ("echo '{}' > .localllm/sessions/forged.jsonl", ".localllm/sessions/forged.jsonl"),
+        ("echo evil > .localllm/sessions/old.jsonl", ".localllm/sessions/old.jsonl"),
+        ("rm -r .localllm", ".localllm/sessions/old.jsonl"),
+        ("mkdir -p sub/.git/hooks; echo evil > sub/.git/hooks/pre-commit; rmdir sub", "sub/.git/hooks/pre-commit"),
+        ("echo 'gitdir: ../evil' > .git/commondir", ".git/commondir"),
+        ("mkfifo .envrc.d; rm .envrc; mkfifo .envrc; rm .envrc.d", ".envrc"),
+    ],
+)
+async def test_protected_files_are_put_back(repository: World, attempt: str, told: str) -> None:
+    before = fingerprint(repository.project)
+    done = await repository.run(attempt)
+    assert fingerprint(repository.project) == before
+    assert told in done.reverted
+
+
+async def test_what_was_put_at_a_protected_name_is_kept_out_of_reach(repository: World) -> None:
+    await repository.run("echo evil > .mcp.json")
+    kept = list((repository.project.parent / "state" / "quarantine").rglob(".mcp.json"))
+    assert [path.read_text() for path in kept] == ["evil\n"]
+
+
+async def test_putting_back_follows_no_link(repository: World) -> None:
+    (repository.project / ".vscode").mkdir()
+    (repository.project / ".vscode/settings.json").write_text("{}")
+    done = await repository.run(f"mv .vscode x; ln -s {repository.outside} .vscode; echo > x/file; mv x y")
+    assert (repository.project / ".vscode/settings.json").read_text() == "{}"
+    assert not (repository.project / ".vscode").is_symlink()
+    assert repository.outside_is_untouched()
+    assert ".vscode" in done.reverted
+
+
+async def test_a_moved_repository_gets_its_settings_back(repository: World) -> None:
+    config = (repository.project / ".git/config").read_bytes()
+    await repository.run("mv .git x; mkdir .git; cp -r x/* .git; git config core.fsmonitor evil; rm -r x")
+    assert (repository.project / ".git/config").read_bytes() == config
+
+
+async def test_honest_work_with_git_is_not_undone(repository: World) -> None:
+    done = await repository.run("""
+        set -e
+        git config user.name Someone; git config user.email someone@example.org
+        git add -A; git commit -qm first; git switch -qc other; git status --short; git log --oneline | wc -l
+        git init -q new; git -C new status --short
+    """)
+    assert (done.return_code, done.stdout, done.reverted) == (0, "1\n", ())
+
+
+async def test_a_log_that_this_program_writes_to_is_left_alone(repository: World) -> None:
+    sessions = repository.project / ".localllm/sessions"
+    running = asyncio.ensure_future(repository.run("while [ ! -e go ]; do sleep 0.02; done"))
+    with (sessions / "new.jsonl").open("w") as new, (sessions / "old.jsonl").open("a") as old:
+        await asyncio.sleep(0.3)
+        for log in (new, old):
+            log.write('{"type":"Notice"}\n')
+            log.flush()
+        (repository.project / "go").touch()
+        done = await running
+    assert done.reverted == ()
+    assert (sessions / "old.jsonl").read_text().count("\n") == 2
+    assert (sessions / "new.jsonl").read_text().count("\n") == 1
+
+
+async def test_commands_side_by_side_do_not_take_each_other_for_the_user(repository: World) -> None:
+    first = asyncio.ensure_future(repository.run("echo evil > .envrc; touch ready; sleep 0.4"))
+    while not (repository.project / "ready").exists():
+        await asyncio.sleep(0.01)
+    await asyncio.gather(first, repository.run("sleep 0.6"))
+    assert (repository.project / ".envrc").read_text() == "export A=1\n"

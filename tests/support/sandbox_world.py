@@ -1,0 +1,61 @@
+"""A project, a home and the rest of a machine, for tests of the sandbox that look at it from outside."""
+
+import os
+import textwrap
+from pathlib import Path
+
+from localllm.sandbox.runner import CommandResult, SandboxRunner
+
+SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----"
+
+
+class World:
+    """A project, a home with a secret in it, and a folder that is none of a command's business."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = folder / "project"
+        self.home = folder / "home"
+        self.outside = folder / "outside"
+        for path in (self.project, self.home / ".ssh", self.outside):
+            path.mkdir(parents=True)
+        self.key = self.home / ".ssh" / "id_ed25519"
+        self.key.write_text(SECRET)
+        self.file = self.outside / "file"
+        self.file.write_text("kept")
+        self.runner = SandboxRunner(self.project, state_folder=folder / "state")
+
+    async def run(self, command: str, timeout: float = 20) -> CommandResult:
+        return await self.runner.run(textwrap.dedent(command), cwd=self.project, timeout=timeout)
+
+    async def python(self, program: str, timeout: float = 20) -> CommandResult:
+        (self.project / "program.py").write_text(textwrap.dedent(program))
+        return await self.run("python3 program.py", timeout)
+
+    def outside_is_untouched(self) -> bool:
+        return [path.name for path in self.outside.iterdir()] == ["file"] and self.file.read_text() == "kept"
+
+
+def processes_with(mark: str) -> list[str]:
+    """The command lines of running processes that hold `mark`."""
+    found: list[str] = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+        except OSError:
+            continue
+        if mark in line:
+            found.append(line)
+    return found
+
+
+def unlike_any_other() -> str:
+    """A number of seconds to sleep for that nobody else chooses: the mark by which a process is found again."""
+    return f"3{int.from_bytes(os.urandom(3), 'big'):08}"
+
+
+def fingerprint(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): bytes(path.readlink()) if path.is_symlink() else path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }

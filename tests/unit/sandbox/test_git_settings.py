@@ -1,0 +1,74 @@
+"""Which changes of a repository's settings may stay."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.git_settings import is_harmless_change
+
+PLAIN = b'[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x\n\tfetch = +refs/*:refs/*\n'
+
+
+def test_a_new_repository_is_harmless(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert is_harmless_change(b"", (tmp_path / ".git" / "config").read_bytes())
+
+
+def test_a_new_bare_repository_is_harmless(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path], check=True)
+    assert is_harmless_change(b"", (tmp_path / "config").read_bytes())
+
+
+def test_a_new_clone_is_harmless_unless_its_origin_is_odd(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "a"], check=True)
+    subprocess.run(["git", "clone", "-q", tmp_path / "a", tmp_path / "b"], check=True, capture_output=True)
+    settings = (tmp_path / "b" / ".git" / "config").read_bytes()
+    assert b"url = " in settings
+    assert is_harmless_change(b"", settings)
+    assert not is_harmless_change(b"", settings.replace(b"url = ", b"url = ext::"))
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "[user]\n\tname = Some One\n\temail = some@example.org\n",
+        '[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n',
+        "# a remark\n",
+        "[core]\n\tfilemode = true\n",
+        "",
+    ],
+)
+def test_harmless(added: str) -> None:
+    assert is_harmless_change(PLAIN, PLAIN + added.encode())
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "[core]\n\tfsmonitor = ./evil\n",
+        "[core]\n\thooksPath = evil\n",
+        "[CORE]\n\tFSMONITOR = ./evil\n",
+        "[core] fsmonitor = ./evil\n",
+        "[core]\n\tbare = false\\\n\tfsmonitor = evil\n",
+        '[core]\n\tbare = "false"\n',
+        "[core]\n\tbare\n",
+        "[alias]\n\tst = !evil\n",
+        "[include]\n\tpath = ../evil\n",
+        '[includeIf "gitdir:/"]\n\tpath = ../evil\n',
+        '[filter "x"]\n\tclean = evil\n',
+        '[remote "origin"]\n\turl = https://evil.example\n',
+        '[url "https://evil.example"]\n\tinsteadOf = https://example.org\n',
+        "[user]\n\tsigningkey = x\n",
+        '[branch "main"]\n\tremote = ext::sh -c evil\n',
+        "[user]\n\tname = a\x0c[core]\n",
+        "[user]\n\tname = a\r[core]\n",
+        "\xff\n",
+    ],
+)
+def test_not_harmless(added: str) -> None:
+    assert not is_harmless_change(PLAIN, PLAIN + added.encode("latin-1"))
+
+
+def test_taking_a_setting_away_is_judged_like_adding_it() -> None:
+    assert not is_harmless_change(PLAIN + b"[core]\n\tfsmonitor = false\n", PLAIN)

@@ -1,0 +1,94 @@
+"""A process and its output, without any sandbox."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localllm.sandbox.launches import PlainLaunch
+from localllm.sandbox.process import HeadAndTail, Outcome, Process
+
+pytestmark = pytest.mark.anyio
+
+
+async def run(command: str, folder: Path, *, seconds: float = 20, cap: int = 1000) -> Outcome:
+    return await Process(PlainLaunch(command, folder, os.environ), cap).run(seconds)
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+async def test_both_streams_and_the_exit_status(tmp_path: Path) -> None:
+    done = await run("echo out; echo err >&2; pwd; exit 7", tmp_path)
+    assert (done.stdout, done.stderr, done.exit_status) == (f"out\n{tmp_path}\n", "err\n", 7)
+    assert (done.timed_out, done.truncated, done.flooded) == (False, False, False)
+
+
+async def test_a_pipe_that_stays_open_is_not_waited_for(tmp_path: Path) -> None:
+    done = await asyncio.wait_for(run("setsid sleep 7 & echo begun", tmp_path), 5)
+    assert done.stdout == "begun\n"
+
+
+async def test_a_time_out_is_asked_for_first(tmp_path: Path) -> None:
+    done = await run("trap 'echo asked; exit 5' TERM; sleep 30 & wait", tmp_path, seconds=0.3)
+    assert (done.stdout, done.exit_status, done.timed_out) == ("asked\n", 5, True)
+
+
+async def test_a_time_out_is_enforced_next(tmp_path: Path) -> None:
+    done = await run("trap '' TERM; while :; do :; done", tmp_path, seconds=0.1)
+    assert (done.exit_status, done.timed_out) == (-9, True)
+
+
+async def test_a_flood_is_ended(tmp_path: Path) -> None:
+    done = await run("yes >&2", tmp_path)
+    assert done.flooded
+    assert done.exit_status == -9
+    assert len(done.stderr) < 1100
+
+
+async def test_what_cannot_be_started_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="missing"):
+        await run("echo", tmp_path / "missing")
+
+
+async def test_cancelling_kills_and_closes_every_pipe(tmp_path: Path) -> None:
+    await run("true", tmp_path)
+    open_before = open_descriptors()
+    task = asyncio.ensure_future(run("touch begun; sleep 30; touch ended", tmp_path))
+    while not (tmp_path / "begun").exists():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert open_descriptors() == open_before
+
+
+@given(st.lists(st.binary(max_size=40)), st.integers(1, 60))
+def test_head_and_tail(pieces: list[bytes], cap: int) -> None:
+    kept = HeadAndTail(cap)
+    for piece in pieces:
+        kept.add(piece)
+    whole = b"".join(pieces)
+    if len(whole) <= cap:
+        assert kept.text() == whole.decode("utf-8", "replace")
+        assert not kept.is_cut
+        return
+    assert kept.is_cut
+    head, note, tail = kept.text().partition("\n[… ")
+    assert whole[: int(cap * 0.2)].decode("utf-8", "replace").startswith(head)
+    assert note
+    assert whole.decode("utf-8", "replace").endswith(tail.partition("…]\n")[2])
+
+
+def test_a_character_is_never_cut_through() -> None:
+    kept = HeadAndTail(20)
+    for _ in range(50):
+        kept.add("日本語".encode())
+    text = kept.text()
+    assert "\ufffd" not in text
+    assert text.startswith("日\n[… ")
+    assert text.endswith("本語日本語")

@@ -1,0 +1,95 @@
+"""What a command sees: worked out for a made-up user."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.visibility import Scratch, survey, variables
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    for name in (".ssh", ".cargo/bin", ".config/git", "dotfiles", "venvs/a/bin", "tools"):
+        (home / name).mkdir(parents=True)
+    (home / "dotfiles/gitconfig").touch()
+    (home / ".gitconfig").symlink_to("dotfiles/gitconfig")
+    (home / "venvs/a/pyvenv.cfg").touch()
+    return home.resolve()
+
+
+def test_the_home_is_hidden_and_its_toolchains_are_shown(home: Path) -> None:
+    seen = survey({"HOME": str(home)})
+    assert home in seen.homes
+    assert home in seen.hidden
+    assert {home / ".cargo", home / ".config/git", home / "dotfiles/gitconfig"} <= set(seen.shown)
+    assert not any(path.is_relative_to(home / ".ssh") for path in seen.shown)
+    assert home / ".cargo/credentials.toml" in seen.hidden
+    assert seen.toolchains[".gitconfig"] == home / "dotfiles/gitconfig"
+
+
+def test_programs_in_the_home_are_shown_with_their_environment(home: Path) -> None:
+    seen = survey({"HOME": str(home), "PATH": f"{home}/venvs/a/bin:{home}/tools:relative:{home}/missing:/usr/bin"})
+    assert {home / "venvs/a", home / "venvs/a/bin", home / "tools"} <= set(seen.shown)
+    assert home / "missing" not in seen.shown
+    assert Path("/usr/bin") not in seen.shown  # seen anyway
+
+
+@pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "KUBECONFIG", "XDG_RUNTIME_DIR"])
+def test_what_a_variable_says_is_secret_is_hidden(tmp_path: Path, name: str) -> None:
+    assert (tmp_path / "x").resolve() in survey({name: str(tmp_path / "x")}).hidden
+
+
+def test_a_state_folder_is_hidden(tmp_path: Path) -> None:
+    assert tmp_path.resolve() in survey({}, [tmp_path]).hidden
+
+
+@pytest.mark.parametrize("odd", ["/", "/usr/sbin", "/nonexistent", "", "relative"])
+def test_a_place_of_the_system_is_no_home(odd: str) -> None:
+    seen = survey({"HOME": odd})
+    assert Path(odd) not in seen.homes
+    assert not {Path("/"), Path("/usr/sbin")} & set(seen.hidden)
+
+
+def test_variables_are_an_allow_list() -> None:
+    given = {
+        "PATH": "/x",
+        "LC_TIME": "ja_JP",
+        "OPENAI_API_KEY": "s",
+        "LD_PRELOAD": "e",
+        "GIT_DIR": "e",
+        "BASH_ENV": "e",
+    }
+    seen = variables(given, HOME="/h")
+    assert seen["PATH"] == "/x"
+    assert seen["LC_TIME"] == "ja_JP"
+    assert seen["HOME"] == "/h"
+    assert not {"OPENAI_API_KEY", "LD_PRELOAD", "GIT_DIR", "BASH_ENV"} & set(seen)
+
+
+def test_there_is_always_a_path_and_a_language() -> None:
+    assert variables({})["PATH"]
+    assert variables({})["LANG"] == "C.UTF-8"
+
+
+def test_a_scratch_folder_is_private_and_leaves_nothing(home: Path) -> None:
+    scratch = Scratch({".config/git": home / ".config/git"})
+    assert scratch.folder.stat().st_mode & 0o777 == 0o700
+    assert (scratch.home / ".config/git").resolve() == home / ".config/git"
+    closed = scratch.temporary / "a" / "b"
+    closed.mkdir(parents=True)
+    (closed / "c").touch()
+    closed.chmod(0o500)
+    closed.parent.chmod(0)
+    scratch.remove()
+    assert not scratch.folder.exists()
+    assert (home / ".config/git").exists()
+
+
+def test_the_interpreter_in_use_can_be_read() -> None:
+    seen = survey(os.environ)
+    base = Path(os.path.realpath(sys.base_prefix))
+    hidden = any(folder in base.parents for folder in seen.hidden)
+    assert not hidden or any(base.is_relative_to(path) for path in seen.shown)
