@@ -1,0 +1,284 @@
+"""The project's folder and nothing else: every file a tool reads or writes is opened beneath it."""
+
+import difflib
+import errno
+import os
+import posixpath
+import stat
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from io import BufferedReader
+from itertools import islice
+from pathlib import Path
+
+from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
+from localllm.base.files import atomic_write_at, open_beneath
+from localllm.base.i18n import Phrase
+from localllm.base.walking import DEEPEST, walk
+from localllm.sandbox.protected import is_protected
+from localllm.text.cleaning import clean
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
+_RACES = 100  # how often a path is resolved anew while somebody exchanges links in it
+
+
+def shown(file_path: str) -> str:
+    """A path as people and models may see it: on one line, with nothing invisible in it."""
+    return clean(file_path, keep_newlines=False)
+
+
+class ProjectRoot:
+    """The folder the tools may work in, held open: it stays the same folder whatever its path leads to later.
+
+    Paths are given relative to it, or absolute when they are inside. Symbolic links are followed as long as they
+    stay inside. Errors are ToolExecutionError (file_missing, file_is_directory, file_unreadable, …) and
+    SafetyViolationError (path_outside, path_invalid, path_not_regular, path_protected).
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the folder `path`; OSError where that is not possible."""
+        self.path = path.resolve(strict=True)
+        self._fd = os.open(self.path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._fd)
+
+    def relative(self, file_path: str) -> str:
+        """The canonical path below the root, links resolved, with `/`; "." for the root. The file may be missing."""
+        _refuse_odd(file_path)
+        inside = str(self.path).rstrip("/") + "/"
+        real = self._resolve(file_path)
+        if real + "/" == inside:
+            return "."
+        if not real.startswith(inside):
+            raise SafetyViolationError("path_outside", path=shown(file_path), root=self.path)
+        relative = real[len(inside) :]
+        _refuse_odd(relative)
+        self._refuse_special(relative, file_path)
+        return relative
+
+    def stat(self, file_path: str) -> os.stat_result:
+        """The facts of a file or folder."""
+        relative = self.relative(file_path)
+        with self._explained(file_path, "file_unreadable"):
+            fd = open_beneath(self._fd, relative, _LOOK)
+            try:
+                return os.fstat(fd)
+            finally:
+                os.close(fd)
+
+    def exists(self, file_path: str) -> bool:
+        """Whether there is a file or folder."""
+        relative = self.relative(file_path)
+        with self._explained(file_path, "file_unreadable"):
+            try:
+                os.close(open_beneath(self._fd, relative, _LOOK))
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+        return True
+
+    def open_file(self, file_path: str) -> BufferedReader:
+        """The regular file, open for reading."""
+        relative = self.relative(file_path)
+        with self._explained(file_path, "file_unreadable"):
+            return _open_regular(self._fd, relative)
+
+    def open_listed(self, path: str) -> BufferedReader:
+        """`open_file` for a path that a walk gave, which needs no resolving and no explaining. Raises OSError."""
+        return _open_regular(self._fd, path)
+
+    def read_bytes(self, file_path: str, limit: int) -> bytes:
+        """The whole content; file_too_large when there are more than `limit` bytes."""
+        with self.open_file(file_path) as file, self._explained(file_path, "file_unreadable"):
+            data = file.read(limit + 1)
+            size = os.fstat(file.fileno()).st_size
+        if len(data) > limit:
+            raise ToolExecutionError("file_too_large", path=shown(file_path), size=size, limit=limit)
+        return data
+
+    def write_bytes(self, file_path: str, data: bytes, *, create_only: bool = False, mode: int | None = None) -> None:
+        """Make `data` the whole content: replaced atomically, read back and compared. Missing folders are made.
+
+        An existing file keeps its permissions unless `mode` is given; other hard links of it keep the old content.
+        `create_only` refuses an existing file (file_exists). Protected names, folders and read-only files are refused.
+        """
+        relative = self._writable(file_path)
+        with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
+            if create_only:
+                _create(folder, name, data)
+            else:
+                _refuse_read_only(folder, name)
+                atomic_write_at(folder, name, data, mode=mode)
+            with suppress(OSError):  # not every file system can; the file itself is on the disk
+                os.fsync(folder)
+            with _open_regular(folder, name) as file:
+                kept = file.read(len(data) + 1)
+        if kept != data:
+            raise ToolExecutionError("file_not_kept", path=shown(file_path))
+
+    def delete(self, file_path: str) -> None:
+        """Remove a file. Protected names and folders are refused."""
+        relative = self._writable(file_path)
+        with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=False) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+
+    def is_protected(self, file_path: str) -> bool:
+        """Whether only the user may change it: it would run, or be believed, outside the sandbox later."""
+        return is_protected(self.relative(file_path))
+
+    def refuse_protected(self, file_path: str) -> None:
+        """Raise SafetyViolationError path_protected where `is_protected`."""
+        if self.is_protected(file_path):
+            raise SafetyViolationError("path_protected", path=shown(file_path))
+
+    def near(self, file_path: str) -> list[str]:
+        """Up to five existing paths whose name is that of `file_path`, or nearly."""
+        wanted = posixpath.basename(posixpath.normpath(file_path))
+        by_name: dict[str, list[str]] = {}
+        for entry in islice(walk(self.path, exclude=()), _NEIGHBOURS):
+            by_name.setdefault(posixpath.basename(entry.path).casefold(), []).append(entry.path)
+        names = difflib.get_close_matches(wanted.casefold(), by_name, n=5, cutoff=0.7)
+        return [shown(path) for name in names for path in by_name[name]][:5]
+
+    def _resolve(self, file_path: str) -> str:
+        for _ in range(_RACES):
+            try:
+                return os.path.realpath(self.path / file_path)
+            except OSError:  # what was a link a moment ago is none any more
+                continue
+        raise SafetyViolationError("path_invalid", path=shown(file_path), reason=Phrase("path.circle"))
+
+    def _refuse_special(self, relative: str, file_path: str) -> None:
+        try:
+            mode = (self.path / relative).lstat().st_mode
+        except OSError:
+            return  # missing or not reachable: opening it will say
+        if stat.S_ISLNK(mode):  # what the resolving could not resolve
+            raise SafetyViolationError("path_invalid", path=shown(file_path), reason=Phrase("path.circle"))
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise SafetyViolationError("path_not_regular", path=shown(file_path))
+
+    def _writable(self, file_path: str) -> str:
+        relative = self.relative(file_path)
+        if relative == ".":
+            raise ToolExecutionError("file_is_directory", path=shown(file_path))
+        self.refuse_protected(relative)
+        return relative
+
+    @contextmanager
+    def _folder_of(self, relative: str, *, make: bool) -> Generator[tuple[int, str]]:
+        """The open folder that holds `relative`, and the name in it.
+
+        `relative` is canonical, so a link on the way was put there since: walking without following any keeps a
+        write from landing at a protected name.
+        """
+        *parents, name = relative.split("/")
+        folder = open_beneath(self._fd, ".", _FOLDER)
+        try:
+            for parent in parents:
+                deeper = _enter(folder, parent, make=make)
+                os.close(folder)
+                folder = deeper
+            yield folder, name
+        finally:
+            os.close(folder)
+
+    @contextmanager
+    def _explained(self, file_path: str, otherwise: str) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._explain(error, file_path, otherwise) from error
+
+    def _explain(self, error: OSError, file_path: str, otherwise: str) -> LocalLLMError:
+        path = shown(file_path)
+        match error.errno:
+            case errno.EXDEV:
+                return SafetyViolationError("path_outside", path=path, root=self.path)
+            case errno.ELOOP:
+                return SafetyViolationError("path_invalid", path=path, reason=Phrase("path.circle"))
+            case errno.ENXIO | errno.EINVAL:
+                return SafetyViolationError("path_not_regular", path=path)
+            case errno.EISDIR:
+                return ToolExecutionError("file_is_directory", path=path)
+            case errno.EEXIST:
+                return ToolExecutionError("file_exists", path=path)
+            case errno.ENOENT:
+                return self.missing(file_path)
+            case errno.ENOTDIR if otherwise == "file_unreadable":
+                return self.missing(file_path)
+            case _:
+                return ToolExecutionError(otherwise, path=path, reason=error.strerror)
+
+    def missing(self, file_path: str) -> ToolExecutionError:
+        """The error for a file that is not there, naming those that may have been meant."""
+        names = self.near(file_path)
+        hint = Phrase("path.near", names=", ".join(names)) if names else Phrase("path.look")
+        return ToolExecutionError("file_missing", path=shown(file_path), hint=hint)
+
+
+def _refuse_odd(file_path: str) -> None:
+    """Refuse what is no path of a project's file: what reads differently than it looks, and addresses."""
+    if not file_path:
+        reason = Phrase("path.empty")
+    elif shown(file_path) != file_path:
+        reason = Phrase("path.control")
+    elif file_path.startswith("~"):
+        reason = Phrase("path.home")
+    elif "://" in file_path:
+        reason = Phrase("path.address")
+    elif len(file_path.split("/")) > DEEPEST:
+        reason = Phrase("path.deep", count=DEEPEST)
+    else:
+        return
+    raise SafetyViolationError("path_invalid", path=shown(file_path[:200]), reason=reason)
+
+
+def _open_regular(folder: int, relative: str) -> BufferedReader:
+    fd = open_beneath(folder, relative, _READ)
+    try:
+        _refuse_irregular(fd)
+        return os.fdopen(fd, "rb")
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _refuse_irregular(fd: int) -> None:
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
+
+
+def _enter(folder: int, name: str, *, make: bool) -> int:
+    try:
+        return open_beneath(folder, name, _FOLDER)
+    except FileNotFoundError:
+        if not make:
+            raise
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=folder)
+    return open_beneath(folder, name, _FOLDER)
+
+
+def _create(folder: int, name: str, data: bytes) -> None:
+    """The name is taken first, so that two who create the same file cannot both succeed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    os.close(open_beneath(folder, name, flags, 0o666))
+    try:
+        atomic_write_at(folder, name, data)
+    except BaseException:
+        os.unlink(name, dir_fd=folder)
+        raise
+
+
+def _refuse_read_only(folder: int, name: str) -> None:
+    """Replacing a file needs no right to write it; who took that right away meant it."""
+    with suppress(FileNotFoundError):
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISREG(mode) and not mode & 0o222:
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), name)

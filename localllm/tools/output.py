@@ -1,0 +1,61 @@
+"""What of a long output a model is given: its head and its tail, and where the whole of it lies."""
+
+import os
+from pathlib import Path
+
+from localllm.base.i18n import tr
+from localllm.tools.context import ToolContext
+
+_HEAD = 0.2
+"""The share of the limit that goes to the head. Errors and results stand at the end, so the tail gets the rest."""
+
+
+def cap(text: str, context: ToolContext, name: str, *, whole: bool = True) -> str:
+    """`text` in at most `context.output_limit` characters (and the note on what was left out).
+
+    A longer one is kept in `context.overflow_folder`, in a file called after `name` (a tool's, plain letters); the
+    note between head and tail says where, and how to read on. `whole`: nothing was dropped from `text` before.
+    """
+    if len(text) <= context.output_limit:
+        return text
+    head, tail = _ends(text, context.output_limit)
+    left_out = len(text) - len(head) - len(tail)
+    line = text.count("\n", 0, len(text) - len(tail)) + 1
+    kept = _keep(text, context, name, whole=whole)
+    note = tr("output.cut", count=left_out, line=line, kept=kept) if whole else tr("output.partial", kept=kept)
+    return f"{head.rstrip()}\n{note}\n{tail}"
+
+
+def _ends(text: str, limit: int) -> tuple[str, str]:
+    """The head and the tail, cut where a line ends if that costs less than half of them."""
+    head = text[: int(limit * _HEAD)]
+    tail = text[len(text) - (limit - len(head)) :]
+    if (line_end := head.rfind("\n") + 1) > len(head) // 2:
+        head = head[:line_end]
+    if 0 < (line_start := tail.find("\n") + 1) < len(tail) // 2:
+        tail = tail[line_start:]
+    return head, tail
+
+
+def _keep(text: str, context: ToolContext, name: str, *, whole: bool) -> str:
+    """Write the text where the model can read it; what to tell it about that."""
+    try:
+        file = _write_new(context.overflow_folder, name, text)
+    except OSError as error:
+        return tr("output.lost", reason=error.strerror)
+    path = _shown(file, context.root.path)
+    return tr("output.kept", path=path) if whole else tr("output.kept_part", path=path)
+
+
+def _write_new(folder: Path, name: str, text: str) -> Path:
+    """A new file, readable by its owner alone: output may hold what the user would not show around."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}-{os.urandom(4).hex()}.txt"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
+        file.write(text)
+    return path
+
+
+def _shown(file: Path, root: Path) -> str:
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)

@@ -1,0 +1,54 @@
+"""What the helper process of a search does. Python cannot stop a regular expression that has run away; a process can
+be killed.
+
+Only the code of `serve` travels there, out of this program's memory: the files of the package may lie in the project,
+where a command could have rewritten them.
+"""
+
+import marshal
+from typing import Any
+
+BOOT = """
+import marshal, sys, types
+code = marshal.loads(bytes.fromhex(sys.argv[1]))
+types.FunctionType(code, {"__builtins__": __builtins__})()
+"""
+"""The program of the helper process. Its first argument is `code()`."""
+
+
+def code() -> str:
+    """The helper's code, for the command line."""
+    return marshal.dumps(serve.__code__).hex()
+
+
+def serve() -> None:
+    """Answer until the input ends.
+
+    A message is its length (8 bytes, big-endian) and a marshalled value. The first that comes in is the pattern and
+    the flags of `re`; then each is a limit and a list of files, a file being the list of its lines. The answer to
+    those is, for each file, at most `limit` pairs: the index of a line, and where in it the first match begins.
+    """
+    import marshal
+    import re
+    import sys
+
+    def receive() -> "Any":  # quoted: the name does not travel
+        size = int.from_bytes(sys.stdin.buffer.read(8), "big")
+        return marshal.loads(sys.stdin.buffer.read(size)) if size else None  # noqa: S302 - from our own parent
+
+    def search(lines: list[str], limit: int) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for index, line in enumerate(lines):
+            if match := regex.search(line):
+                found.append((index, match.start()))
+                if len(found) >= limit:
+                    break
+        return found
+
+    pattern, flags = receive()
+    regex: re.Pattern[str] = re.compile(pattern, flags)
+    while message := receive():
+        limit, files = message
+        answer = marshal.dumps([search(lines, limit) for lines in files])
+        sys.stdout.buffer.write(len(answer).to_bytes(8, "big") + answer)
+        sys.stdout.buffer.flush()

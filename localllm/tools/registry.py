@@ -1,0 +1,186 @@
+"""How a tool is made: one typed async function. Its signature and docstring make the schema the model sees.
+
+    @tool(risk=Risk.HIGH, writes=("file_path",))
+    async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
+        \"\"\"Write a whole file.
+
+        file_path: path in the project
+        content: the new text
+        \"\"\"
+
+The first paragraph of the docstring is the description; lines `name: text` after it describe the arguments.
+"""
+
+import inspect
+from collections.abc import Callable, Coroutine
+from enum import IntEnum
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from localllm.base.events import Json
+from localllm.llm.messages import ToolSpec
+
+
+class Risk(IntEnum):
+    """How much harm a tool can do; from MEDIUM on a person is asked."""
+
+    SAFE = 0
+    MEDIUM = 1
+    HIGH = 2
+    HIGHEST = 3
+
+
+class ToolOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool gives back.
+
+    `payload`: the answer's fields, for programs and the log. `for_model`: what the model reads.
+    `summary`: one line for a person.
+    """
+
+    payload: dict[str, Json]
+    for_model: str
+    summary: str
+    success: bool = True
+
+
+ToolFunction = Callable[..., Coroutine[Any, Any, ToolOutput]]
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What a person sees before allowing a call: `kind` is "diff", "command" or "text"."""
+
+    summary: str
+    detail: str
+    kind: Literal["diff", "command", "text"] = "text"
+
+
+PreviewFunction = Callable[..., Preview]
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool: its function, what the model is told of it, and what the pipeline must know before it runs."""
+
+    name: str
+    risk: Risk
+    spec: ToolSpec
+    arguments: type[msgspec.Struct]
+    function: ToolFunction
+    writes: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    preview: PreviewFunction | None = None
+
+    def parse(self, arguments: dict[str, Json]) -> dict[str, Any]:
+        """The arguments coerced to their types; msgspec.ValidationError says what is wrong."""
+        known = {
+            ALIASES.get(key, key) if key not in self.arguments.__struct_fields__ else key: value
+            for key, value in arguments.items()
+        }
+        parsed = msgspec.convert(known, self.arguments, strict=False)
+        return {name: getattr(parsed, name) for name in self.arguments.__struct_fields__}
+
+    def stated(self, parsed: dict[str, Any]) -> dict[str, Json]:
+        """Of parsed arguments those that are not their defaults, as JSON values: what a person wants to see."""
+        defaults = {field.name: field.default for field in msgspec.structs.fields(self.arguments)}
+        return {name: msgspec.to_builtins(value) for name, value in parsed.items() if value != defaults[name]}
+
+
+ALIASES = {
+    "path": "file_path",
+    "file": "file_path",
+    "filename": "file_path",
+    "filepath": "file_path",
+    "target_file": "file_path",
+    "old_str": "old_string",
+    "old_text": "old_string",
+    "new_str": "new_string",
+    "new_text": "new_string",
+    "cmd": "command",
+    "cwd": "working_dir",
+    "workdir": "working_dir",
+    "regex": "pattern",
+    "text": "content",
+    "contents": "content",
+    "directory": "path",
+    "dir": "path",
+}
+"""Names other tools have taught the models, understood as ours where the tool has no such argument itself."""
+
+
+def tool(
+    *,
+    risk: Risk,
+    writes: tuple[str, ...] = (),
+    paths: tuple[str, ...] | None = None,
+    preview: PreviewFunction | None = None,
+) -> Callable[[ToolFunction], Tool]:
+    """Make a Tool of an async function whose first parameter is the ToolContext.
+
+    `writes` names the arguments that are paths the tool changes: they are backed up before it runs.
+    `paths` names those the rules of the settings compare, each a path or a list of paths: `file_path` unless told.
+    `preview` is called as the function is, and describes the change without making it.
+    """
+
+    def make(function: ToolFunction) -> Tool:
+        name: str = getattr(function, "__name__")  # noqa: B009 - Callable has no __name__ for the type checker
+        description, notes = _read_docstring(inspect.getdoc(function) or "")
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        hints = get_type_hints(function)
+        return Tool(
+            name=name,
+            risk=risk,
+            spec=ToolSpec(name, description, _schema(parameters, hints, notes)),
+            arguments=_struct(name, parameters, hints),
+            function=function,
+            writes=writes,
+            paths=paths if paths is not None else tuple({"file_path"} & hints.keys()),
+            preview=preview,
+        )
+
+    return make
+
+
+def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """The description (first paragraph, joined) and the notes on the arguments."""
+    head, _, rest = text.partition("\n\n")
+    notes: dict[str, str] = {}
+    for line in rest.splitlines():
+        name, colon, note = line.partition(": ")
+        if colon and name.isidentifier():
+            notes[name] = note.strip()
+    return " ".join(head.split()), notes
+
+
+def _schema(parameters: list[inspect.Parameter], hints: dict[str, Any], notes: dict[str, str]) -> dict[str, Json]:
+    """A flat JSON schema: type, items, description, required. Nothing a small server's grammar would trip over."""
+    properties: dict[str, Json] = {}
+    for parameter in parameters:
+        entry = _type_schema(hints[parameter.name])
+        if note := notes.get(parameter.name):
+            entry["description"] = note
+        properties[parameter.name] = entry
+    required = [p.name for p in parameters if p.default is inspect.Parameter.empty]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+_JSON_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
+
+
+def _type_schema(hint: Any) -> dict[str, Json]:
+    if get_origin(hint) in (Union, UnionType):
+        hint = next(part for part in get_args(hint) if part is not NoneType)
+    if get_origin(hint) is list:
+        return {"type": "array", "items": _type_schema(get_args(hint)[0])}
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        fields = {field.name: _type_schema(field.type) for field in msgspec.structs.fields(hint)}
+        return {"type": "object", "properties": fields, "required": list(fields)}
+    return {"type": _JSON_TYPES[hint]}
+
+
+def _struct(name: str, parameters: list[inspect.Parameter], hints: dict[str, Any]) -> type[msgspec.Struct]:
+    fields: list[Any] = [
+        (p.name, hints[p.name]) if p.default is inspect.Parameter.empty else (p.name, hints[p.name], p.default)
+        for p in parameters
+    ]
+    return msgspec.defstruct(f"{name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)

@@ -1,0 +1,280 @@
+"""ToolSystem: the one way a tool is run. validate → policy → confirm → backup → run → verify → journal."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from localllm.base import logs
+from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
+from localllm.base.events import (
+    ConfirmationAnswered,
+    ConfirmationRequested,
+    Emit,
+    Json,
+    Notice,
+    ToolCall,
+    ToolFinished,
+    ToolStarted,
+)
+from localllm.base.i18n import tr
+from localllm.base.jsontext import encode_json
+from localllm.llm.messages import ToolSpec
+from localllm.tools.context import ToolContext
+from localllm.tools.guard.confirmer import Confirmer
+from localllm.tools.guard.journal import Journal, JournalEntry, digest
+from localllm.tools.guard.policy import Policy, Verdict
+from localllm.tools.guard.snapshots import Change, Snapshots
+from localllm.tools.registry import Preview, Risk, Tool, ToolOutput
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a call: `for_model` goes into the history, the rest into the event and the log."""
+
+    call: ToolCall
+    success: bool
+    payload: dict[str, Json]
+    for_model: str
+    summary: str
+    error: LocalLLMError | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether it did not run because safety, or a person, said no."""
+        return isinstance(self.error, SafetyViolationError)
+
+
+class ToolSystem:
+    """The tools of a session, behind their guards.
+
+    `execute` runs a model's call and never raises for what the call or the tool did wrong: that becomes a result
+    the model reads. `execute_tool` is the same for programs.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        context: ToolContext,
+        *,
+        policy: Policy,
+        confirmer: Confirmer,
+        snapshots: Snapshots,
+        journal: Journal,
+    ) -> None:
+        self._tools = {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
+        self._context = context
+        self._policy = policy
+        self._confirmer = confirmer
+        self._snapshots = snapshots
+        self._journal = journal
+        # Frozen for the session: a change of the list would make the server read the whole prompt again.
+        self._specs = tuple(tool.spec for tool in self._tools.values() if not policy.denies(tool))
+
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return self._context.root.path
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools the model is told of, sorted by name."""
+        return self._specs
+
+    def begin_turn(self) -> None:
+        """The user spoke: what is changed from here on is taken back together by `undo(turn=True)`."""
+        self._snapshots.begin_turn()
+
+    def undo(self, *, turn: bool = False) -> list[str]:
+        """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError."""
+        return [str(undone) for undone in self._snapshots.undo(self._context.root, turn=turn)]
+
+    async def execute_tool(self, tool_name: str, **arguments: Json) -> dict[str, Json]:
+        """Run a tool by name: {success, …the tool's fields} or {success: False, error, code}."""
+        call = ToolCall(f"direct_{uuid4().hex[:8]}", tool_name, encode_json(arguments).decode())
+        result = await self.execute(call, lambda _: None)
+        return {"success": result.success, **result.payload}
+
+    async def execute(self, call: ToolCall, emit: Emit, *, was_cut: bool = False) -> ToolResult:
+        """Run `call` through the whole pipeline. `was_cut`: the answer that holds it ended at the token limit."""
+        record = _Record(call)
+        try:
+            await asyncio.sleep(0)  # an interrupt that is pending comes before the next change, not after it
+            tool = self._find(call.name)
+            arguments = record.arguments = _parse(tool, call.arguments, was_cut=was_cut)
+            emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
+            verdict = self._judge(tool, arguments)
+            preview = tool.preview(self._context, **arguments) if tool.preview else None
+            record.approval = verdict.rule or "policy"
+            if verdict.decision == "ask":
+                record.approval = await self._ask(_request(tool, call, verdict, preview), emit)
+                if tool.preview and tool.preview(self._context, **arguments) != preview:
+                    raise ToolExecutionError("changed_while_asked", name=tool.name)  # noqa: TRY301 - a refusal like others
+            output = await self._run(tool, arguments, record)
+            result = _succeeded(call, output, preview)
+        except LocalLLMError as error:
+            result = _failed(call, error)
+        except asyncio.CancelledError:
+            self._finish(_failed(call, SafetyViolationError("interrupted_by_user")), record, emit)
+            raise
+        except Exception as error:  # noqa: BLE001 - the tool boundary: a tool's fault must not end the conversation
+            logs.of("TOOL").exception("%s failed", call.name)
+            result = _failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=_first_line(error)))
+        self._finish(result, record, emit)
+        return result
+
+    def _find(self, name: str) -> Tool:
+        """The tool by its name, whatever its case."""
+        tool = self._tools.get(name) or self._tools.get(name.strip().lower())
+        if tool is None:
+            raise ToolExecutionError("tool_unknown", name=name, known=", ".join(self._tools))
+        return tool
+
+    def _judge(self, tool: Tool, arguments: dict[str, Any]) -> Verdict:
+        """The policy's verdict, unless it is to deny: then SafetyViolationError."""
+        verdict = self._policy.judge(tool, arguments, self._context.root.relative)
+        if verdict.decision == "deny":
+            raise SafetyViolationError("denied_by_rule", name=tool.name, rule=verdict.rule)
+        return verdict
+
+    async def _ask(self, request: ConfirmationRequested, emit: Emit) -> str:
+        """Who said yes. Raises SafetyViolationError for a no."""
+        emit(request)
+        try:
+            answer = await self._confirmer.confirm(request)
+        except asyncio.CancelledError:
+            emit(ConfirmationAnswered(request_id=request.request_id, approved=False, by="interrupt"))
+            raise
+        emit(answer)
+        if not answer.approved:
+            raise _refusal(request, answer)
+        return answer.by
+
+    async def _run(self, tool: Tool, arguments: dict[str, Any], record: "_Record") -> ToolOutput:
+        """Backup, run, and note what changed."""
+        root = self._context.root
+        paths = [root.relative(arguments[name]) for name in tool.writes]
+        backup = self._context.settings.safety.auto_backup
+        with self._snapshots.around(root, paths, tool=tool.name, enabled=backup) as changes:
+            record.changes = changes
+            work = tool.function(self._context, **arguments)
+            return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
+
+    def _finish(self, result: ToolResult, record: "_Record", emit: Emit) -> None:
+        if reason := self._snapshots.take_failure():
+            emit(Notice(text=tr("undo.not_recorded", reason=reason), level="warning"))
+        logs.of("TOOL").info("%s: %s", result.call.name, result.error.code if result.error else "ok")
+        try:
+            self._journal.write(record.entry(result))
+        except OSError as error:
+            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+        emit(
+            ToolFinished(
+                call_id=result.call.id,
+                name=result.call.name,
+                success=result.success,
+                summary=result.summary,
+                payload=result.payload,
+                error_code=result.error.code if result.error else "",
+            )
+        )
+
+
+class _Record:
+    """What the journal will say of a call, gathered while it goes through the pipeline."""
+
+    def __init__(self, call: ToolCall) -> None:
+        self._call = call
+        self.arguments: dict[str, Any] = {}
+        self.approval = ""
+        self.changes: Sequence[Change] = ()
+
+    def entry(self, result: ToolResult) -> JournalEntry:
+        """The finished entry."""
+        return JournalEntry(
+            tool=self._call.name,
+            target=str(self.arguments.get("command") or self.arguments.get("file_path") or ""),
+            arguments=digest(self.arguments),
+            outcome=result.error.code if result.error else "ok" if result.success else "failed",
+            approval=self.approval,
+            sandbox=result.payload.get("metadata", {}).get("sandbox", ""),
+            paths={change.path: (change.before, change.after) for change in self.changes},
+        )
+
+
+def _parse(tool: Tool, text: str, *, was_cut: bool) -> dict[str, Any]:
+    """The arguments of a call, coerced to their types. Raises ToolExecutionError with what to send instead."""
+    if was_cut and not text.strip():
+        raise ToolExecutionError("tool_cut_arguments", name=tool.name)
+    try:
+        given = msgspec.json.decode(text.strip() or "{}", type=dict[str, Json])
+        return tool.parse(given)
+    except msgspec.ValidationError as error:
+        expected = msgspec.json.encode(tool.spec.parameters["properties"]).decode()
+        raise ToolExecutionError(
+            "tool_bad_arguments", name=tool.name, reason=_first_line(error), expected=expected
+        ) from error
+    except msgspec.DecodeError as error:
+        if was_cut:
+            raise ToolExecutionError("tool_cut_arguments", name=tool.name) from error
+        raise ToolExecutionError("tool_malformed_json", name=tool.name, reason=_first_line(error)) from error
+
+
+def _request(tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None) -> ConfirmationRequested:
+    shown = preview or Preview(summary=tool.name, detail=call.arguments)
+    return ConfirmationRequested(
+        request_id=f"ask_{uuid4().hex[:12]}",
+        call_id=call.id,
+        tool=tool.name,
+        risk="dangerous" if verdict.dangerous else tool.risk.name.lower(),
+        summary=shown.summary,
+        detail=shown.detail,
+        detail_kind=shown.kind,
+        reason=verdict.rule,
+    )
+
+
+def _refusal(request: ConfirmationRequested, answer: ConfirmationAnswered) -> SafetyViolationError:
+    if answer.by != "unattended":
+        return SafetyViolationError("denied_by_user", name=request.tool, feedback=answer.feedback)
+    if request.risk == "dangerous":
+        return SafetyViolationError("denied_dangerous", name=request.tool, rule=request.reason)
+    return SafetyViolationError("denied_unattended", name=request.tool)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:
+    """What `work` gives. An interrupt waits for it: half a change could not be taken back. (Commands are stopped by
+    their runner, and reading changes nothing.)"""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
+
+
+def _succeeded(call: ToolCall, output: ToolOutput, preview: Preview | None) -> ToolResult:
+    diff = {"diff": preview.detail} if preview and preview.kind == "diff" else {}
+    return ToolResult(
+        call=call,
+        success=output.success,
+        payload=output.payload | diff,
+        for_model=output.for_model,
+        summary=output.summary,
+    )
+
+
+def _failed(call: ToolCall, error: LocalLLMError) -> ToolResult:
+    return ToolResult(
+        call=call,
+        success=False,
+        payload={"error": str(error), "code": error.code},
+        for_model=str(error),
+        summary=error.what,
+        error=error,
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")

@@ -1,0 +1,54 @@
+"""Single tools, called as the pipeline calls them."""
+
+from pathlib import Path
+from typing import Any
+
+from localllm.base.config.schema import ProjectSettings, Settings
+from localllm.sandbox.runner import CommandResult, SandboxLevel
+from localllm.tools.context import ToolContext
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.registry import Preview, Tool, ToolOutput
+
+
+class NoRunner:
+    """For tools that run no commands: fails when asked to."""
+
+    level: SandboxLevel = "none"
+
+    async def run(self, command: str, *, cwd: Path, timeout: float) -> CommandResult:
+        raise AssertionError(command)
+
+
+def make_context(
+    root: Path,
+    *,
+    output_limit: int = 8_000,
+    include: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = ("node_modules",),
+) -> ToolContext:
+    """A context over `root`."""
+    return ToolContext(
+        root=ProjectRoot(root),
+        settings=Settings(project=ProjectSettings(include_patterns=include, exclude_patterns=exclude)),
+        runner=NoRunner(),
+        output_limit=output_limit,
+        overflow_folder=root / ".localllm" / "tool-output",
+    )
+
+
+async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
+    """Call `tool`, as a model would."""
+    return await tool.function(context, **tool.parse(arguments))
+
+
+def preview(tool: Tool, context: ToolContext, **arguments: Any) -> Preview:
+    """What a person is shown before the call."""
+    assert tool.preview
+    return tool.preview(context, **tool.parse(arguments))
+
+
+def put(path: Path, content: str | bytes = "") -> Path:
+    """A file with its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path

@@ -1,0 +1,163 @@
+"""analyze_code, on files and folders of a project."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.base.config.schema import ProjectSettings, Settings
+from localllm.base.errors import LocalLLMError
+from localllm.sandbox.runner import SandboxRunner
+from localllm.tools.code import analyze_code
+from localllm.tools.context import ToolContext
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.registry import ToolOutput
+
+pytestmark = pytest.mark.anyio
+
+GREETER = """\
+import os
+
+class Greeter:
+    def greet(self, name):
+        if name and os:
+            return f"Hello {name}"
+        return "Hello"
+
+def main():
+    Greeter().greet("you")
+"""
+
+
+async def analyze(root: Path, file_path: str) -> ToolOutput:
+    context = ToolContext(
+        root=ProjectRoot(root),
+        settings=Settings(project=ProjectSettings(exclude_patterns=("vendor",))),
+        runner=SandboxRunner(root, state_folder=root),
+        output_limit=2_000,
+        overflow_folder=root / ".localllm" / "tool-output",
+    )
+    return await analyze_code.function(context, **analyze_code.parse({"file_path": file_path}))
+
+
+async def fail(root: Path, file_path: str) -> str:
+    with pytest.raises(LocalLLMError) as caught:
+        await analyze(root, file_path)
+    assert str(caught.value)
+    return caught.value.key
+
+
+async def test_a_file(tmp_path: Path) -> None:
+    (tmp_path / "greeter.py").write_text(GREETER)
+    output = await analyze(tmp_path, "greeter.py")
+    assert output.for_model.splitlines() == [
+        "greeter.py: python, 10 lines, 8 of them code",
+        "imports: os",
+        "most complex: Greeter.greet 3",
+        "definitions (lines kind name, and the cyclomatic complexity of functions):",
+        "3-7 class Greeter",
+        "  4-7 method greet (3)",
+        "9-10 function main (1)",
+    ]
+    assert output.summary == "greeter.py: python, 10 lines, 8 of them code"
+    payload: dict[str, Any] = output.payload
+    assert payload["file_path"] == "greeter.py"
+    assert payload["language"] == "python"
+    assert payload["imports"] == ["os"]
+    assert payload["definitions"][1] == {
+        "kind": "method",
+        "name": "greet",
+        "line": 4,
+        "end_line": 7,
+        "parent": "Greeter",
+        "complexity": 3,
+    }
+    assert payload["metrics"] == {
+        "files": 1,
+        "lines": 10,
+        "code_lines": 8,
+        "functions": 2,
+        "complexity": 3,
+        "error_lines": [],
+    }
+
+
+async def test_syntax_errors_are_told_with_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "broken.js").write_text("function f() {\n  b(;\n}\n")
+    output = await analyze(tmp_path, "broken.js")
+    assert "syntax errors: line 2" in output.for_model
+    assert output.payload["metrics"]["error_lines"] == [2]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp932", "euc_jp"])
+async def test_a_file_in_another_encoding(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.py").write_bytes("def 挨拶する():\n    return 'こんにちは'\n".encode(encoding))
+    output = await analyze(tmp_path, "a.py")
+    assert "1-2 function 挨拶する (1)" in output.for_model
+
+
+async def test_a_file_in_an_encoding_nobody_knows(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"def f():\n    return 'caf\xe9 \xff'\n")
+    assert "1-2 function f (1)" in (await analyze(tmp_path, "a.py")).for_model
+
+
+async def test_files_that_cannot_be_analysed(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# Notes\n")
+    (tmp_path / "binary.py").write_bytes(b"\0\1\2" * 100)
+    (tmp_path / "large.py").write_bytes(b"x = 1\n" * 1_000_000)
+    (tmp_path / "tangle.py").write_bytes(b"(" * 100_000)
+    assert await fail(tmp_path, "notes.md") == "code_unsupported"
+    assert await fail(tmp_path, "binary.py") == "file_not_text"
+    assert await fail(tmp_path, "large.py") == "code_not_parsed"
+    assert await fail(tmp_path, "tangle.py") == "code_not_parsed"
+    assert await fail(tmp_path, "missing.py") == "file_missing"
+    assert await fail(tmp_path, "../x.py") == "path_outside"
+
+
+async def test_a_long_outline_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("".join(f"def function_{i}():\n    pass\n" for i in range(500)))
+    output = await analyze(tmp_path, "a.py")
+    assert len(output.for_model) < 3_000
+    assert len(output.payload["definitions"]) == 500
+
+
+async def test_a_folder(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("build/\n")
+    for folder in ("src/deep", "vendor", "build"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "src" / "greeter.py").write_text(GREETER)
+    (tmp_path / "src" / "deep" / "short.js").write_text("f(;\n")
+    (tmp_path / "src" / "deep" / "binary.c").write_bytes(b"\0\1\2" * 100)
+    (tmp_path / "src" / "README.md").write_text("# Text\n")
+    (tmp_path / "vendor" / "x.py").write_text(GREETER)
+    (tmp_path / "build" / "x.py").write_text(GREETER)
+    (tmp_path / "link.py").symlink_to("src/greeter.py")
+    output = await analyze(tmp_path, ".")
+    assert output.for_model.splitlines() == [
+        ".: 2 source files, 11 lines, 9 of them code",
+        "python: 1 files, 10 lines, 8 code, 2 functions",
+        "javascript: 1 files, 1 lines, 1 code, 0 functions",
+        "largest files (lines):",
+        "  10 src/greeter.py",
+        "  1 src/deep/short.js",
+        "most complex functions:",
+        "  3 src/greeter.py:4 Greeter.greet",
+        "files with syntax errors (lines):",
+        "  src/deep/short.js: 1",
+        "[1 source files were not analysed (too many, too large or unreadable); analyse a smaller folder]",
+    ]
+    metrics: dict[str, Any] = output.payload["metrics"]
+    assert metrics["languages"]["python"] == {"files": 1, "lines": 10, "code_lines": 8, "functions": 2}
+    assert metrics["left_out"] == 1
+    assert metrics["broken"] == [{"file_path": "src/deep/short.js", "error_lines": [1]}]
+
+
+async def test_a_folder_without_source(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# Notes\n")
+    assert (await analyze(tmp_path, ".")).for_model == ".: 0 source files, 0 lines, 0 of them code"
+
+
+async def test_go_methods_stand_with_their_type(tmp_path: Path) -> None:
+    (tmp_path / "a.go").write_text("package a\n\ntype S struct{}\n\ntype T struct{}\n\nfunc (s S) M() {}\n")
+    lines = (await analyze(tmp_path, "a.go")).for_model.splitlines()
+    assert lines[-1] == "7-7 method S.M (1)"

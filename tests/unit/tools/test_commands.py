@@ -1,0 +1,211 @@
+"""run_command: what the model reads, what the log keeps, what a person sees. With the real sandbox where one runs."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from localllm.base.config.schema import SafetySettings, Settings
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.sandbox.runner import CommandResult, SandboxLevel, SandboxRunner
+from localllm.tools.commands import run_command
+from localllm.tools.context import ToolContext
+from localllm.tools.registry import Risk
+from tests.support.tools import make_context, preview, use
+
+pytestmark = pytest.mark.anyio
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is for Linux so far")
+
+
+class Told:
+    """A runner that answers what it was made with, and remembers what it was asked for."""
+
+    level: SandboxLevel = "landlock"
+
+    def __init__(self, **result: Any) -> None:
+        plain = CommandResult(stdout="", stderr="", return_code=0, execution_time=0.1, level="landlock")
+        self.result = msgspec.structs.replace(plain, **result)
+        self.asked: list[tuple[str, Path, float]] = []
+
+    async def run(self, command: str, *, cwd: Path, timeout: float) -> CommandResult:
+        self.asked.append((command, cwd, timeout))
+        return self.result
+
+
+def context_with(root: Path, runner: Any, *, output_limit: int = 8_000, timeout: float = 30) -> ToolContext:
+    return msgspec.structs.replace(
+        make_context(root, output_limit=output_limit),
+        runner=runner,
+        settings=Settings(safety=SafetySettings(command_timeout=timeout)),
+    )
+
+
+async def report(root: Path, **result: Any) -> str:
+    return (await use(run_command, context_with(root, Told(**result)), command="x")).for_model
+
+
+# --- with the real sandbox
+
+
+@linux
+async def test_a_command_is_run_in_the_project(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    done = await use(run_command, context, command="pwd; echo warning >&2; touch made", working_dir="sub")
+    assert done.success
+    assert (
+        done.for_model == f"{tmp_path}/sub\nstderr:\nwarning\n" or done.for_model == f"{tmp_path}/sub\nstderr:\nwarning"
+    )
+    assert (tmp_path / "sub" / "made").exists()
+    assert done.payload.pop("execution_time") > 0
+    assert done.payload == {
+        "stdout": f"{tmp_path}/sub\n",
+        "stderr": "warning\n",
+        "return_code": 0,
+        "timed_out": False,
+        "truncated": False,
+        "metadata": {"sandbox": "landlock", "working_dir": "sub", "reverted": []},
+    }
+
+
+@linux
+async def test_a_refusal_of_the_sandbox_is_explained(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    context = context_with(project, SandboxRunner(project))
+    done = await use(run_command, context, command=f"echo x > {tmp_path}/outside")
+    assert not done.success
+    assert done.for_model.startswith("Exit code 1.\nstderr:\n")
+    assert done.for_model.endswith("ask the user to.]")
+    assert not (tmp_path / "outside").exists()
+
+
+@linux
+async def test_a_time_out_keeps_what_was_printed(tmp_path: Path) -> None:
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    done = await use(run_command, context, command="echo begun; sleep 30", timeout=0.3)
+    assert (done.success, done.payload["timed_out"], done.payload["stdout"]) == (False, True, "begun\n")
+    assert "0.3 s" in done.for_model
+    assert done.for_model.endswith("begun")
+
+
+@linux
+async def test_what_was_put_back_is_told(tmp_path: Path) -> None:
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    done = await use(run_command, context, command="echo x > .envrc; echo fine")
+    assert done.payload["metadata"]["reverted"] == [".envrc"]
+    assert ".envrc" in done.for_model
+    assert not (tmp_path / ".envrc").exists()
+
+
+# --- what the model reads
+
+
+async def test_success_is_the_output_alone(tmp_path: Path) -> None:
+    assert await report(tmp_path, stdout="日本語\n") == "日本語"
+
+
+async def test_silence_is_said(tmp_path: Path) -> None:
+    assert await report(tmp_path) == "[done, without output]"
+
+
+async def test_failure_comes_first(tmp_path: Path) -> None:
+    assert await report(tmp_path, stdout="out\n", stderr="err\n", return_code=2) == "Exit code 2.\nout\nstderr:\nerr"
+
+
+@pytest.mark.parametrize(("excess", "word"), [("output", "wrote"), ("memory", "memory"), ("processes", "processes")])
+async def test_what_was_too_much_is_said(tmp_path: Path, excess: str, word: str) -> None:
+    assert word in await report(tmp_path, excess=excess, return_code=-9)
+
+
+async def test_long_output_is_cut_in_the_middle_and_remarks_are_not(tmp_path: Path) -> None:
+    text = "".join(f"line {number}\n" for number in range(1000))
+    runner = Told(stdout=text, stderr="Permission denied\n", return_code=1, reverted=(".envrc",))
+    done = await use(run_command, context_with(tmp_path, runner, output_limit=300), command="x")
+    assert done.for_model.startswith("Exit code 1.\nline 0\n")
+    assert ".localllm/tool-output/run_command-" in done.for_model
+    assert ".envrc" in done.for_model.splitlines()[-2]
+    assert "Sandbox" in done.for_model.splitlines()[-1]
+    assert len(done.for_model) < 1000
+    assert done.payload["stdout"] == text
+    (kept,) = (tmp_path / ".localllm" / "tool-output").iterdir()
+    assert kept.read_text().startswith("Exit code 1.\nline 0\n")
+
+
+@pytest.mark.parametrize(
+    ("result", "explained"),
+    [
+        ({"stderr": "cp: Permission denied", "return_code": 1}, True),
+        ({"stderr": "curl: (6) Could not resolve host: x", "return_code": 6}, True),
+        ({"stdout": "PermissionError: [Errno 13]", "return_code": 1}, True),
+        ({"stdout": "it says Permission denied"}, False),
+        ({"stderr": "no such file", "return_code": 1}, False),
+        ({"stderr": "Permission denied", "return_code": 1, "level": "none"}, False),
+    ],
+)
+async def test_only_refusals_are_explained(tmp_path: Path, result: dict[str, Any], explained: bool) -> None:
+    assert ("[Sandbox:" in await report(tmp_path, **result)) == explained
+
+
+# --- what is asked for
+
+
+@pytest.mark.parametrize(("asked", "given"), [(0, 12), (-5, 12), (5, 5), (99999, 600), (float("nan"), 12)])
+async def test_the_time_allowed(tmp_path: Path, asked: float, given: float) -> None:
+    runner = Told()
+    await use(run_command, context_with(tmp_path, runner, timeout=12), command="x", timeout=asked)
+    assert runner.asked == [("x", tmp_path, given)]
+
+
+async def test_a_setting_may_allow_more_than_a_model_may_ask_for(tmp_path: Path) -> None:
+    runner = Told()
+    context = context_with(tmp_path, runner, timeout=1000)
+    await use(run_command, context, command="x")
+    await use(run_command, context, command="x", timeout=900)
+    assert [seconds for _, _, seconds in runner.asked] == [1000, 900]
+
+
+@pytest.mark.parametrize("folder", ["..", "/etc", "link"])
+async def test_a_folder_outside_is_refused(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "link").symlink_to("/etc")
+    runner = Told()
+    with pytest.raises(SafetyViolationError):
+        await use(run_command, context_with(tmp_path, runner), command="x", working_dir=folder)
+    assert not runner.asked
+
+
+@linux
+async def test_a_folder_that_is_missing_is_told(tmp_path: Path) -> None:
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    with pytest.raises(ToolExecutionError, match="missing"):
+        await use(run_command, context, command="touch ran", working_dir="missing")
+
+
+async def test_an_empty_command_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ToolExecutionError):
+        await use(run_command, context_with(tmp_path, Told()), command=" \n")
+
+
+# --- what a person sees
+
+
+def test_a_person_sees_the_whole_command(tmp_path: Path) -> None:
+    command = "echo one\n" * 500
+    seen = preview(run_command, context_with(tmp_path, Told()), command=command, working_dir="sub")
+    assert (seen.kind, seen.detail) == ("command", command)
+    assert "sub" in seen.summary
+    assert "30 s" in seen.summary
+
+
+async def test_the_summary_is_one_line(tmp_path: Path) -> None:
+    done = await use(run_command, context_with(tmp_path, Told(return_code=3)), command="x")
+    assert done.summary == "exit 3, 0.1 s"
+
+
+def test_it_is_the_riskiest_tool_and_its_schema_is_small() -> None:
+    assert run_command.risk is Risk.HIGHEST
+    assert set(run_command.spec.parameters["properties"]) == {"command", "working_dir", "timeout"}
+    assert run_command.spec.parameters["required"] == ["command"]
+    assert len(msgspec.json.encode(run_command.spec)) < 600

@@ -1,0 +1,305 @@
+"""Reading, listing, creating and writing whole files."""
+
+import codecs
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from localllm.base import i18n
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.tools.files import create_file, list_files, read_file, write_file
+from localllm.tools.registry import Risk, Tool
+from tests.support.tools import make_context, preview, put, use
+
+pytestmark = pytest.mark.anyio
+
+
+async def refused(tool: Tool, root: Path, **arguments: object) -> str:
+    with pytest.raises((ToolExecutionError, SafetyViolationError)) as caught:
+        await use(tool, make_context(root), **arguments)
+    return caught.value.key
+
+
+def test_the_risks_are_those_the_person_is_told() -> None:
+    assert [tool.risk for tool in (read_file, list_files, create_file, write_file)] == [
+        Risk.SAFE,
+        Risk.SAFE,
+        Risk.MEDIUM,
+        Risk.HIGH,
+    ]
+    assert create_file.writes == write_file.writes == ("file_path",)
+
+
+# --- read_file
+
+
+async def test_a_whole_file_is_its_content_and_nothing_else(tmp_path: Path) -> None:
+    file = put(tmp_path / "src" / "a.py", "def f():\n    return 1\n")
+    os.utime(file, (0, 1_700_000_000))
+    output = await use(read_file, make_context(tmp_path), path="src/a.py")
+    assert output.for_model == "def f():\n    return 1\n"
+    assert output.payload == {
+        "content": "def f():\n    return 1\n",
+        "metadata": {
+            "size": 22,
+            "modified": time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(1_700_000_000)),
+            "encoding": "utf-8",
+            "total_lines": 2,
+            "start_line": 1,
+            "end_line": 2,
+        },
+    }
+    assert output.summary == "src/a.py (2 lines)"
+
+
+async def test_a_part_is_headed_by_its_range(tmp_path: Path) -> None:
+    put(tmp_path / "a", "".join(f"line {number}\n" for number in range(1, 11)))
+    output = await use(read_file, make_context(tmp_path), file_path="a", start_line="3", max_lines=2)
+    assert output.for_model == "a (lines 3-4 of 10)\nline 3\nline 4"
+    assert output.payload["content"] == "line 3\nline 4\n"
+
+
+async def test_a_long_file_is_cut_at_a_line_and_says_how_to_go_on(tmp_path: Path) -> None:
+    put(tmp_path / "a", "".join(f"line {number:03}\n" for number in range(1, 201)))
+    context = make_context(tmp_path, output_limit=1_200)
+    first = await use(read_file, context, file_path="a")
+    assert len(first.for_model) <= 1_200
+    (found,) = re.findall(r"read on with start_line=(\d+)\]$", first.for_model)
+    assert f"line {int(found) - 1:03}\n[" in first.for_model
+    second = await use(read_file, context, file_path="a", start_line=int(found))
+    assert second.for_model.splitlines()[1] == f"line {int(found):03}"
+
+
+async def test_one_line_longer_than_the_limit_is_cut_and_told(tmp_path: Path) -> None:
+    put(tmp_path / "min.js", "x" * 50_000 + "\nend\n")
+    output = await use(read_file, make_context(tmp_path, output_limit=1_000), file_path="min.js")
+    assert len(output.for_model) <= 1_000
+    assert "[line 1 has 50000 characters; only its start is shown]" in output.for_model
+    assert "start_line=2" in output.for_model
+
+
+async def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+    put(tmp_path / "a")
+    output = await use(read_file, make_context(tmp_path), file_path="a")
+    assert (output.for_model, output.payload["content"]) == ("[a is empty]", "")
+
+
+async def test_windows_and_japanese_files_read_as_plain_text(tmp_path: Path) -> None:
+    put(tmp_path / "sjis.txt", "日本語のテキスト\r\n".encode("cp932"))
+    put(tmp_path / "latin.txt", "café\n".encode("latin-1"))
+    context = make_context(tmp_path)
+    assert (await use(read_file, context, file_path="sjis.txt")).for_model == "日本語のテキスト\n"
+    assert (await use(read_file, context, file_path="latin.txt", encoding="latin-1")).for_model == "café\n"
+
+
+async def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+    put(tmp_path / "src" / "main.py", "1\n")
+    put(tmp_path / "bin", b"\0\1")
+    put(tmp_path / "latin.txt", "café\n".encode("latin-1"))
+    assert await refused(read_file, tmp_path, file_path="src") == "file_is_directory"
+    assert await refused(read_file, tmp_path, file_path="bin") == "file_not_text"
+    assert await refused(read_file, tmp_path, file_path="latin.txt") == "file_unknown_encoding"
+    assert await refused(read_file, tmp_path, file_path="latin.txt", encoding="ascii") == "file_not_text"
+    assert await refused(read_file, tmp_path, file_path="latin.txt", encoding="nonsense") == "file_unreadable"
+    assert await refused(read_file, tmp_path, file_path="src/main.py", start_line=2) == "file_bad_range"
+    assert await refused(read_file, tmp_path, file_path="../x") == "path_outside"
+    with pytest.raises(ToolExecutionError, match=r"Did you mean: src/main\.py\?"):
+        await use(read_file, make_context(tmp_path), file_path="main.py")
+
+
+async def test_a_huge_file_is_refused_with_another_way(tmp_path: Path) -> None:
+    with (tmp_path / "huge.log").open("wb") as file:
+        file.truncate(20_000_001)
+    with pytest.raises(ToolExecutionError, match="search_files"):
+        await use(read_file, make_context(tmp_path), file_path="huge.log")
+
+
+# --- list_files
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name in ("README.md", "src/a.py", "src/deep/b.py", "src/deep/c.ts", "node_modules/m.js", "out/x.log", ".env"):
+        put(tmp_path / name)
+    put(tmp_path / ".gitignore", "*.log\n")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+async def test_all_files_of_the_project_a_line_each(project: Path) -> None:
+    output = await use(list_files, make_context(project))
+    assert output.for_model.splitlines() == [
+        ".env",
+        ".gitignore",
+        "README.md",
+        "empty/",
+        "out/",
+        "src/a.py",
+        "src/deep/b.py",
+        "src/deep/c.ts",
+    ]
+    assert output.payload["directories"] == ["empty/", "out/"]
+    assert (output.payload["total"], output.payload["truncated"]) == (6, False)
+
+
+async def test_one_folder_and_not_what_is_below(project: Path) -> None:
+    output = await use(list_files, make_context(project), directory="src", recursive=False)
+    assert output.for_model.splitlines() == ["src/a.py", "src/deep/"]
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "expected"),
+    [
+        (".", "*.py", ["src/a.py", "src/deep/b.py"]),
+        (".", "src/*.py", ["src/a.py"]),
+        (".", "**/*.{py,ts}", ["src/a.py", "src/deep/b.py", "src/deep/c.ts"]),
+        ("src", "deep/*.py", ["src/deep/b.py"]),
+        ("src", "src/**/*.ts", ["src/deep/c.ts"]),
+        (".", "deep", ["src/deep/b.py", "src/deep/c.ts"]),
+        ("src/a.py", "", ["src/a.py"]),
+    ],
+)
+async def test_a_pattern_chooses(project: Path, path: str, pattern: str, expected: list[str]) -> None:
+    output = await use(list_files, make_context(project), path=path, pattern=pattern)
+    assert output.payload["files"] == expected
+
+
+async def test_nothing_found_is_said(project: Path) -> None:
+    output = await use(list_files, make_context(project), pattern="*.rs")
+    assert output.for_model == "[no files in . fit *.rs; .gitignore leaves some out]"
+    assert await refused(list_files, project, path="missing") == "file_missing"
+
+
+async def test_preferred_files_come_first(project: Path) -> None:
+    output = await use(list_files, make_context(project, include=("src/",)))
+    assert output.payload["files"][:4] == ["src/a.py", "src/deep/b.py", "src/deep/c.ts", ".env"]
+
+
+async def test_what_does_not_fit_is_folded_into_folders_with_counts(tmp_path: Path) -> None:
+    for package in range(20):
+        for module in range(20):
+            put(tmp_path / f"package{package:02}" / f"module{module:02}.py")
+    put(tmp_path / "main.py")
+    output = await use(list_files, make_context(tmp_path, output_limit=1_000))
+    lines = output.for_model.splitlines()
+    assert len(output.for_model) <= 1_100
+    assert lines[:2] == ["main.py", "package00/ (20 files)"]
+    assert lines[-1] == "[400 of 401 files are not listed by name; list a folder, or give a pattern]"
+    assert output.payload["truncated"]
+
+
+async def test_a_preferred_folder_stays_open_while_others_are_folded(tmp_path: Path) -> None:
+    for name in ("src", "vendor"):
+        for number in range(30):
+            put(tmp_path / name / f"file{number:02}.py")
+    output = await use(list_files, make_context(tmp_path, output_limit=800, include=("src",)))
+    assert "src/file29.py" in output.for_model
+    assert "vendor/ (30 files)" in output.for_model
+
+
+async def test_more_than_fits_even_folded_is_cut_and_counted(tmp_path: Path) -> None:
+    for number in range(300):
+        put(tmp_path / f"file{number:03}.txt")
+    output = await use(list_files, make_context(tmp_path, output_limit=1_000))
+    named = len(output.payload["files"])
+    assert output.for_model.endswith(
+        f"[{300 - named} of 300 files are not listed by name; list a folder, or give a pattern]"
+    )
+
+
+async def test_a_name_with_a_line_break_stays_on_one_line(tmp_path: Path) -> None:
+    put(tmp_path / "a\nb")
+    os.close(os.open(os.fsencode(tmp_path) + b"/\xff", os.O_CREAT))
+    output = await use(list_files, make_context(tmp_path))
+    assert output.for_model.splitlines() == ["a␊b", "<U+DCFF>"]
+
+
+# --- create_file
+
+
+async def test_a_file_is_created_with_its_folders(tmp_path: Path) -> None:
+    context = make_context(tmp_path)
+    shown = preview(create_file, context, file_path="src/new.py", content="a\nb\n")
+    assert (shown.summary, shown.kind) == ("Create src/new.py", "diff")
+    assert shown.detail == "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+    assert not (tmp_path / "src").exists()
+    output = await use(create_file, context, file_path="src/new.py", content="a\nb\n")
+    assert (tmp_path / "src" / "new.py").read_text() == "a\nb\n"
+    assert output.for_model == "Created src/new.py (2 lines)."
+    assert {key: output.payload[key] for key in ("file_path", "size", "created")} == {
+        "file_path": "src/new.py",
+        "size": 4,
+        "created": True,
+    }
+    assert output.payload["metadata"]["total_lines"] == 2
+
+
+async def test_creating_never_replaces(tmp_path: Path) -> None:
+    put(tmp_path / "a", b"\0old")
+    assert await refused(create_file, tmp_path, file_path="a", content="new") == "file_exists"
+    with pytest.raises(ToolExecutionError):
+        preview(create_file, make_context(tmp_path), file_path="a", content="new")
+    assert await refused(create_file, tmp_path, file_path=".git/hooks/x", content="") == "path_protected"
+    assert await refused(create_file, tmp_path, file_path="b", content="\ud800") == "file_unwritable"
+    assert not (tmp_path / "b").exists()
+
+
+# --- write_file
+
+
+async def test_writing_keeps_encoding_mark_newlines_and_mode(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.txt", codecs.BOM_UTF8 + b"one\r\ntwo\r\n")
+    file.chmod(0o750)
+    context = make_context(tmp_path)
+    shown = preview(write_file, context, file_path="a.txt", content="one\n2\n")
+    assert shown.detail.splitlines()[2:] == ["@@ -1,2 +1,2 @@", " one", "-two", "+2"]
+    output = await use(write_file, context, file_path="a.txt", content="one\n2\n")
+    assert file.read_bytes() == codecs.BOM_UTF8 + b"one\r\n2\r\n"
+    assert file.stat().st_mode & 0o777 == 0o750
+    assert output.for_model == "Wrote a.txt (2 lines; 1 added, 1 removed)."
+    assert (output.payload["created"], output.payload["changed"]) == (False, True)
+
+
+async def test_windows_newlines_in_the_content_are_not_doubled(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.txt", "1\r\n")
+    await use(write_file, make_context(tmp_path), file_path="a.txt", content="1\r\n2\r\n")
+    assert file.read_bytes() == b"1\r\n2\r\n"
+
+
+async def test_the_same_content_changes_nothing(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.txt", "same\r\n")
+    os.utime(file, (0, 0))
+    output = await use(write_file, make_context(tmp_path), file_path="a.txt", content="same\n")
+    assert output.payload["changed"] is False
+    assert file.stat().st_mtime == 0
+
+
+async def test_a_new_file_is_written_as_given(tmp_path: Path) -> None:
+    output = await use(write_file, make_context(tmp_path), file_path="d/a.txt", content="1\r\n")
+    assert (tmp_path / "d" / "a.txt").read_bytes() == b"1\r\n"
+    assert output.payload["created"] is True
+
+
+async def test_what_must_not_be_written_is_refused_before_anyone_is_asked(tmp_path: Path) -> None:
+    put(tmp_path / "bin", b"\0")
+    put(tmp_path / "sjis.txt", "日本語です\n".encode("cp932"))
+    cases = {"bin": "file_not_text", "localllm.toml": "path_protected", "sjis.txt": "file_unwritable"}
+    for path, key in cases.items():
+        assert await refused(write_file, tmp_path, file_path=path, content="😀") == key
+        with pytest.raises((ToolExecutionError, SafetyViolationError)):
+            preview(write_file, make_context(tmp_path), file_path=path, content="😀")
+    assert (tmp_path / "sjis.txt").read_bytes() == "日本語です\n".encode("cp932")
+
+
+async def test_a_japanese_person_is_answered_in_japanese(tmp_path: Path) -> None:
+    i18n.set_language("ja")
+    try:
+        output = await use(create_file, make_context(tmp_path), file_path="a", content="1\n")
+        with pytest.raises(ToolExecutionError, match="ファイル b はありません"):
+            await use(read_file, make_context(tmp_path), file_path="b")
+    finally:
+        i18n.set_language("en")
+    assert output.for_model == "a を作成しました（1 行）。"

@@ -1,0 +1,539 @@
+"""The git tools, on real repositories; some of them mean harm."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.base.config.schema import Settings
+from localllm.base.errors import LocalLLMError
+from localllm.sandbox.runner import SandboxRunner
+from localllm.tools.context import ToolContext
+from localllm.tools.git import git_commit, git_diff, git_log, git_status
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.registry import Tool, ToolOutput
+
+pytestmark = pytest.mark.anyio
+
+
+class Project:
+    """A folder, a context to run tools in, and git by hand."""
+
+    def __init__(self, root: Path, *, init: bool = True) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        self.root = root
+        if init:
+            self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments: str, ok: bool = True) -> str:
+        done = subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, text=True, check=False)
+        assert not ok or done.returncode == 0, done.stderr
+        return done.stdout
+
+    def write(self, name: str, text: str = "text\n") -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    def commit(self, name: str = "a.txt", text: str = "one\n", message: str = "first") -> None:
+        self.write(name, text)
+        self.git("--literal-pathspecs", "add", "--", name)
+        self.git("commit", "--quiet", "-m", message)
+
+    async def run(self, tool: Tool, **arguments: Any) -> ToolOutput:
+        context = ToolContext(
+            root=ProjectRoot(self.root),
+            settings=Settings(),
+            runner=SandboxRunner(self.root, state_folder=self.root),
+            output_limit=5_000,
+            overflow_folder=self.root / ".localllm" / "tool-output",
+        )
+        return await tool.function(context, **tool.parse(arguments))
+
+    async def fail(self, tool: Tool, **arguments: Any) -> str:
+        with pytest.raises(LocalLLMError) as caught:
+            await self.run(tool, **arguments)
+        assert str(caught.value)
+        return caught.value.key
+
+    def committed(self) -> set[str]:
+        """The files of the last commit, by git's own word."""
+        return set(self.git("show", "--format=", "--name-only", "-z", "HEAD").split("\0")[:-1])
+
+
+@pytest.fixture
+def user_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The settings file of a user with a name, in place of those of the machine."""
+    file = tmp_path / "gitconfig"
+    file.write_text("[user]\n\tname = 山田\n\temail = yamada@example.org\n", "utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(file))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return file
+
+
+@pytest.fixture
+def project(tmp_path: Path, user_settings: Path) -> Project:
+    assert user_settings.exists()
+    return Project(tmp_path / "project")
+
+
+async def test_status_before_the_first_commit(project: Project) -> None:
+    project.write("new.txt")
+    output = await project.run(git_status)
+    assert output.payload["branch"] == "main"
+    assert output.payload["untracked"] == ["new.txt"]
+    assert "no commits yet" in output.for_model
+
+
+async def test_status_tells_staged_changed_and_new_apart(project: Project) -> None:
+    project.commit("both.txt")
+    project.commit("gone.txt")
+    project.commit("old name.txt", "a long enough text to be found again\n" * 5)
+    project.write("both.txt", "two\n")
+    project.git("add", "both.txt")
+    project.write("both.txt", "three\n")
+    (project.root / "gone.txt").unlink()
+    project.git("mv", "old name.txt", "新しい 名前.txt")
+    project.write("folder/new.txt")
+    output = await project.run(git_status)
+    assert output.payload == {
+        "branch": "main",
+        "staged": ["both.txt", "新しい 名前.txt"],
+        "modified": ["both.txt", "gone.txt"],
+        "untracked": ["folder/"],
+        "ahead": 0,
+        "behind": 0,
+        "conflicts": [],
+        "operation": "",
+    }
+    assert "R old name.txt -> 新しい 名前.txt" in output.for_model
+    assert "D gone.txt" in output.for_model
+
+
+async def test_status_counts_against_the_upstream(project: Project, tmp_path: Path) -> None:
+    project.commit()
+    clone = Project(tmp_path / "clone", init=False)
+    clone.git("clone", "--quiet", str(project.root), ".")
+    clone.commit("b.txt")
+    project.commit("c.txt")
+    project.commit("d.txt")
+    clone.git("fetch", "--quiet")
+    output = await clone.run(git_status)
+    assert (output.payload["ahead"], output.payload["behind"]) == (1, 2)
+    assert "1 ahead and 2 behind origin/main" in output.for_model
+
+
+async def test_status_of_a_detached_head_and_a_merge_in_conflict(project: Project) -> None:
+    project.commit()
+    project.git("checkout", "--quiet", "-b", "other")
+    project.commit("a.txt", "other\n")
+    project.git("checkout", "--quiet", "main")
+    project.commit("a.txt", "main\n")
+    project.git("merge", "other", ok=False)
+    output = await project.run(git_status)
+    assert output.payload["conflicts"] == ["a.txt"]
+    assert output.payload["operation"] == "merge"
+    assert await project.fail(git_commit, message="too early") == "git_failed"
+    project.git("merge", "--abort")
+    project.git("checkout", "--quiet", "--detach")
+    output = await project.run(git_status)
+    assert output.payload["branch"] == ""
+    assert "detached at " in output.for_model
+
+
+async def test_a_folder_without_repository(tmp_path: Path, user_settings: Path) -> None:
+    plain = Project(tmp_path / "plain", init=False)
+    for tool in (git_status, git_diff, git_log):
+        assert await plain.fail(tool) == "git_not_a_repository"
+    assert await plain.fail(git_commit, message="x") == "git_not_a_repository"
+
+
+async def test_diff_of_the_working_copy_the_stage_and_one_file(project: Project) -> None:
+    project.commit("a.txt", "one\n")
+    project.commit("日本 語.txt", "一\n")
+    project.write("a.txt", "two\n")
+    project.write("日本 語.txt", "二\n")
+    project.git("add", "a.txt")
+    output = await project.run(git_diff)
+    assert output.payload["files"] == ["日本 語.txt"]
+    assert "-一\n+二" in output.for_model
+    output = await project.run(git_diff, staged=True)
+    assert output.payload["files"] == ["a.txt"]
+    assert "-one\n+two" in output.for_model
+    output = await project.run(git_diff, file_path="a.txt")
+    assert output.payload == {"diff": "", "files": []}
+    assert "staged=true" in output.for_model
+    assert await project.fail(git_diff, file_path="../elsewhere") == "path_outside"
+
+
+async def test_diff_of_a_japanese_encoding_and_of_a_name_like_a_pattern(project: Project) -> None:
+    for name in ("*.txt", ":(top)b", "--output=x"):
+        project.commit(name)
+        project.write(name, "two\n")
+    (project.root / "sjis.txt").write_bytes("日本語の文章です\n".encode("cp932"))
+    project.git("add", "sjis.txt")
+    output = await project.run(git_diff, staged=True)
+    assert "+日本語の文章です" in output.for_model
+    for name in ("*.txt", ":(top)b", "--output=x"):
+        output = await project.run(git_diff, file_path=name)
+        assert output.payload["files"] == [name]
+
+
+async def test_a_long_diff_is_cut_and_kept(project: Project) -> None:
+    project.commit("a.txt")
+    project.write("a.txt", "".join(f"line {i}\n" for i in range(10_000)))
+    output = await project.run(git_diff)
+    assert len(output.for_model) < 6_000
+    assert "+line 9999" in output.for_model
+    assert list((project.root / ".localllm" / "tool-output").iterdir())
+
+
+async def test_log(project: Project) -> None:
+    assert (await project.run(git_log)).payload == {"commits": []}
+    project.commit("a.txt", message="最初の変更")
+    project.commit("b.txt", message="second")
+    project.git("mv", "a.txt", "c.txt")
+    project.git("commit", "--quiet", "-m", "rename\x1b[31m")
+    commits = (await project.run(git_log)).payload["commits"]
+    assert [commit["subject"] for commit in commits] == ["rename␛[31m", "second", "最初の変更"]
+    assert commits[0]["author"] == "山田"
+    assert commits[0]["hash"] == project.git("rev-parse", "HEAD").strip()
+    assert len((await project.run(git_log, max_count=1)).payload["commits"]) == 1
+    followed = (await project.run(git_log, file_path="c.txt")).payload["commits"]
+    assert [commit["subject"] for commit in followed] == ["rename␛[31m", "最初の変更"]
+
+
+async def test_commit_takes_what_is_staged(project: Project) -> None:
+    project.commit("a.txt")
+    project.commit("b.txt")
+    project.write("a.txt", "staged\n")
+    project.git("add", "a.txt")
+    project.write("a.txt", "later\n")
+    project.write("b.txt", "two\n")
+    project.write("new.txt")
+    output = await project.run(git_commit, message="Change a\n\nBecause.\n")
+    assert output.payload["files"] == ["a.txt"]
+    assert output.payload["hash"] == project.git("rev-parse", "HEAD").strip()
+    assert project.git("show", "HEAD:a.txt") == "staged\n"
+    assert project.git("log", "-1", "--format=%B").strip() == "Change a\n\nBecause."
+    assert "a.txt, b.txt, new.txt" in output.for_model
+
+
+async def test_commit_takes_tracked_changes_where_nothing_is_staged(project: Project) -> None:
+    project.commit("a.txt")
+    project.commit("gone.txt")
+    project.write("a.txt", "two\n")
+    project.write("new.txt")
+    (project.root / "gone.txt").unlink()
+    output = await project.run(git_commit, message="work")
+    assert project.committed() == {"a.txt", "gone.txt"}
+    assert "new.txt" in output.for_model
+    assert await project.fail(git_commit, message="again") == "git_nothing_to_commit"
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_commit_of_named_files_leaves_the_stage_alone(project: Project, first: bool) -> None:
+    if not first:
+        project.commit("other.txt")
+    project.write("mine.txt", "users\n")
+    project.git("add", "mine.txt")
+    project.write('new dir/新 "file".txt')
+    output = await project.run(git_commit, message="only these", files=["new dir"])
+    assert output.payload["files"] == ['new dir/新 "file".txt']
+    assert project.git("status", "--porcelain").split() == ["A", "mine.txt"]
+    assert project.git("show", ":mine.txt") == "users\n"
+
+
+async def test_a_commit_that_fails_leaves_the_stage_as_it_was(project: Project) -> None:
+    project.commit("a.txt")
+    project.write("new.txt")
+    before = project.git("status", "--porcelain=v2")
+    (project.root / ".git" / "refs" / "heads" / "main.lock").touch()
+    assert await project.fail(git_commit, message="x", files=["new.txt"]) == "git_failed"
+    assert project.git("status", "--porcelain=v2") == before
+
+
+async def test_commit_of_files_that_make_no_sense(project: Project) -> None:
+    project.commit("a.txt")
+    project.commit(".gitignore", "*.log\n")
+    project.write("x.log")
+    project.write("new.txt")
+    assert await project.fail(git_commit, message="m", files=["typo.txt", "new.txt"]) == "file_missing"
+    assert await project.fail(git_commit, message="m", files=["x.log"]) == "git_ignored"
+    assert await project.fail(git_commit, message="m", files=["a.txt"]) == "git_nothing_to_commit"
+    assert await project.fail(git_commit, message="m", files=["../out"]) == "path_outside"
+    assert await project.fail(git_commit, message=" \n", files=["new.txt"]) == "git_no_message"
+    output = await project.run(git_commit, message="-m", files=["new.txt", "a.txt"])
+    assert output.payload["files"] == ["new.txt"]
+
+
+async def test_a_link_and_a_deleted_file_can_be_named(project: Project) -> None:
+    project.commit("a.txt")
+    (project.root / "link").symlink_to("/etc/hostname")
+    (project.root / "a.txt").unlink()
+    await project.run(git_commit, message="m", files=["link", "a.txt"])
+    assert project.committed() == {"link", "a.txt"}
+
+
+async def test_a_merge_can_be_finished(project: Project) -> None:
+    project.commit()
+    project.git("checkout", "--quiet", "-b", "other")
+    project.commit("b.txt")
+    project.git("checkout", "--quiet", "main")
+    project.commit("c.txt")
+    project.git("merge", "--no-commit", "other")
+    assert await project.fail(git_commit, message="part", files=["b.txt"]) == "git_failed"
+    output = await project.run(git_commit, message="merge")
+    assert output.payload["files"] == ["b.txt"]
+    assert len(project.git("log", "-1", "--format=%P").split()) == 2
+
+
+async def test_the_preview_names_what_would_be_committed(project: Project) -> None:
+    project.commit("a.txt")
+    project.write("a.txt", "two\n")
+    project.write("new.txt")
+    context = ToolContext(
+        root=ProjectRoot(project.root),
+        settings=Settings(),
+        runner=SandboxRunner(project.root, state_folder=project.root),
+        output_limit=5_000,
+        overflow_folder=project.root,
+    )
+    assert git_commit.preview
+    preview = git_commit.preview(context, message="Change\n\nall", files=["a.txt", "new.txt"])
+    assert preview.summary == "Commit 2 files: Change"
+    assert preview.detail.splitlines() == ["Change", "", "all", "", "  M a.txt", "  A new.txt"]
+    assert project.git("status", "--porcelain") == " M a.txt\n?? new.txt\n"
+
+
+async def test_a_project_that_is_a_folder_of_a_repository(project: Project) -> None:
+    project.commit("outside.txt")
+    inner = Project(project.root / "inner", init=False)
+    project.commit("inner/a.txt")
+    project.write("outside.txt", "two\n")
+    inner.write("a.txt", "two\n")
+    inner.write("b.txt")
+    output = await inner.run(git_status)
+    assert (output.payload["modified"], output.payload["untracked"]) == (["a.txt"], ["b.txt"])
+    assert (await inner.run(git_diff)).payload["files"] == ["a.txt"]
+    output = await inner.run(git_commit, message="inside", files=["."])
+    assert output.payload["files"] == ["a.txt", "b.txt"]
+    assert project.git("status", "--porcelain") == " M outside.txt\n"
+    project.git("add", "outside.txt")
+    inner.write("a.txt", "three\n")
+    assert await inner.fail(git_commit, message="all") == "git_staged_outside"
+    await inner.run(git_commit, message="mine", files=["a.txt"])
+    assert project.git("status", "--porcelain") == "M  outside.txt\n"
+
+
+async def test_worktrees_and_submodules(project: Project, tmp_path: Path) -> None:
+    project.commit()
+    project.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "tree"))
+    tree = Project(tmp_path / "tree", init=False)
+    tree.write("a.txt", "tree\n")
+    assert (await tree.run(git_status)).payload["branch"] == "side"
+    await tree.run(git_commit, message="in the tree")
+    assert tree.committed() == {"a.txt"}
+    outer = Project(tmp_path / "outer")
+    outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(project.root), "sub")
+    outer.git("commit", "--quiet", "-m", "with a submodule")
+    inner = Project(outer.root / "sub", init=False)
+    inner.write("a.txt", "changed\n")
+    assert (await outer.run(git_status)).payload["modified"] == []
+    await inner.run(git_commit, message="in the submodule")
+    output = await outer.run(git_status)
+    assert output.payload["modified"] == ["sub"]
+    await outer.run(git_commit, message="follow it")
+    assert outer.committed() == {"sub"}
+
+
+async def test_commit_without_a_name(project: Project, user_settings: Path) -> None:
+    user_settings.write_text("[user]\n\tuseConfigOnly = true\n", "utf-8")
+    project.write("a.txt")
+    assert await project.fail(git_commit, message="m", files=["a.txt"]) == "git_no_identity"
+    assert project.git("status", "--porcelain") == "?? a.txt\n"
+
+
+# --- repositories that mean harm
+
+
+@pytest.fixture
+def canary(project: Project, tmp_path: Path) -> Path:
+    """A program in the project that leaves a mark beside it when anybody runs it."""
+    mark = tmp_path / "harmed"
+    program = project.write("harm.sh", f"#!/bin/sh\necho run >> {mark}\ncat\n")
+    program.chmod(0o755)
+    project.commit("a.txt", "one\n")
+    return mark
+
+
+async def use_all(project: Project) -> list[str]:
+    """Run every tool on a changed, a new and a staged file; the keys of the errors."""
+    project.write("a.txt", "two\n")
+    project.write("new.txt")
+    keys: list[str] = []
+    for tool, arguments in (
+        (git_status, {}),
+        (git_diff, {}),
+        (git_diff, {"staged": True}),
+        (git_log, {}),
+        (git_log, {"file_path": "a.txt"}),
+        (git_commit, {"message": "m", "files": ["a.txt", "new.txt"]}),
+        (git_commit, {"message": "m"}),
+    ):
+        try:
+            await project.run(tool, **arguments)
+        except LocalLLMError as error:
+            keys.append(error.key)
+    return keys
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "core.fsmonitor",
+        "core.pager",
+        "core.editor",
+        "core.sshCommand",
+        "core.askPass",
+        "core.alternateRefsCommand",
+        "diff.external",
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "merge.evil.driver",
+        "gpg.program",
+        "gpg.ssh.program",
+        "credential.helper",
+        "pager.status",
+        "pager.log",
+        "sequence.editor",
+        "hook.evil.command",
+        "trailer.evil.command",
+    ],
+)
+async def test_no_program_of_the_repository_runs(project: Project, canary: Path, setting: str) -> None:
+    project.write(".gitattributes", "* diff=evil merge=evil\n")
+    project.git("config", setting, str(project.root / "harm.sh"))
+    project.git("config", "hook.evil.event", "pre-commit")
+    project.git("config", "commit.gpgSign", "true")
+    project.git("config", "log.showSignature", "true")
+    assert await use_all(project) == ["git_nothing_to_commit"]
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("kind", ["clean", "smudge", "process"])
+async def test_filters_of_the_repository_do_not_run(project: Project, canary: Path, kind: str) -> None:
+    project.write(".gitattributes", "* filter=e=v.il\n")
+    project.git("config", f"filter.e=v.il.{kind}", str(project.root / "harm.sh"))
+    project.git("config", "filter.e=v.il.required", "true")
+    assert await use_all(project) == ["git_filtered", "git_filtered"]
+    assert not canary.exists()
+
+
+async def test_filters_of_the_user_do_run(project: Project, user_settings: Path) -> None:
+    project.commit("a.txt")
+    with user_settings.open("a") as file:
+        file.write('[filter "upper"]\n\tclean = tr a-z A-Z\n')
+    project.write(".gitattributes", "*.up filter=upper\n")
+    project.write("x.up", "loud\n")
+    project.git("config", "filter.upper.clean", "touch harmed; cat")
+    await project.run(git_commit, message="m", files=["x.up"])
+    assert project.git("show", "HEAD:x.up") == "LOUD\n"
+    assert not (project.root / "harmed").exists()
+
+
+@pytest.mark.parametrize("where", ["include.path", "worktree"])
+async def test_settings_in_other_files_of_the_repository_count_as_its_own(
+    project: Project, canary: Path, where: str
+) -> None:
+    project.write(".gitattributes", "* filter=evil\n")
+    project.write("settings", f'[filter "evil"]\n\tclean = {project.root}/harm.sh\n')
+    if where == "worktree":
+        project.git("config", "extensions.worktreeConfig", "true")
+        (project.root / "settings").rename(project.root / ".git" / "config.worktree")
+    else:
+        project.git("config", where, str(project.root / "settings"))
+    assert "git_filtered" in await use_all(project)
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_hooks_do_not_run_and_the_answer_says_so(project: Project, canary: Path, elsewhere: bool) -> None:
+    folder = project.root / ("hooks" if elsewhere else ".git/hooks")
+    folder.mkdir(exist_ok=True)
+    for hook in ("pre-commit", "commit-msg", "post-commit", "post-index-change", "reference-transaction"):
+        (folder / hook).symlink_to(project.root / "harm.sh")
+    if elsewhere:
+        project.git("config", "core.hooksPath", "hooks")
+    project.write("a.txt", "two\n")
+    await project.run(git_status)
+    output = await project.run(git_commit, message="m", files=["a.txt"])
+    assert "pre-commit, commit-msg, post-commit" in output.summary
+    assert not canary.exists()
+
+
+async def test_signing_that_is_left_out_is_told(project: Project, user_settings: Path) -> None:
+    project.commit("a.txt")
+    with user_settings.open("a") as file:
+        file.write("[commit]\n\tgpgSign = true\n")
+    project.write("a.txt", "two\n")
+    output = await project.run(git_commit, message="m")
+    assert "not signed" in output.summary
+
+
+async def test_a_submodule_cannot_run_its_programs(project: Project, canary: Path, tmp_path: Path) -> None:
+    inner = Project(project.root / "sub")
+    inner.commit("b.txt")
+    project.git("add", "sub")
+    project.git("commit", "--quiet", "-m", "sub")
+    inner.write(".gitattributes", "* filter=evil\n")
+    inner.git("config", "filter.evil.clean", str(project.root / "harm.sh"))
+    inner.git("config", "core.fsmonitor", str(project.root / "harm.sh"))
+    (inner.root / "b.txt").write_text("two\n")
+    project.git("config", "status.submoduleSummary", "true")
+    project.git("config", "diff.submodule", "diff")
+    project.git("config", "diff.ignoreSubmodules", "none")
+    await use_all(project)
+    assert not canary.exists()
+
+
+async def test_a_folder_that_looks_like_a_bare_repository_is_none(tmp_path: Path, user_settings: Path) -> None:
+    trap = Project(tmp_path / "trap", init=False)
+    trap.git("init", "--quiet", "--bare")
+    trap.git("config", "core.fsmonitor", f"touch {tmp_path}/harmed")
+    trap.git("config", "core.bare", "false")
+    trap.git("config", "core.worktree", str(tmp_path))
+    assert await trap.fail(git_status) == "git_not_a_repository"
+    assert not (tmp_path / "harmed").exists()
+
+
+async def test_a_repository_cannot_claim_another_folder(project: Project, tmp_path: Path) -> None:
+    project.commit("a.txt")
+    project.git("config", "core.worktree", str(tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere").mkdir()
+    assert await project.fail(git_status) == "git_not_a_repository"
+
+
+async def test_missing_objects_are_not_fetched(project: Project, canary: Path) -> None:
+    project.git("config", "remote.origin.url", f"ext::{project.root}/harm.sh")
+    project.git("config", "remote.origin.promisor", "true")
+    project.git("config", "protocol.ext.allow", "always")
+    blob = project.git("rev-parse", "HEAD:a.txt").strip()
+    (project.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    assert "git_failed" in await use_all(project)
+    assert not canary.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have no such owner on Windows")
+async def test_a_repository_of_another_user_is_explained(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.commit("a.txt")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert await project.fail(git_status) == "git_not_owned"
+
+
+async def test_a_broken_settings_file_is_told(project: Project) -> None:
+    (project.root / ".git" / "config").write_text("[core\n")
+    assert await project.fail(git_status) == "git_failed"

@@ -1,0 +1,225 @@
+"""A search gives the same lines with ripgrep and without."""
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.tools.search import Outcome, Request, find, search_files
+from localllm.tools.search_engines import Query, around, find_ripgrep
+from tests.support.tools import make_context, put, use
+
+pytestmark = pytest.mark.anyio
+
+
+async def both(root: Path, request: Request) -> Outcome:
+    """What both engines answer."""
+    assert shutil.which("rg"), "ripgrep must be installed for these tests"
+    context = make_context(root)
+    python = await find(context, request, use_ripgrep=False)
+    ripgrep = await find(context, request, use_ripgrep=True)
+    assert ripgrep == python
+    return python
+
+
+async def lines(root: Path, pattern: str, **more: object) -> list[str]:
+    request = Request(Query(pattern, literal=bool(more.pop("literal", False)), ignore_case=bool(more.pop("i", False))))
+    outcome = await both(root, request._replace(**more))
+    return [f"{hit.path}:{hit.line}: {hit.text}" for hit in outcome.hits]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    put(tmp_path / ".gitignore", "*.log\nbuild/\n")
+    put(tmp_path / "src" / ".gitignore", "!keep.log\n")
+    put(tmp_path / "src" / "a.py", "import os\n\n\ndef alpha(x):\n    return x\n")
+    put(tmp_path / "src" / "keep.log", "def kept\n")
+    put(tmp_path / "b.py", "def beta(y):\n    return alpha(y)\n")
+    for name in ("x.log", "build/out.py", "node_modules/m.py", ".git/hooks/h", ".localllm/s"):
+        put(tmp_path / name, "def hidden\n")
+    put(tmp_path / ".env", "def dotted\n")
+    (tmp_path / "link.py").symlink_to("b.py")
+    return tmp_path
+
+
+async def test_the_lines_of_the_projects_own_files(project: Path) -> None:
+    assert await lines(project, r"def \w+") == [
+        ".env:1: def dotted",
+        "b.py:1: def beta(y):",
+        "src/a.py:4: def alpha(x):",
+        "src/keep.log:1: def kept",
+    ]
+
+
+async def test_where_to_search(project: Path) -> None:
+    assert await lines(project, "def", start="src") == ["src/a.py:4: def alpha(x):", "src/keep.log:1: def kept"]
+    assert await lines(project, "def", include="*.py") == ["b.py:1: def beta(y):", "src/a.py:4: def alpha(x):"]
+    assert await lines(project, "def", include="src/*.py") == ["src/a.py:4: def alpha(x):"]
+    assert await lines(project, "def", start="x.log") == ["x.log:1: def hidden"]
+    assert await lines(project, "DEF ALPHA", i=True) == ["src/a.py:4: def alpha(x):"]
+    assert await lines(project, "alpha(x", literal=True) == ["src/a.py:4: def alpha(x):"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^def",
+        r":$",
+        r"^$",
+        r"x|y",
+        r"(?i)DEF",
+        r"(?<=def )\w+",  # look-around and back-references: ripgrep has none
+        r"(\w)\1",
+        r"[[:alpha:]]",  # a POSIX class to ripgrep, not to Python
+        r"\balpha\b",
+        r"x*",
+        r"\<def",
+        r"a{2",
+        r"[^\n]+x",
+    ],
+)
+async def test_any_pattern_means_the_same(project: Path, pattern: str) -> None:
+    put(project / "more", "aa{2 \n\nfoo(x): <def>\n[:alpha:]]\n")
+    await both(project, Request(Query(pattern)))
+
+
+async def test_japanese_in_any_encoding_and_any_newline(tmp_path: Path) -> None:
+    text = "これは設定です\r\n日本語の行\r\n"
+    put(tmp_path / "utf8.txt", text)
+    put(tmp_path / "bom.txt", b"\xef\xbb\xbf" + text.encode())
+    put(tmp_path / "utf16.txt", text.encode("utf-16"))
+    put(tmp_path / "sjis.txt", text.encode("cp932"))
+    put(tmp_path / "euc.txt", text.encode("euc_jp"))
+    names = ("bom", "euc", "sjis", "utf16", "utf8")
+    assert await lines(tmp_path, "^日本語.行$") == [f"{name}.txt:2: 日本語の行" for name in names]
+    assert await lines(tmp_path, "^これ") == [f"{name}.txt:1: これは設定です" for name in names]
+
+
+async def test_an_ascii_letter_inside_a_japanese_one_is_no_match(tmp_path: Path) -> None:
+    put(tmp_path / "sjis.txt", "表示する設定です\n".encode("cp932"))  # the second byte of 表 is a backslash
+    assert await lines(tmp_path, r"\\") == []
+
+
+async def test_what_is_no_text_or_too_large_is_skipped_and_counted(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "needle\n")
+    put(tmp_path / "bin", b"needle\n\0")
+    put(tmp_path / "late.bin", b"needle\n" * 10_000 + b"\0")
+    put(tmp_path / "latin.txt", "needle é\n".encode("latin-1"))
+    put(tmp_path / "large.txt", "needle\n" * 300_000)
+    outcome = await both(tmp_path, Request(Query("needle")))
+    assert [hit.path for hit in outcome.hits] == ["a.txt"]
+    assert (outcome.searched, outcome.skipped) == (1, 4)
+
+
+async def test_a_long_line_is_cut_around_the_match(tmp_path: Path) -> None:
+    put(tmp_path / "min.js", "語" * 5_000 + "needle" + "b" * 5_000 + "\n")
+    outcome = await both(tmp_path, Request(Query("needle")))
+    text = outcome.hits[0].text
+    assert len(text) == 302
+    assert text.startswith("…語")
+    assert "needle" in text
+    assert around("x" * 300, 299) == "x" * 300
+
+
+async def test_the_first_results_and_that_there_are_more(tmp_path: Path) -> None:
+    for number in range(250):
+        put(tmp_path / f"f{number:03}", "needle\n" * 3)
+    outcome = await both(tmp_path, Request(Query("needle"), max_results=4))
+    assert [(hit.path, hit.line) for hit in outcome.hits] == [("f000", 1), ("f000", 2), ("f000", 3), ("f001", 1)]
+    assert outcome.truncated
+    outcome = await both(tmp_path, Request(Query("needle"), max_results=750))
+    assert (len(outcome.hits), outcome.truncated) == (750, False)
+
+
+async def test_no_name_and_no_pattern_is_taken_for_an_option(tmp_path: Path) -> None:
+    put(tmp_path / "--pre=touch pwned", "--files\n")
+    put(tmp_path / "-x", "-e\n")
+    put(tmp_path / "a\nb", "--files\n")
+    assert await lines(tmp_path, "--files") == ["--pre=touch pwned:1: --files"]
+    assert await lines(tmp_path, "-e") == ["-x:1: -e"]
+    assert not (tmp_path / "pwned").exists()
+
+
+async def test_settings_of_ripgrep_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "a", "needle\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(put(tmp_path.parent / "rc", "--invert-match\n")))
+    assert await lines(tmp_path, "needle") == ["a:1: needle"]
+
+
+async def test_a_ripgrep_inside_the_project_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = put(tmp_path / "bin" / "rg", f"#!/bin/sh\ntouch {tmp_path}/pwned\n")
+    planted.chmod(planted.stat().st_mode | stat.S_IXUSR)
+    put(tmp_path / "a", "needle\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
+    assert find_ripgrep(tmp_path) is None
+    outcome = await find(make_context(tmp_path), Request(Query("needle")))
+    assert len(outcome.hits) == 1
+    assert not (tmp_path / "pwned").exists()
+
+
+async def test_a_pattern_that_runs_away_is_stopped(tmp_path: Path) -> None:
+    put(tmp_path / "a", "a" * 40 + "b\n")
+    request = Request(Query(r"(a+)+$"))
+    with pytest.raises(ToolExecutionError) as caught:
+        await find(make_context(tmp_path), request, use_ripgrep=False, seconds=0.3)
+    assert caught.value.key == "search_timeout"
+
+
+# --- the tool
+
+
+async def test_the_answer_is_a_line_for_each_match(project: Path) -> None:
+    output = await use(search_files, make_context(project), regex="alpha", include="*.py")
+    assert output.for_model == "b.py:2:     return alpha(y)\nsrc/a.py:4: def alpha(x):"
+    assert output.payload == {
+        "matches": [
+            {"file": "b.py", "line": 2, "text": "    return alpha(y)"},
+            {"file": "src/a.py", "line": 4, "text": "def alpha(x):"},
+        ],
+        "files_searched": 2,
+        "files_skipped": 0,
+        "truncated": False,
+    }
+    assert output.summary == "2 matches for alpha"
+
+
+async def test_nothing_found_says_how_much_was_searched(project: Path) -> None:
+    output = await use(search_files, make_context(project), pattern=r"gamma\|delta")
+    assert "in 6 files" in output.for_model
+    assert "alternatives are written a|b" in output.for_model
+
+
+async def test_more_than_is_wanted_or_fits_is_said(project: Path) -> None:
+    few = await use(search_files, make_context(project), pattern="def", max_results=1)
+    assert few.for_model.splitlines()[1:] == ["[more matches were left out; narrow the pattern, path or include]"]
+    short = await use(search_files, make_context(project, output_limit=50), pattern="def")
+    assert short.payload["truncated"]
+    assert len(short.payload["matches"]) == 2
+
+
+async def test_text_that_is_no_regular_expression_is_searched_as_it_is(project: Path) -> None:
+    output = await use(search_files, make_context(project), pattern="alpha(")
+    assert [match["file"] for match in output.payload["matches"]] == ["b.py", "src/a.py"]
+    assert output.for_model.splitlines()[-1].endswith("searched as plain text]")
+
+
+@pytest.mark.parametrize("pattern", ["", r"(\w+", "a\nb", r"a\nb", "[a-z", "(a|b"])
+async def test_a_broken_regular_expression_is_refused(project: Path, pattern: str) -> None:
+    if pattern == "[a-z":
+        output = await use(search_files, make_context(project), pattern=pattern)
+        assert "searched as plain text" in output.for_model
+        return
+    with pytest.raises(ToolExecutionError) as caught:
+        await use(search_files, make_context(project), pattern=pattern)
+    assert caught.value.key == "search_bad_pattern"
+
+
+async def test_where_it_cannot_search_it_says_so(project: Path) -> None:
+    with pytest.raises(ToolExecutionError) as caught:
+        await use(search_files, make_context(project), pattern="x", path="sr")
+    assert caught.value.key == "file_missing"
+    with pytest.raises(SafetyViolationError):
+        await use(search_files, make_context(project), pattern="root", path="/etc")

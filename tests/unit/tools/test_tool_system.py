@@ -1,0 +1,160 @@
+"""The pipeline around every tool: judged, kept, run, written down."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localllm.base.config.schema import SafetySettings
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import AgentEvent, Notice, ToolCall, ToolFinished, ToolStarted
+from localllm.tools.context import ToolContext
+from localllm.tools.registry import Risk, ToolOutput, tool
+from tests.support.agents import Answering, make_tools
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "a.py").write_text("x = 1\n", encoding="utf-8")
+    return root
+
+
+def journal(project: Path) -> list[dict]:
+    file = project.parent / "project-state" / "journal.jsonl"
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+class TestAnswers:
+    async def test_reading_answers_with_the_papers_fields(self, project: Path) -> None:
+        answer = await make_tools(project).execute_tool("read_file", file_path="a.py")
+        assert answer["success"]
+        assert answer["content"] == "x = 1\n"
+        assert answer["metadata"]["size"] == 6
+        assert answer["metadata"]["encoding"] == "utf-8"
+        assert answer["metadata"]["modified"].startswith("20")
+
+    async def test_a_command_answers_with_the_papers_fields(self, project: Path) -> None:
+        answer = await make_tools(project).execute_tool("run_command", command="echo out; echo err >&2; exit 3")
+        assert not answer["success"]
+        assert (answer["stdout"], answer["stderr"], answer["return_code"]) == ("out\n", "err\n", 3)
+        assert answer["execution_time"] > 0
+
+    async def test_a_change_answers_with_its_diff(self, project: Path) -> None:
+        answer = await make_tools(project).execute_tool("write_file", file_path="a.py", content="x = 2\n")
+        assert "-x = 1\n+x = 2\n" in answer["diff"]
+
+    async def test_a_failure_answers_with_its_code(self, project: Path) -> None:
+        answer = await make_tools(project).execute_tool("read_file", file_path="none.py")
+        assert answer["success"] is False
+        assert answer["code"] == "E8010"
+        assert "none.py" in answer["error"]
+
+    def test_the_tools_are_offered_in_order_of_their_names(self, project: Path) -> None:
+        names = [spec.name for spec in make_tools(project).specs()]
+        assert names == sorted(names)
+        assert len(names) == 12
+
+
+class TestUndo:
+    async def test_the_last_change_is_taken_back_then_the_one_before(self, project: Path) -> None:
+        tools = make_tools(project)
+        await tools.execute_tool("write_file", file_path="a.py", content="x = 2\n")
+        await tools.execute_tool("create_file", file_path="new/b.py", content="y\n")
+        assert ["b.py" in line for line in tools.undo()] == [True]
+        assert not (project / "new" / "b.py").exists()
+        tools.undo()
+        assert (project / "a.py").read_text() == "x = 1\n"
+        with pytest.raises(ToolExecutionError) as caught:
+            tools.undo()
+        assert caught.value.key == "undo_nothing"
+
+    async def test_a_whole_turn_is_taken_back_at_once(self, project: Path) -> None:
+        tools = make_tools(project)
+        await tools.execute_tool("write_file", file_path="a.py", content="first turn\n")
+        tools.begin_turn()
+        await tools.execute_tool("write_file", file_path="a.py", content="second\n")
+        await tools.execute_tool("create_file", file_path="b.py", content="second\n")
+        assert len(tools.undo(turn=True)) == 2
+        assert (project / "a.py").read_text() == "first turn\n"
+        assert not (project / "b.py").exists()
+
+    async def test_a_change_that_cannot_be_recorded_is_told(self, project: Path) -> None:
+        tools = make_tools(project)
+        (project.parent / "project-state" / "snapshots" / "changes.jsonl").mkdir(parents=True)
+        events: list[AgentEvent] = []
+        call = ToolCall("c", "write_file", json.dumps({"file_path": "a.py", "content": "x = 2\n"}))
+        result = await tools.execute(call, events.append)
+        assert result.success
+        assert any(isinstance(event, Notice) and "cannot be undone" in event.text for event in events)
+
+    async def test_backups_can_be_switched_off(self, project: Path) -> None:
+        tools = make_tools(project, safety=SafetySettings(auto_backup=False))
+        await tools.execute_tool("write_file", file_path="a.py", content="x = 2\n")
+        with pytest.raises(ToolExecutionError):
+            tools.undo()
+
+
+class TestJournal:
+    async def test_each_call_is_written_down_without_its_contents(self, project: Path) -> None:
+        tools = make_tools(project)
+        await tools.execute_tool("write_file", file_path="a.py", content="SECRET CONTENT")
+        await tools.execute_tool("run_command", command="true")
+        await tools.execute_tool("read_file", file_path="/etc/passwd")
+        written, ran, refused = journal(project)
+        assert (written["tool"], written["target"], written["outcome"], written["approval"]) == (
+            "write_file",
+            "a.py",
+            "ok",
+            "user",
+        )
+        before, after = written["paths"]["a.py"]
+        assert before != after
+        assert "SECRET" not in json.dumps(written)
+        assert (ran["target"], ran["sandbox"]) == ("true", "landlock")
+        assert refused["outcome"] == "E9001"
+
+    async def test_a_refused_call_is_written_down_too(self, project: Path) -> None:
+        tools = make_tools(project, confirmer=Answering(approve=False))
+        await tools.execute_tool("write_file", file_path="a.py", content="")
+        assert [(entry["outcome"], entry.get("paths")) for entry in journal(project)] == [("E9011", None)]
+
+    async def test_a_journal_that_cannot_be_written_does_not_stop_the_work(self, project: Path) -> None:
+        tools = make_tools(project)
+        (project.parent / "project-state" / "journal.jsonl").mkdir()
+        assert (await tools.execute_tool("read_file", file_path="a.py"))["success"]
+
+
+class TestBoundary:
+    async def test_a_crash_of_a_tool_becomes_a_result(self, project: Path) -> None:
+        @tool(risk=Risk.SAFE)
+        async def crash(context: ToolContext) -> ToolOutput:
+            """Crash."""
+            raise ZeroDivisionError("by zero")
+
+        tools = make_tools(project, tools=[crash])
+        events: list[AgentEvent] = []
+        result = await tools.execute(ToolCall("c", "crash", ""), events.append)
+        assert not result.success
+        assert "by zero" in result.for_model
+        assert [type(event) for event in events] == [ToolStarted, ToolFinished]
+        assert events[-1].error_code == "E8004"
+
+    async def test_long_output_is_capped_and_kept_whole(self, project: Path) -> None:
+        tools = make_tools(project, output_limit=2_000)
+        result = await tools.execute(
+            ToolCall("c", "run_command", json.dumps({"command": "seq 1 5000"})), lambda _: None
+        )
+        assert len(result.for_model) < 2_500
+        assert result.for_model.startswith("1\n2\n")
+        assert "4999\n5000" in result.for_model
+        (kept,) = (project / ".localllm" / "tool-output").iterdir()
+        assert kept.name in result.for_model
+        assert len(kept.read_text().splitlines()) == 5000
+        again = await tools.execute_tool(
+            "read_file", file_path=f".localllm/tool-output/{kept.name}", start_line=2500, max_lines=1
+        )
+        assert again["content"] == "2500\n"
