@@ -1,0 +1,79 @@
+"""The conversation, append-only and always valid.
+
+Valid means: one system message, first; no two user messages in a row; every tool call answered before anything
+else follows. Whatever is appended stays as it is, so that the next request begins with the bytes of this one.
+"""
+
+from localllm.base.events import ToolCall
+from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+
+
+class History:
+    """The messages so far. Its methods raise ValueError where a message would make it invalid."""
+
+    def __init__(self, system: str) -> None:
+        self._messages: list[Message] = [SystemMessage(system)]
+        self._open_calls: list[ToolCall] = []
+        self._sent = 0
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Every message, in order."""
+        return tuple(self._messages)
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of the newest answer that have no result yet."""
+        return tuple(self._open_calls)
+
+    def messages_to_send(self) -> tuple[Message, ...]:
+        """Every message; from now on none of them changes any more."""
+        if self._open_calls or isinstance(self._messages[-1], SystemMessage | AssistantMessage):
+            raise ValueError("the model is asked only after a user message or the results of all its calls")
+        self._sent = len(self._messages)
+        return self.messages
+
+    def add_user(self, text: str) -> None:
+        """What the person said."""
+        if isinstance(self._messages[-1], UserMessage) or self._open_calls:
+            raise ValueError("a turn must be closed before the user speaks again")
+        self._messages.append(UserMessage(text))
+
+    def add_assistant(self, message: AssistantMessage) -> None:
+        """What the model answered; its calls are open until their results are added."""
+        if isinstance(self._messages[-1], SystemMessage | AssistantMessage) or self._open_calls:
+            raise ValueError("an answer follows a user message or the results of all calls")
+        self._messages.append(message)
+        self._open_calls = list(message.tool_calls)
+
+    def add_result(self, call_id: str, text: str) -> None:
+        """The result of an open call."""
+        call = next((call for call in self._open_calls if call.id == call_id), None)
+        if call is None:
+            raise ValueError(f"no open call {call_id}")
+        self._open_calls.remove(call)
+        self._messages.append(ToolMessage(call.id, call.name, text))
+
+    def append_note(self, text: str) -> None:
+        """Add to the end of the newest message, which must not have been sent yet."""
+        last = self._messages[-1]
+        if self._sent == len(self._messages):
+            raise ValueError("what was sent is never changed")
+        match last:
+            case UserMessage(before):
+                self._messages[-1] = UserMessage(f"{before}\n\n{text}")
+            case ToolMessage(call_id, name, before):
+                self._messages[-1] = ToolMessage(call_id, name, f"{before}\n\n{text}")
+            case _:
+                raise ValueError("notes go to the end of a user message or a tool result")
+
+    def close_turn(self, results: str, note: str) -> None:
+        """Leave the conversation ready for the user, however the turn ended.
+
+        Calls still open get `results` as their result; where the model has not had the last word, `note` stands
+        for it.
+        """
+        for call in self.open_calls:
+            self.add_result(call.id, results)
+        if isinstance(self._messages[-1], UserMessage | ToolMessage):
+            self._messages.append(AssistantMessage(note))

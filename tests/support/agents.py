@@ -1,0 +1,103 @@
+"""An agent over real tools in a real folder, asking a model that plays a script or answers over the wire."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from localllm.agents.react_agent import ReActAgent
+from localllm.base.config.schema import AgentSettings, SafetySettings, Settings
+from localllm.base.events import AgentEvent, ConfirmationAnswered, ConfirmationRequested
+from localllm.llm.clients import LLMClient
+from localllm.llm.providers.base import Provider
+from localllm.llm.providers.scripted import Script, Scripted
+from localllm.sandbox.runner import SandboxRunner
+from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.context import ToolContext
+from localllm.tools.guard.journal import Journal
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.policy import Policy
+from localllm.tools.guard.snapshots import Snapshots
+from localllm.tools.registry import Tool
+from localllm.tools.tool_system import ToolSystem
+
+
+class Answering:
+    """A person who gives the same answer to every confirmation, and remembers what was asked."""
+
+    def __init__(self, *, approve: bool, feedback: str = "", by: str = "user") -> None:
+        self.approve = approve
+        self.by = by
+        self.feedback = feedback
+        self.asked: list[ConfirmationRequested] = []
+
+    async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+        self.asked.append(request)
+        return ConfirmationAnswered(
+            request_id=request.request_id, approved=self.approve, by=self.by, feedback=self.feedback
+        )
+
+
+def make_tools(
+    root: Path,
+    *,
+    confirmer: Answering | None = None,
+    safety: SafetySettings | None = None,
+    output_limit: int = 30_000,
+    tools: Sequence[Tool] = BUILTIN_TOOLS,
+) -> ToolSystem:
+    """The built-in tools over `root`, with their state beside it."""
+    state = root.parent / f"{root.name}-state"
+    state.mkdir(exist_ok=True)
+    settings = Settings(safety=safety or SafetySettings())
+    context = ToolContext(
+        root=ProjectRoot(root),
+        settings=settings,
+        runner=SandboxRunner(root, state_folder=state),
+        output_limit=output_limit,
+        overflow_folder=root / ".localllm" / "tool-output",
+    )
+    return ToolSystem(
+        tools,
+        context,
+        policy=Policy(settings.safety),
+        confirmer=confirmer or Answering(approve=True),
+        snapshots=Snapshots(state / "snapshots"),
+        journal=Journal(state / "journal.jsonl", "test"),
+    )
+
+
+def make_agent(
+    provider: Provider,
+    root: Path,
+    *,
+    tools: ToolSystem | None = None,
+    settings: AgentSettings | None = None,
+    listener: Callable[[AgentEvent], None] | None = None,
+    max_retries: int = 0,
+) -> ReActAgent:
+    """An agent in `root`."""
+    return ReActAgent(
+        LLMClient(provider, model="m", max_retries=max_retries),
+        tools or make_tools(root),
+        settings=settings or AgentSettings(),
+        session_id="test",
+        listeners=[listener] if listener else [],
+    )
+
+
+def scripted(*turns: dict[str, Any] | str) -> Scripted:
+    """A model that plays `turns`; a string is a turn of text."""
+    entries = [{"text": turn} if isinstance(turn, str) else turn for turn in turns]
+    return Scripted(msgspec.convert({"turn": entries}, Script))
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    """A turn with one call."""
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
+async def play(agent: ReActAgent, query: str) -> list[AgentEvent]:
+    """All events of a run."""
+    return [event async for event in agent.run(query)]
