@@ -1,0 +1,160 @@
+"""Questions to the person at the terminal: may this run?"""
+
+import asyncio
+import contextlib
+import unicodedata
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol
+
+from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
+from localllm.base.i18n import tr
+from localllm.ui.report import wrapped
+from localllm.ui.screen import Screen
+from localllm.ui.theme import Line
+from localllm.ui.tool_lines import diff_lines
+
+DANGEROUS = "dangerous"
+"""The risk of a call that only a person at the keyboard may allow."""
+
+_SECONDS_TO_CATCH_UP = 2.0
+"""How long the screen may take to show what came before a question."""
+
+_ROWS_BESIDE_DETAIL = 8
+_ANSWERS: dict[str, Literal["yes", "no", "always", "view"]] = {
+    "": "no",
+    "y": "yes",
+    "yes": "yes",
+    "はい": "yes",
+    "n": "no",
+    "no": "no",
+    "いいえ": "no",
+    "a": "always",
+    "always": "always",
+    "いつも": "always",
+    "v": "view",
+    "view": "view",
+}
+
+
+class Stage(Protocol):
+    """Screen and keyboard, to be had for a question."""
+
+    async def reached(self, request_id: str) -> None:
+        """Wait until everything before the question is on the screen."""
+        ...
+
+    def cleared(self, call_id: str) -> AbstractContextManager[None]:
+        """The screen and the keyboard for a question about `call_id` alone."""
+        ...
+
+    async def ask(self) -> str:
+        """One line. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
+        ...
+
+    async def view(self, lines: Sequence[Line]) -> None:
+        """Show `lines` to scroll in."""
+        ...
+
+
+class TerminalConfirmer:
+    """Shows what a tool wants to do and asks. Enter alone means no.
+
+    “Always” lasts for this session: for a command, this very command; for another tool, the tool. Dangerous calls are
+    asked about every time.
+    """
+
+    def __init__(self, screen: Screen, stage: Stage, interrupt: Callable[[], None]) -> None:
+        """`interrupt` breaks off the run."""
+        self._screen = screen
+        self._stage = stage
+        self._interrupt = interrupt
+        self._always: dict[tuple[str, str], None] = {}
+
+    @property
+    def always(self) -> list[str]:
+        """What has been allowed for the session, as rules are written: `edit_file`, `run_command(make test)`."""
+        return [f"{tool}({command})" if command else tool for tool, command in self._always]
+
+    def forget(self) -> None:
+        """Ask about everything again."""
+        self._always.clear()
+
+    async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+        """The person's answer. Ctrl+C says no and breaks off the run; the end of input says no."""
+        rule = (request.tool, request.detail if request.detail_kind == "command" else "")
+        if rule in self._always and request.risk != DANGEROUS:
+            return _answer(request, approved=True, by="rule")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stage.reached(request.request_id), _SECONDS_TO_CATCH_UP)
+        with self._stage.cleared(request.call_id):
+            try:
+                return await self._ask(request, rule)
+            except KeyboardInterrupt:
+                self._interrupt()
+            except EOFError:
+                pass
+        return _answer(request, approved=False)
+
+    async def _ask(self, request: ConfirmationRequested, rule: tuple[str, str]) -> ConfirmationAnswered:
+        detail = detail_lines(request)
+        room = max(4, self._screen.size().lines - _ROWS_BESIDE_DETAIL)
+        is_cut = request.detail_kind != "command" and len(detail) > room + 1
+        self._present(request, detail, room if is_cut else len(detail))
+        while True:
+            self._offer(request, is_cut=is_cut)
+            said = (await self._stage.ask()).strip()
+            match _ANSWERS.get(unicodedata.normalize("NFKC", said).casefold()):
+                case "yes":
+                    return _answer(request, approved=True)
+                case "no":
+                    return _answer(request, approved=False)
+                case "always" if request.risk != DANGEROUS:
+                    self._always[rule] = None
+                    return _answer(request, approved=True)
+                case "view":
+                    await self._stage.view(detail)
+                case "always":
+                    continue
+                case None:
+                    return _answer(request, approved=False, feedback=said)
+
+    def _present(self, request: ConfirmationRequested, detail: list[Line], room: int) -> None:
+        width = self._screen.width
+        head = tr("ui.wants", summary=request.summary, risk=tr(f"ui.risk.{request.risk}"))
+        lines = wrapped("  ", head, "warning", width)
+        if request.reason:
+            reason = tr("ui.dangerous_part", rule=request.reason) if request.risk == DANGEROUS else request.reason
+            lines += wrapped("  ", reason, "bad", width)
+        lines += detail[:room]
+        if room < len(detail):
+            lines.append((("dim", "    " + tr("ui.more_lines", count=len(detail) - room)),))
+        self._screen.print_lines(lines)
+
+    def _offer(self, request: ConfirmationRequested, *, is_cut: bool) -> None:
+        keys = ["ui.question.yes", "ui.question.no"]
+        keys += ["ui.question.always"] if request.risk != DANGEROUS else []
+        keys += ["ui.question.view"] if is_cut else []
+        text = "  ".join([*map(tr, keys), tr("ui.question.instead")])
+        self._screen.print_lines(wrapped("  ", text, "bold", self._screen.width))
+
+
+def detail_lines(request: ConfirmationRequested) -> list[Line]:
+    """All of what is asked about. A command's line ends are visible: what looks like one line is one."""
+    match request.detail_kind:
+        case "diff":
+            return diff_lines(request.detail)
+        case "command":
+            *rows, last = request.detail.split("\n")
+            marked = [f"{row}␊" for row in rows] + [last]
+            return [
+                (("dim", "    $ " if number == 0 else "      "), ("bold", row)) for number, row in enumerate(marked)
+            ]
+        case "text":
+            return [(("", f"    {row}"),) for row in request.detail.removesuffix("\n").split("\n")]
+
+
+def _answer(
+    request: ConfirmationRequested, *, approved: bool, by: str = "user", feedback: str = ""
+) -> ConfirmationAnswered:
+    return ConfirmationAnswered(request_id=request.request_id, approved=approved, by=by, feedback=feedback)

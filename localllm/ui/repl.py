@@ -1,0 +1,169 @@
+"""The chat in the terminal."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localllm.base.events import AgentEvent
+from localllm.base.i18n import tr
+from localllm.base.paths import state_folder
+from localllm.text.cleaning import clean
+from localllm.ui.answer import preload
+from localllm.ui.completion import Suggester
+from localllm.ui.confirm import TerminalConfirmer
+from localllm.ui.headless import Headless, HeadlessConfirmer, exit_code
+from localllm.ui.piped import read_lines
+from localllm.ui.render import Renderer
+from localllm.ui.report import notice_lines
+from localllm.ui.screen import Screen
+from localllm.ui.signals import signal_handlers
+from localllm.ui.slash.context import ChatContext
+from localllm.ui.slash.registry import Leave
+from localllm.ui.stage import Stage
+from localllm.ui.talk import Talk
+from localllm.ui.theme import choose_theme
+from localllm.ui.typeahead import TypeAhead
+
+if TYPE_CHECKING:
+    from localllm.ui.prompt import ChatPrompt
+
+_IDLE_SECONDS = 0.3
+
+
+class Terminal:
+    """The front end of the chat. Where standard input is no terminal, each of its lines is a request."""
+
+    def __init__(self, state: Path | None = None) -> None:
+        """`state` is the folder that keeps the history of what was said; the user's own where it is None."""
+        self._interactive = sys.stdin.isatty()
+        self._screen = Screen(sys.stdout, choose_theme(sys.stdout))
+        self._typeahead = TypeAhead(sys.stdin)
+        self._renderer = Renderer(self._screen, typed=self._typeahead.text)
+        stage = Stage(self._screen, self._renderer, self._typeahead)
+        self._confirmer = TerminalConfirmer(self._screen, stage, self.interrupt)
+        self._headless = Headless("text")
+        self._history_file = (state or state_folder()) / "history"
+        self._talk: Talk | None = None
+
+    @property
+    def confirmer(self) -> TerminalConfirmer | HeadlessConfirmer:
+        """Who answers confirmations: the person, or nobody."""
+        return self._confirmer if self._interactive else self._headless.confirmer
+
+    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
+        """Show one run to its end."""
+        await (self._renderer if self._interactive else self._headless).consume(events)
+
+    def interrupt(self) -> None:
+        """Break off what is going on."""
+        if self._talk is not None:
+            self._talk.interrupt()
+
+    async def interact(self, chat: ChatContext) -> int:
+        """Talk until the person leaves; the exit code (of the last request, where no person is there)."""
+        self._screen.theme = choose_theme(sys.stdout, chat.settings.ui.theme)
+        talk = self._talk = Talk(chat, self._screen, self.consume, self._confirmer)
+        ending = _Ending()
+        handlers = {**ending.handlers(), "SIGCONT": self._typeahead.refresh}
+        if self._interactive:
+            handlers["SIGINT"] = talk.interrupt
+        with signal_handlers(handlers):
+            try:
+                await self._converse(talk, chat)
+            except asyncio.CancelledError:
+                if ending.exit_code:
+                    return ending.exit_code
+                raise
+            finally:
+                self._typeahead.stop()
+        return 0 if self._headless.finished is None else exit_code(self._headless.finished)
+
+    async def _converse(self, talk: Talk, chat: ChatContext) -> None:
+        if self._interactive:
+            self._typeahead.start()
+            talk.greet()
+        talk.warn(self._screen if self._interactive else Screen(sys.stderr, choose_theme(sys.stderr)))
+        said = self._prompts(talk, chat) if self._interactive else read_lines(sys.stdin)
+        async with aclosing(said):
+            async for line in said:
+                if line.strip() and isinstance(await talk.take(line), Leave):
+                    return
+
+    async def _prompts(self, talk: Talk, chat: ChatContext) -> AsyncGenerator[str]:
+        """What the person says, until he leaves. Between the prompts the keyboard is read ahead."""
+        prompt = self._make_prompt(talk, chat)
+        preloading = asyncio.create_task(self._preload())
+        try:
+            while True:
+                self._typeahead.pause()
+                self._screen.print()
+                try:
+                    said = await prompt.ask(self._typeahead.take())
+                except EOFError:
+                    return
+                finally:
+                    self._typeahead.keep(prompt.pending())
+                    self._typeahead.start()
+                yield said
+        finally:
+            preloading.cancel()
+
+    async def _preload(self) -> None:
+        """While the person types his first words, load what the answer will need."""
+        await asyncio.sleep(_IDLE_SECONDS)
+        if not self._screen.plain:
+            await asyncio.to_thread(preload)
+
+    def _make_prompt(self, talk: Talk, chat: ChatContext) -> "ChatPrompt":
+        from localllm.ui.prompt import ChatPrompt  # brings prompt_toolkit, after the first lines are on the screen
+
+        suggester = Suggester(chat.root, chat.settings.project.exclude_patterns, talk.registry.overview)
+        return ChatPrompt(
+            history_file=self._keep_history(),
+            suggester=suggester,
+            toolbar=lambda: toolbar(chat),
+            theme=self._screen.theme,
+        )
+
+    def _keep_history(self) -> Path | None:
+        """The file for what is said, readable by the user alone; None, and a word about it, where there can be none."""
+        try:
+            self._history_file.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self._history_file, os.O_WRONLY | os.O_CREAT, 0o600))
+            self._history_file.chmod(0o600)
+        except OSError as error:
+            text = tr("ui.no_history", file=self._history_file, reason=error.strerror)
+            self._screen.print_lines(notice_lines(text, "warning", self._screen.width))
+            return None
+        return self._history_file
+
+
+class _Ending:
+    """Ends the task it was made in when the process is told to end, so that the terminal is left as it was."""
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+        self._task = asyncio.current_task()
+
+    def handlers(self) -> dict[str, Callable[[], None]]:
+        """One for each signal; exit codes are 128 and the signal's number, as shells count."""
+        codes = {"SIGHUP": 129, "SIGINT": 130, "SIGQUIT": 131, "SIGTERM": 143}
+        return {name: partial(self._end, code) for name, code in codes.items()}
+
+    def _end(self, code: int) -> None:
+        self.exit_code = code
+        if self._task is not None:
+            self._task.cancel()
+
+
+def toolbar(chat: ChatContext) -> str:
+    """Model, sandbox, and how full the window is."""
+    used = f"{chat.context_used:,}" if chat.context_used else "0"
+    tokens = tr("ui.toolbar.tokens", used=used, window=f"{chat.context_window:,}")
+    model = chat.model or chat.provider_name
+    return clean(tr("ui.toolbar", model=model, sandbox=chat.sandbox_level, tokens=tokens), keep_newlines=False)

@@ -1,0 +1,58 @@
+"""Notices, errors and the end of a run as lines for a person."""
+
+from localllm.base.events import RunFinished, Usage
+from localllm.base.i18n import tr
+from localllm.text.cleaning import clean
+from localllm.text.wrapping import wrap
+from localllm.ui.activity import duration
+from localllm.ui.theme import Line, Style
+
+_NOTICE_STYLES: dict[str, Style] = {"info": "dim", "warning": "warning", "error": "error"}
+
+
+def notice_lines(text: str, level: str, width: int) -> list[Line]:
+    """`! …`, wrapped."""
+    return wrapped("! ", text, _NOTICE_STYLES.get(level, ""), width)
+
+
+def failure_lines(code: str, what: str, why: str, mend: str, width: int) -> list[Line]:
+    """What happened, why, and the mend, each on its own lines."""
+    lines = wrapped("✗ ", f"{code} {what}".strip(), "error", width)
+    lines += wrapped("  ", why, "", width) if why else []
+    return lines + (wrapped("→ ", mend, "", width) if mend else [])
+
+
+def status_lines(event: RunFinished, seconds: float, width: int) -> list[Line]:
+    """How the run ended where that needs saying, then what it took."""
+    lines: list[Line] = []
+    if event.status == "error":
+        what, why, mend = split_error(event.error)
+        lines += failure_lines(event.error_code, what, why, mend, width)
+    elif event.status != "done":
+        lines += wrapped("! ", tr(f"ui.ended.{event.status}"), "warning", width)
+    return lines + wrapped("  ", cost(event.steps, event.usage, seconds), "dim", width)
+
+
+def cost(steps: int, usage: Usage, seconds: float) -> str:
+    """Steps, tokens and seconds in one line; what is 0 is left out."""
+    parts = [tr("ui.cost.steps", count=steps)] if steps else []
+    if usage.prompt_tokens or usage.completion_tokens:
+        parts.append(("~" if usage.estimated else "") + tr("ui.cost.tokens_in", count=f"{usage.prompt_tokens:,}"))
+        if usage.cached_tokens:
+            parts[-1] += tr("ui.cost.cached", count=f"{usage.cached_tokens:,}")
+        parts.append(tr("ui.cost.tokens_out", count=f"{usage.completion_tokens:,}"))
+    if seconds:
+        parts.append(duration(seconds))
+    return " · ".join(parts)
+
+
+def split_error(text: str) -> tuple[str, str, str]:
+    """What, why and mend of an error's text: its lines, where it has some; else all of it is the what."""
+    what, why, mend, *_ = [*text.split("\n", 2), "", ""]
+    return what, why, mend
+
+
+def wrapped(mark: str, text: str, style: Style, width: int) -> list[Line]:
+    """`text` (cleaned here) after the two cells of `mark`, in lines of at most `width` cells."""
+    rows = wrap(clean(text), width - 2)
+    return [((style, (mark if number == 0 else "  ") + row),) for number, row in enumerate(rows)]

@@ -1,0 +1,118 @@
+"""Slash commands: how one is made, and how a line that begins with a slash is understood.
+
+    @slash("model", usage="[name]")
+    async def model(call: SlashCall) -> Outcome:
+        \"\"\"Show the model, or change to another.\"\"\"
+
+The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
+"""
+
+import difflib
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from localllm.base.i18n import language, tr
+from localllm.ui.screen import Screen
+from localllm.ui.slash.context import ChatContext
+
+
+class Leave(msgspec.Struct, frozen=True):
+    """The chat ends."""
+
+
+Outcome = Leave | None
+
+
+class SessionRules(Protocol):
+    """What the person has allowed for the session."""
+
+    @property
+    def always(self) -> list[str]:
+        """One rule each, as rules are written."""
+        ...
+
+    def forget(self) -> None:
+        """Ask about everything again."""
+        ...
+
+
+class SlashCall(msgspec.Struct, frozen=True):
+    """A command as it was typed: `arguments` is what follows its name."""
+
+    arguments: str
+    chat: ChatContext
+    screen: Screen
+    rules: SessionRules
+    commands: "SlashRegistry"
+
+
+Handler = Callable[[SlashCall], Awaitable[Outcome]]
+
+
+class SlashCommand(msgspec.Struct, frozen=True):
+    """A built-in command. `also` are other names for it."""
+
+    name: str
+    handler: Handler
+    usage: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def help(self) -> str:
+        """What it does, in the current language."""
+        return tr(f"slash.{self.name}") if language() != "en" else inspect.getdoc(self.handler) or ""
+
+
+class Alias(msgspec.Struct, frozen=True):
+    """A word of the user's that stands for a request."""
+
+    name: str
+    request: str
+
+    @property
+    def help(self) -> str:
+        """The request."""
+        return self.request
+
+    def expand(self, words: str) -> str:
+        """The request, with what was typed after the word."""
+        return f"{self.request} {words}".rstrip()
+
+
+def slash(name: str, *, usage: str = "", also: tuple[str, ...] = ()) -> Callable[[Handler], SlashCommand]:
+    """Make a command of a function."""
+    return lambda handler: SlashCommand(name, handler, usage, also)
+
+
+class SlashRegistry:
+    """The commands and the user's aliases. An alias cannot take a built-in name; `conflicts` says which tried."""
+
+    def __init__(self, commands: Sequence[SlashCommand], aliases: Mapping[str, str]) -> None:
+        self.commands = tuple(commands)
+        self._found: dict[str, SlashCommand | Alias] = {}
+        for command in commands:
+            for name in (command.name, *command.also):
+                self._found[name] = command
+        self.conflicts = [name for name in map(_word, aliases) if name in self._found]
+        self.aliases = [Alias(_word(name), text) for name, text in aliases.items() if _word(name) not in self._found]
+        self._found |= {alias.name: alias for alias in self.aliases}
+
+    def find(self, name: str) -> SlashCommand | Alias | None:
+        """What `name` (without slash, any case) stands for."""
+        return self._found.get(name) or self._found.get(name.lower())
+
+    def nearest(self, name: str) -> str:
+        """The known name most like `name`, or nothing."""
+        return next(iter(difflib.get_close_matches(name.lower(), list(self._found), n=1, cutoff=0.5)), "")
+
+    def overview(self) -> list[tuple[str, str]]:
+        """Every name with a line on what it does: the commands in their order, then the aliases."""
+        entries = [(command.name, command.help) for command in self.commands]
+        return entries + [(alias.name, alias.help) for alias in self.aliases]
+
+
+def _word(name: str) -> str:
+    return name.removeprefix("/")

@@ -1,0 +1,101 @@
+"""What a line the person typed means, and doing it: a request, a command, or an alias of a request."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+from localllm import __version__
+from localllm.base.errors import LocalLLMError
+from localllm.base.events import AgentEvent
+from localllm.base.i18n import tr
+from localllm.text.cleaning import clean, shorten
+from localllm.ui.report import failure_lines, notice_lines
+from localllm.ui.screen import Screen
+from localllm.ui.slash.commands import builtin_commands, unknown_command
+from localllm.ui.slash.context import ChatContext
+from localllm.ui.slash.registry import Alias, Outcome, SessionRules, SlashCall, SlashCommand, SlashRegistry
+
+
+class Talk:
+    """One chat, line by line. Whatever is going on can be interrupted, and the next line goes on from there."""
+
+    def __init__(
+        self,
+        chat: ChatContext,
+        screen: Screen,
+        consume: Callable[[AsyncGenerator[AgentEvent]], Awaitable[None]],
+        rules: SessionRules,
+    ) -> None:
+        """`consume` shows the events of a run to their end; `rules` are what was allowed for the session."""
+        self.registry = SlashRegistry(builtin_commands(), chat.settings.commands.aliases)
+        self._chat = chat
+        self._screen = screen
+        self._consume = consume
+        self._rules = rules
+        self._task: asyncio.Task[Outcome] | None = None
+        self._running = False
+        self._interrupted = False
+
+    def greet(self) -> None:
+        """Say who is there and where."""
+        chat = self._chat
+        where = " · ".join(part for part in (chat.provider_name, chat.provider_address, chat.model) if part)
+        self._screen.print(("bold", f"localllm {__version__}"), ("", f"  {shorten(clean(str(chat.root)), 60)}"))
+        self._screen.print(("dim", where))
+        self._screen.print(("dim", tr("ui.greeting")))
+
+    def warn(self, screen: Screen) -> None:
+        """Say on `screen` what the person should know before he begins."""
+        notices = self._chat.notices() + [tr("ui.alias_conflict", name=name) for name in self.registry.conflicts]
+        for text in notices:
+            screen.print_lines(notice_lines(text, "warning", screen.width))
+
+    async def take(self, line: str) -> Outcome:
+        """Do what `line` says. Errors are shown here; the talk goes on after them, and after an interrupt."""
+        self._interrupted = False
+        self._task = asyncio.create_task(self._do(line))
+        try:
+            return await self._task
+        except LocalLLMError as error:
+            width = self._screen.width
+            self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.mend, width))
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if not self._interrupted or (own is not None and own.cancelling()):
+                raise  # not the person's doing: the program itself is being ended
+            self._screen.print(("warning", "! " + tr("ui.ended.interrupted")))
+        finally:
+            self._task = None
+        return None
+
+    def interrupt(self) -> None:
+        """Break off what is going on: a run in good order at first, anything at once the second time."""
+        if self._task is None:
+            return
+        if self._running and not self._interrupted:
+            self._chat.interrupt()
+        else:
+            self._task.cancel()
+        self._interrupted = True
+
+    async def _do(self, line: str) -> Outcome:
+        name, *rest = line.strip().split(None, 1)
+        words = rest[0] if rest else ""
+        if not name.startswith("/") or "/" in name[1:]:
+            return await self._run(line)
+        match self.registry.find(name[1:]):
+            case SlashCommand() as command:
+                return await command.handler(SlashCall(words, self._chat, self._screen, self._rules, self.registry))
+            case Alias() as alias:
+                request = alias.expand(words)
+                self._screen.print(("dim", f"  → {request}"))
+                return await self._run(request)
+            case None:
+                unknown_command(self._screen, name[1:], self.registry.nearest(name[1:]))
+                return None
+
+    async def _run(self, query: str) -> None:
+        self._running = True
+        try:
+            await self._consume(self._chat.run(query))
+        finally:
+            self._running = False

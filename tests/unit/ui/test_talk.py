@@ -1,0 +1,168 @@
+"""A line the person typed: a request, a command, an alias; and breaking off whatever is going on."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from localllm.base.config.schema import CommandSettings, Settings
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import AgentEvent, Notice, RunFinished, Usage
+from localllm.ui.screen import Screen
+from localllm.ui.slash.registry import Leave
+from localllm.ui.talk import Talk
+from localllm.ui.theme import Theme
+
+pytestmark = pytest.mark.anyio
+
+
+class Program:
+    """A chat whose requests never end by themselves, unless they are about nothing."""
+
+    root = Path("/project")
+    session_id, provider_name, provider_address, model, sandbox_level = "s", "p", "http://x", "m", "landlock"
+    settings = Settings(commands=CommandSettings(aliases={"look": "Look at", "exit": "x"}))
+    usage = Usage()
+    context_window, context_used = 8192, 0
+
+    def __init__(self, *, obeys: bool = True) -> None:
+        self.queries: list[str] = []
+        self.interrupts = 0
+        self._obeys = obeys
+        self._stop = asyncio.Event()
+
+    async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
+        self.queries.append(query)
+        yield Notice(text="begun")
+        if query != "nothing":
+            await self._stop.wait()
+        yield RunFinished(status="interrupted", answer="")
+
+    def interrupt(self) -> None:
+        self.interrupts += 1
+        if self._obeys:
+            self._stop.set()
+
+    async def list_models(self) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    async def use_model(self, name: str) -> None:
+        self.model = name
+
+    def tools(self) -> list[object]:
+        return []
+
+    def undo(self, *, turn: bool = False) -> list[str]:
+        raise ToolExecutionError("undo_nothing")
+
+    def clear(self) -> None: ...
+
+    def notices(self) -> list[str]:
+        return ["Look out."]
+
+    always: list[str] = []  # noqa: RUF012 - never changed
+
+    def forget(self) -> None: ...
+
+
+class Said:
+    """A talk with a program, and what is on the screen."""
+
+    def __init__(self, *, obeys: bool = True) -> None:
+        self.program = Program(obeys=obeys)
+        self.stream = StringIO()
+        self.statuses: list[str] = []
+        screen = Screen(self.stream, Theme(plain=True))
+        self.talk = Talk(self.program, screen, self.consume, self.program)  # type: ignore[arg-type] - no tools in it
+
+    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
+        async for event in events:
+            self.statuses.append(getattr(event, "status", "begun"))
+
+    async def begin(self, line: str) -> asyncio.Task[object]:
+        task: asyncio.Task[object] = asyncio.create_task(self.talk.take(line))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return task
+
+
+async def test_a_request() -> None:
+    said = Said()
+    assert await said.talk.take("nothing") is None
+    assert said.statuses == ["begun", "interrupted"]
+
+
+@pytest.mark.parametrize(
+    ("line", "query"), [("/look  src/a.py\nnow", "Look at src/a.py\nnow"), ("/usr/bin/x is odd", "/usr/bin/x is odd")]
+)
+async def test_what_is_asked_for(line: str, query: str) -> None:
+    said = Said()
+    task = await said.begin(line)
+    assert said.program.queries == [query]
+    said.talk.interrupt()
+    await task
+
+
+async def test_a_command_that_leaves_although_an_alias_is_called_so() -> None:
+    assert isinstance(await Said().talk.take(" /exit "), Leave)
+
+
+async def test_an_unknown_command() -> None:
+    said = Said()
+    await said.talk.take("/loook")
+    assert said.stream.getvalue() == "  There is no command /loook.\n  Did you mean /look?\n"
+
+
+async def test_an_error_is_shown_and_the_talk_goes_on() -> None:
+    said = Said()
+    assert await said.talk.take("/undo") is None
+    assert "✗ E8070" in said.stream.getvalue()
+
+
+async def test_an_interrupt_lets_a_run_end_in_good_order() -> None:
+    said = Said()
+    task = await said.begin("long")
+    said.talk.interrupt()
+    await task
+    assert said.statuses == ["begun", "interrupted"]
+    assert said.stream.getvalue() == ""
+
+
+async def test_the_second_interrupt_does_not_ask() -> None:
+    said = Said(obeys=False)
+    task = await said.begin("long")
+    said.talk.interrupt()
+    await asyncio.sleep(0)
+    assert not task.done()
+    said.talk.interrupt()
+    assert await task is None
+    assert said.stream.getvalue() == "! Interrupted.\n"
+    assert said.program.interrupts == 1
+
+
+async def test_a_command_that_waits_can_be_interrupted() -> None:
+    said = Said()
+    task = await said.begin("/models")
+    said.talk.interrupt()
+    assert await task is None
+    assert said.program.interrupts == 0
+
+
+async def test_an_interrupt_while_nothing_goes_on_is_nothing() -> None:
+    said = Said()
+    said.talk.interrupt()
+    await said.talk.take("nothing")
+    assert said.statuses == ["begun", "interrupted"]
+
+
+async def test_the_beginning() -> None:
+    said = Said()
+    said.talk.greet()
+    said.talk.warn(Screen(said.stream, Theme(plain=True)))
+    shown = said.stream.getvalue()
+    assert "p · http://x · m" in shown
+    assert "! Look out." in shown
+    assert "The alias “exit” is not used" in shown
