@@ -1,0 +1,264 @@
+"""The program as a person runs it once: a real process, a server on loopback, a project with a bug."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from localllm.base.events import RunFinished, decode, join_deltas
+from localllm.memory.sessions import read_session
+from tests.support.wire_server import Reply, WireServer, calls, cassette, delta, fails, says, sse
+
+BUG = "def total(prices, discount=0.0):\n    return sum(prices) * discount\n"
+FIXED = "def total(prices, discount=0.0):\n    return sum(prices) * (1 - discount)\n"
+TEST = (
+    "import unittest\nfrom prices import total\n\n\nclass T(unittest.TestCase):\n"
+    "    def test_total(self):\n        self.assertEqual(total([1, 2]), 3)\n"
+)
+EDIT = ("edit_file", {"file_path": "prices.py", "old_string": "* discount", "new_string": "* (1 - discount)"})
+RUN_TESTS = ("run_command", {"command": "python3 -m unittest -q"})
+FIX = [
+    calls(("read_file", {"file_path": "prices.py"}), text="I will read it."),
+    calls(EDIT),
+    calls(RUN_TESTS),
+    says("Fixed **prices.py**: 割引の計算を直しました。"),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "prices.py").write_text(BUG)
+    (root / "test_prices.py").write_text(TEST)
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "-c", "user.name=t", "-c", "user.email=t@t.example", "commit", "-qm", "start")
+    return root
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def environment(root: Path) -> dict[str, str]:
+    """A user of his own: no settings, no keys, no state from outside."""
+    home = root.parent / "home"
+    home.mkdir(exist_ok=True)
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return kept | {"HOME": str(home), "LANG": "C.UTF-8", "LOCALLLM_STATE_DIR": str(home / "state")}
+
+
+def start(root: Path, *arguments: str, stdin: int = subprocess.DEVNULL, **variables: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "localllm", *arguments],
+        cwd=root,
+        env=environment(root) | variables,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def localllm(
+    root: Path, *arguments: str, given: str | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    process = start(root, *arguments, stdin=subprocess.DEVNULL if given is None else subprocess.PIPE, **variables)
+    out, err = process.communicate(given, timeout=50)
+    assert "Traceback" not in err, err
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+def configure(root: Path, url: str) -> None:
+    (root / "localllm.toml").write_text(f'[llm]\nmodel = "m"\n[llm.lmstudio]\nbase_url = "{url}"\n')
+
+
+class TestWork:
+    def test_a_bug_is_fixed_and_nothing_else_changes(self, project: Path) -> None:
+        with WireServer(FIX) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Fix the failing test", "--yes")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "Fixed **prices.py**: 割引の計算を直しました。\n"
+        assert (project / "prices.py").read_text() == FIXED
+        assert git(project, "diff", "--name-only").split() == ["prices.py"]
+        assert "-    return sum(prices) * discount" in git(project, "diff")
+        tested = server.bodies()[-1]["messages"][-1]
+        assert tested["role"] == "tool"
+        assert "OK" in tested["content"]
+
+    def test_the_session_log_holds_the_events_of_the_stream(self, project: Path) -> None:
+        with WireServer(FIX) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Fix it", "--yes", "--output", "stream-json")
+        streamed = [decode(line) for line in done.stdout.splitlines()]
+        (log,) = (project / ".localllm" / "sessions").glob("*.jsonl")
+        assert list(read_session(log).events) == list(join_deltas(streamed))
+        assert isinstance(streamed[-1], RunFinished)
+        assert ".localllm" not in git(project, "status", "--porcelain"), "the folder ignores itself"
+
+    def test_json_holds_the_whole_result(self, project: Path) -> None:
+        with WireServer(FIX) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Fix it", "--yes", "--output", "json")
+        result = json.loads(done.stdout)
+        assert result["success"]
+        assert result["model"] == "m"
+        assert result["steps"] == 4
+        assert result["usage"]["cached_tokens"] == 60
+        assert [tool["name"] for tool in result["tools"]] == ["read_file", "edit_file", "run_command"]
+
+    def test_piped_input_is_added_to_the_prompt(self, project: Path) -> None:
+        with WireServer([says("ok")]) as server:
+            configure(project, server.url)
+            localllm(project, "-p", "Explain this", given="ValueError: 値\n")
+        sent = server.bodies()[0]["messages"][1]["content"]
+        assert sent.startswith("Explain this\n\n<stdin>\nValueError: 値\n</stdin>")
+
+    def test_the_scripted_demo_needs_no_server(self, project: Path) -> None:
+        (project / "README.md").write_text("# Shop\n")
+        done = localllm(project, "-p", "What is here?", "--provider", "scripted")
+        assert done.returncode == 0
+        assert "no model is connected" in done.stdout
+        assert "no model is connected" in done.stderr
+
+
+class TestSafety:
+    def test_without_yes_nothing_is_changed_and_the_answer_says_so(self, project: Path) -> None:
+        with WireServer([calls(EDIT), says("I could not.")]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Fix it")
+        assert done.returncode == 4
+        assert (project / "prices.py").read_text() == BUG
+        assert done.stdout.startswith("I could not.")
+        assert "edit_file prices.py" in done.stdout
+        assert "--yes" in done.stdout
+
+    def test_an_allow_rule_of_the_user_permits_it(self, project: Path) -> None:
+        rules = project.parent / "config"
+        rules.mkdir()
+        (rules / "localllm.toml").write_text('[safety]\nallow = ["edit_file", "run_command(python3 -m unittest)"]\n')
+        with WireServer(FIX) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Fix it", LOCALLLM_CONFIG_DIR=str(rules))
+        assert done.returncode == 0, done.stdout
+        assert (project / "prices.py").read_text() == FIXED
+
+    def test_an_allow_rule_of_the_project_itself_does_not(self, project: Path) -> None:
+        with WireServer([calls(EDIT), says("no")]) as server:
+            configure(project, server.url)
+            with (project / "localllm.toml").open("a") as file:
+                file.write('[safety]\nallow = ["*"]\n')
+            done = localllm(project, "-p", "Fix it")
+            assert done.returncode == 4
+            assert "safety.allow" in done.stderr
+            assert (project / "prices.py").read_text() == BUG
+            server.replies = list(FIX)
+            trusted = localllm(project, "-p", "Fix it", "--trust-project")
+        assert trusted.returncode == 0, trusted.stderr
+
+    def test_yes_does_not_cover_dangerous_commands(self, project: Path) -> None:
+        with WireServer([calls(("run_command", {"command": "rm -rf ."})), says("no")]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Clean up", "--yes")
+        assert done.returncode == 4
+        assert (project / "prices.py").exists()
+
+
+class TestEndings:
+    def test_no_server(self, project: Path) -> None:
+        configure(project, "http://127.0.0.1:9")
+        done = localllm(project, "-p", "hello")
+        assert done.returncode == 5
+        assert done.stdout == ""
+        assert "E2001" in done.stderr
+        assert "127.0.0.1:9" in done.stderr
+
+    @pytest.mark.parametrize(
+        ("reply", "code", "exit_code"),
+        [
+            (Reply(sse(delta(content="half an ans")), cut=True), "E2003", 5),
+            (Reply((b"data: {not json\n\n",)), "E2004", 5),
+            (cassette("lmstudio/err_404_model"), "E2005", 5),
+            (fails(429, headers={"retry-after": "600"}), "E2008", 5),
+        ],
+    )
+    def test_failures_of_the_server(self, project: Path, reply: Reply, code: str, exit_code: int) -> None:
+        with WireServer([reply]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "hello", LOCALLLM_LLM_MAX_RETRIES="0")
+        assert done.returncode == exit_code
+        assert code in done.stderr
+        assert done.stdout == ""
+
+    def test_what_passes_is_waited_for(self, project: Path) -> None:
+        passing = [fails(500), fails(429, headers={"retry-after": "0.01"}), says("Here.")]
+        with WireServer(passing) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "hello")
+        assert (done.returncode, done.stdout) == (0, "Here.\n")
+        assert done.stderr.count("500") == 1
+        assert done.stderr.count("429") == 1
+
+    def test_a_limit(self, project: Path) -> None:
+        looks = [calls(("read_file", {"file_path": "prices.py", "max_lines": number + 1})) for number in range(5)]
+        with WireServer(looks) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "look", LOCALLLM_AGENT_MAX_ITERATIONS="2")
+        assert done.returncode == 3
+        assert "agent.max_iterations" in done.stdout + done.stderr
+
+    def test_an_interrupt(self, project: Path) -> None:
+        endless = Reply(sse(delta(content="Once"), delta(content="!")), hold_before=1)
+        with WireServer([endless]) as server:
+            configure(project, server.url)
+            process = start(project, "-p", "tell", "--output", "stream-json")
+            assert process.stdout is not None
+            for line in process.stdout:
+                if '"TextDelta"' in line:
+                    process.send_signal(signal.SIGINT)
+                    break
+            rest, err = process.communicate(timeout=30)
+            assert server.disconnected.wait(5)
+        assert process.returncode == 130
+        assert '"status":"interrupted"' in rest.splitlines()[-1]
+        assert "Traceback" not in err
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [("-p", "  "), ("-p", "x", "--output", "yaml"), ("--nonsense",), ("-p", "x", "--provider", "gemeni")],
+    )
+    def test_usage_errors(self, project: Path, arguments: tuple[str, ...]) -> None:
+        done = localllm(project, *arguments)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert done.stderr
+
+    def test_bad_settings_name_file_line_and_the_nearest_key(self, project: Path) -> None:
+        (project / "localllm.toml").write_text("[llm]\n\nmodle = 'x'\n")
+        done = localllm(project, "-p", "hello")
+        assert done.returncode == 2
+        assert "localllm.toml:3" in done.stderr
+        assert "llm.model" in done.stderr
+
+    def test_errors_speak_japanese_to_a_japanese_user(self, project: Path) -> None:
+        configure(project, "http://127.0.0.1:9")
+        done = localllm(project, "-p", "こんにちは", LANG="ja_JP.UTF-8")
+        assert done.returncode == 5
+        assert "応答しません" in done.stderr
+
+    def test_a_reader_that_leaves_is_no_error_of_ours(self, project: Path) -> None:
+        with WireServer([says("x" * 200_000)]) as server:
+            configure(project, server.url)
+            process = start(project, "-p", "hello")
+            assert process.stdout is not None
+            process.stdout.close()
+            process.wait(timeout=30)
+            assert process.stderr is not None
+            assert "Traceback" not in process.stderr.read()
+            process.stderr.close()
