@@ -17,7 +17,8 @@ pytestmark = pytest.mark.anyio
 
 async def both(root: Path, request: Request) -> Outcome:
     """What both engines answer."""
-    assert shutil.which("rg"), "ripgrep must be installed for these tests"
+    if not shutil.which("rg"):
+        pytest.skip("ripgrep is not installed")  # CI installs it, and fails where a test was skipped
     context = make_context(root)
     python = await find(context, request, use_ripgrep=False)
     ripgrep = await find(context, request, use_ripgrep=True)
