@@ -12,6 +12,9 @@ _KEPT = 5
 
 _root = logging.getLogger("localllm")
 
+NOWHERE = "—"
+"""What `file` says where no log is kept."""
+
 
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
@@ -21,8 +24,14 @@ class _Formatter(logging.Formatter):
 
 
 def start(folder: Path, level: str) -> None:
-    """Log into `folder/localllm.log`. A folder that cannot be written leaves the program without a log."""
+    """Log into `folder/localllm.log`, unless a log is kept already.
+
+    A folder that cannot be written leaves the program without a log.
+    """
     from logging.handlers import RotatingFileHandler
+
+    if file() != NOWHERE:
+        return
 
     class Quiet(RotatingFileHandler):
         def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
@@ -31,6 +40,7 @@ def start(folder: Path, level: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError:
+        _root.addHandler(logging.NullHandler())
         return
     handler = Quiet(folder / "localllm.log", maxBytes=_MAX_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(_Formatter("%(message)s"))
@@ -40,8 +50,10 @@ def start(folder: Path, level: str) -> None:
 
 
 def file() -> str:
-    """Where the log is; "—" where there is none."""
-    return next((handler.baseFilename for handler in _root.handlers if isinstance(handler, logging.FileHandler)), "—")
+    """Where the log is; NOWHERE where none is kept."""
+    return next(
+        (handler.baseFilename for handler in _root.handlers if isinstance(handler, logging.FileHandler)), NOWHERE
+    )
 
 
 def of(category: str) -> logging.Logger:

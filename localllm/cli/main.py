@@ -16,7 +16,7 @@ from localllm.base import logs
 from localllm.base.config.loading import load
 from localllm.base.errors import InternalError, LocalLLMError
 from localllm.base.i18n import set_language
-from localllm.base.paths import find_project
+from localllm.base.paths import find_project, state_folder
 from localllm.cli.config import config
 from localllm.cli.standard_input import read_piped_input
 from localllm.text.cleaning import clean
@@ -51,6 +51,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
+        logs.start(state_folder() / "logs", "INFO")
         logs.of("CLI").exception("the program failed")
         _print_error(InternalError("internal", reason=repr(error), log=logs.file()))
         return InternalError.exit_code

@@ -262,3 +262,58 @@ class TestEndings:
             assert process.stderr is not None
             assert "Traceback" not in process.stderr.read()
             process.stderr.close()
+
+
+class TestCommandLine:
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (("--yes",), "-p"),
+            (("--output", "json"), "-p"),
+            (("-p", "x", "--script", "a.toml", "--provider", "lmstudio"), "--script"),
+            (("-p", "x", "--script", "a.toml", "--base-url", "http://localhost:1"), "--script"),
+            (("-p", "x", "--base-url", "http://localhost:1", "--provider", "scripted"), "--base-url"),
+            (("-p", "x", "--base-url", "http://localhost:abc"), "base_url"),
+            (("-p", "x", "--base-url", "ftp://localhost"), "base_url"),
+        ],
+    )
+    def test_what_would_be_passed_over_in_silence_is_an_error_of_usage(
+        self, project: Path, arguments: tuple[str, ...], said: str
+    ) -> None:
+        done = localllm(project, *arguments)
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+
+    def test_a_rule_that_can_never_match_is_an_error(self, project: Path) -> None:
+        done = localllm(project, "-p", "x", LOCALLLM_SAFETY_DENY="run_comand")
+        assert done.returncode == 2
+        assert "run_command" in done.stderr
+
+    def test_a_fault_of_the_program_is_told_without_a_trace(self, project: Path) -> None:
+        (project / "gone").mkdir()
+        process = subprocess.run(
+            ["sh", "-c", 'cd gone && rmdir ../gone && exec "$0" -m localllm -p x', sys.executable],
+            cwd=project,
+            env=environment(project),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert process.returncode == 1
+        assert "E1090" in process.stderr
+        assert "Traceback" not in process.stderr
+
+    def test_a_key_never_reaches_the_screen_or_the_log(self, project: Path) -> None:
+        with WireServer([fails(401, "bad key")]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "x", LMSTUDIO_API_KEY="sk-SECRET-123\n")
+        assert done.returncode == 5
+        assert "LMSTUDIO_API_KEY" in done.stderr
+        logs = [
+            file.read_text()
+            for file in project.parent.rglob("*")
+            if file.is_file() and file.suffix in (".log", ".jsonl")
+        ]
+        assert logs
+        assert "SECRET" not in done.stdout + done.stderr + "".join(logs)

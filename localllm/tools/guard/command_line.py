@@ -10,15 +10,19 @@ from collections.abc import Iterator
 import msgspec
 
 _TOKEN = re.compile(
-    r"""(?P<blank>[ \t\r]+)
+    r"""(?P<blank>(?:[ \t\r]|\\\n)+)
     |(?P<comment>(?<![^\s;&|()])\#[^\n]*)
     |(?P<redirection>\d*(?:<<<|<<-?|<>|<&|<|&>>?|>>|>&|>\||>))
     |(?P<separator>[;&|()\n`]|\{(?=\s))
-    |(?P<word>(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|()<>`'"\\])+)
+    |(?P<word>(?:\$\$|\$'(?:\\.|[^'\\])*'|\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|()<>`'"\\])+)
     |(?P<unclosed>.)""",
     re.DOTALL | re.VERBOSE,
 )
-_PIECE = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\\'"]+""", re.DOTALL)
+_PIECE = re.compile(
+    r"""\$\$|\$'(?:\\.|[^'\\])*'|\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\\'"$]+|\$""",
+    re.DOTALL,
+)
+_QUOTES = re.compile(r"['\"]")
 _SUBSTITUTION = re.compile(r"\$\(|`")
 _INTERPRETERS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "trap", "watch", "su", "env", "parallel"}
@@ -41,7 +45,7 @@ def commands_in(line: str) -> list[list[Word]]:
     commands: list[list[Word]] = []
     texts, seen = [line], {line}
     while texts:
-        text = texts.pop().replace("\\\n", "")
+        text = texts.pop()
         for words, within in _read(text):
             if words:
                 commands.append(words)
@@ -56,8 +60,9 @@ def commands_in(line: str) -> list[list[Word]]:
 def _read(text: str) -> Iterator[tuple[list[Word], list[str]]]:
     """Each command's words, and the texts in it that must be read by themselves."""
     words: list[Word] = []
-    # The quotes in a here-document are none: they must not hide the lines after it.
-    within = text.splitlines() if re.search(r"<<(?!<)", text) and "\n" in text else []
+    # The quotes in a here-document or a comment are none: they must not hide the lines after it.
+    within = [_QUOTES.sub("", text)] if re.search(r"(?<!<)<<(?!<)", text) else []
+    comments = ""
     operator = ""
     for token in _TOKEN.finditer(text):
         match token.lastgroup:
@@ -65,7 +70,7 @@ def _read(text: str) -> Iterator[tuple[list[Word], list[str]]]:
                 yield words, within
                 words, within, operator = [], [], ""
             case "comment":
-                within.append(token[0][1:])
+                comments += _QUOTES.sub("", token[0][1:]) + "\n"
             case "redirection":
                 operator = token[0]
             case "word":
@@ -77,17 +82,19 @@ def _read(text: str) -> Iterator[tuple[list[Word], list[str]]]:
                 operator = ""
             case _:
                 pass
-    yield words, within
+    yield words, [*within, comments]
 
 
 def _word(raw: str) -> Word:
+    raw = raw.replace("\\\n", "")
     pieces: list[str] = _PIECE.findall(raw)
     computed = any(
         re.search(r"[$`]", piece) or (piece[0] != '"' and re.search(r"[*?{\[]", piece))
         for piece in pieces
         if piece[0] not in "'\\"
     )
-    return Word("".join(shlex.split(raw)), computed and raw not in ("[", "[[", "{}"))
+    plain = "".join("$" if piece.startswith("$'") else piece for piece in pieces)
+    return Word("".join(shlex.split(plain)), computed and raw not in ("[", "[[", "{}"))
 
 
 def _substitutions(text: str, word: re.Match[str]) -> Iterator[str]:

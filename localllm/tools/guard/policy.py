@@ -21,6 +21,7 @@ from localllm.tools.registry import Risk, Tool
 _RULE = re.compile(r"(?P<tool>[\w.-]+|\*)(?:\((?P<prefix>.*)\))?", re.DOTALL)
 _SHELL_SYNTAX = re.compile(r"[;&|<>()`$\n\r{}\\*?\[\]~#!]")
 _ASSIGNMENT = re.compile(r"\w+(\[.*\])?\+?=")
+_MOST_TRIES = 100  # how often a program may be named in one command that is still told apart from a denied one
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 
 Decision = Literal["allow", "ask", "deny"]
@@ -179,13 +180,14 @@ def _may_run(words: list[Word], wanted: list[str]) -> bool:
     """
     if not wanted:
         return True
-    texts = [word.text for word in words]
-    for position, word in enumerate(words):
-        starts = _is_start(texts[:position])
+    tries = 0
+    for position, (word, starts) in enumerate(zip(words, _starts([word.text for word in words]), strict=True)):
         if word.computed and starts and not _ASSIGNMENT.match(word.text):
             return True
-        if _is_program(word.text, wanted[0]) and (starts or wanted[1:]) and _follows(words[position + 1 :], wanted[1:]):
-            return True
+        if _is_program(word.text, wanted[0]) and (starts or wanted[1:]):
+            tries += 1
+            if tries > _MOST_TRIES or _follows(words[position + 1 :], wanted[1:]):
+                return True
     return False
 
 
@@ -228,12 +230,11 @@ def _is_dangerous(words: list[str], entry: list[str]) -> bool:
     only where a command begins, so that `grep sudo` is not one.
     """
     program, *rest = entry
-    for position, word in enumerate(words):
-        if not _is_program(word, program):
-            continue
-        if (rest or _is_start(words[:position])) and _has_all(words[position + 1 :], rest):
-            return True
-    return False
+    found = [position for position, word in enumerate(words) if _is_program(word, program)]
+    if rest:
+        return bool(found) and _has_all(words[found[0] + 1 :], rest)
+    starts = _starts(words)
+    return any(starts[position] for position in found)
 
 
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "coproc"})
@@ -245,21 +246,21 @@ _WRAPPERS = _SHELLS | frozenset(
 _EXECUTING_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
-def _is_start(before: list[str]) -> bool:
-    """Whether what follows `before` is run as a command.
+def _starts(words: list[str]) -> list[bool]:
+    """For each word whether it may be run as a command.
 
-    It is where only keywords, wrappers, assignments, numbers, and options with a value precede it, and after `-exec`.
+    It may where only keywords, wrappers, assignments, numbers, and options with a value precede it, and after `-exec`.
     """
-    if before and before[-1] in _EXECUTING_OPTIONS:
-        return True
-    was_option = False
-    for word in before:
+    starts: list[bool] = []
+    open_still, was_option, before = True, False, ""
+    for word in words:
+        starts.append(open_still or before in _EXECUTING_OPTIONS)
         is_option = word.startswith("-")
-        is_wrapper = word.rpartition("/")[2] in _KEYWORDS | _WRAPPERS
-        if not (is_option or was_option or is_wrapper or _ASSIGNMENT.match(word) or word[:1].isdigit()):
-            return False
-        was_option = is_option
-    return True
+        is_wrapper = word.rpartition("/")[2] in _KEYWORDS or word.rpartition("/")[2] in _WRAPPERS
+        passes = is_option or was_option or is_wrapper or _ASSIGNMENT.match(word) or word[:1].isdigit()
+        open_still = open_still and bool(passes)
+        was_option, before = is_option, word
+    return starts
 
 
 def _has_all(words: list[str], wanted: list[str]) -> bool:

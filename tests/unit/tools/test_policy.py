@@ -211,6 +211,8 @@ def test_an_empty_entry_is_no_danger() -> None:
         "timeout 5 git push",
         "find . -exec git push \\;",
         "flock x git push",
+        "echo $'it\\'s'; git push; echo 'x'",
+        "echo $$'\\'; git push; echo ''",
         "eval " * 200 + "git push",
     ],
 )
@@ -233,6 +235,7 @@ def test_a_denied_command_is_denied_in_any_part_of_the_line(command: str) -> Non
         "D=$(date) make",
         "[ -f push ] && ls *",
         "digit push",
+        "cat > a <<'EOF'\n" + "a line # with a note\n" * 300 + "EOF",
     ],
 )
 def test_other_commands_are_not_denied_with_it(command: str) -> None:
@@ -249,6 +252,8 @@ def test_other_commands_are_not_denied_with_it(command: str) -> None:
         ("curl", "sudo -u x curl y", True),
         ("curl", "xargs -n 1 curl", True),
         ("curl", "grep curl x", False),
+        ("curl", "# a note \\\ncurl x", True),
+        ("curl", "cu\\\nrl x", True),
         ("rm -rf", "rm -f -r x", True),
         ("rm -rf", "rm --recursive --force x", True),
         ("rm -rf", "rm -r x", False),
@@ -267,9 +272,11 @@ def test_a_denied_command_is_known_by_program_words_and_flags(rule: str, command
     assert (judge(run_command, settings, command=command).decision == "deny") == denied
 
 
-def test_a_long_line_is_judged_in_reasonable_steps() -> None:
-    settings = SafetySettings(allow=("*",), deny=("run_command(git push)",))
-    assert judge(run_command, settings, command='echo "$(' * 2_000).decision == "deny"
+@pytest.mark.parametrize(
+    "command", ['echo "$(' * 10_000, "eval '" * 15_000, "git -a " * 15_000, "bash " * 8_000 + "'a b'"]
+)
+def test_the_longest_line_is_judged_without_a_long_wait(command: str) -> None:
+    judge(run_command, SafetySettings(deny=("run_command(git push)", "run_command(curl)")), command=command)
 
 
 class TestPaths:
