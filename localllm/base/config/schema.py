@@ -111,8 +111,8 @@ class SafetySettings(Section, frozen=True):
     require_confirmation: ask before anything that changes files or runs commands.
     auto_backup: keep the earlier version of every file a tool changes, for /undo.
     dangerous_commands: commands always asked about, whatever the rules allow.
-    allow: rules for what is not asked about, such as "edit_file" or "run_command(python -m pytest)".
-    deny: rules of the same form for what is refused; deny wins.
+    allow: rules for what is not asked about: "edit_file", "edit_file(docs/)", "run_command(python -m pytest)", …
+    deny: rules of the same form for what is refused; deny wins. Neither has wildcards.
     command_timeout: seconds a command may run unless the model asks for less or more.
     """
 
