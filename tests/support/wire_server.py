@@ -143,6 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     owner: WireServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def setup(self) -> None:
         self.owner.connections += 1
