@@ -7,7 +7,6 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -19,10 +18,19 @@ PROTECTED_NAMES = (
     ".git/commondir",
     ".git/info/attributes",
     ".git/modules",
+    ".git/worktrees",
     ".gitmodules",
     ".envrc",
     ".vscode",
     ".idea",
+    ".zed",
+    ".fleet",
+    ".dir-locals.el",
+    ".exrc",
+    ".vimrc",
+    ".nvim.lua",
+    ".gdbinit",
+    ".lldbinit",
     ".devcontainer",
     ".husky",
     ".github/workflows",
@@ -50,9 +58,8 @@ PROTECTED_NAMES = (
 
 _IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.startswith(".git/"))
 _WHOLE = frozenset(name for name in PROTECTED_NAMES if "/" not in name)
-_SKIPPED = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", "site-packages"})
-_MOST_FOLDERS = 300  # looked into for protected names, the nearest first
-_MOST_ENTRIES = 5_000
+_SKIPPED = frozenset({"node_modules", "site-packages"})
+_MOST_FOLDERS = 5_000  # looked into for protected names, the nearest first
 _MOST_CONTENT = 8_000_000  # bytes of protected files that are held while a command runs
 
 
@@ -92,7 +99,7 @@ def look(root: Path, known: Mapping[str, Entry] | None = None) -> dict[str, Entr
     """
     found: dict[str, Entry] = {}
     room = _MOST_CONTENT
-    paths = list(islice(_protected_paths(root), _MOST_ENTRIES))
+    paths = list(_protected_paths(root))
     for path in sorted(paths, key=_is_own):  # our own logs may be large: what is small comes first
         try:
             about = (root / path).lstat()
@@ -178,6 +185,9 @@ def _matters(path: str) -> bool:
     lower = f"/{path.casefold()}"
     if "/hooks/" in lower and lower.endswith(".sample"):
         return False
+    _, worktree, its_data = lower.partition("/.git/worktrees/")
+    if worktree:
+        return its_data.endswith(("/commondir", "/config.worktree", "/gitdir"))
     _, inside, rest = lower.partition("/.git/modules/")
     return (
         not inside or "/hooks/" in rest or rest.endswith(("/config", "/config.worktree", "/commondir", "/attributes"))

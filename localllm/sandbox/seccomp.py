@@ -69,6 +69,8 @@ _REFUSED: dict[int, str] = {
 
 _NEW_NAMESPACES = 0x7E020000  # clone: mount, cgroup, UTS, IPC, user, PID, network
 _AF_UNIX = 1
+_CONNECTED = tuple(kind | flags for kind in (1, 5) for flags in (0, 0o4000, 0o2000000, 0o2004000))
+"""SOCK_STREAM and SOCK_SEQPACKET, with SOCK_NONBLOCK and SOCK_CLOEXEC. A datagram socket could reach any other."""
 _CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE
 _SET_ID = 0o6000
 _EVERY_PROCESS = 0xFFFFFFFF  # kill(-1)
@@ -94,7 +96,7 @@ def _conditions(guarded: list[int]) -> dict[str, tuple[Test, ...]]:
     to_guarded: Test = ("refuse_equal", 0, pids)
     to_guarded_or_all: Test = ("refuse_equal", 0, (_EVERY_PROCESS, *pids))
     conditions: dict[str, tuple[Test, ...]] = {
-        "socketpair": (("refuse_other", 0, (_AF_UNIX,)),),
+        "socketpair": (("refuse_other", 0, (_AF_UNIX,)), ("refuse_other", 1, _CONNECTED)),
         "clone": (("refuse_any_bit", 0, (_NEW_NAMESPACES,)),),
         "ioctl": (("refuse_equal", 1, _IOCTLS),),
         "prlimit64": (("refuse_other", 0, (0,)),),

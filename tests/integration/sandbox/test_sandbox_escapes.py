@@ -203,6 +203,22 @@ async def test_no_unix_socket_of_others_is_reached(world: World, kind: str) -> N
     assert (world.project / "tried").exists()
 
 
+@pytest.mark.parametrize("kind", ["SOCK_DGRAM", "SOCK_RAW"])
+async def test_no_datagram_leaves_through_a_pair_of_sockets(world: World, kind: str) -> None:
+    address = str(world.project / "socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(address)
+        listener.setblocking(False)
+        await world.python(f"""
+            import socket
+            open("tried", "w").close()
+            socket.socketpair(socket.AF_UNIX, socket.{kind})[1].sendto(b"x", {address!r})
+        """)
+        with pytest.raises(BlockingIOError):
+            listener.recv(1)
+    assert (world.project / "tried").exists()
+
+
 async def test_other_processes_are_left_alone(world: World) -> None:
     other = subprocess.Popen(["sleep", "60"])
     try:

@@ -43,6 +43,31 @@ async def test_protected_files_are_put_back(repository: World, attempt: str, tol
     assert told in done.reverted
 
 
+@pytest.mark.parametrize("folder", [".venv/x", "__pycache__/x", "deep/er/x"])
+async def test_a_repository_planted_anywhere_does_not_run_programs(repository: World, folder: str) -> None:
+    await repository.run(
+        f"mkdir -p d{{1..400}} {folder} && cp -r .git {folder}/.git && "
+        f"printf '[core]\\nfsmonitor = evil\\n' >> {folder}/.git/config"
+    )
+    planted = repository.project / folder / ".git" / "config"
+    assert not planted.exists() or "evil" not in planted.read_text()
+
+
+async def test_many_planted_hooks_are_all_taken_away(repository: World) -> None:
+    before = fingerprint(repository.project)
+    await repository.run("cd .git/hooks; touch f{1..5200}; echo evil > post-checkout; chmod +x post-checkout")
+    assert fingerprint(repository.project) == before
+
+
+async def test_a_linked_worktree_is_not_led_elsewhere(repository: World) -> None:
+    linked = repository.project / ".git" / "worktrees" / "wt"
+    linked.mkdir(parents=True)
+    (linked / "commondir").write_text("../..\n")
+    await repository.run("echo ../../objects/k > .git/worktrees/wt/commondir; echo x > .git/worktrees/wt/HEAD")
+    assert (linked / "commondir").read_text() == "../..\n"
+    assert (linked / "HEAD").read_text() == "x\n", "a commit in the worktree changes this"
+
+
 async def test_what_was_put_at_a_protected_name_is_kept_out_of_reach(repository: World) -> None:
     await repository.run("echo evil > .mcp.json")
     kept = list((repository.project.parent / "state" / "quarantine").rglob(".mcp.json"))

@@ -80,8 +80,11 @@ def test_sockets_are_refused_but_a_pair_of_ones_own(machine: Machine) -> None:
     assert {machine.answer("socket", family, kind) for family in range(46) for kind in (1, 2, 3)} == {
         refused(errno.EACCES)
     }
-    assert machine.answer("socketpair", 1) == ALLOW
-    assert machine.answer("socketpair", 2) == refused()
+    assert machine.answer("socketpair", 1, 1) == ALLOW
+    assert machine.answer("socketpair", 1, 5 | 0o2000000 | 0o4000) == ALLOW
+    assert machine.answer("socketpair", 1, 2) == refused()
+    assert machine.answer("socketpair", 1, 3 | 0o2000000) == refused()
+    assert machine.answer("socketpair", 2, 1) == refused()
 
 
 def test_new_namespaces_are_refused_and_threads_and_forks_are_not(machine: Machine) -> None:
