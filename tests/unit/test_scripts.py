@@ -83,7 +83,7 @@ def test_the_constraints_fit_the_project() -> None:
     [
         "see /" + "home/karl/project",
         "at /" + "work/main/x",
-        "--index-url" + " https://example.org",
+        "--index" + "-url https://example.org",
         "https://example.org" + "/simple/",
         "key = ghp_" + "a1" * 18,
         "https://karl:" + "abcd1234efgh@example.org",
@@ -98,7 +98,7 @@ def test_what_must_not_be_published_is_found(line: str) -> None:
 
 def test_harmless_lines_are_let_through() -> None:
     text = (
-        "~/work/x and docs/work/x, /home/you/x, http://localhost:1234/v1, http://u:password@h, a simple text, sk-test"
+        "~/builds/x, docs/builds/x, /home/you/x, http://localhost:1234/v1, http://u:password@h, a simple text, sk-test"
     )
     assert list(load("check_tree").findings(text)) == []
 
