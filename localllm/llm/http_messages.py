@@ -1,0 +1,72 @@
+"""What goes over HTTP and what can go wrong with it, whoever carries it."""
+
+from collections.abc import AsyncGenerator
+from typing import Protocol
+
+import msgspec
+
+
+class HttpRequest(msgspec.Struct, frozen=True):
+    """A request as prepared by a provider: nothing here depends on the connection."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes = b""
+
+
+class HttpFailure(Exception):  # noqa: N818 - it is an answer of the server, not yet judged to be an error of ours
+    """An answer with a status of 300 or more, for the provider to make sense of."""
+
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        super().__init__(status)
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+class ConnectError(Exception):
+    """Nobody took the connection; its text says why."""
+
+
+class CutError(Exception):
+    """The connection ended in the middle; its text says how."""
+
+
+class GarbledError(Exception):
+    """What came cannot be read; its text says why."""
+
+
+class UnwritableError(Exception):
+    """The request cannot be written as HTTP. It has no text: that may quote the key."""
+
+
+class HttpResponse(Protocol):
+    """An answer whose status and headers (names in lower case) are there."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> dict[str, str]: ...
+
+    def pieces(self) -> AsyncGenerator[bytes]:
+        """The body as it arrives, decompressed. Raises CutError, GarbledError."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give the connection back, or close it where the body was not read to its end, so that the server stops."""
+        ...
+
+
+class HttpCarrier(Protocol):
+    """Something that sends requests."""
+
+    async def send(self, request: HttpRequest, connect_seconds: float) -> HttpResponse:
+        """The beginning of the answer, for which there is no limit of time. Raises ConnectError, CutError,
+        GarbledError, UnwritableError."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        ...

@@ -1,0 +1,229 @@
+"""HTTP/1.1 over a bare connection: for model servers without TLS and without a proxy before them.
+
+The wire is h11's; loading it costs a tenth of what a whole HTTP client costs, and most starts of the program need no
+more. Everything else goes through httpx, see `transport`.
+"""
+
+import asyncio
+import zlib
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from localllm.llm.addresses import is_loopback
+from localllm.llm.http_messages import ConnectError, CutError, GarbledError, HttpRequest, UnwritableError
+
+if TYPE_CHECKING:
+    import h11
+
+_READ_SIZE = 65_536
+_LONGEST_HEAD = 65_536
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+_SECONDS_TO_SEND_ON = 0.25
+
+_Keep = Callable[["_Connection"], None]
+
+
+def is_plain(url: str, environ: Mapping[str, str]) -> bool:
+    """Whether `url` can be asked over a bare connection: no TLS, no password in it, no proxy before it."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and "@" not in parts.netloc and url.isascii() and not is_proxied(url, environ)
+
+
+def is_proxied(url: str, environ: Mapping[str, str]) -> bool:
+    """Whether a proxy may stand between us and `url`. None is asked for what is on this machine."""
+    return not is_loopback(url) and any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES)
+
+
+class PlainHttp:
+    """Sends requests, one connection for each that is going on; one that has ended well serves the next."""
+
+    def __init__(self) -> None:
+        self._idle: dict[tuple[str, int], list[_Connection]] = {}
+
+    async def send(self, request: HttpRequest, connect_seconds: float) -> "PlainResponse":
+        """The beginning of the answer; see HttpCarrier.
+
+        A kept-alive connection may turn out to have been closed by the server meanwhile: that is no failure of the
+        server, and a new connection is tried at once.
+        """
+        place = _place(request.url)
+        while idle := self._idle.get(place):
+            connection = idle.pop()
+            try:
+                return await connection.exchange(request, self._keep)
+            except CutError:
+                await connection.abort()
+            except BaseException:
+                await connection.abort()
+                raise
+        connection = await _connect(place, connect_seconds)
+        try:
+            return await connection.exchange(request, self._keep)
+        except BaseException:
+            await connection.abort()
+            raise
+
+    async def aclose(self) -> None:
+        """Close the connections that wait for a next request."""
+        for connections in self._idle.values():
+            for connection in connections:
+                await connection.abort()
+        self._idle.clear()
+
+    def _keep(self, connection: "_Connection") -> None:
+        self._idle.setdefault(connection.place, []).append(connection)
+
+
+class PlainResponse:
+    """An answer whose status and headers (names in lower case) are there."""
+
+    def __init__(self, connection: "_Connection", head: "h11.Response", keep: _Keep) -> None:
+        self.status = head.status_code
+        self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head.headers}
+        self._connection = connection
+        self._keep = keep
+        self._ended = False
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """The body as it arrives, decompressed. Raises CutError."""
+        expand = _decompressor(self.headers.get("content-encoding", ""))
+        while (data := await self._connection.body_piece()) is not None:
+            if piece := _expanded(expand, data):
+                yield piece
+        self._ended = True
+
+    async def aclose(self) -> None:
+        """Keep the connection for the next request where the body was read to its end; else close it, so that the
+        server stops."""
+        if self._ended and self._connection.is_reusable():
+            self._keep(self._connection)
+        else:
+            await self._connection.abort()
+
+
+class _Connection:
+    """One connection to `place`, and where it is in the protocol."""
+
+    def __init__(self, place: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        import h11
+
+        self.place = place
+        self._h11 = h11
+        self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
+        self._reader = reader
+        self._writer = writer
+
+    async def exchange(self, request: HttpRequest, keep: _Keep) -> PlainResponse:
+        """Send `request`, wait for the head of its answer. Raises CutError, UnwritableError."""
+        sending = asyncio.ensure_future(self._write(self._written(request)))
+        try:
+            head = await self._head()
+        finally:
+            await _finished(sending)
+        return PlainResponse(self, head, keep)
+
+    def _written(self, request: HttpRequest) -> bytes:
+        h11 = self._h11
+        parts = urlsplit(request.url)
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        headers = [("host", parts.netloc), *request.headers.items(), ("accept-encoding", "identity")]
+        if request.body or request.method != "GET":
+            headers.append(("content-length", str(len(request.body))))
+        try:
+            head = h11.Request(method=request.method, target=target, headers=headers)
+        except h11.LocalProtocolError:
+            raise UnwritableError from None
+        events = (head, h11.Data(data=request.body), h11.EndOfMessage())
+        return b"".join(self._protocol.send(event) or b"" for event in events)
+
+    async def body_piece(self) -> bytes | None:
+        """The next piece of the body, None at its end. Raises CutError."""
+        event = await self._event()
+        if isinstance(event, self._h11.Data):
+            return bytes(event.data)
+        return None
+
+    def is_reusable(self) -> bool:
+        """Whether another request may follow on this connection; afterwards it is ready for one."""
+        states = (self._protocol.our_state, self._protocol.their_state)
+        unread, _ = self._protocol.trailing_data
+        if states != (self._h11.DONE, self._h11.DONE) or unread or self._reader.at_eof():
+            return False
+        self._protocol.start_next_cycle()
+        return True
+
+    async def abort(self) -> None:
+        """Close the connection at once."""
+        self._writer.transport.abort()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+    async def _write(self, data: bytes) -> None:
+        """A server may answer (a refusal) before it has read everything: that it closes then is no failure yet."""
+        with suppress(OSError):
+            self._writer.write(data)
+            await self._writer.drain()
+
+    async def _head(self) -> "h11.Response":
+        while not isinstance(event := await self._event(), self._h11.Response):
+            if isinstance(event, self._h11.EndOfMessage | self._h11.ConnectionClosed):
+                raise CutError("the server closed the connection without an answer")
+        return event
+
+    async def _event(self) -> "h11.Event":
+        h11 = self._h11
+        while True:
+            try:
+                event = self._protocol.next_event()
+                if isinstance(event, h11.Event):
+                    return event
+                if event is h11.PAUSED:
+                    raise CutError("the server went on after the end of its answer")
+                self._protocol.receive_data(await self._reader.read(_READ_SIZE))
+            except h11.RemoteProtocolError as error:
+                raise CutError(str(error)) from error
+            except OSError as error:
+                raise CutError(error.strerror or str(error)) from error
+
+
+async def _connect(place: tuple[str, int], seconds: float) -> _Connection:
+    try:
+        async with asyncio.timeout(seconds):
+            reader, writer = await asyncio.open_connection(*place)
+    except TimeoutError as error:
+        raise ConnectError(f"no connection within {seconds:g} s") from error
+    except (OSError, UnicodeError) as error:
+        raise ConnectError(getattr(error, "strerror", None) or str(error)) from error
+    return _Connection(place, reader, writer)
+
+
+async def _finished(sending: asyncio.Future[None]) -> None:
+    """Give what is being sent a moment to end once the answer has begun; then it is of no use any more."""
+    if not sending.done():
+        await asyncio.wait({sending}, timeout=_SECONDS_TO_SEND_ON)
+        sending.cancel()
+
+
+def _place(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", 80 if parts.port is None else parts.port
+
+
+def _decompressor(encoding: str) -> Callable[[bytes], bytes]:
+    """For gzip and deflate; asked for is neither, but some gateways compress all the same."""
+    match encoding.strip().lower():
+        case "gzip" | "x-gzip" | "deflate":
+            return zlib.decompressobj(wbits=47).decompress  # either header, told by itself
+        case "" | "identity":
+            return bytes
+        case other:
+            raise GarbledError(f"it is compressed in a way not asked for: {other}")
+
+
+def _expanded(expand: Callable[[bytes], bytes], data: bytes) -> bytes:
+    try:
+        return expand(data)
+    except zlib.error as error:
+        raise GarbledError(f"its compression is broken: {error}") from error
