@@ -5,6 +5,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 _ENDPOINTS = ("/chat/completions", "/completions", "/models", "/embeddings")
+_API_PATH = re.compile(r"/(v\d+|api(/v\d+)?)(/(chat/completions|[a-z]+))?$|/chat/completions$")
 _LIKE_IPV4 = re.compile(r"\d+(\.\d+){3}")
 
 
@@ -14,13 +15,27 @@ def api_root(base_url: str) -> str:
     Accepts a host (`localhost:1234`), an address with or without /v1, and a full endpoint. A path of another
     kind (a gateway's prefix) is kept as it is.
     """
+    host, path = _host_and_path(base_url)
+    for endpoint in _ENDPOINTS:
+        path = path.removesuffix(endpoint)
+    return host + (path or "/v1")
+
+
+def server_root(base_url: str) -> str:
+    """The address under which a server has all its interfaces: without /v1, /api, /api/v0 and whatever endpoint
+    follows them, without a final slash. A gateway's prefix before them is kept."""
+    host, path = _host_and_path(base_url)
+    return host + _API_PATH.sub("", path)
+
+
+def _host_and_path(base_url: str) -> tuple[str, str]:
+    """Scheme and host; and the path without a final slash, empty where there is none."""
     text = base_url.strip()
     if "://" not in text:
         text = f"http://{text}"
-    text = text.split("?", 1)[0].rstrip("/")
-    for endpoint in _ENDPOINTS:
-        text = text.removesuffix(endpoint)
-    return text if urlsplit(text).path.strip("/") else f"{text}/v1"
+    scheme, _, rest = text.split("?", 1)[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host}", (slash + path).rstrip("/")
 
 
 def address_fault(base_url: str) -> str:

@@ -1,5 +1,6 @@
 """LLMClient: one model behind one provider, as the agent sees it. Retries, gathers, counts."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -24,6 +25,8 @@ from localllm.llm.tokens import estimate_tokens
 ASSUMED_CONTEXT_WINDOW = 8192
 """Tokens assumed where neither the settings nor the server tell the window."""
 
+_SECONDS_TO_DESCRIBE = 5.0
+
 OnRetry = Callable[[LLMConnectionError, float], None]
 """Told of each failure that is tried again, and in how many seconds."""
 
@@ -47,31 +50,54 @@ class LLMClient:
     ) -> None:
         self.provider = provider
         self.model = model
+        self.info = ModelInfo(model)
+        self._described = ""
+        self._has_answered = False
         self._context_window = context_window
-        self._told_windows: dict[str, int] = {}
         self._max_tokens = max_tokens
         self._temperature = temperature
         self._max_retries = max_retries
 
     @property
     def context_window(self) -> int:
-        """Tokens the model can read: as set, else as the server's list of models has told, else assumed."""
-        return self._context_window or self._told_windows.get(self.model) or ASSUMED_CONTEXT_WINDOW
+        """Tokens the model can read: what the server told where that is less than what is set, else as set, else
+        assumed."""
+        return min(self._windows(), default=ASSUMED_CONTEXT_WINDOW)
+
+    @property
+    def assumes_window(self) -> bool:
+        """Whether `context_window` is a guess: neither the settings nor the server tell."""
+        return not self._windows()
+
+    def _windows(self) -> list[int]:
+        told = self.info.context_window if self._described == self.model else 0
+        return [window for window in (self._context_window, told) if window]
+
+    async def use(self, provider: Provider, model: str) -> None:
+        """Ask `model` behind `provider` from now on; the one before is closed."""
+        before, self.provider = self.provider, provider
+        self.model = model
+        self.info = ModelInfo(model)
+        self._described = ""
+        self._has_answered = False
+        if before is not provider:
+            await before.aclose()
 
     async def resolve_model(self) -> str:
-        """The model's name, asked of the server once where none is set. Raises LLMConnectionError."""
+        """The model's name, asked of the server once where none is set; what the server tells of it is in `info`
+        afterwards. Raises LLMConnectionError."""
         if not self.model:
             models = await self.list_models()
             if not models:
                 raise LLMConnectionError("llm_no_models", url=self.provider.address)
             self.model = models[0].id
+        if self._described != self.model:
+            await self._describe()
         return self.model
 
     async def list_models(self) -> list[ModelInfo]:
         """What the server offers."""
-        models = await self.provider.list_models()
-        self._told_windows = {model.id: model.context_window for model in models}
-        return models
+        return await self.provider.list_models()
 
     async def stream(
         self,
@@ -125,6 +151,7 @@ class LLMClient:
         message = gathered.message()
         if not message.text and not message.tool_calls:
             raise self._nothing_said(gathered)
+        self._note_answer()
         usage = self._usage(gathered, messages, message)
         usage = msgspec.structs.replace(usage, first_token_seconds=first, total_seconds=time.monotonic() - began)
         return Completion(message, gathered.finish_reason or "stop", usage)
@@ -136,6 +163,25 @@ class LLMClient:
     async def aclose(self) -> None:
         """Close the provider's connections."""
         await self.provider.aclose()
+
+    async def _describe(self) -> None:
+        """Ask once what the model is. A server that does not say is no failure here: if something is wrong with it,
+        the request that follows tells. One that cannot be reached yet is asked again."""
+        model = self.model
+        try:
+            async with asyncio.timeout(_SECONDS_TO_DESCRIBE):
+                self.info = await self.provider.describe(model)
+        except (LLMConnectionError, TimeoutError) as error:
+            self.info = ModelInfo(model)
+            if isinstance(error, TimeoutError) or error.key == "llm_refused":
+                return
+        self._described = model
+
+    def _note_answer(self) -> None:
+        """After the first answer the model is loaded: a server that could not tell its window before may tell now."""
+        if not self._has_answered and not self.info.context_window:
+            self._described = ""
+        self._has_answered = True
 
     async def _open(
         self, begin: Callable[[], Awaitable[AsyncGenerator[Chunk]]], on_retry: OnRetry
@@ -156,7 +202,7 @@ class LLMClient:
             case "length" if gathered.thinking:
                 return LLMConnectionError("llm_thinking_cut", url=url)
             case "content_filter":
-                return LLMConnectionError("llm_filtered", url=url)
+                return LLMConnectionError("llm_filtered", url=url, reason="")
             case _:
                 return LLMConnectionError("llm_empty", url=url, reason="")
 

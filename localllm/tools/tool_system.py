@@ -86,6 +86,10 @@ class ToolSystem:
         """The user spoke: what is changed from here on is taken back together by `undo(turn=True)`."""
         self._snapshots.begin_turn()
 
+    def limit_output(self, characters: int) -> None:
+        """Give the model at most so many characters of one tool's output from now on."""
+        self._context = msgspec.structs.replace(self._context, output_limit=characters)
+
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError."""
         return [str(undone) for undone in self._snapshots.undo(self._context.root, turn=turn)]

@@ -4,7 +4,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -96,12 +96,20 @@ def fails(status: int, message: str = "no", headers: dict[str, str] | None = Non
 class WireServer:
     """Answers each chat request with the next of `replies`, and the last one again when they run out.
 
-    The list of models is asked for: each of `list_replies` once, then the names in `models`.
+    The list of models is asked for: each of `list_replies` once, then the names in `models`. Before all that, a path in
+    `routes` always gets its reply, and is no chat request. `asked` has every request's method and path.
     """
 
     def __init__(
-        self, replies: Sequence[Reply], models: Sequence[str] = ("m",), list_replies: Sequence[Reply] = ()
+        self,
+        replies: Sequence[Reply],
+        models: Sequence[str] = ("m",),
+        list_replies: Sequence[Reply] = (),
+        routes: Mapping[str, Reply] | None = None,
     ) -> None:
+        self.routes = dict(routes or {})
+        self.asked: list[str] = []
+        self.headers: list[dict[str, str]] = []
         self.replies = list(replies)
         self.list_replies = list(list_replies)
         self.connections = 0
@@ -153,6 +161,8 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
+        if self._routed():
+            return
         if self.owner.list_replies:
             self._send(self.owner.list_replies.pop(0))
             return
@@ -165,11 +175,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
+        if self._routed():
+            return
         try:
             self._send(self.owner.next_reply(body))
         except (BrokenPipeError, ConnectionResetError):
             self.owner.disconnected.set()
             self.close_connection = True
+
+    def _routed(self) -> bool:
+        """Whether the path has a reply of its own, which is sent."""
+        self.owner.asked.append(f"{self.command} {self.path}")
+        self.owner.headers.append({name.lower(): value for name, value in self.headers.items()})
+        if reply := self.owner.routes.get(self.path):
+            self._send(reply)
+        return reply is not None
 
     def _send(self, reply: Reply) -> None:
         if reply is HANG_UP:

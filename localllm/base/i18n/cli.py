@@ -1,17 +1,16 @@
 """What the command line says: key → (English, Japanese)."""
 
 CLI: dict[str, tuple[str, str]] = {
-    "start.scripted": (
-        "The scripted provider plays answers from a file: no model is connected.",
-        "台本プロバイダーはファイルの回答を再生します。モデルには接続していません。",
-    ),
-    "start.withheld": (
-        "Ignored in the project's localllm.toml until you trust it (--trust-project): {keys}.",
-        "プロジェクトの localllm.toml のうち、信頼（--trust-project）するまで無視するもの: {keys}。",
-    ),
     "input.waiting": (
         "Waiting for the end of standard input (use < /dev/null if there is none).",
         "標準入力の終わりを待っています（なければ < /dev/null を付けてください）。",
+    ),
+    # --- how a model server is started: parts of an error
+    "server.start_lmstudio": ("LM Studio: Developer → Start Server", "LM Studio: Developer → Start Server"),
+    "server.start_ollama": ("Ollama: ollama serve", "Ollama: ollama serve"),
+    "server.start_openai": (
+        "such as llama.cpp: llama-server -m MODEL; vLLM: vllm serve MODEL",
+        "例: llama.cpp は llama-server -m MODEL、vLLM は vllm serve MODEL",
     ),
     # --- settings: parts of errors and warnings
     "settings.nearest": ("Did you mean “{key}”?", "「{key}」ではありませんか。"),
@@ -58,16 +57,16 @@ CLI: dict[str, tuple[str, str]] = {
     "settings.was_unset": ("{key} is taken out of {file}.", "{file} から {key} を取り除きました。"),
     "settings.not_in": ("{key} is not in {file}.", "{file} に {key} はありません。"),
     "settings.set_but_withheld": (
-        "It has no effect until you trust the project (--trust-project); for your own file add --user.",
-        "信頼（--trust-project）するまで効果はありません。自分のファイルに書くには --user を付けてください。",
+        "It has no effect until you trust the project (localllm config trust); for your own file add --user.",
+        "信頼（localllm config trust）するまで効果はありません。自分のファイルに書くには --user を付けてください。",
     ),
     "settings.set_but_overridden": (
         "It has no effect: {origin} sets it too, and wins.",
         "{origin} の設定が優先されるため、効果はありません。",
     ),
     "settings.withheld_here": (
-        "withheld: localllm.toml sets another value, which counts once you trust it (--trust-project)",
-        "保留: localllm.toml に別の値がありますが、信頼（--trust-project）するまで使いません",
+        "withheld: localllm.toml sets another value, which counts once you trust it (localllm config trust)",
+        "保留: localllm.toml に別の値がありますが、信頼（localllm config trust）するまで使いません",
     ),
     "settings.secret_set": ("set (from {variable})", "設定済み（{variable}）"),
     "settings.secret_not_set": ("not set (it comes from {variable})", "未設定（{variable} から読みます）"),

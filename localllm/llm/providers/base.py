@@ -1,7 +1,7 @@
 """What every provider offers. A provider is immutable settings around two pure halves: prepare and parse."""
 
 from collections.abc import AsyncGenerator
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -46,11 +46,24 @@ class FinishChunk(msgspec.Struct, frozen=True):
 Chunk = TextChunk | ThinkingChunk | ToolCallChunk | UsageChunk | FinishChunk
 
 
+Ability = Literal["tools", "thinking", "vision"]
+
+
 class ModelInfo(msgspec.Struct, frozen=True):
-    """A model a server offers. `context_window` is in tokens, 0 where the server does not say."""
+    """A chat model a server offers, as far as the server tells.
+
+    `context_window`: tokens it reads as it is (or will be) served, 0 where unknown; `max_context_window`: the most it
+    could be loaded with, 0 where unknown. `loaded` and `abilities` are None where the server does not say.
+    `parameters` (such as "8.2B") and `quantization` are the server's words.
+    """
 
     id: str
     context_window: int = 0
+    max_context_window: int = 0
+    loaded: bool | None = None
+    abilities: frozenset[Ability] | None = None
+    parameters: str = ""
+    quantization: str = ""
 
 
 class Provider(Protocol):
@@ -71,7 +84,12 @@ class Provider(Protocol):
         ...
 
     async def list_models(self) -> list[ModelInfo]:
-        """What the server offers, the loaded ones first where it says which they are."""
+        """The chat models the server offers, the loaded ones first where it says which they are."""
+        ...
+
+    async def describe(self, model: str) -> ModelInfo:
+        """All the server tells of one model, its real window above all. What is decided here (Ollama's num_ctx)
+        holds for every request of this provider from then on. A model nobody knows of is described by its name."""
         ...
 
     async def aclose(self) -> None:

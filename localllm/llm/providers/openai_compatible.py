@@ -1,15 +1,13 @@
 """Any server that speaks OpenAI's chat completions: LM Studio, llama.cpp, vLLM, a LiteLLM proxy, …"""
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator
 
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.jsontext import encode_json
-from localllm.llm.addresses import api_root
+from localllm.llm.addresses import api_root, server_root
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
@@ -28,19 +26,30 @@ from localllm.llm.providers.base import (
     ToolCallChunk,
     UsageChunk,
 )
+from localllm.llm.providers.content_filter import filtered_categories
+from localllm.llm.providers.http_provider import (
+    DONE,
+    AnswerBody,
+    EventParser,
+    FilteredChunk,
+    HttpProvider,
+    whole_or_streamed,
+)
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in
-from localllm.llm.transport import HttpFailure, HttpRequest, HttpTransport
-from localllm.llm.wire import ServerSentEvent, SSEDecoder
+from localllm.llm.providers.openai_models import ModelEntry, find_model, parse_entries, told_by_props
+from localllm.llm.transport import HttpRequest
+from localllm.llm.wire import ServerSentEvent
 
-_DONE = FinishChunk("")
-_RELEASE_SECONDS = 0.25
-
-_HARMLESS_AFTER_THE_FINISH = frozenset({"llm_cut", "llm_idle", "llm_malformed"})
-"""What may go wrong once the finish reason has come: only the token counts are lost."""
+_DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})
+"""Parameters a request may do without. Reasoning models take max_completion_tokens for max_tokens and refuse any
+temperature but their own; old versions of the interface refuse stream_options."""
 
 
-class OpenAICompatible:
-    """A server under `base_url`. `idle_timeout` is how many seconds of silence an answer may hold."""
+class OpenAICompatible(HttpProvider):
+    """A server under `base_url`. `idle_timeout` is how many seconds of silence an answer may hold.
+
+    A parameter that a model refuses is left out of its requests from then on.
+    """
 
     def __init__(
         self,
@@ -51,128 +60,83 @@ class OpenAICompatible:
         idle_timeout: float,
         api_key: str = "",
         key_variable: str = "",
+        key_header: str = "authorization",
     ) -> None:
-        self.name = name
-        self.address = api_root(base_url)
-        self._idle_timeout = idle_timeout
-        self._headers = {"content-type": "application/json"}
-        if api_key:
-            self._headers["authorization"] = f"Bearer {api_key}"
-        self._transport = HttpTransport(name, self.address, timeout)
-        self._errors = ErrorReader(name, self.address, key_variable)
+        super().__init__(
+            name,
+            api_root(base_url),
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            api_key=api_key,
+            key_variable=key_variable,
+            key_header=key_header,
+        )
+        self._refused: dict[str, frozenset[str]] = {}
 
-    def prepare(self, request: CompletionRequest) -> HttpRequest:
-        """The HTTP request for `request`. Tools and messages come last, so that the bytes of a conversation's
-        next request begin with all of this one's."""
-        body: dict[str, Json] = {"model": request.model, "stream": True, "stream_options": {"include_usage": True}}
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
-        if request.max_tokens:
-            body["max_tokens"] = request.max_tokens
+    def prepare(self, request: CompletionRequest, *, refused: frozenset[str] = frozenset()) -> HttpRequest:
+        """The HTTP request for `request`, without the parameters in `refused`. Tools and messages come last, so that
+        the bytes of a conversation's next request begin with all of this one's."""
+        limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
+        optional: dict[str, Json] = {
+            "stream_options": {"include_usage": True},
+            "temperature": request.temperature,
+            limit: request.max_tokens or None,
+        }
+        body: dict[str, Json] = {"model": request.model, "stream": True}
+        body |= {name: value for name, value in optional.items() if value is not None and name not in refused}
         if request.tools:
             if request.tool_choice != "auto":
                 body["tool_choice"] = request.tool_choice
             body["tools"] = [tool_json(tool) for tool in request.tools]
         body["messages"] = [message_json(message) for message in request.messages]
-        return HttpRequest("POST", f"{self.address}/chat/completions", self._headers, encode_json(body))
+        return HttpRequest("POST", self._chat_url(request.model), self._headers, encode_json(body))
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
+    def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives; see Provider."""
-        ended = finished = False
-        try:
-            opened = self._transport.stream(self.prepare(request))
-            async with opened as body, aclosing(self._chunks(body)) as chunks:
-                async for chunk in chunks:
-                    if isinstance(chunk, FinishChunk):
-                        ended, finished = True, finished or bool(chunk.reason)
-                    yield chunk
-        except HttpFailure as failure:
-            raise await self._explain(failure, request.model) from failure
-        except LLMConnectionError as error:
-            if not (finished and error.key in _HARMLESS_AFTER_THE_FINISH):
-                raise
-        if not ended:
-            raise self._errors.cut()
+
+        def prepare() -> HttpRequest:
+            return self.prepare(request, refused=self._refused.get(request.model, frozenset()))
+
+        return self._adapting(prepare, request.model, lambda error: self._learn(request.model, error))
 
     async def list_models(self) -> list[ModelInfo]:
-        """What the server offers; embedding models are left out where their names tell."""
+        """What the server offers, embedding models left out where their names tell; see Provider."""
+        return [entry.info for entry in await self._listed()]
+
+    async def describe(self, model: str) -> ModelInfo:
+        """What the list of models tells of it, and llama.cpp's /props, which knows the window of one slot."""
+        entries = await self._listed()
+        info = find_model(model, [entry.info for entry in entries])
+        if not any(entry.is_llama_cpp for entry in entries):
+            return info
         try:
-            body = await self._transport.fetch(HttpRequest("GET", f"{self.address}/models", self._headers))
-        except HttpFailure as failure:
-            raise self._errors.of_status(failure.status, failure.headers, failure.body) from failure
-        self._errors.refuse_html(body)
-        return self._errors.guard(lambda: parse_models(body))
+            return told_by_props(await self._fetch(f"{server_root(self.address)}/props"), info)
+        except (LLMConnectionError, msgspec.DecodeError):
+            return info
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
+    def _chat_url(self, model: str) -> str:
+        """Where an answer of `model` is asked for: the same address for all, but Azure has the model in it."""
+        return f"{self.address}/chat/completions"
 
-    async def _chunks(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Chunk]:
-        """The chunks of an answer. Its form is told by its first byte: servers and gateways mislabel it."""
-        head = b""
-        while not head.strip(BLANK) and (piece := await self._next(body, awake=False)) is not None:
-            head += piece
-        self._errors.refuse_html(head)
-        if head.lstrip(BLANK).startswith((b"{", b"[")):
-            whole = head + await self._rest(body)
-            for chunk in self._errors.guard(lambda: parse_whole(whole, self._errors)):
-                yield chunk
-            return
-        async for chunk in self._streamed(head, body):
-            yield chunk
+    def _learn(self, model: str, error: LLMConnectionError) -> bool:
+        """Whether `error` tells of a parameter that the requests to `model` can do without, and shall from now on."""
+        refused = self._refused.get(model, frozenset())
+        if error.key != "llm_parameter_refused":
+            return False
+        name = str(error.params["parameter"])
+        if name not in _DISPENSABLE - refused:
+            return False
+        self._refused[model] = refused | {name}
+        return True
 
-    async def _streamed(self, head: bytes, body: AsyncIterator[bytes]) -> AsyncGenerator[Chunk]:
-        """The chunks of server-sent events that begin with `head`."""
-        decoder = SSEDecoder()
-        awake = False
-        piece: bytes | None = head
-        while piece is not None:
-            for chunk in self._parse(decoder.feed(piece)):
-                awake = True
-                yield chunk
-                if chunk == _DONE:
-                    await self._release(body)
-                    return
-            piece = await self._next(body, awake=awake)
-        for chunk in self._parse(decoder.close()):
-            yield chunk
+    async def _listed(self) -> list[ModelEntry]:
+        body = await self._fetch(f"{self.address}/models")
+        return self._errors.guard(lambda: parse_entries(body))
 
-    def _parse(self, events: list[ServerSentEvent]) -> Iterator[Chunk]:
-        for event in events:
-            yield from self._errors.guard(lambda event=event: parse_event(event, self._errors))
-
-    async def _next(self, body: AsyncIterator[bytes], *, awake: bool) -> bytes | None:
-        """The next piece of the body, None at its end. The idle watchdog sleeps until the answer has begun:
-        a server that keeps the line open with comments or an empty first delta is still reading the prompt."""
-        try:
-            async with asyncio.timeout(self._idle_timeout if awake else None):
-                return await anext(body, None)
-        except TimeoutError as error:
-            raise self._errors.idle(self._idle_timeout) from error
-
-    async def _rest(self, body: AsyncIterator[bytes]) -> bytes:
-        pieces: list[bytes] = []
-        while (piece := await self._next(body, awake=True)) is not None:
-            pieces.append(piece)
-        return b"".join(pieces)
-
-    async def _release(self, body: AsyncIterator[bytes]) -> None:
-        """Read on to the body's end, which follows at once as a rule: then the connection serves the next request.
-        The answer is whole, so that whatever goes wrong here is no matter."""
-        with suppress(TimeoutError, LLMConnectionError):
-            async with asyncio.timeout(_RELEASE_SECONDS):
-                async for _ in body:
-                    pass
-
-    async def _explain(self, failure: HttpFailure, model: str) -> LLMConnectionError:
-        error = self._errors.of_status(failure.status, failure.headers, failure.body)
-        if error.key != "llm_model_not_found":
-            return error
-        try:
-            names = [info.id for info in await self.list_models()]
-        except LLMConnectionError:
-            names = []
-        return self._errors.model_not_found(model, str(error.params["reason"]), names)
+    def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
+        errors = self._errors
+        parser = EventParser(lambda event: parse_event(event, errors), errors)
+        return whole_or_streamed(body, lambda whole: parse_whole(whole, errors), parser, errors)
 
 
 def message_json(message: Message) -> dict[str, Json]:
@@ -191,7 +155,7 @@ def message_json(message: Message) -> dict[str, Json]:
                     {
                         "id": call.id,
                         "type": "function",
-                        "function": {"name": call.name, "arguments": _replayable(call.arguments)},
+                        "function": {"name": call.name, "arguments": replayable(call.arguments)},
                     }
                     for call in tool_calls
                 ]
@@ -206,7 +170,7 @@ def tool_json(tool: ToolSpec) -> dict[str, Json]:
     }
 
 
-def _replayable(arguments: str) -> str:
+def replayable(arguments: str) -> str:
     """The arguments as they were, or, where they are not a JSON object, that text inside one.
 
     Servers parse the arguments of earlier calls to fill their chat template, and fail on what is not JSON.
@@ -219,20 +183,10 @@ def _replayable(arguments: str) -> str:
     return msgspec.json.encode({"malformed": arguments}).decode()
 
 
-def parse_models(body: bytes) -> list[ModelInfo]:
-    """The models of a /v1/models answer, loaded ones first where the server marks them."""
-    answer = msgspec.json.decode(body, type=_ModelsAnswer)
-    if answer.error:
-        raise ValueError(str(answer.error))
-    entries = [entry for entry in answer.data or () if "embed" not in entry.id.lower()]
-    entries.sort(key=lambda entry: (entry.state or "loaded") != "loaded")
-    return [ModelInfo(entry.id, entry.window) for entry in entries]
-
-
 def parse_event(event: ServerSentEvent, errors: ErrorReader) -> list[Chunk]:
     """The chunks in one event of a stream. Raises LLMConnectionError for an error in it, ValueError for nonsense."""
     if event.data.strip() == "[DONE]":
-        return [_DONE]
+        return [DONE]
     if event.event == "error":
         raise errors.of_stream(event.data.encode())
     return parse_body(event.data.encode(), errors)
@@ -241,7 +195,7 @@ def parse_event(event: ServerSentEvent, errors: ErrorReader) -> list[Chunk]:
 def parse_whole(body: bytes, errors: ErrorReader) -> list[Chunk]:
     """The chunks of an answer that came whole although a stream was asked for. Raises as parse_event does."""
     if chunks := parse_body(body, errors):
-        return [*chunks, _DONE]
+        return [*chunks, DONE]
     raise ValueError(f"it holds no answer: {body.decode('utf-8', errors='replace')}")
 
 
@@ -273,7 +227,9 @@ def _choice_chunks(choice: "_Choice") -> list[Chunk]:
         if call.id or function.name or text:
             index = position if call.index is None else call.index
             chunks.append(ToolCallChunk(index, call.id or "", function.name or "", text))
-    if choice.finish_reason:
+    if choice.finish_reason == "content_filter":
+        chunks.append(FilteredChunk("content_filter", filtered_categories(choice.content_filter_results)))
+    elif choice.finish_reason:
         chunks.append(FinishChunk(choice.finish_reason))
     return chunks
 
@@ -318,6 +274,7 @@ class _Choice(msgspec.Struct):
     delta: _Delta | None = None
     message: _Delta | None = None
     finish_reason: str | None = None
+    content_filter_results: Json = None
 
 
 class _CachedTokens(msgspec.Struct):
@@ -338,26 +295,4 @@ class _ChatAnswer(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: msgspec.Raw = msgspec.Raw(b"null")
     timings: msgspec.Raw = msgspec.Raw(b"null")
-    error: Json = None
-
-
-class _ModelMeta(msgspec.Struct):
-    n_ctx: int | None = None
-
-
-class _ModelEntry(msgspec.Struct):
-    id: str
-    state: str | None = None
-    loaded_context_length: int | None = None
-    max_model_len: int | None = None
-    meta: _ModelMeta | None = None
-
-    @property
-    def window(self) -> int:
-        """LM Studio, vLLM and llama.cpp each have their own word for it."""
-        return self.loaded_context_length or self.max_model_len or (self.meta and self.meta.n_ctx) or 0
-
-
-class _ModelsAnswer(msgspec.Struct):
-    data: list[_ModelEntry] | None = None
     error: Json = None

@@ -1,5 +1,5 @@
-"""What an OpenAI-compatible server's failures mean. Servers agree on little: an error may be a string, an object,
-a list, HTML; it may come with status 200, in the middle of a stream, or as a polite empty answer."""
+"""What the failures of OpenAI-compatible servers and of Ollama mean. Servers agree on little: an error may be a
+string, an object, a list, HTML; it may come with status 200, in the middle of a stream, or as a polite empty answer."""
 
 import difflib
 import re
@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
+from localllm.base.events import Json
+from localllm.llm.providers.content_filter import filtered_in
 from localllm.llm.reasons import short_reason
 
 _DEFAULT_WAIT = 2.0
@@ -18,7 +20,7 @@ BLANK = b" \t\r\n\xef\xbb\xbf"
 
 _OVERFLOW = re.compile(
     r"exceed_context_size|context.?(length|window|size)|maximum context|n_ctx|too many tokens|prompt is too long"
-    r"|input.{0,20}too long|context_length_exceeded",
+    r"|input.{0,20}too long|context_length_exceeded|input token count.{0,40}exceeds",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
@@ -26,6 +28,24 @@ _NO_MODEL = re.compile(
     r"|failed to load model|unknown model",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_TOOLS = re.compile(
+    r"does not support (tools|tool|function)|function calling is not (enabled|supported)"
+    r"|unsupported parameter: '?(tools|functions|tool_choice)",
+    re.IGNORECASE,
+)
+_NO_THINKING = re.compile(
+    r"does not support thinking|think value .{0,60}not supported|thinking is not (enabled|supported)"
+    r"|include_?thoughts is only enabled",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(
+    r"(?:unsupported (?:parameter|value)|unrecognized request argument supplied): ?'?(\w+)", re.IGNORECASE
+)
+_SIGNATURE = re.compile(r"thought.?signature", re.IGNORECASE)
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+
+_CLIENT_CLOSED = 499
+"""nginx's and Ollama's status for a request whose client went away; where one is still there, it was cut off."""
 
 T = TypeVar("T")
 
@@ -35,6 +55,8 @@ class ServerError(msgspec.Struct, frozen=True):
 
     message: str
     code: str = ""
+    details: dict[str, Json] = {}
+    """What else it says of the error, in its own fields."""
 
 
 def error_in(data: Any) -> ServerError | None:
@@ -43,7 +65,9 @@ def error_in(data: Any) -> ServerError | None:
         case [first, *_]:
             return error_in(first)
         case {"error": {"message": message, **rest}}:
-            return ServerError(str(message), f"{rest.get('code') or ''} {rest.get('type') or ''}".strip())
+            return ServerError(str(message), f"{rest.get('code') or ''} {rest.get('type') or ''}".strip(), rest)
+        case {"error": str(error), "signin_url": str(url)}:
+            return ServerError(f"{error}; sign in at {url}")
         case {"error": error} if error:
             return ServerError(error if isinstance(error, str) else msgspec.json.encode(error).decode())
         case {"message": str(message), **rest} if "choices" not in rest:
@@ -78,24 +102,23 @@ class ErrorReader:
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> LLMConnectionError:
         """The meaning of an answer with `status` ≥ 300."""
         error = _read_body(body)
-        said = f"{error.code} {error.message}"
-        reason = _sentence(error.message)
+        reason = sentence(error.message)
         match status:
             case _ if status < 400:
                 place = {name.lower(): value for name, value in headers.items()}.get("location", "nowhere")
                 return self._make("llm_malformed", reason=short_reason(f"it redirects to {place} (HTTP {status})"))
             case 401 | 403:
                 return self._make("llm_unauthorized", status=status, reason=reason, variable=self._key_variable)
+            case 429 if self._is_spent(error):
+                return self._make("llm_quota_spent", reason=reason)
             case 429:
-                wait = _retry_after(headers)
+                wait = self._wait(error, headers)
                 return self._make(
                     "llm_rate_limited", reason=reason, seconds=wait or _DEFAULT_WAIT, retryable=True, retry_after=wait
                 )
-            case _ if _OVERFLOW.search(said):
-                return self._make("llm_context_overflow", reason=reason)
-            case _ if _NO_MODEL.search(said):
-                return self._make("llm_model_not_found", model="", reason=reason, available="?")
-            case _ if status >= 500 or status == 408:
+            case _ if known := self._of_words(error):
+                return known
+            case _ if status >= 500 or status in (408, _CLIENT_CLOSED):
                 return self._make(
                     "llm_server_failed",
                     status=status,
@@ -109,20 +132,58 @@ class ErrorReader:
     def of_stream(self, body: bytes) -> LLMConnectionError:
         """The meaning of an error that came inside an answer of status 200."""
         error = _read_body(body)
+        if known := self._of_words(error):
+            return known
+        if "unexpected endpoint" in f"{error.code} {error.message}".lower():
+            return self._make("llm_malformed", reason=short_reason(error.message))
+        return self._make("llm_server_failed", status=200, reason=sentence(error.message), retryable=True)
+
+    def _is_spent(self, error: ServerError) -> bool:
+        """Whether an error of status 429 will not pass by waiting for a moment."""
+        return "insufficient_quota" in error.code
+
+    def _wait(self, error: ServerError, headers: dict[str, str]) -> float | None:
+        """The seconds an error of status 429 asks to wait, None where neither it nor its headers say."""
+        wait = _retry_after(headers)
+        return _tokens_reset(headers) if wait is None else wait
+
+    def _of_words(self, error: ServerError) -> LLMConnectionError | None:
+        """The meaning the error's own words have, whatever its status; None where they have none."""
         said = f"{error.code} {error.message}"
-        reason = _sentence(error.message)
+        reason = sentence(error.message)
+        if "content_filter" in error.code:
+            return self.filtered(": ".join(filter(None, (filtered_in(error.details), error.message))))
         if _OVERFLOW.search(said):
             return self._make("llm_context_overflow", reason=reason)
+        if _NO_TOOLS.search(said):
+            return self._make("llm_no_tools", model="", reason=reason, available="?")
+        if _NO_THINKING.search(said):
+            return self._make("llm_no_thinking", reason=reason)
         if _NO_MODEL.search(said):
             return self._make("llm_model_not_found", model="", reason=reason, available="?")
-        if "unexpected endpoint" in said.lower():
-            return self._make("llm_malformed", reason=short_reason(error.message))
-        return self._make("llm_server_failed", status=200, reason=reason, retryable=True)
+        if _SIGNATURE.search(said):
+            return self.no_signature(error.message)
+        if refused := _PARAMETER.search(said):
+            return self._make("llm_parameter_refused", parameter=refused[1].lower(), reason=reason)
+        return None
 
-    def model_not_found(self, model: str, reason: str, available: list[str]) -> LLMConnectionError:
-        """The model is not there; the names nearest to it come first."""
+    def filtered(self, why: str) -> LLMConnectionError:
+        """The content filter held the answer back, or would not read the prompt; `why` may be empty."""
+        return self._make("llm_filtered", reason=sentence(why))
+
+    def no_signature(self, message: str) -> LLMConnectionError:
+        """An earlier tool call came back to the model without its thought signature."""
+        return self._make("llm_no_signature", reason=sentence(message))
+
+    def bad_call(self, message: str) -> LLMConnectionError:
+        """The server itself could not read the tool call its model made."""
+        return self._make("llm_bad_call", reason=sentence(message), retryable=True)
+
+    def naming(self, error: LLMConnectionError, model: str, available: list[str]) -> LLMConnectionError:
+        """`error` of `model` with the names of the models that would do, those nearest to it first."""
         nearest = difflib.get_close_matches(model, available, n=len(available) or 1, cutoff=0)
-        return self._make("llm_model_not_found", model=model, reason=reason, available=", ".join(nearest[:8]) or "—")
+        reason = error.params["reason"]
+        return self._make(error.key, model=model, reason=reason, available=", ".join(nearest[:8]) or "—")
 
     def cut(self) -> LLMConnectionError:
         """The stream ended although the answer had not."""
@@ -130,12 +191,14 @@ class ErrorReader:
 
     def idle(self, seconds: float) -> LLMConnectionError:
         """Nothing came for `seconds` in the middle of an answer."""
-        return self._make("llm_idle", seconds=seconds, provider=self._provider)
+        return self._make("llm_idle", seconds=seconds)
 
     def _make(
         self, key: str, *, retryable: bool = False, retry_after: float | None = None, **params: object
     ) -> LLMConnectionError:
-        return LLMConnectionError(key, retryable=retryable, retry_after=retry_after, url=self._url, **params)
+        return LLMConnectionError(
+            key, retryable=retryable, retry_after=retry_after, url=self._url, provider=self._provider, **params
+        )
 
 
 def _read_body(body: bytes) -> ServerError:
@@ -164,6 +227,27 @@ def _retry_after(headers: dict[str, str]) -> float | None:
     return None
 
 
+def _tokens_reset(headers: dict[str, str]) -> float | None:
+    """Seconds until tokens are granted again: Azure writes a number, OpenAI a duration such as 6m0.5s or 20ms."""
+    text = {name.lower(): value for name, value in headers.items()}.get("x-ratelimit-reset-tokens", "").strip()
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return duration_seconds(text)
+
+
+def duration_seconds(text: str) -> float | None:
+    """The seconds in a duration such as 0.5s, 1m30s or 20ms; None where it is none."""
+    found = _DURATION.fullmatch(text)
+    if not found or not any(found.groups()):
+        return None
+    try:
+        hours, minutes, seconds, thousandths = (float(number or 0) for number in found.groups())
+    except ValueError:
+        return None
+    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
+
+
 def _seconds_until(http_date: str) -> float | None:
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
@@ -174,6 +258,7 @@ def _seconds_until(http_date: str) -> float | None:
         return None
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """The server's words as a sentence, empty where it said nothing."""
-    return f"{short}." if (short := short_reason(text)) else ""
+    short = short_reason(text)
+    return short if short.endswith(("!", "?", "。")) or not short else f"{short}."

@@ -34,6 +34,7 @@ from localllm.llm.providers.base import (
     ThinkingChunk,
     ToolCallChunk,
 )
+from localllm.llm.transport import refused
 
 DEMO = Path(__file__).with_name("demo.toml")
 
@@ -107,6 +108,10 @@ class Scripted:
         """The script's one model."""
         return [ModelInfo(self._script.model)]
 
+    async def describe(self, model: str) -> ModelInfo:
+        """The script tells of its model nothing but the name."""
+        return ModelInfo(model)
+
     async def aclose(self) -> None:
         """Nothing to give back."""
 
@@ -128,7 +133,7 @@ def _chunks(turn: Turn) -> list[Chunk]:
 def _failure(kind: Failure, address: str) -> LLMConnectionError:
     match kind:
         case "refused":
-            return LLMConnectionError("llm_refused", url=address, reason="the script says so", provider="scripted")
+            return refused("scripted", address, "the script says so")
         case "cut":
             return LLMConnectionError("llm_cut", url=address, reason="the script says so", retryable=True)
         case "server":
@@ -138,4 +143,6 @@ def _failure(kind: Failure, address: str) -> LLMConnectionError:
                 "llm_rate_limited", url=address, reason="", seconds=0.0, retryable=True, retry_after=0.0
             )
         case "malformed":
-            return LLMConnectionError("llm_malformed", url=address, reason="the script says so", retryable=True)
+            return LLMConnectionError(
+                "llm_malformed", url=address, reason="the script says so", provider="scripted", retryable=True
+            )

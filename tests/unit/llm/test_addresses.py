@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.llm.addresses import address_fault, api_root, is_loopback
+from localllm.llm.addresses import address_fault, api_root, is_loopback, server_root
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,38 @@ def test_every_common_form_means_the_same(written: str) -> None:
         ("https://gateway.example/openai", "https://gateway.example/openai"),
         ("[::1]:8080", "http://[::1]:8080/v1"),
         ("192.168.1.5:11434", "http://192.168.1.5:11434/v1"),
+        ("http://models", "http://models/v1"),
     ],
 )
 def test_other_paths_and_hosts_are_kept(written: str, root: str) -> None:
     assert api_root(written) == root
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("", "/", "/v1", "/v1/", "/v1/models", "/v1?key=x", "/v1/chat/completions", "/chat/completions"),
+        *("/api", "/api/", "/api/chat", "/api/chat/", "/api/tags"),
+        *("/api/v0", "/api/v1", "/api/v0/models", "/api/v1/chat"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("host", "root"),
+    [
+        ("localhost:11434", "http://localhost:11434"),
+        (" http://api", "http://api"),
+        ("https://gateway.example/ollama", "https://gateway.example/ollama"),
+        ("[::1]:11434", "http://[::1]:11434"),
+    ],
+)
+def test_the_root_of_a_server_is_the_same_in_every_form(host: str, root: str, path: str) -> None:
+    assert server_root(host + path) == root
+    assert server_root(server_root(host + path)) == root
+
+
+@pytest.mark.parametrize("path", ["/v1beta", "/apis", "/my/v1x/y"])
+def test_a_prefix_that_only_looks_like_an_interface_is_kept(path: str) -> None:
+    assert server_root("http://h" + path) == "http://h" + path
 
 
 @pytest.mark.parametrize("url", ["http://localhost:1", "127.0.0.1:80", "http://127.9.9.9/v1", "[::1]:80"])

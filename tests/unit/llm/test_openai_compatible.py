@@ -21,8 +21,8 @@ from localllm.llm.messages import (
     UserMessage,
 )
 from localllm.llm.providers.base import TextChunk
-from localllm.llm.providers.openai_compatible import OpenAICompatible, parse_models
-from tests.support.wire_server import FIXTURES, HANG_UP, Reply, WireServer, cassette, delta, fails, says, sse
+from localllm.llm.providers.openai_compatible import OpenAICompatible
+from tests.support.wire_server import HANG_UP, Reply, WireServer, cassette, delta, fails, says, sse
 
 pytestmark = pytest.mark.anyio
 
@@ -78,6 +78,11 @@ class TestAnswers:
             ToolCall("814890118", "get_current_weather", '{"location":"San Francisco"}'),
         )
 
+    async def test_a_call_of_gemini_ends_with_stop(self) -> None:
+        answer = await ask(cassette("gemini_oai/chat_stream_tool"))
+        assert answer.message.tool_calls == (ToolCall("function-call-1", "get_country", "{}"),)
+        assert answer.finish_reason == "stop"
+
     async def test_lm_studio_thinking_is_kept_apart(self) -> None:
         answer = await ask(cassette("lmstudio/chat_stream_reasoning"))
         assert answer.message == AssistantMessage("Hi", thinking="Hmm")
@@ -129,8 +134,10 @@ class TestFailures:
             ("llamacpp/error_in_stream", "llm_server_failed"),
             ("openai/err_401", "llm_unauthorized"),
             ("openai/err_404_model", "llm_model_not_found"),
-            ("openai/err_429_quota", "llm_rate_limited"),
+            ("openai/err_429_quota", "llm_quota_spent"),
             ("openai/err_429_tpm", "llm_rate_limited"),
+            ("gemini_oai/err_400", "llm_no_signature"),
+            ("gemini_oai/err_429", "llm_rate_limited"),
         ],
     )
     async def test_recorded_failures_get_their_meaning(self, name: str, key: str) -> None:
@@ -159,6 +166,8 @@ class TestFailures:
             await client.complete(HELLO)
         assert caught.value.key == "llm_refused"
         assert url in caught.value.what
+        assert "LM Studio: Developer → Start Server" in caught.value.mend
+        assert "llama-server" not in caught.value.mend
 
     async def test_malformed_events(self) -> None:
         error = await failure(Reply((b"data: {not json\n\n",)))
@@ -249,6 +258,14 @@ class TestFailures:
     async def test_an_answer_without_words_says_why(self, delta_fields: dict[str, str], finish: str, key: str) -> None:
         assert (await failure(Reply(sse(delta(**delta_fields), delta(finish), "[DONE]")))).key == key
 
+    async def test_a_missing_model_told_in_a_stream_names_those_there_are(self) -> None:
+        body = b'event: error\ndata: {"error": "model not found"}\n\n'
+        assert (await failure(Reply((body,)))).params["available"] == "m"
+
+    async def test_a_model_without_tools_says_so(self) -> None:
+        error = await failure(fails(400, "registry.ollama.ai/library/gemma:2b does not support tools"))
+        assert (error.key, error.params["model"]) == ("llm_no_tools", "m")
+
 
 class TestAfterTheEnd:
     WHOLE = b"".join(sse(delta(content="x"), delta("stop")))
@@ -332,8 +349,9 @@ class TestRetries:
             await client.aclose()
         assert len(server.requests) == 3
 
-    async def test_what_will_not_get_better_is_not_tried_again(self) -> None:
-        with WireServer([fails(400)]) as server:
+    @pytest.mark.parametrize("refusal", [fails(400), cassette("openai/err_429_quota")])
+    async def test_what_will_not_get_better_is_not_tried_again(self, refusal: Reply) -> None:
+        with WireServer([refusal]) as server:
             client = LLMClient(provider(server.url), model="m", max_retries=3)
             with pytest.raises(LLMConnectionError):
                 await client.complete(HELLO)
@@ -415,7 +433,7 @@ class TestRequests:
         assert (len(server.requests), server.connections) == (3, 2)
 
     async def test_a_new_connection_that_is_closed_without_an_answer_is_a_failure(self) -> None:
-        with WireServer([HANG_UP, says("not asked")]) as server:
+        with WireServer([HANG_UP, says("not asked")], list_replies=[HANG_UP]) as server:
             client = LLMClient(provider(server.url), model="m", max_retries=0)
             with pytest.raises(LLMConnectionError) as caught:
                 await client.complete(HELLO)
@@ -431,10 +449,3 @@ class TestRequests:
                 assert await anext(chunks) == TextChunk("a")
             assert server.disconnected.wait(5)
             await client.aclose()
-
-
-def test_models_are_listed_loaded_first_with_their_windows() -> None:
-    models = parse_models(
-        json.dumps(json.loads((FIXTURES / "lmstudio" / "v0_models.json").read_text())["body"]).encode()
-    )
-    assert [(model.id, model.context_window) for model in models] == [("qwen/qwen3-8b", 4096)]

@@ -8,14 +8,12 @@ MODEL_SERVER: Entries = {
         (
             "No model server answers at {url}.",
             "{reason}.",
-            "Start it (LM Studio: Developer → Start Server; llama.cpp: llama-server -m MODEL), "
-            "or set llm.{provider}.base_url.",
+            "Start it ({start}), or set llm.{provider}.base_url.",
         ),
         (
             "{url} のモデルサーバーが応答しません。",
             "{reason}。",
-            "サーバーを起動するか（LM Studio: Developer → Start Server、llama.cpp: llama-server -m MODEL）、"
-            "llm.{provider}.base_url を設定してください。",
+            "サーバーを起動するか（{start}）、llm.{provider}.base_url を設定してください。",
         ),
     ),
     "llm_idle": (
@@ -49,12 +47,12 @@ MODEL_SERVER: Entries = {
         (
             "The model server at {url} sent something that is not a chat answer.",
             "{reason}.",
-            "Check that the address is that of an OpenAI-compatible server.",
+            "Check that llm.{provider}.base_url is the address of a model server of that kind.",
         ),
         (
             "{url} から届いたものはチャットの回答ではありません。",
             "{reason}。",
-            "OpenAI 互換サーバーのアドレスかどうか確かめてください。",
+            "llm.{provider}.base_url がその種類のモデルサーバーのアドレスかどうか確かめてください。",
         ),
     ),
     "llm_model_not_found": (
@@ -70,10 +68,31 @@ MODEL_SERVER: Entries = {
             "あるもの: {available}。--model、/model または llm.model で選んでください。",
         ),
     ),
+    "llm_model_nowhere": (
+        "E2019",
+        (
+            "No server that can be reached has the model “{model}”.",
+            "There are: {available}.",
+            "Choose one of these with --model, /model or llm.model, or start the server that has it; localllm models lists them.",
+        ),
+        (
+            "接続できるサーバーのどれにもモデル「{model}」がありません。",
+            "あるもの: {available}。",
+            "--model、/model または llm.model でこの中から選ぶか、そのモデルのあるサーバーを起動してください。一覧は localllm models で見られます。",
+        ),
+    ),
     "llm_no_models": (
         "E2006",
-        ("The server at {url} offers no model.", "", "Load one in the server, or name it with --model."),
-        ("{url} のサーバーにモデルがありません。", "", "サーバーでモデルを読み込むか、--model で指定してください。"),
+        (
+            "The server at {url} offers no model.",
+            "",
+            "Load one in the server (Ollama: ollama pull NAME), or name it with --model.",
+        ),
+        (
+            "{url} のサーバーにモデルがありません。",
+            "",
+            "サーバーでモデルを読み込むか（Ollama: ollama pull NAME）、--model で指定してください。",
+        ),
     ),
     "llm_unauthorized": (
         "E2007",
@@ -180,13 +199,204 @@ MODEL_SERVER: Entries = {
         "E2016",
         (
             "The content filter of the server at {url} held the answer back.",
-            "",
+            "{reason}",
             "Put the request in other words, or use another model.",
         ),
         (
             "{url} のサーバーのコンテンツフィルターが回答を止めました。",
-            "",
+            "{reason}",
             "依頼を言い換えるか、別のモデルを使ってください。",
+        ),
+    ),
+    "llm_no_tools": (
+        "E2017",
+        (
+            "The model “{model}” cannot call tools.",
+            "{reason}",
+            "Choose one that can with --model, /model or llm.model. Here that is: {available}.",
+        ),
+        (
+            "モデル「{model}」はツールを呼び出せません。",
+            "{reason}",
+            "ツールを使えるモデルを --model、/model または llm.model で選んでください。ここにあるもの: {available}。",
+        ),
+    ),
+    "llm_no_thinking": (
+        "E2018",
+        (
+            "The model at {url} does not think in the way it was asked to.",
+            "{reason}",
+            "Set llm.ollama.think to auto.",
+        ),
+        (
+            "{url} のモデルは、指定された形では思考できません。",
+            "{reason}",
+            "llm.ollama.think を auto にしてください。",
+        ),
+    ),
+    "llm_none_found": (
+        "E2020",
+        (
+            "No model server was found.",
+            "Looked at {addresses}.",
+            "Start LM Studio (load a model, then Developer → Start Server), Ollama (ollama pull qwen3:8b) or llama.cpp "
+            "(llama-server -m MODEL.gguf --jinja), or set the address of yours: --base-url URL.",
+        ),
+        (
+            "モデルサーバーが見つかりません。",
+            "調べた場所: {addresses}。",
+            "LM Studio（モデルを読み込み Developer → Start Server）、Ollama（ollama pull qwen3:8b）、llama.cpp"
+            "（llama-server -m MODEL.gguf --jinja）のどれかを起動するか、--base-url URL でアドレスを指定してください。",
+        ),
+    ),
+    "llm_silent": (
+        "E2021",
+        (
+            "The server at {url} takes the connection but does not answer.",
+            "Nothing came in {seconds:g} s.",
+            "Look at the server's own log; it may be loading a model, or be busy. /provider changes to another.",
+        ),
+        (
+            "{url} のサーバーは接続を受け付けますが、応答しません。",
+            "{seconds:g} 秒待っても何も届きませんでした。",
+            "サーバーのログを見てください。モデルの読み込み中か、処理中かもしれません。/provider で切り替えられます。",
+        ),
+    ),
+    "llm_model_unlisted": (
+        "E2022",
+        (
+            "The server at {url} does not list the model “{model}”.",
+            "",
+            "It lists: {available}. Choose one with --model, /model or llm.model.",
+        ),
+        (
+            "{url} のサーバーの一覧にモデル「{model}」がありません。",
+            "",
+            "あるもの: {available}。--model、/model または llm.model で選んでください。",
+        ),
+    ),
+    "llm_model_ambiguous": (
+        "E2023",
+        ("Several models are called something like “{model}”.", "", "Which one? {available}."),
+        ("「{model}」に当たるモデルがいくつもあります。", "", "どれかを指定してください: {available}。"),
+    ),
+    "llm_quota_spent": (
+        "E2024",
+        (
+            "What you may use of the server at {url} is used up (HTTP 429).",
+            "{reason}",
+            "Look at your plan and its limits with the provider, or use another model.",
+        ),
+        (
+            "{url} のサーバーの利用枠を使い切りました（HTTP 429）。",
+            "{reason}",
+            "提供元で契約と上限を確かめるか、別のモデルを使ってください。",
+        ),
+    ),
+    "llm_bad_call": (
+        "E2025",
+        (
+            "The model at {url} made a tool call that its own server could not read.",
+            "{reason}",
+            "Ask again, for less at a time; or use another model.",
+        ),
+        (
+            "{url} のモデルのツール呼び出しを、そのサーバー自身が読み取れませんでした。",
+            "{reason}",
+            "一度に頼むことを減らしてもう一度依頼するか、別のモデルを使ってください。",
+        ),
+    ),
+    "llm_no_signature": (
+        "E2026",
+        (
+            "The model at {url} does not accept an earlier tool call: its thought signature is missing or wrong.",
+            "{reason}",
+            "Start afresh with /clear. For Gemini use the provider gemini, which sends the signatures back.",
+        ),
+        (
+            "{url} のモデルが以前のツール呼び出しを受け付けません。thought signature がないか、正しくありません。",
+            "{reason}",
+            "/clear で始め直してください。Gemini には、signature を送り返すプロバイダー gemini を使ってください。",
+        ),
+    ),
+    "llm_parameter_refused": (
+        "E2027",
+        (
+            "The model at {url} does not take what {parameter} is set to.",
+            "{reason}",
+            "Choose another model with --model, /model or llm.model.",
+        ),
+        (
+            "{url} のモデルは {parameter} の値を受け付けません。",
+            "{reason}",
+            "--model、/model または llm.model で別のモデルを選んでください。",
+        ),
+    ),
+    "llm_no_deployment": (
+        "E2028",
+        (
+            "There is no deployment “{model}” at {url}.",
+            "{reason}",
+            "Set llm.azure.deployment_name to the name of a deployment as the Azure portal lists it, and leave llm.model "
+            "empty. A new deployment takes a few minutes to appear.",
+        ),
+        (
+            "{url} にデプロイ「{model}」はありません。",
+            "{reason}",
+            "llm.azure.deployment_name を Azure ポータルにあるデプロイ名にし、llm.model は空にしてください。"
+            "作ったばかりのデプロイは現れるまで数分かかります。",
+        ),
+    ),
+    "llm_which_deployment": (
+        "E2029",
+        (
+            "No deployment is named for {url}.",
+            "Azure does not list the deployments of a resource.",
+            "Set llm.azure.deployment_name, or name one with --model.",
+        ),
+        (
+            "{url} のデプロイ名が設定されていません。",
+            "Azure はリソースのデプロイ一覧を返しません。",
+            "llm.azure.deployment_name を設定するか、--model で指定してください。",
+        ),
+    ),
+    "llm_azure_address": (
+        "E2030",
+        (
+            "{url} does not answer as an Azure OpenAI resource.",
+            "{reason}",
+            "Check llm.azure.endpoint (https://NAME.openai.azure.com) and llm.azure.api_version.",
+        ),
+        (
+            "{url} は Azure OpenAI のリソースとして応答しません。",
+            "{reason}",
+            "llm.azure.endpoint（https://NAME.openai.azure.com）と llm.azure.api_version を確かめてください。",
+        ),
+    ),
+    "llm_azure_version": (
+        "E2031",
+        (
+            "{url} does not serve this model under the API version asked for.",
+            "{reason}",
+            "Set llm.azure.api_version to v1, or to the version named here.",
+        ),
+        (
+            "{url} は、指定された API バージョンではこのモデルを提供していません。",
+            "{reason}",
+            "llm.azure.api_version を v1 か、ここに示されたバージョンにしてください。",
+        ),
+    ),
+    "llm_unreachable": (
+        "E2032",
+        (
+            "{url} cannot be reached.",
+            "{reason}.",
+            "Check the network, a proxy (HTTPS_PROXY), and the address set in llm.{provider}.",
+        ),
+        (
+            "{url} に接続できません。",
+            "{reason}。",
+            "ネットワーク、プロキシ（HTTPS_PROXY）、llm.{provider} に設定したアドレスを確かめてください。",
         ),
     ),
 }

@@ -125,4 +125,87 @@ SETTINGS: Entries = {
         ("{setting}: the tool of the rule “{rule}” does not exist.", "", "Did you mean {nearest}?"),
         ("{setting}: 規則「{rule}」のツールはありません。", "", "{nearest} のことですか。"),
     ),
+    "workspace_unusable": (
+        "E1018",
+        ("{folder} cannot be set up.", "{reason}.", "Choose a folder you may write to, with room on its disk."),
+        ("{folder} を準備できません。", "{reason}。", "書き込めて空きのあるフォルダを選んでください。"),
+    ),
+    "workspace_in_the_way": (
+        "E1019",
+        (
+            "{path} is in the way.",
+            "It is neither a file nor a folder of the kind that belongs there.",
+            "Move it away, then try again.",
+        ),
+        (
+            "{path} が邪魔をしています。",
+            "そこに置くべき種類のファイルやフォルダではありません。",
+            "移動してからやり直してください。",
+        ),
+    ),
+    "workspace_unfinished": (
+        "E1021",
+        (
+            "{folder} is only half set up: {reason}.",
+            "Renamed, and not lost: {places}.",
+            "Remove the cause and run localllm init again, or rename these back.",
+        ),
+        (
+            "{folder} の準備が途中で止まりました: {reason}。",
+            "改名済み（失われていません）: {places}。",
+            "原因を取り除いて localllm init をもう一度実行するか、名前を元に戻してください。",
+        ),
+    ),
+    "init_needs_yes": (
+        "E1020",
+        (
+            "--clear was not done: nobody is there to be asked.",
+            "It would rename {names}.",
+            "Add --yes if that is what you want.",
+        ),
+        (
+            "--clear を実行していません。確認する相手がいないためです。",
+            "改名されるもの: {names}。",
+            "よければ --yes を付けてください。",
+        ),
+    ),
+    "llm_setting_missing": (
+        "E1022",
+        (
+            "The provider {provider} needs {setting}.",
+            "It is empty.",
+            "Set it, as in {example}: localllm config set {setting} VALUE.",
+        ),
+        (
+            "プロバイダー {provider} には {setting} が必要です。",
+            "空になっています。",
+            "{example} のように設定してください: localllm config set {setting} VALUE。",
+        ),
+    ),
+    "llm_endpoint_unusable": (
+        "E1024",
+        (
+            "The endpoint “{endpoint}” cannot be used.",
+            "{reason}.",
+            "Correct {setting}, as in {example}.",
+        ),
+        (
+            "エンドポイント「{endpoint}」は使えません。",
+            "{reason}。",
+            "{setting} を {example} のように直してください。",
+        ),
+    ),
+    "llm_key_missing": (
+        "E1023",
+        (
+            "The provider {provider} needs a key.",
+            "The environment variable {variable} is not set.",
+            "Set {variable} (or {other}) to the key.",
+        ),
+        (
+            "プロバイダー {provider} には鍵が必要です。",
+            "環境変数 {variable} が設定されていません。",
+            "{variable}（または {other}）に鍵を設定してください。",
+        ),
+    ),
 }

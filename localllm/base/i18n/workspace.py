@@ -1,0 +1,98 @@
+"""What `localllm init` says and writes: key → (English, Japanese)."""
+
+WORKSPACE: dict[str, tuple[str, str]] = {
+    "init.folder": ("In {folder}:", "{folder}:"),
+    "init.made": ("made", "作成"),
+    "init.kept": ("was there, left as it is", "既存のまま"),
+    "init.link": ("is a link, left alone", "リンクのため変更せず"),
+    "init.moved": ("moved", "移動"),
+    "init.clear_question": (
+        "Begin anew here? {names} will be renamed to NAME.old-DATE, nothing is deleted.",
+        "新しく作り直しますか？ {names} は「名前.old-日時」に改名し、削除はしません。",
+    ),
+    "init.left_alone": ("Nothing was changed.", "何も変更していません。"),
+    "init.next": (
+        "Next: localllm doctor looks whether everything is ready; localllm starts the chat.",
+        "次は localllm doctor で準備を確かめ、localllm でチャットを始めてください。",
+    ),
+    "init.next_services": (
+        "Web search: docker compose up -d starts SearxNG and Valkey; docker compose ps shows them healthy after half a"
+        " minute. Try http://127.0.0.1:8888. The key in searxng/settings.yml is yours alone: git ignores that file.",
+        "ウェブ検索: docker compose up -d で SearxNG と Valkey が起動し、30 秒ほどで docker compose ps に healthy と出ます。"
+        "確認は http://127.0.0.1:8888。searxng/settings.yml のキーは公開しないでください（git は無視します）。",
+    ),
+    # --- localllm.toml
+    "toml.head": (
+        "Settings of this project. Each line shows a default: take away the # to change it, or let\n"
+        "“localllm config set KEY VALUE” add it. “localllm config show” lists all there are.\n"
+        "Keys of servers do not belong here; they come from the environment (OPENAI_API_KEY, …).",
+        "このプロジェクトの設定。各行は既定値です。変えるには # を外すか、\n"
+        "localllm config set 名前 値 で書き足します。一覧は localllm config show。\n"
+        "サーバーのキーはここに書かず、環境変数（OPENAI_API_KEY など）に設定します。",
+    ),
+    "toml.provider": (
+        "Who answers: auto (the first server found), lmstudio, ollama, openai, embedded, scripted.",
+        "誰が答えるか: auto（最初に見つかったサーバー）、lmstudio、ollama、openai、embedded、scripted。",
+    ),
+    "toml.model": ("The model's name; empty takes the first there is.", "モデル名。空なら最初のモデル。"),
+    "toml.context_window": (
+        "Tokens a request may have; 0 asks the server.",
+        "コンテキスト長（トークン）。0 ならサーバーに尋ねます。",
+    ),
+    "toml.temperature": (
+        "How freely words are chosen; 0 is the most predictable.",
+        "言葉選びの自由さ。0 が最も一定。",
+    ),
+    "toml.base_url": ("Where that server is.", "サーバーのアドレス。"),
+    "toml.openai": (
+        "Any OpenAI-compatible server: llama.cpp, vLLM, … One on another machine is better set for you\n"
+        "alone: localllm config set --user llm.openai.base_url URL",
+        "OpenAI 互換サーバー（llama.cpp、vLLM など）。別のマシンのものは自分だけの設定にしてください:\n"
+        "localllm config set --user llm.openai.base_url URL",
+    ),
+    "toml.max_iterations": (
+        "How often the model is asked for one request.",
+        "一つの依頼でモデルに尋ねる回数の上限。",
+    ),
+    "toml.require_confirmation": (
+        "Ask before anything changes files or runs commands.",
+        "ファイルの変更やコマンドの前に確認する。",
+    ),
+    "toml.deny": (
+        'What is refused, such as ["edit_file(migrations/)", "run_command(git push)"].',
+        '拒むもの。例: ["edit_file(migrations/)", "run_command(git push)"]。',
+    ),
+    "toml.exclude_patterns": (
+        "Never listed or searched, besides what .gitignore names.",
+        ".gitignore のほかに一覧や検索から外すもの。",
+    ),
+    "toml.language": ("auto, en or ja.", "auto、en、ja のどれか。"),
+    "toml.aliases": (
+        "Words of your own: /review then stands for this request.",
+        "自分の言葉。/review がこの依頼を表します。",
+    ),
+    "toml.alias_example": (
+        "Review the uncommitted changes; list problems with file:line.",
+        "コミット前の変更を確認し、問題をファイル名:行番号で挙げてください。",
+    ),
+    # --- LOCALLLM.md
+    "notes.title": ("Project Memory", "プロジェクトメモリ"),
+    "notes.dna": ("Project DNA", "プロジェクトDNA"),
+    "notes.folders": ("Directory structure", "ディレクトリ構造"),
+    "notes.style": ("Coding style", "コーディングスタイル"),
+    "notes.todo": ("TODO", "TODO"),
+    "notes.languages": ("- Language: {languages}", "- 言語: {languages}"),
+    "notes.manifest": ("- Built from: {names}", "- 構成ファイル: {names}"),
+    "notes.tests": ("- Tests: `{command}`", "- テスト: `{command}`"),
+    "notes.folder": ("- {name}/ - files: {count}", "- {name}/ - {count} ファイル"),
+    "notes.folders_hint": ("<!-- - folder/ - what is in it -->", "<!-- - フォルダ/ - 中身 -->"),
+    "notes.dna_hint": (
+        "- What it is: <!-- one line: what this is for, and for whom -->",
+        "- 概要: <!-- 何のための、誰のためのものかを一行で -->",
+    ),
+    "notes.style_hint": (
+        "<!-- What a reviewer would say: naming, comments, tests, what not to touch. -->",
+        "<!-- レビューで言うこと: 命名、コメント、テスト、触れてはいけないもの。 -->",
+    ),
+    "notes.todo_hint": ("<!-- - [ ] what is left to do -->", "<!-- - [ ] 残っている作業 -->"),
+}

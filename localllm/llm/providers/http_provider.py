@@ -1,0 +1,238 @@
+"""What providers over HTTP share: an answer read under the idle watchdog, and failures that get their meaning."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, suppress
+from typing import Protocol
+
+from localllm.base.errors import LLMConnectionError
+from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk
+from localllm.llm.providers.openai_errors import BLANK, ErrorReader
+from localllm.llm.transport import HttpFailure, HttpRequest, HttpTransport
+from localllm.llm.wire import ServerSentEvent, SSEDecoder
+
+DONE = FinishChunk("")
+"""What a parser gives when the answer is over: nothing that follows is part of it."""
+
+_RELEASE_SECONDS = 0.25
+
+_ANOTHER_MODEL_MENDS = frozenset({"llm_model_not_found", "llm_no_tools", "llm_no_deployment"})
+
+_HARMLESS_AFTER_THE_FINISH = frozenset({"llm_cut", "llm_idle", "llm_malformed", "llm_azure_address"})
+"""What may go wrong once the finish reason has come: only the token counts are lost."""
+
+
+class FilteredChunk(FinishChunk, frozen=True):
+    """The content filter ended the answer; `why` is what it found, in the server's words, empty where it says nothing.
+    Where nothing was said before, it is an error instead."""
+
+    why: str = ""
+
+
+class StreamParser(Protocol):
+    """Chunks from the bytes of one answer. Raises LLMConnectionError for an error or for nonsense in them."""
+
+    def feed(self, data: bytes) -> Iterable[Chunk]:
+        """The chunks that `data` completes."""
+        ...
+
+    def close(self) -> Iterable[Chunk]:
+        """The last chunks, where the bytes ended without their end."""
+        ...
+
+
+class AnswerBody:
+    """The body of an answer while it arrives. `idle_timeout`: seconds of silence it may hold once it is awake."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], errors: ErrorReader, idle_timeout: float) -> None:
+        self._pieces = pieces
+        self._errors = errors
+        self._idle_timeout = idle_timeout
+
+    async def head(self) -> bytes:
+        """The body's beginning, as far as its first byte that is not blank. Refuses a web page."""
+        head = b""
+        while not head.strip(BLANK) and (piece := await self.next(awake=False)) is not None:
+            head += piece
+        self._errors.refuse_html(head)
+        return head
+
+    async def next(self, *, awake: bool) -> bytes | None:
+        """The next piece of the body, None at its end. The idle watchdog sleeps until the answer has begun:
+        a server that keeps the line open with comments or an empty first delta is still reading the prompt."""
+        try:
+            async with asyncio.timeout(self._idle_timeout if awake else None):
+                return await anext(self._pieces, None)
+        except TimeoutError as error:
+            raise self._errors.idle(self._idle_timeout) from error
+
+    async def rest(self) -> bytes:
+        """All that is still to come."""
+        pieces: list[bytes] = []
+        while (piece := await self.next(awake=True)) is not None:
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def release(self) -> None:
+        """Read on to the body's end, which follows at once as a rule: then the connection serves the next request.
+        The answer is whole, so that whatever goes wrong here is no matter."""
+        with suppress(TimeoutError, LLMConnectionError):
+            async with asyncio.timeout(_RELEASE_SECONDS):
+                async for _ in self._pieces:
+                    pass
+
+
+class EventParser:
+    """Chunks from server-sent events, each of which `parse` reads. What it cannot make sense of is llm_malformed."""
+
+    def __init__(self, parse: Callable[[ServerSentEvent], Iterable[Chunk]], errors: ErrorReader) -> None:
+        self._parse = parse
+        self._errors = errors
+        self._decoder = SSEDecoder()
+
+    def feed(self, data: bytes) -> Iterator[Chunk]:
+        """See StreamParser."""
+        return self._chunks(self._decoder.feed(data))
+
+    def close(self) -> Iterator[Chunk]:
+        """See StreamParser."""
+        return self._chunks(self._decoder.close())
+
+    def _chunks(self, events: list[ServerSentEvent]) -> Iterator[Chunk]:
+        for event in events:
+            yield from self._errors.guard(lambda event=event: self._parse(event))
+
+
+async def whole_or_streamed(
+    body: AnswerBody, parse_whole: Callable[[bytes], Iterable[Chunk]], parser: StreamParser, errors: ErrorReader
+) -> AsyncGenerator[Chunk]:
+    """The chunks of a body that is one JSON text or a stream. Its first byte tells which: servers and gateways
+    mislabel it."""
+    head = await body.head()
+    if head.lstrip(BLANK).startswith((b"{", b"[")):
+        whole = head + await body.rest()
+        for chunk in errors.guard(lambda: parse_whole(whole)):
+            yield chunk
+        return
+    async with aclosing(streamed(head, body, parser)) as chunks:
+        async for chunk in chunks:
+            yield chunk
+
+
+async def streamed(head: bytes, body: AnswerBody, parser: StreamParser) -> AsyncGenerator[Chunk]:
+    """The chunks of a body that begins with `head`, as far as the parser's DONE."""
+    awake = False
+    piece: bytes | None = head
+    while piece is not None:
+        for chunk in parser.feed(piece):
+            awake = True
+            yield chunk
+            if chunk == DONE:
+                await body.release()
+                return
+        piece = await body.next(awake=awake)
+    for chunk in parser.close():
+        yield chunk
+
+
+class HttpProvider(ABC):
+    """A provider called `name` whose server is at `address`. The key goes into the header `key_header`, after the word
+    Bearer where that is authorization; `key_variable` is where it comes from, for errors."""
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        *,
+        timeout: float,
+        idle_timeout: float,
+        api_key: str = "",
+        key_variable: str = "",
+        key_header: str = "authorization",
+    ) -> None:
+        self.name = name
+        self.address = address
+        self._idle_timeout = idle_timeout
+        self._headers = {"content-type": "application/json"}
+        if api_key:
+            self._headers[key_header] = f"Bearer {api_key}" if key_header == "authorization" else api_key
+        self._transport = HttpTransport(name, address, timeout)
+        self._errors = ErrorReader(name, address, key_variable)
+
+    @abstractmethod
+    async def list_models(self) -> list[ModelInfo]:
+        """The chat models the server offers; see Provider."""
+
+    @abstractmethod
+    def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
+        """The chunks of an answer of status 200."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    async def _answer(self, prepared: HttpRequest, model: str) -> AsyncGenerator[Chunk]:
+        """The answer of `model` to a prepared request as it arrives. Raises LLMConnectionError."""
+        ended = finished = said = False
+        try:
+            async with self._transport.stream(prepared) as pieces:
+                body = AnswerBody(pieces, self._errors, self._idle_timeout)
+                async with aclosing(self._read(body)) as chunks:
+                    async for chunk in chunks:
+                        if isinstance(chunk, FilteredChunk) and not said:
+                            raise self._errors.filtered(chunk.why)
+                        if isinstance(chunk, FinishChunk):
+                            ended, finished = True, finished or bool(chunk.reason)
+                        said = said or isinstance(chunk, TextChunk | ToolCallChunk)
+                        yield chunk
+        except HttpFailure as failure:
+            error = self._errors.of_status(failure.status, failure.headers, failure.body)
+            raise await self._naming_models(error, model) from failure
+        except LLMConnectionError as error:
+            if finished and error.key in _HARMLESS_AFTER_THE_FINISH:
+                return
+            if (told := await self._naming_models(error, model)) is error:
+                raise
+            raise told from error
+        if not ended:
+            raise self._errors.cut()
+
+    async def _adapting(
+        self, prepare: Callable[[], HttpRequest], model: str, learn: Callable[[LLMConnectionError], bool]
+    ) -> AsyncGenerator[Chunk]:
+        """The answer of `model` to what `prepare` gives. Where it fails before its first chunk and `learn` has
+        learned something from that, so that `prepare` now gives something else, it is asked again at once."""
+        while True:
+            begun = False
+            try:
+                async with aclosing(self._answer(prepare(), model)) as chunks:
+                    async for chunk in chunks:
+                        begun = True
+                        yield chunk
+                    return
+            except LLMConnectionError as error:
+                if begun or not learn(error):
+                    raise
+
+    async def _fetch(self, url: str, body: bytes = b"") -> bytes:
+        """The body of a short answer, to a POST where there is something to send. Raises LLMConnectionError."""
+        request = HttpRequest("POST" if body else "GET", url, self._headers, body)
+        try:
+            answer = await self._transport.fetch(request)
+        except HttpFailure as failure:
+            raise self._errors.of_status(failure.status, failure.headers, failure.body) from failure
+        self._errors.refuse_html(answer)
+        return answer
+
+    async def _naming_models(self, error: LLMConnectionError, model: str) -> LLMConnectionError:
+        """The error itself; where another model would mend it, with the names of those there are."""
+        if error.key not in _ANOTHER_MODEL_MENDS:
+            return error
+        try:
+            models = await self.list_models()
+        except LLMConnectionError:
+            models = []
+        if error.key == "llm_no_tools":
+            models = [info for info in models if info.abilities and "tools" in info.abilities]
+        return self._errors.naming(error, model, [info.id for info in models])

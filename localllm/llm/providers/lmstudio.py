@@ -1,0 +1,185 @@
+"""LM Studio: OpenAI's chat completions, and its own list of models, which tells the window each is loaded with."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from localllm.base.errors import LLMConnectionError
+from localllm.base.events import Json
+from localllm.llm.addresses import api_root, server_root
+from localllm.llm.providers.base import Ability, ModelInfo
+from localllm.llm.providers.openai_compatible import OpenAICompatible
+from localllm.llm.providers.openai_models import find_model, is_embedding_name
+
+_NOT_THERE = frozenset({"llm_malformed", "llm_bad_request", "llm_model_not_found"})
+"""How a server that lacks an endpoint says so: 404 or 405 in some words, or LM Studio's "Unexpected endpoint" of
+status 200."""
+
+
+class LMStudio(OpenAICompatible):
+    """LM Studio's server at `base_url`.
+
+    It has two lists of its own: /api/v0/models, there since 0.3.6, and /api/v1/models, there since 0.4.0. The first is
+    asked, for every version in use has it; the second only where the first leaves a window out. Where there is neither,
+    /v1/models has the names. That is one request as a rule, and two at most.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        timeout: float,
+        idle_timeout: float,
+        api_key: str = "",
+    ) -> None:
+        self._root = server_root(base_url)
+        its_own_interface = api_root(base_url).startswith(f"{self._root}/api/")
+        super().__init__(
+            "lmstudio",
+            self._root if its_own_interface else base_url,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            api_key=api_key,
+            key_variable="LMSTUDIO_API_KEY",
+        )
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The chat models, loaded ones first; see Provider."""
+        try:
+            models = await self._native("v0")
+        except LLMConnectionError as error:
+            if error.key not in _NOT_THERE:
+                raise
+            return await super().list_models()
+        if all(info.context_window for info in models if info.loaded):
+            return models
+        try:
+            return fill_windows(models, await self._native("v1"))
+        except LLMConnectionError:
+            return models
+
+    async def describe(self, model: str) -> ModelInfo:
+        """What the list of models tells of it; see Provider."""
+        return find_model(model, await self.list_models())
+
+    async def _native(self, version: str) -> list[ModelInfo]:
+        body = await self._fetch(f"{self._root}/api/{version}/models")
+        return self._errors.guard(lambda: parse_native_models(body))
+
+
+def parse_native_models(body: bytes) -> list[ModelInfo]:
+    """The chat models in an answer of /api/v0/models or /api/v1/models, loaded ones first. Raises ValueError."""
+    answer = msgspec.json.decode(body, type=_Answer)
+    if answer.error:
+        raise ValueError(str(answer.error))
+    entries = answer.data if answer.models is None else answer.models
+    if entries is None:
+        raise ValueError("it lists no models")
+    models = [entry.info for entry in entries if entry.answers]
+    return sorted(models, key=lambda info: info.loaded is False)
+
+
+def fill_windows(models: Sequence[ModelInfo], others: Sequence[ModelInfo]) -> list[ModelInfo]:
+    """`models` with the windows `others` know where they have none."""
+    windows = {other.id: other.context_window for other in others}
+    return [
+        msgspec.structs.replace(info, context_window=info.context_window or windows.get(info.id, 0)) for info in models
+    ]
+
+
+# Its JSON, as far as it is read.
+
+
+class _V0Model(msgspec.Struct):
+    id: str
+    type: str | None = None
+    state: str | None = None
+    quantization: str | None = None
+    loaded_context_length: int | None = None
+    max_context_length: int | None = None
+    capabilities: list[str] | None = None
+
+    @property
+    def answers(self) -> bool:
+        return self.type != "embeddings" and not is_embedding_name(self.id)
+
+    @property
+    def info(self) -> ModelInfo:
+        return ModelInfo(
+            self.id,
+            context_window=self.loaded_context_length or 0,
+            max_context_window=self.max_context_length or 0,
+            loaded=self.state == "loaded" if self.state else None,
+            abilities=self._abilities,
+            quantization=self.quantization or "",
+        )
+
+    @property
+    def _abilities(self) -> frozenset[Ability] | None:
+        """None without the list: it is missing for models that can call tools all the same."""
+        if self.capabilities is None:
+            return None
+        told: dict[Ability, bool] = {"tools": "tool_use" in self.capabilities, "vision": self.type == "vlm"}
+        return frozenset(ability for ability, has in told.items() if has)
+
+
+class _Quantization(msgspec.Struct):
+    name: str | None = None
+
+
+class _LoadConfig(msgspec.Struct):
+    context_length: int | None = None
+
+
+class _Instance(msgspec.Struct):
+    config: _LoadConfig | None = None
+
+
+class _V1Abilities(msgspec.Struct):
+    vision: bool | None = None
+    trained_for_tool_use: bool | None = None
+    reasoning: Json = None
+
+
+class _V1Model(msgspec.Struct):
+    key: str
+    type: str | None = None
+    quantization: _Quantization | None = None
+    params_string: str | None = None
+    loaded_instances: list[_Instance] | None = None
+    max_context_length: int | None = None
+    capabilities: _V1Abilities | None = None
+
+    @property
+    def answers(self) -> bool:
+        return self.type not in ("embedding", "embeddings") and not is_embedding_name(self.key)
+
+    @property
+    def info(self) -> ModelInfo:
+        configs = [instance.config or _LoadConfig() for instance in self.loaded_instances or ()]
+        return ModelInfo(
+            self.key,
+            context_window=min((config.context_length for config in configs if config.context_length), default=0),
+            max_context_window=self.max_context_length or 0,
+            loaded=bool(configs),
+            abilities=self._abilities,
+            parameters=self.params_string or "",
+            quantization=(self.quantization and self.quantization.name) or "",
+        )
+
+    @property
+    def _abilities(self) -> frozenset[Ability] | None:
+        if self.capabilities is None:
+            return None
+        told: dict[Ability, bool | None] = {
+            "tools": self.capabilities.trained_for_tool_use,
+            "thinking": bool(self.capabilities.reasoning),
+            "vision": self.capabilities.vision,
+        }
+        return frozenset(ability for ability, has in told.items() if has)
+
+
+class _Answer(msgspec.Struct):
+    data: list[_V0Model] | None = None
+    models: list[_V1Model] | None = None
+    error: Json = None

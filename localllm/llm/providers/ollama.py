@@ -1,0 +1,313 @@
+"""Ollama's own API: /api/chat over NDJSON, because its /v1 can set neither the window nor thinking."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Iterator
+from contextlib import aclosing, suppress
+from typing import TypeVar
+
+import msgspec
+
+from localllm.base.errors import LLMConnectionError
+from localllm.base.events import Json
+from localllm.base.jsontext import encode_json
+from localllm.llm.addresses import server_root
+from localllm.llm.messages import (
+    AssistantMessage,
+    CompletionRequest,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from localllm.llm.providers.base import (
+    Chunk,
+    FinishChunk,
+    ModelInfo,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
+from localllm.llm.providers.http_provider import DONE, AnswerBody, HttpProvider, streamed
+from localllm.llm.providers.ollama_models import (
+    Shown,
+    choose_window,
+    full_name,
+    list_info,
+    parse_running,
+    parse_shown,
+    parse_tags,
+    shown_info,
+)
+from localllm.llm.providers.openai_compatible import replayable, tool_json
+from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in
+from localllm.llm.transport import HttpRequest
+from localllm.llm.wire import NDJSONDecoder
+
+_SECONDS_TO_TELL = 3.0
+"""At most, for what the server tells of a model before its first request; then the window is chosen without it."""
+
+T = TypeVar("T")
+
+Think = bool | str | None
+"""As Ollama takes it: false, true or a level; None leaves it to the model."""
+
+
+class Ollama(HttpProvider):
+    """A server at `base_url`. `num_ctx` is the window asked for, in tokens; 0 lets the provider choose it.
+
+    A model's window is chosen once and is the same in all its requests, for another would make Ollama load the model
+    anew. `think`: auto (say nothing of it), off, on, low, medium or high.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        timeout: float,
+        idle_timeout: float,
+        api_key: str = "",
+        num_ctx: int = 0,
+        think: str = "auto",
+    ) -> None:
+        super().__init__(
+            "ollama",
+            server_root(base_url),
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            api_key=api_key,
+            key_variable="OLLAMA_API_KEY",
+        )
+        self._seconds_to_tell = min(timeout, _SECONDS_TO_TELL)
+        self._num_ctx = num_ctx
+        self._think = _as_ollama_takes_it(think)
+        self._windows: dict[str, int] = {}
+        self._choosing = asyncio.Lock()
+        self._unthinking: set[str] = set()
+
+    def prepare(self, request: CompletionRequest, *, num_ctx: int, think: Think = None) -> HttpRequest:
+        """The HTTP request for `request`. Messages come last, so that the bytes of a conversation's next request begin
+        with all of this one's.
+
+        There is no tool choice: whatever is asked for, the tools stay, for without them the server would have to read
+        the whole prompt again.
+        """
+        options: dict[str, Json] = {"num_ctx": num_ctx}
+        if request.temperature is not None:
+            options["temperature"] = request.temperature
+        if request.max_tokens:
+            options["num_predict"] = request.max_tokens
+        # By default it drops the oldest messages of a prompt that is too long, and says nothing.
+        body: dict[str, Json] = {"model": request.model, "stream": True, "truncate": False, "shift": False}
+        body["options"] = options
+        if think is not None:
+            body["think"] = think
+        if request.tools:
+            body["tools"] = [tool_json(tool) for tool in request.tools]
+        body["messages"] = [message_json(message) for message in request.messages]
+        return HttpRequest("POST", f"{self.address}/api/chat", self._headers, encode_json(body))
+
+    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
+        """The answer as it arrives; see Provider. A model that cannot think is asked again without being told to."""
+        window = await self._window(request.model)
+        think = None if full_name(request.model) in self._unthinking else self._think
+        try:
+            prepared = self.prepare(request, num_ctx=window, think=think)
+            async with aclosing(self._answer(prepared, request.model)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+                return
+        except LLMConnectionError as error:
+            if think is None or error.key != "llm_no_thinking":
+                raise
+        self._unthinking.add(full_name(request.model))
+        async with aclosing(self._answer(self.prepare(request, num_ctx=window), request.model)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The chat models, those in memory first with the window they are served with; the others with the one their
+        requests would have, where the list tells enough to know it."""
+        body = await self._fetch(f"{self.address}/api/tags")
+        entries = self._errors.guard(lambda: parse_tags(body))
+        running = await _unless_it_fails(self._running())
+        models = [
+            list_info(entry, running, self._windows.get(full_name(entry.name), 0), self._num_ctx)
+            for entry in entries
+            if entry.answers
+        ]
+        return sorted(models, key=lambda info: not info.loaded)
+
+    async def describe(self, model: str) -> ModelInfo:
+        """The model with the window its requests have from now on."""
+        async with self._choosing:
+            return await self._learn(model)
+
+    async def _window(self, model: str) -> int:
+        """The window of the model's requests. Raises LLMConnectionError where nobody takes the connection."""
+        async with self._choosing:
+            name = full_name(model)
+            if name not in self._windows:
+                await self._learn(model)
+            return self._windows[name]
+
+    async def _learn(self, model: str) -> ModelInfo:
+        """What the server tells of the model, and its window, chosen now unless it was before.
+
+        Where /api/show or /api/ps fails, it is as if they had said nothing: the request itself may succeed.
+        """
+        shown, running, name = None, None, full_name(model)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds_to_tell):
+                shown = await _unless_it_fails(self._show(model))
+                running = await _unless_it_fails(self._running())
+        shown = shown or Shown()
+        window = choose_window(self._num_ctx, shown, (running or {}).get(name, 0))
+        return shown_info(model, shown, self._windows.setdefault(name, window), running)
+
+    async def _show(self, model: str) -> Shown:
+        body = await self._fetch(f"{self.address}/api/show", encode_json({"model": model}))
+        return self._errors.guard(lambda: parse_shown(body))
+
+    async def _running(self) -> dict[str, int]:
+        """The models in memory, by their full names, and the window each is served with, in tokens."""
+        body = await self._fetch(f"{self.address}/api/ps")
+        return self._errors.guard(lambda: parse_running(body))
+
+    async def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
+        head = await body.head()
+        async with aclosing(streamed(head, body, _LineParser(self._errors))) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+
+async def _unless_it_fails(asked: Awaitable[T]) -> T | None:
+    """What was asked for; None where the server fails to tell. Raises where nobody takes the connection."""
+    try:
+        return await asked
+    except LLMConnectionError as error:
+        if error.key == "llm_refused":
+            raise
+        return None
+
+
+def _as_ollama_takes_it(think: str) -> Think:
+    match think:
+        case "auto":
+            return None
+        case "on" | "off":
+            return think == "on"
+        case _:
+            return think
+
+
+def message_json(message: Message) -> dict[str, Json]:
+    """A message in Ollama's form: as OpenAI's, but arguments are objects and a result names its tool."""
+    match message:
+        case SystemMessage(text):
+            return {"role": "system", "content": text}
+        case UserMessage(text):
+            return {"role": "user", "content": text}
+        case ToolMessage(call_id, name, text):
+            return {"role": "tool", "content": text, "tool_name": name, "tool_call_id": call_id}
+        case AssistantMessage(text, tool_calls):
+            answer: dict[str, Json] = {"role": "assistant", "content": text}
+            if tool_calls:
+                answer["tool_calls"] = [
+                    {"id": call.id, "function": {"name": call.name, "arguments": _object(call.arguments)}}
+                    for call in tool_calls
+                ]
+            return answer
+
+
+def _object(arguments: str) -> Json:
+    return msgspec.json.decode(replayable(arguments))
+
+
+class _LineParser:
+    """Chunks from JSON lines. Calls are numbered here: each comes whole, and servers repeat their index."""
+
+    def __init__(self, errors: ErrorReader) -> None:
+        self._errors = errors
+        self._decoder = NDJSONDecoder()
+        self._calls = 0
+
+    def feed(self, data: bytes) -> Iterator[Chunk]:
+        return self._parse(self._decoder.feed(data))
+
+    def close(self) -> Iterator[Chunk]:
+        return self._parse(self._decoder.close())
+
+    def _parse(self, lines: list[bytes]) -> Iterator[Chunk]:
+        for line in lines:
+            if text := line.strip(BLANK):
+                chunks = self._errors.guard(lambda text=text: parse_line(text, self._calls, self._errors))
+                self._calls += sum(isinstance(chunk, ToolCallChunk) for chunk in chunks)
+                yield from chunks
+
+
+def parse_line(line: bytes, calls: int, errors: ErrorReader) -> list[Chunk]:
+    """The chunks in one line of an answer that has held `calls` tool calls so far.
+
+    Raises LLMConnectionError for an error in it, ValueError for nonsense.
+    """
+    said = msgspec.json.decode(line, type=_Line)
+    if said.error or (said.message is None and not said.done):
+        if error_in(msgspec.json.decode(line)):
+            raise errors.of_stream(line)
+        raise ValueError(f"it holds no answer: {line.decode('utf-8', errors='replace')}")
+    message = said.message or _Message()
+    chunks: list[Chunk] = []
+    if message.thinking:
+        chunks.append(ThinkingChunk(message.thinking))
+    if message.content:
+        chunks.append(TextChunk(message.content))
+    chunks += [_call_chunk(calls + position, call) for position, call in enumerate(message.tool_calls or ())]
+    if said.done:
+        called = calls or message.tool_calls
+        reason = said.done_reason or "stop"
+        chunks.append(FinishChunk("tool_calls" if called and reason == "stop" else reason))
+        chunks += [*_usage_chunks(said), DONE]
+    return chunks
+
+
+def _call_chunk(index: int, call: "_Call") -> ToolCallChunk:
+    arguments = call.function.arguments
+    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments or {}).decode()
+    return ToolCallChunk(index, call.id or "", call.function.name, text)
+
+
+def _usage_chunks(said: "_Line") -> list[Chunk]:
+    """The token counts. Some versions leave the prompt's out when all of it was in the cache: then nothing is told,
+    for a prompt of no tokens would be a lie."""
+    if not said.prompt_eval_count:
+        return []
+    return [UsageChunk(said.prompt_eval_count, said.eval_count or 0)]
+
+
+# The server's JSON, as far as it is read.
+
+
+class _Function(msgspec.Struct):
+    name: str
+    arguments: Json = None
+
+
+class _Call(msgspec.Struct):
+    function: _Function
+    id: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+    thinking: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Line(msgspec.Struct):
+    message: _Message | None = None
+    done: bool | None = None
+    done_reason: str | None = None
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
+    error: Json = None

@@ -1,0 +1,128 @@
+"""What OpenAI-compatible servers tell of their models: /v1/models in the words of each, and llama.cpp's /props."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from localllm.base.events import Json
+from localllm.llm.providers.base import Ability, ModelInfo
+
+# The servers' JSON, as far as it is read. Everything but a model's name may be missing or null.
+
+
+class _Meta(msgspec.Struct):
+    n_ctx: int | None = None
+    n_ctx_train: int | None = None
+    ftype: str | None = None
+
+
+class _Status(msgspec.Struct):
+    value: str | None = None
+
+
+class ModelEntry(msgspec.Struct):
+    """A model in an answer of /v1/models."""
+
+    id: str
+    owned_by: str | None = None
+    max_model_len: int | None = None
+    meta: _Meta | None = None
+    status: _Status | None = None
+
+    @property
+    def is_llama_cpp(self) -> bool:
+        """Whether llama.cpp's own server offers it."""
+        return self.owned_by == "llamacpp"
+
+    @property
+    def info(self) -> ModelInfo:
+        """The same in our words. vLLM and llama.cpp each have their own word for the window."""
+        meta = self.meta or _Meta()
+        return ModelInfo(
+            self.id,
+            context_window=self.max_model_len or meta.n_ctx or 0,
+            max_context_window=meta.n_ctx_train or 0,
+            loaded=self._loaded,
+            quantization=meta.ftype or "",
+        )
+
+    @property
+    def _loaded(self) -> bool | None:
+        """llama.cpp has its one model loaded; where it serves several, it says which."""
+        if self.status and self.status.value:
+            return self.status.value == "loaded"
+        return True if self.is_llama_cpp else None
+
+
+class _ModelsAnswer(msgspec.Struct):
+    data: list[ModelEntry] | msgspec.UnsetType | None = msgspec.UNSET
+    error: Json = None
+
+
+class _SlotSettings(msgspec.Struct):
+    n_ctx: int | None = None
+
+
+class _TemplateAbilities(msgspec.Struct):
+    supports_tools: bool | None = None
+    supports_tool_calls: bool | None = None
+
+
+class _Modalities(msgspec.Struct):
+    vision: bool | None = None
+
+
+class _Props(msgspec.Struct):
+    default_generation_settings: _SlotSettings | None = None
+    chat_template_caps: _TemplateAbilities | None = None
+    modalities: _Modalities | None = None
+
+
+def parse_entries(body: bytes) -> list[ModelEntry]:
+    """The chat models of a /v1/models answer, loaded ones first. Raises ValueError for anything else."""
+    answer = msgspec.json.decode(body, type=_ModelsAnswer)
+    if answer.error:
+        raise ValueError(str(answer.error))
+    if answer.data is msgspec.UNSET:
+        raise ValueError("it lists no models")
+    entries = [entry for entry in answer.data or () if not is_embedding_name(entry.id)]
+    return sorted(entries, key=lambda entry: entry.info.loaded is False)
+
+
+def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
+    """`info` with what llama.cpp's /props adds: the window of one slot, where the list of models may have the sum
+    of all, and what the chat template can do. Raises msgspec.DecodeError."""
+    props = msgspec.json.decode(body, type=_Props)
+    slot = props.default_generation_settings or _SlotSettings()
+    return msgspec.structs.replace(
+        info, context_window=slot.n_ctx or info.context_window, abilities=_abilities(props) or info.abilities
+    )
+
+
+def _abilities(props: _Props) -> frozenset[Ability] | None:
+    caps = props.chat_template_caps
+    if caps is None:
+        return None
+    told: dict[Ability, bool | None] = {
+        "tools": caps.supports_tools or caps.supports_tool_calls,
+        "vision": props.modalities and props.modalities.vision,
+    }
+    return frozenset(ability for ability, has in told.items() if has)
+
+
+def find_model(model: str, models: Sequence[ModelInfo]) -> ModelInfo:
+    """What is known of `model`. Servers that have one model loaded answer with it whatever name they are asked for:
+    a name that is not listed is described as that one. Failing that, by its name alone."""
+    for info in models:
+        if info.id == model:
+            return info
+    match [info for info in models if info.loaded]:
+        case [only]:
+            return msgspec.structs.replace(only, id=model)
+        case _:
+            return ModelInfo(model)
+
+
+def is_embedding_name(name: str) -> bool:
+    """Whether a model of this name makes embeddings and no answers."""
+    return "embed" in name.lower()
