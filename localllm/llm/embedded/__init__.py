@@ -1,0 +1,1 @@
+"""The embedded engine: answers from the project by rule, without a model."""

@@ -1,0 +1,32 @@
+"""The next step of a conversation. A plan is played from its beginning each time, with the results there are: what it
+asks for that has no result yet is the next step."""
+
+from localllm.llm.embedded.calls import Call, Plan
+from localllm.llm.embedded.conversation import Talk, read_talk
+from localllm.llm.embedded.plans import plan_for
+from localllm.llm.embedded.wording import say
+from localllm.llm.messages import CompletionRequest
+
+_MOST_STEPS = 14
+"""Plans take 2 to 6 steps. One that takes this many goes round in a circle."""
+
+
+def next_step(request: CompletionRequest) -> tuple[Call, ...] | str:
+    """The calls to make next, or the answer."""
+    talk = read_talk(request)
+    if talk.steps >= _MOST_STEPS:
+        return say(talk.japanese, "gave_up")
+    return play(plan_for(talk), talk)
+
+
+def play(plan: Plan, talk: Talk) -> tuple[Call, ...] | str:
+    """As far as `plan` comes with the results in `talk`."""
+    try:
+        calls = next(plan)
+        while True:
+            results = [talk.result(call) for call in calls]
+            if missing := tuple(call for call, result in zip(calls, results, strict=True) if result is None):
+                return tuple(dict.fromkeys(missing))
+            calls = plan.send([result for result in results if result is not None])
+    except StopIteration as end:
+        return str(end.value)

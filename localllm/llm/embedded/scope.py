@@ -1,0 +1,45 @@
+"""Where to search: which folders are the program, which files are source code."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from localllm.llm.embedded.conversation import Project
+from localllm.llm.embedded.places import Place, is_aside
+
+CODE = (
+    "py,pyi,js,[cm]js,jsx,ts,tsx,[ch],[ch]pp,[ch]c,[ch]xx,cs,go,rs,rb,java,kt,php,swift,scala,sh,bash,lua,p[lm],sql"
+    ",vue,svelte,dart,exs,ex,jl,zig"
+)
+_CODE_SUFFIXES = (".py", ".js", ".mjs", ".ts", ".go", ".rs", ".c", ".h", ".cpp", ".rb", ".java", ".php", ".sh")
+
+
+class Scope(NamedTuple):
+    """A folder ("" for all) and a glob."""
+
+    path: str
+    include: str
+
+
+def code_files(project: Project, wanted: Place | None = None) -> Scope:
+    """The project's source files: where all its own code is in one folder, only that, unless `wanted` is elsewhere."""
+    roots = [item[:-1] for item in project.top if item.endswith("/")]
+    own = [root for root in roots if not is_aside(root) and not root.startswith(".")]
+    alone = len(own) == 1 and not wanted and not any(item.endswith(_CODE_SUFFIXES) for item in project.top)
+    return Scope(own[0] if alone else "", f"*.{{{CODE}}}")
+
+
+def names_with(words: Sequence[str]) -> str:
+    """A glob of the files and folders in whose names one of `words` occurs, in any case."""
+    return (
+        "{" + ",".join(f"*{_any_case(word)}*" for word in words) + "}" if len(words) > 1 else f"*{_any_case(words[0])}*"
+    )
+
+
+def _any_case(word: str) -> str:
+    first = word[0]
+    return f"[{first.upper()}{first.lower()}]{word[1:]}" if first.isalpha() and first.isascii() else word
+
+
+SETTINGS = "toml,yaml,yml,json,ini,cfg,conf,css,scss,properties"
+DOCUMENTS = f"*.{{md,rst,txt,adoc,html,xml,example,sample,{SETTINGS}}}"
+"""Files that are no code and yet tell."""
