@@ -49,9 +49,13 @@ base_url = "http://localhost:1234"
 tests = "Run the tests and mend what fails"
 ```
 
-A project's `localllm.toml` comes with whatever repository you cloned. Until you trust it (`localllm --trust-project`
-does, for one run), it may set only what is marked ✓, and of what is marked (✓) only what cannot reach further than
-before; the rest is ignored, and that is said.
+A project's `localllm.toml` comes with whatever repository you cloned. Until you trust it, it may set only what is
+marked ✓, and of what is marked (✓) only what cannot reach further than before; the rest is ignored, and that is said.
+The chat asks once for each content of the file; `localllm config trust` and `localllm config untrust` change the
+answer, `localllm --trust-project` believes it for one run.
+
+Besides the addresses of the settings, a model server is looked for at `http://localhost:8000` (vLLM);
+`LOCALLLM_ALSO_LOOK_AT` names other addresses to look at instead, separated by commas.
 """
 
 

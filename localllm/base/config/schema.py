@@ -38,6 +38,16 @@ class LMStudioSettings(ServerSettings, frozen=True):
     base_url: str = "http://localhost:1234"
 
 
+class OllamaSettings(ServerSettings, frozen=True):
+    """Ollama, spoken to in its own way. The window it is asked for is llm.context_window, or what fits.
+
+    think: whether a thinking model thinks; auto leaves it to the model.
+    """
+
+    base_url: str = "http://localhost:11434"
+    think: Literal["auto", "off", "on", "low", "medium", "high"] = "auto"
+
+
 class OpenAISettings(ServerSettings, frozen=True):
     """Any OpenAI-compatible server: llama.cpp, vLLM, LiteLLM, …"""
 
@@ -66,13 +76,14 @@ class ScriptedSettings(Section, frozen=True):
     file: str = ""
 
 
-ProviderName = Literal["lmstudio", "openai", "scripted"]
+ProviderName = Literal["auto", "lmstudio", "ollama", "openai", "embedded", "scripted"]
 
 
 class LLMSettings(Section, frozen=True):
     """Which model answers, and how.
 
-    provider: where the model is: LM Studio, another OpenAI-compatible server, or the scripted demo.
+    provider: where the model is: LM Studio, Ollama, another OpenAI-compatible server; embedded answers from the
+    project without a model, scripted plays a file; auto takes the first server it finds, else embedded.
     model: its name on the server; empty takes the first the server offers.
     max_tokens: the longest answer, in tokens; 0 leaves it to the server.
     temperature: how freely the model chooses its words; 0 is the most predictable.
@@ -80,13 +91,14 @@ class LLMSettings(Section, frozen=True):
     max_retries: how often a failed request is sent again.
     """
 
-    provider: ProviderName = "lmstudio"
+    provider: ProviderName = "auto"
     model: str = ""
     max_tokens: Annotated[int, Meta(ge=0)] = 8192
     temperature: Annotated[float, Meta(ge=0, le=2)] = 0.1
     context_window: Annotated[int, Meta(ge=0)] = 0
     max_retries: Annotated[int, Meta(ge=0, le=10)] = 3
     lmstudio: LMStudioSettings = LMStudioSettings()
+    ollama: OllamaSettings = OllamaSettings()
     openai: OpenAISettings = OpenAISettings()
     azure: AzureSettings = AzureSettings()
     scripted: ScriptedSettings = ScriptedSettings()
@@ -180,6 +192,7 @@ class Settings(Section, frozen=True):
 
 SECRET_VARIABLES: dict[str, str] = {
     "llm.lmstudio.api_key": "LMSTUDIO_API_KEY",
+    "llm.ollama.api_key": "OLLAMA_API_KEY",
     "llm.openai.api_key": "OPENAI_API_KEY",
     "llm.azure.api_key": "AZURE_OPENAI_API_KEY",
 }
@@ -193,6 +206,7 @@ HARMLESS: frozenset[str] = frozenset(
         "llm.max_tokens",
         "llm.temperature",
         "llm.context_window",
+        "llm.ollama.think",
         "project.include_patterns",
         "project.exclude_patterns",
         "commands.aliases",

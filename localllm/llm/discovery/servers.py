@@ -1,0 +1,104 @@
+"""Model servers that were looked for, and the choice among those that were found."""
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from localllm.base.config.schema import ProviderName
+from localllm.llm.providers.base import ModelInfo
+
+State = Literal["ready", "empty", "locked", "silent", "foreign", "absent"]
+"""ready: offers models. empty: a model server without any. locked: it wants a key. silent: it takes the connection
+and does not answer in time, or is still loading its model. foreign: something else answers. absent: nobody takes the
+connection."""
+
+ENSEMBLE_OWNER = "localllm"
+"""`owned_by` of the models our own ensemble lists: it is never found as a server, or it might become its own worker."""
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """An address where a model server was looked for, and what is there.
+
+    `provider` is how to talk to it; where nothing was recognised, whose address it is in the settings. `software` is
+    its name for people (LM Studio, Ollama, llama.cpp, vLLM, "" where unknown). `seconds`: how long it took to answer.
+    `detail`: what answers in its place, or why it cannot be used; part of a sentence, in the user's language.
+    `set_by_user`: its address is not one of the usual ones. `key_variable`: the environment variable with the key it
+    asked for and took; empty where it asks for none.
+    """
+
+    base_url: str
+    provider: ProviderName
+    state: State
+    software: str = ""
+    models: tuple[ModelInfo, ...] = ()
+    seconds: float = 0.0
+    detail: str = ""
+    set_by_user: bool = False
+    key_variable: str = ""
+
+
+def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | None:
+    """The server to use and its model, or None.
+
+    Of the servers that are ready, those at addresses the user has set come first; then those that have, or may have, a
+    model in memory: the others would load one first, for which there may be neither time nor room. Else their order
+    decides. Of a server's models the loaded ones come first, then those that can use tools; again their order decides.
+
+    `model` means the model of that name on any server; else, where that leaves no doubt, the name without its tag or
+    its publisher, or a part of it, whatever its case.
+    """
+    ready = sorted((server for server in servers if server.state == "ready"), key=_reluctance)
+    if model:
+        return _offering(ready, model)
+    if not ready:
+        return None
+    return ready[0], min(ready[0].models, key=_rank).id
+
+
+def nearest_models(servers: Sequence[Server], model: str) -> list[str]:
+    """The names of all models that can be had, those most like `model` first."""
+    names = dict.fromkeys(name for _, name in _offers(servers))
+    ratio = difflib.SequenceMatcher(b=model.casefold())
+
+    def likeness(name: str) -> float:
+        ratio.set_seq1(name.casefold())
+        return ratio.ratio()
+
+    return sorted(names, key=likeness, reverse=True)
+
+
+def _reluctance(server: Server) -> tuple[bool, bool]:
+    return not server.set_by_user, all(info.loaded is False for info in server.models)
+
+
+def _rank(info: ModelInfo) -> tuple[int, int]:
+    """Smaller is better. What is unknown counts between yes and no."""
+    loaded = {True: 0, None: 1, False: 2}[info.loaded]
+    if info.abilities is None:
+        return loaded, 1
+    return loaded, 0 if "tools" in info.abilities else 2
+
+
+def _offers(servers: Sequence[Server]) -> Iterator[tuple[Server, str]]:
+    """Every model of every server that is ready."""
+    return ((server, info.id) for server in servers if server.state == "ready" for info in server.models)
+
+
+def _offering(ready: Sequence[Server], model: str) -> tuple[Server, str] | None:
+    """The first server with the one model that is meant. Stricter readings come first; one with several models that
+    fit decides nothing."""
+    wanted = model.casefold()
+    readings: tuple[Callable[[str], bool], ...] = (
+        lambda name: name == model,
+        lambda name: name.casefold() in (wanted, f"{wanted}:latest"),
+        lambda name: name.casefold().partition(":")[0] == wanted,
+        lambda name: name.casefold().rpartition("/")[2].partition(":")[0] == wanted,
+        lambda name: wanted in name.casefold(),
+    )
+    for fits in readings:
+        found = [(server, name) for server, name in _offers(ready) if fits(name)]
+        if len({name for _, name in found}) == 1:
+            return found[0]
+    return None

@@ -1,0 +1,255 @@
+"""Which server and which model answer: as the settings say, or found out; changed in the middle of a chat."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from localllm.base.config.schema import LLMSettings, ProviderName
+from localllm.base.errors import LLMConnectionError, LocalLLMError
+from localllm.llm.building import make_provider, provider_for
+from localllm.llm.clients import LLMClient
+from localllm.llm.discovery.candidates import same_place
+from localllm.llm.discovery.looking import discover
+from localllm.llm.discovery.servers import Server, choose, nearest_models
+from localllm.llm.providers.base import ModelInfo, Provider
+
+Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
+"""A way to find servers."""
+
+PATIENCE_SECONDS = 3.0
+"""How long the server that is set may take to say what it offers, before the person is told that it is silent."""
+
+RECENT_SECONDS = 1.0
+"""A search that ended so recently is not made again."""
+
+_NAMED = 8
+
+
+class Selection:
+    """Points `client` at the right server. With provider "auto" that is the first one found, and the embedded engine
+    where there is none: then every request looks again, so that a server started meanwhile is used.
+
+    `servers`: what was found when last looked for. `automatic`: any server will do. `failure`: why whoever is set
+    cannot be asked, as far as known.
+    """
+
+    def __init__(
+        self,
+        client: LLMClient,
+        settings: LLMSettings,
+        root: Path,
+        environ: Mapping[str, str],
+        *,
+        look: Look = discover,
+        recent: float = RECENT_SECONDS,
+    ) -> None:
+        self.servers: list[Server] = []
+        self.failure: LocalLLMError | None = None
+        self._client = client
+        self._settings = settings
+        self._root = root
+        self._environ = environ
+        self._look = look
+        self._recent = recent
+        self.automatic = settings.provider == "auto"
+        self._found = not self.automatic
+        self._search: asyncio.Task[None] | None = None
+        self._ended = 0.0
+        self._changing = asyncio.Lock()
+
+    @property
+    def searching(self) -> bool:
+        """Whether it is not known yet who answers."""
+        return self._search is not None and not self._search.done()
+
+    def begin(self) -> None:
+        """Look for a server, or ask the one that is set for its model, while other things go on."""
+        if not self.searching:
+            self._search = asyncio.create_task(self._check() if self._found else self._find())
+
+    async def settled(self) -> None:
+        """Wait until what was begun has ended, and until it is known who is there where the settings leave it open.
+        Raises nothing: what is wrong is in `failure`."""
+        if self._search is None and not self._found:
+            self.begin()
+        if self._search is not None:
+            await asyncio.wait({self._search})
+        async with self._changing:
+            pass  # where the person would not wait for the search, it is his choice that counts
+
+    async def ready(self) -> None:
+        """Know whom to ask. Raises LLMConnectionError llm_model_nowhere where no server has the model that is set,
+        ConfigurationError where the settings of the server that was found cannot be used."""
+        if self._found:
+            return
+        if not self._is_recent():
+            self.begin()
+        await self.settled()
+        if self.failure is not None and not self._found:
+            raise self.failure
+
+    async def look(self) -> list[Server]:
+        """Look at every address again."""
+        self.servers = list(await self._look(self._settings, self._environ))
+        return self.servers
+
+    def in_use(self, server: Server) -> bool:
+        """Whether it is the server that is asked."""
+        provider = self._client.provider
+        return server.provider == provider.name and same_place(server.base_url) == same_place(provider.address)
+
+    async def use_model(self, name: str) -> None:
+        """Ask `name`, of the server in use if it offers it, else of any other; a part of a name will do where only one
+        model is meant. Raises LLMConnectionError, and nothing is changed."""
+        async with self._changing:
+            await self.aclose()
+            here = await self._offered_here()
+            if name in _names(here):
+                await self._client.use(self._client.provider, name)
+            else:
+                await self._use_nearest(name, here)
+            self._found = True
+            await self._learn()
+
+    async def use_provider(self, name: ProviderName) -> None:
+        """Ask the provider `name` from now on; "auto" looks for one. Raises LLMConnectionError and changes nothing
+        where it cannot be reached, ConfigurationError where its settings cannot be used."""
+        async with self._changing:
+            await self.aclose()
+            if name == "auto":
+                await self._use_any()
+            else:
+                await self._use_named(name)
+            self.automatic = name == "auto"
+
+    async def aclose(self) -> None:
+        """Stop looking."""
+        if self._search is not None:
+            self._search.cancel()
+            await asyncio.gather(self._search, return_exceptions=True)
+            self._search = None
+
+    def _is_recent(self) -> bool:
+        return self._ended > 0 and asyncio.get_running_loop().time() - self._ended < self._recent
+
+    async def _use_any(self) -> None:
+        """The first server there is, the embedded engine where there is none."""
+        self._found = False
+        await self._find()
+        if not self._found:
+            auto = msgspec.structs.replace(self._settings, provider="auto")
+            await self._client.use(make_provider(auto, self._root, self._environ), self._settings.model)
+
+    async def _use_named(self, name: ProviderName) -> None:
+        found = [server for server in await self.look() if server.provider == name]
+        chosen = choose(found, self._settings.model) or choose(found)
+        if chosen:
+            await self._take(*chosen)
+        else:
+            provider = make_provider(msgspec.structs.replace(self._settings, provider=name), self._root, self._environ)
+            await self._client.use(provider, await _first_model(provider))
+        self._found = True
+        await self._learn()
+
+    async def _use_nearest(self, name: str, here: list[ModelInfo]) -> None:
+        """The one model that is meant, of the server in use where it has it."""
+        own = Server(base_url=self._client.provider.address, provider="openai", state="ready", models=tuple(here))
+        chosen = choose(await self.look(), name) or choose([own], name)
+        if chosen is None:
+            raise self._not_one(name, here)
+        server, model = chosen
+        if model in _names(here):
+            await self._client.use(self._client.provider, model)
+        else:
+            await self._take(server, model)
+
+    async def _find(self) -> None:
+        self.failure = None
+        try:
+            if chosen := choose(await self.look(), self._settings.model):
+                await self._take(*chosen)
+                self._found = True
+                await self._learn()
+            elif self._settings.model:
+                self.failure = self._nowhere(self._settings.model, [])
+            else:
+                await self._learn()
+        except LocalLLMError as error:  # a key or an address that cannot be used
+            self.failure = error
+        self._ended = asyncio.get_running_loop().time()
+
+    async def _take(self, server: Server, model: str) -> None:
+        await self._client.use(provider_for(server, self._settings, self._environ), model)
+
+    async def _check(self) -> None:
+        """Ask the server that is set what it offers; what is wrong is why a request will fail."""
+        self.failure = None
+        url = self._client.provider.address
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                if wanted := self._client.model:
+                    self._compare(wanted, await self._client.list_models())
+            await self._describe()
+        except TimeoutError:
+            self.failure = LLMConnectionError("llm_silent", url=url, seconds=PATIENCE_SECONDS)
+        except LLMConnectionError as error:
+            self.failure = error
+
+    async def _describe(self) -> None:
+        """Have the model's name and window known. Raises LLMConnectionError, TimeoutError."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await self._client.resolve_model()
+
+    async def _learn(self) -> None:
+        """Describe a model that has just been found. A server that has gone again will be noticed by the request."""
+        self.failure = None
+        with suppress(LLMConnectionError, TimeoutError):
+            await self._describe()
+
+    def _compare(self, wanted: str, offered: list[ModelInfo]) -> None:
+        """Note a model that its server does not list. It may answer all the same: some take any name."""
+        names = _names(offered)
+        if offered and wanted not in names and f"{wanted}:latest" not in names:
+            available, url = ", ".join(names[:_NAMED]), self._client.provider.address
+            self.failure = LLMConnectionError("llm_model_unlisted", url=url, model=wanted, available=available)
+
+    async def _offered_here(self) -> list[ModelInfo]:
+        with suppress(LLMConnectionError, TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await self._client.list_models()
+        return []
+
+    def _not_one(self, name: str, here: list[ModelInfo]) -> LLMConnectionError:
+        """Why `name` is no model: several are meant, or none."""
+        several = [near for near in self._all(name, here) if name.casefold() in near.casefold()]
+        if len(several) > 1:
+            return LLMConnectionError("llm_model_ambiguous", model=name, available=", ".join(several[:_NAMED]))
+        return self._nowhere(name, here)
+
+    def _nowhere(self, name: str, here: list[ModelInfo]) -> LLMConnectionError:
+        near = self._all(name, here)[:_NAMED]
+        return LLMConnectionError("llm_model_nowhere", model=name, available=", ".join(near) or "—")
+
+    def _all(self, name: str, here: list[ModelInfo]) -> list[str]:
+        return list(dict.fromkeys([*nearest_models(self.servers, name), *_names(here)]))
+
+
+def _names(models: list[ModelInfo]) -> list[str]:
+    return [model.id for model in models]
+
+
+async def _first_model(provider: Provider) -> str:
+    """The first model it offers. Raises LLMConnectionError; the provider is closed then."""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            models = await provider.list_models()
+    except TimeoutError as error:
+        await provider.aclose()
+        raise LLMConnectionError("llm_silent", url=provider.address, seconds=PATIENCE_SECONDS) from error
+    except LLMConnectionError:
+        await provider.aclose()
+        raise
+    return models[0].id if models else ""
