@@ -1,5 +1,6 @@
 """LocalLLMCode: the one place where the parts are built and put together."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -10,13 +11,18 @@ import msgspec
 from localllm.agents.react_agent import ReActAgent
 from localllm.base import logs
 from localllm.base.config.loading import Loaded
-from localllm.base.config.schema import Settings
-from localllm.base.errors import ConfigurationError, InternalError, LLMConnectionError
+from localllm.base.config.schema import ProviderName, Settings
+from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError
 from localllm.base.events import AgentEvent, MessageCompleted, Notice, RunFinished, RunStarted, Usage
 from localllm.base.i18n import tr
 from localllm.base.paths import ensure_project_folder, state_folder
 from localllm.llm.building import make_client
 from localllm.llm.clients import LLMClient
+from localllm.llm.discovery.looking import found_keys
+from localllm.llm.discovery.servers import Server
+from localllm.llm.introducing import Introduction, describe, introduce
+from localllm.llm.providers.base import ModelInfo, Provider
+from localllm.llm.selection import Selection
 from localllm.memory.sessions import SessionLog, new_session_id
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.builtin import BUILTIN_TOOLS
@@ -89,10 +95,15 @@ class LocalLLMCode:
         self.context_used = 0
         self._front_end = front_end
         self._accept_no_sandbox = accept_no_sandbox
+        self._environ = environ
         self.llm_client: LLMClient = make_client(loaded.settings.llm, root, environ)
+        self._selection = Selection(self.llm_client, loaded.settings.llm, root, environ)
+        self._introduced: Provider | None = None
+        self._waiting: asyncio.Future[None] | None = None
+        self._sandbox_level = ""
 
     async def initialize(self) -> bool:
-        """Build the tools and the agent. Asks no server: that happens with the first request."""
+        """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
         logs.start(state_folder() / "logs", self.settings.logging.level)
         self._project_folder = ensure_project_folder(self.root)
         self._runner = SandboxRunner(self.root, state_folder=state_folder(), accept_no_sandbox=self._accept_no_sandbox)
@@ -113,26 +124,91 @@ class LocalLLMCode:
     async def cleanup(self) -> None:
         """Close the session log and the connections."""
         self._session.close()
+        await self._selection.aclose()
         await self.llm_client.aclose()
 
     # --- what the chat and its commands use
 
+    def begin_connecting(self) -> None:
+        """Look for the model server while other things go on; every request waits for it."""
+        self._selection.begin()
+
+    async def settled(self) -> None:
+        """Wait until it is known who answers, or that nobody does. Raises nothing."""
+        await self._selection.settled()
+
+    def introduction(self) -> Introduction:
+        """Who answers, as far as known; from now on the person is told when that changes by itself."""
+        self._introduced = self.llm_client.provider
+        return introduce(
+            self.llm_client,
+            self.servers,
+            self.server,
+            self._selection.failure,
+            sought=self._selection.automatic,
+            keys=found_keys(self._environ),
+        )
+
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of one request. A fault of ours ends the run, not the program: it is logged, and told."""
         try:
+            if finished := await self._connect():
+                started = RunStarted(
+                    session_id=self.session_id, query=query, provider=self.provider_name, model=self.model
+                )
+                for event in self._told(started, finished):
+                    yield event
+                return
+            for event in self._told(*self._news()):
+                yield event
             async with aclosing(self.react_agent.run(query)) as events:
                 async for event in events:
                     yield event
         except Exception as error:  # noqa: BLE001 - the app boundary
             logs.of("APP").exception("a run failed")
-            wrapped = InternalError("internal", reason=repr(error), log=logs.file())
-            finished = RunFinished(status="error", answer="", error_code=wrapped.code, error=wrapped.lines())
-            self._tell(finished)
-            yield finished
+            for event in self._told(_failed(InternalError("internal", reason=repr(error), log=logs.file()))):
+                yield event
+
+    async def _connect(self) -> RunFinished | None:
+        """Know whom to ask, or how the run ends where that is not to be had, or the person would not wait for it."""
+        waiting = self._waiting = asyncio.ensure_future(self._selection.ready())
+        try:
+            await asyncio.wait({waiting})
+            waiting.result()
+        except LocalLLMError as error:
+            return _failed(error)
+        except asyncio.CancelledError:
+            if not waiting.cancelled():
+                raise
+            return RunFinished(status="interrupted", answer="")
+        finally:
+            waiting.cancel()
+            self._waiting = None
+
+    def _news(self) -> list[Notice]:
+        """That another answers than the person was told of, if so."""
+        if self._introduced in (None, self.llm_client.provider):
+            return []
+        self._introduced = self.llm_client.provider
+        return [Notice(text=tr("start.now", who=describe(self.llm_client, self.server)))]
+
+    def _told(self, *events: AgentEvent) -> Sequence[AgentEvent]:
+        """The events, once the log has them."""
+        for event in events:
+            self._tell(event)
+        return events
 
     def interrupt(self) -> None:
         """Break off the run that is going on."""
-        self.react_agent.interrupt()
+        if self._waiting is not None:
+            self._waiting.cancel()
+        else:
+            self.react_agent.interrupt()
+
+    @property
+    def connecting(self) -> bool:
+        """Whether it is still being found out who answers."""
+        return self._selection.searching
 
     @property
     def provider_name(self) -> str:
@@ -150,9 +226,18 @@ class LocalLLMCode:
         return self.llm_client.model
 
     @property
+    def model_info(self) -> ModelInfo:
+        """What its server tells of the model, as far as it was asked."""
+        return self.llm_client.info
+
+    @property
     def sandbox_level(self) -> str:
-        """How strongly commands are held."""
-        return self._runner.level
+        """How strongly commands are held; empty until `probe_sandbox` has found out."""
+        return self._sandbox_level
+
+    async def probe_sandbox(self) -> None:
+        """Find out how strongly commands are held. The first time this runs one, which takes some 30 ms."""
+        self._sandbox_level = await asyncio.to_thread(lambda: self._runner.level)
 
     @property
     def context_window(self) -> int:
@@ -167,18 +252,29 @@ class LocalLLMCode:
             for tool in BUILTIN_TOOLS
         ]
 
-    async def list_models(self) -> list[str]:
-        """The names of the server's models."""
-        return [model.id for model in await self.llm_client.list_models()]
+    @property
+    def servers(self) -> Sequence[Server]:
+        """What was found when last looked for."""
+        return self._selection.servers
+
+    async def look_for_servers(self) -> Sequence[Server]:
+        """Every address a model server may be at, and what is there now."""
+        return await self._selection.look()
+
+    @property
+    def server(self) -> Server | None:
+        """The one in use, as it was found; None where it was not looked for."""
+        return next(filter(self._selection.in_use, self.servers), None)
 
     async def use_model(self, name: str) -> None:
-        """Ask `name` from now on. Raises LLMConnectionError where the server does not offer it."""
-        names = await self.list_models()
-        if name not in names:
-            raise LLMConnectionError(
-                "llm_model_not_found", url=self.provider_address, model=name, reason="", available=", ".join(names)
-            )
-        self.llm_client.model = name
+        """Ask `name` from now on, of whatever server offers it. LLMConnectionError where none does."""
+        await self._selection.use_model(name)
+        self._introduced = self.llm_client.provider
+
+    async def use_provider(self, name: ProviderName) -> None:
+        """Ask this provider from now on. LLMConnectionError where it cannot be reached, and nothing is changed."""
+        await self._selection.use_provider(name)
+        self._introduced = self.llm_client.provider
 
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change to a file, or all of the last turn; a line for each."""
@@ -192,11 +288,9 @@ class LocalLLMCode:
         self._start_session()
 
     def notices(self) -> list[str]:
-        """What the person should know at the start."""
-        notes = [tr("start.scripted")] if self.provider_name == "scripted" else []
-        if self.config.withheld:
-            notes.append(tr("start.withheld", keys=", ".join(self.config.withheld)))
-        return [*notes, *self.config.warnings]
+        """What the person should know at the start, whoever answers."""
+        withheld = [tr("start.withheld", keys=", ".join(self.config.withheld))] if self.config.withheld else []
+        return [*withheld, *self.config.warnings]
 
     def _start_session(self) -> None:
         self._session = SessionLog(self._project_folder / "sessions", self.session_id)
@@ -211,12 +305,11 @@ class LocalLLMCode:
         )
 
     def _make_tools(self) -> ToolSystem:
-        room = int(self.context_window * _CHARACTERS_PER_TOKEN * _SHARE_OF_WINDOW)
         context = ToolContext(
             root=ProjectRoot(self.root),
             settings=self.settings,
             runner=self._runner,
-            output_limit=min(MAX_TOOL_OUTPUT, max(MIN_TOOL_OUTPUT, room)),
+            output_limit=self._output_limit(),
             overflow_folder=self._project_folder / "tool-output",
         )
         return ToolSystem(
@@ -228,6 +321,11 @@ class LocalLLMCode:
             journal=Journal(state_folder() / "journal.jsonl", self.session_id),
         )
 
+    def _output_limit(self) -> int:
+        """Characters of one tool's output the model is given."""
+        room = int(self.context_window * _CHARACTERS_PER_TOKEN * _SHARE_OF_WINDOW)
+        return min(MAX_TOOL_OUTPUT, max(MIN_TOOL_OUTPUT, room))
+
     def _tell(self, event: AgentEvent) -> None:
         """Every event of every run, whether or not anybody iterates."""
         self._session.append(event)
@@ -235,6 +333,7 @@ class LocalLLMCode:
             case MessageCompleted(usage=usage):
                 self.usage += usage
                 self.context_used = usage.prompt_tokens + usage.completion_tokens or self.context_used
+                self.tool_system.limit_output(self._output_limit())  # the first answer has told the model's window
             case RunFinished():
                 self._finished = event
                 logs.of("AGENT").info("run ended: %s after %d steps", event.status, event.steps)
@@ -244,3 +343,7 @@ class LocalLLMCode:
                 logs.of("AGENT").warning("%s", text)
             case _:
                 pass
+
+
+def _failed(error: LocalLLMError) -> RunFinished:
+    return RunFinished(status="error", answer="", error_code=error.code, error=error.lines())

@@ -3,6 +3,7 @@
 import sys
 
 from localllm import __version__
+from localllm.cli.opening import open_chat
 
 
 def main() -> None:
@@ -10,6 +11,14 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"localllm {__version__}")  # noqa: T201 - this is the answer
         return
-    from localllm.cli.main import run  # everything else is behind this line
+    opening = open_chat(sys.argv[1:])
+    try:
+        from localllm.cli.main import run  # everything heavy is behind this line
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:], opening)
+    except KeyboardInterrupt:  # while it was being loaded
+        code = 130
+    finally:
+        if opening is not None:
+            opening.close()
+    sys.exit(code)

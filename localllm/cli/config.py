@@ -12,10 +12,14 @@ import click
 from localllm.base.config.editing import set_value, unset, write_value
 from localllm.base.config.keys import all_settings, all_tables, find_setting, unknown_key
 from localllm.base.config.loading import Loaded, load
+from localllm.base.config.trusted import Answers
 from localllm.base.i18n import Phrase, set_language, tr
 from localllm.base.paths import SETTINGS_FILE, config_file, find_project
 from localllm.cli.config_listing import as_json, file_lines, listing, values_of
 from localllm.text.cleaning import clean
+from localllm.ui.screen import Screen
+from localllm.ui.theme import choose_theme
+from localllm.ui.trust import setting_lines
 
 Choice = Literal["user", "project"] | None
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -104,6 +108,32 @@ def show(context: click.Context, json: bool) -> None:
 def path(choice: Choice) -> None:
     """Print where the settings files are."""
     click.echo(_target(choice) if choice else "\n".join(file_lines(_project())))
+
+
+@config.command()
+@click.pass_context
+def trust(context: click.Context) -> None:
+    """Believe the project's localllm.toml as it is now.
+
+    Shows what of it was ignored so far. When the file changes, that is asked again.
+    """
+    waiting = _load(context).held_back
+    if waiting is None:
+        _say(tr("trust.nothing"))
+        return
+    screen = Screen(sys.stderr, choose_theme(sys.stderr))
+    screen.print_lines(setting_lines(waiting.file, waiting.values, screen.width))
+    Answers.of_user().remember(_project(), waiting.digest, believed=True)
+    _say(tr("trust.believed"))
+
+
+@config.command()
+@click.pass_context
+def untrust(context: click.Context) -> None:
+    """Forget what was answered about believing this project's localllm.toml."""
+    forgotten = Answers.of_user().forget(_project())
+    _load(context)  # for its language
+    _say(tr("trust.forgotten" if forgotten else "trust.nothing_to_forget"))
 
 
 def _load(context: click.Context) -> Loaded:

@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +15,30 @@ import click
 from localllm import __version__
 from localllm.app import FrontEnd, LocalLLMCode
 from localllm.base import logs
-from localllm.base.config.loading import load
+from localllm.base.config.loading import Loaded, load
+from localllm.base.config.trusted import Answers
 from localllm.base.errors import InternalError, LocalLLMError
 from localllm.base.i18n import set_language
 from localllm.base.paths import find_project, state_folder
 from localllm.cli.config import config
+from localllm.cli.loading import overrides
+from localllm.cli.opening import Opening
+from localllm.cli.saying import print_error, say
 from localllm.cli.standard_input import read_piped_input
-from localllm.text.cleaning import clean
+from localllm.cli.trusting import settle
 from localllm.ui.headless import Headless, exit_code
 from localllm.ui.repl import Terminal
 
 EXIT_INTERRUPTED = 130
 
 
-def run(arguments: list[str]) -> int:
-    """Run the command line; the exit code. Errors are printed here, and only here."""
+def run(arguments: list[str], opening: Opening | None = None) -> int:
+    """Run the command line; the exit code. Errors are printed here, and only here. `opening`: what of a chat has
+    been shown already."""
     set_language("auto")
     debug = "--debug" in arguments
     try:
-        result = root.main(arguments, prog_name="localllm", standalone_mode=False)
+        result = root.main(arguments, prog_name="localllm", standalone_mode=False, obj=opening)
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.ClickException as error:
@@ -46,19 +53,34 @@ def run(arguments: list[str]) -> int:
     except LocalLLMError as error:
         if debug:
             raise
-        _print_error(error)
+        print_error(error)
         return error.exit_code
     except Exception as error:
         if debug:
             raise
         logs.start(state_folder() / "logs", "INFO")
         logs.of("CLI").exception("the program failed")
-        _print_error(InternalError("internal", reason=repr(error), log=logs.file()))
+        print_error(InternalError("internal", reason=repr(error), log=logs.file()))
         return InternalError.exit_code
     return result if isinstance(result, int) else 0
 
 
+LATE_COMMANDS = ("doctor", "init", "models")
+"""Commands whose module, of the same name, is loaded when they are called: a chat starts without them."""
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *LATE_COMMANDS})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in LATE_COMMANDS:
+            return getattr(import_module(f"localllm.cli.{cmd_name}"), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+
 @click.group(
+    cls=_Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -73,7 +95,7 @@ def run(arguments: list[str]) -> int:
 )
 @click.option("-y", "--yes", is_flag=True, help="With -p: allow what would be asked about, except dangerous commands.")
 @click.option("-m", "--model", metavar="NAME", help="The model to ask.")
-@click.option("--provider", metavar="NAME", help="Where the model is: lmstudio, openai, or scripted (plays a file).")
+@click.option("--provider", metavar="NAME", help="Who answers: auto, lmstudio, ollama, openai, embedded, scripted.")
 @click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
 @click.option("--script", metavar="FILE", help="Play this file of turns instead of asking a model.")
 @click.option("--lang", type=click.Choice(["en", "ja"]), help="The language of the program's own words.")
@@ -92,15 +114,24 @@ def root(context: click.Context, **options: Any) -> int | None:
         return None
     _refuse_contradictions(options)
     project = find_project(Path.cwd())
-    loaded = load(project, overrides=_overrides(options), environ=os.environ, trusted=options["trust_project"])
-    set_language(options["lang"] or loaded.settings.ui.language)
-    front_end = _front_end(options)
+    front_end = _front_end(options, context.obj)
+    loaded = _load(project, options)
+    if isinstance(front_end, Terminal):
+        loaded = settle(project, loaded, front_end, partial(_load, project, options), Answers.of_user())
     app = LocalLLMCode(project, loaded, front_end, environ=os.environ, accept_no_sandbox=options["i_accept_no_sandbox"])
     prompt = options["prompt"]
     return asyncio.run(_run(app, prompt if prompt is None else prompt + read_piped_input(sys.stdin)))
 
 
 root.add_command(config)
+
+
+def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
+    """The settings for this run; the language is theirs from now on."""
+    trusted = options["trust_project"]
+    loaded = load(project, overrides=overrides(options), environ=os.environ, trusted=trusted, believed=believed)
+    set_language(options["lang"] or loaded.settings.ui.language)
+    return loaded
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
@@ -113,23 +144,10 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
         raise click.UsageError("--base-url is the address of a server; the scripted provider has none.")
 
 
-def _overrides(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings named on the command line. An address or a script implies the provider it belongs to."""
-    implied = "scripted" if options["script"] else "openai" if options["base_url"] else None
-    provider = options["provider"] or implied
-    named = {
-        "llm.provider": provider,
-        "llm.model": options["model"],
-        f"llm.{provider}.base_url": options["base_url"],
-        "llm.scripted.file": options["script"] and str(Path(options["script"]).absolute()),
-    }
-    return {key: value for key, value in named.items() if value}
-
-
-def _front_end(options: dict[str, Any]) -> FrontEnd:
+def _front_end(options: dict[str, Any], opening: Opening | None) -> FrontEnd:
     """The chat's terminal, or the printer of a one-shot run. Each loads only what it needs."""
     if options["prompt"] is None:
-        return Terminal()
+        return Terminal(is_open=opening is not None, modes=opening and opening.modes)
     return Headless(options["output"], approve_all=options["yes"])
 
 
@@ -138,24 +156,13 @@ async def _run(app: LocalLLMCode, prompt: str | None) -> int:
     try:
         if prompt is None:
             return await app.run_interactive()
+        await app.settled()
         loop = asyncio.get_running_loop()
         with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program there
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, app.interrupt)
-        for notice in app.notices():
-            _say(notice)
+        for notice in (*app.notices(), *app.introduction().warnings):  # a failure the run itself will tell
+            say(notice)
         return exit_code(await app.run_oneshot(prompt))
     finally:
         await app.cleanup()
-
-
-def _say(text: str) -> None:
-    click.echo(clean(text), err=True)
-
-
-def _print_error(error: LocalLLMError) -> None:
-    """What, why and the mend, each on its own line."""
-    _say(f"localllm: {error.code} {error.what}")
-    for line in (error.why, error.mend):
-        if line:
-            _say(f"  {line}")

@@ -1,4 +1,4 @@
-"""What can be completed while typing: commands after a slash at the start, paths after an @."""
+"""What can be completed while typing: commands after a slash at the start, what may follow them, paths after an @."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from localllm.text.cleaning import clean
 
 MAX_PATHS = 200
 _COMMAND = re.compile(r"/(\S*)\Z")
+_ARGUMENT = re.compile(r"/(\S+)[ ]+(\S*)\Z")
 _PATH = re.compile(r"(?:^|\s)@(\S*)\Z")
 
 
@@ -23,17 +24,25 @@ class Suggestion(msgspec.Struct, frozen=True):
 
 
 class Suggester:
-    """`commands` gives the names (without slash) and a line on each; `root` is the project."""
+    """`commands` gives the names (without slash) and a line on each; `choices` what may follow a command; `root` is
+    the project."""
 
-    def __init__(self, root: Path, hidden: Sequence[str], commands: Callable[[], Iterable[tuple[str, str]]]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        hidden: Sequence[str],
+        commands: Callable[[], Iterable[tuple[str, str]]],
+        choices: Callable[[str], Iterable[str]] = lambda _command: (),
+    ) -> None:
         self._root = root
         self._hidden = frozenset(hidden)
         self._commands = commands
+        self._choices = choices
 
     @staticmethod
     def applies(before_cursor: str) -> bool:
         """Whether there may be something to suggest, told without looking."""
-        return bool(_COMMAND.match(before_cursor) or _PATH.search(before_cursor))
+        return any((_COMMAND.match(before_cursor), _ARGUMENT.match(before_cursor), _PATH.search(before_cursor)))
 
     def suggest(self, before_cursor: str) -> list[Suggestion]:
         """What fits the text before the cursor."""
@@ -43,6 +52,8 @@ class Suggester:
                 for name, note in self._commands()
                 if name.startswith(match[1])
             ]
+        if (match := _ARGUMENT.match(before_cursor)) and (found := list(self._choices(match[1]))):
+            return [Suggestion(name, len(match[2])) for name in found if match[2].casefold() in name.casefold()]
         if match := _PATH.search(before_cursor):
             return self._paths(match[1])
         return []

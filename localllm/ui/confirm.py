@@ -21,7 +21,10 @@ _SECONDS_TO_CATCH_UP = 2.0
 """How long the screen may take to show what came before a question."""
 
 _ROWS_BESIDE_DETAIL = 8
-_ANSWERS: dict[str, Literal["yes", "no", "always", "view"]] = {
+
+Answer = Literal["yes", "no", "always", "view"]
+
+_ANSWERS: dict[str, Answer] = {
     "": "no",
     "y": "yes",
     "yes": "yes",
@@ -104,7 +107,7 @@ class TerminalConfirmer:
         while True:
             self._offer(request, is_cut=is_cut)
             said = (await self._stage.ask()).strip()
-            match _ANSWERS.get(unicodedata.normalize("NFKC", said).casefold()):
+            match understood(said):
                 case "yes":
                     return _answer(request, approved=True)
                 case "no":
@@ -137,6 +140,11 @@ class TerminalConfirmer:
         keys += ["ui.question.view"] if is_cut else []
         text = "  ".join([*map(tr, keys), tr("ui.question.instead")])
         self._screen.print_lines(wrapped("  ", text, "bold", self._screen.width))
+
+
+def understood(said: str) -> Answer | None:
+    """What somebody means who types `said`, also in full-width letters; nothing at all means no. None for else."""
+    return _ANSWERS.get(unicodedata.normalize("NFKC", said.strip()).casefold())
 
 
 def detail_lines(request: ConfirmationRequested) -> list[Line]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import Application
+from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.application.current import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -82,6 +82,17 @@ class ChatPrompt:
         self._hint = ""
         prompt: StyleAndTextTuples = [("class:prompt", _PROMPT)]
         return _encodable(await self._session.prompt_async(prompt, default=default, handle_sigint=False))
+
+    async def show_above(self, write: Callable[[], None]) -> None:
+        """Have `write` write above the line a person is typing, where there is one; it stays as it is."""
+        if self._session.app.is_running:
+            await run_in_terminal(write)
+        else:
+            write()
+
+    def refresh(self) -> None:
+        """Show the toolbar anew."""
+        self._session.app.invalidate()
 
     def pending(self) -> str:
         """Keys that came after the line was ended, read too early."""

@@ -3,13 +3,14 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from localllm.base.events import AgentEvent
+from localllm.base.events import AgentEvent, Json
 from localllm.base.i18n import tr
 from localllm.base.paths import state_folder
 from localllm.text.cleaning import clean
@@ -27,33 +28,54 @@ from localllm.ui.slash.registry import Leave
 from localllm.ui.stage import Stage
 from localllm.ui.talk import Talk
 from localllm.ui.theme import choose_theme
+from localllm.ui.trust import ask_trust
 from localllm.ui.typeahead import TypeAhead
 
 if TYPE_CHECKING:
     from localllm.ui.prompt import ChatPrompt
 
-_IDLE_SECONDS = 0.3
+_MOMENT_SECONDS = 0.15
+"""By then the prompt is there."""
+
+_IDLE_SECONDS = 0.2
 
 
 class Terminal:
     """The front end of the chat. Where standard input is no terminal, each of its lines is a request."""
 
-    def __init__(self, state: Path | None = None) -> None:
-        """`state` is the folder that keeps the history of what was said; the user's own where it is None."""
+    def __init__(self, state: Path | None = None, *, is_open: bool = False, modes: list[Any] | None = None) -> None:
+        """`state` is the folder that keeps the history of what was said; the user's own where it is None. `is_open`:
+        the first line is on the screen, and the terminal quiet; `modes` are those it had before."""
         self._interactive = sys.stdin.isatty()
         self._screen = Screen(sys.stdout, choose_theme(sys.stdout))
-        self._typeahead = TypeAhead(sys.stdin)
+        self._is_open = is_open
+        self._typeahead = TypeAhead(sys.stdin, modes)
         self._renderer = Renderer(self._screen, typed=self._typeahead.text)
         stage = Stage(self._screen, self._renderer, self._typeahead)
         self._confirmer = TerminalConfirmer(self._screen, stage, self.interrupt)
         self._headless = Headless("text")
         self._history_file = (state or state_folder()) / "history"
+        self._is_first_time = not os.path.lexists(self._history_file)
         self._talk: Talk | None = None
+        self._prompt: ChatPrompt | None = None
 
     @property
     def confirmer(self) -> TerminalConfirmer | HeadlessConfirmer:
         """Who answers confirmations: the person, or nobody."""
         return self._confirmer if self._interactive else self._headless.confirmer
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether a person is there who sees what is shown and can answer."""
+        return self._interactive and sys.stdout.isatty()
+
+    def ask_trust(self, file: Path, values: Mapping[str, Json]) -> bool | None:
+        """Whether the person believes these settings of a project's file; None where he did not say."""
+        return ask_trust(self._screen, sys.stdin, self._typeahead.keep, file, values)
+
+    def remark(self, text: str, level: str = "info") -> None:
+        """Say something before the chat begins."""
+        self._screen.print_lines(notice_lines(text, level, self._screen.width))
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
         """Show one run to its end."""
@@ -66,6 +88,8 @@ class Terminal:
 
     async def interact(self, chat: ChatContext) -> int:
         """Talk until the person leaves; the exit code (of the last request, where no person is there)."""
+        if self._interactive:
+            chat.begin_connecting()
         self._screen.theme = choose_theme(sys.stdout, chat.settings.ui.theme)
         talk = self._talk = Talk(chat, self._screen, self.consume, self._confirmer)
         ending = _Ending()
@@ -86,9 +110,15 @@ class Terminal:
     async def _converse(self, talk: Talk, chat: ChatContext) -> None:
         if self._interactive:
             self._typeahead.start()
-            talk.greet()
-        talk.warn(self._screen if self._interactive else Screen(sys.stderr, choose_theme(sys.stderr)))
-        said = self._prompts(talk, chat) if self._interactive else read_lines(sys.stdin)
+            talk.greet(named=self._is_open, first=self._is_first_time)
+            talk.warn(self._screen)
+            said = self._prompts(talk, chat)
+        else:
+            await chat.settled()
+            errors = Screen(sys.stderr, choose_theme(sys.stderr))
+            talk.warn(errors)
+            talk.introduce(errors)
+            said = read_lines(sys.stdin)
         async with aclosing(said):
             async for line in said:
                 if line.strip() and isinstance(await talk.take(line), Leave):
@@ -96,9 +126,11 @@ class Terminal:
 
     async def _prompts(self, talk: Talk, chat: ChatContext) -> AsyncGenerator[str]:
         """What the person says, until he leaves. Between the prompts the keyboard is read ahead."""
-        prompt = self._make_prompt(talk, chat)
-        preloading = asyncio.create_task(self._preload())
+        background = [asyncio.create_task(work) for work in (self._introduce(talk, chat), self._prepare(chat))]
         try:
+            # In a thread, so that the server's answers are taken meanwhile.
+            await asyncio.to_thread(import_module, "localllm.ui.prompt")
+            prompt = self._prompt = self._make_prompt(talk, chat)
             while True:
                 self._typeahead.pause()
                 self._screen.print()
@@ -111,10 +143,29 @@ class Terminal:
                     self._typeahead.start()
                 yield said
         finally:
-            preloading.cancel()
+            for task in background:
+                task.cancel()
+            await asyncio.wait(background)
 
-    async def _preload(self) -> None:
-        """While the person types his first words, load what the answer will need."""
+    async def _introduce(self, talk: Talk, chat: ChatContext) -> None:
+        """Say who answers as soon as that is known, above the prompt if it is there already."""
+        await chat.settled()
+        if self._prompt is None:
+            talk.introduce(self._screen)
+            return
+
+        def show() -> None:
+            talk.introduce(self._screen)
+            self._screen.print()
+
+        await self._prompt.show_above(show)
+
+    async def _prepare(self, chat: ChatContext) -> None:
+        """While the person types his first words, find out and load what comes after them."""
+        await asyncio.sleep(_MOMENT_SECONDS)
+        await chat.probe_sandbox()
+        if self._prompt is not None:
+            self._prompt.refresh()
         await asyncio.sleep(_IDLE_SECONDS)
         if not self._screen.plain:
             await asyncio.to_thread(preload)
@@ -122,7 +173,9 @@ class Terminal:
     def _make_prompt(self, talk: Talk, chat: ChatContext) -> "ChatPrompt":
         from localllm.ui.prompt import ChatPrompt  # brings prompt_toolkit, after the first lines are on the screen
 
-        suggester = Suggester(chat.root, chat.settings.project.exclude_patterns, talk.registry.overview)
+        commands = talk.registry
+        hidden = chat.settings.project.exclude_patterns
+        suggester = Suggester(chat.root, hidden, commands.overview, lambda name: commands.choices(name, chat))
         return ChatPrompt(
             history_file=self._keep_history(),
             suggester=suggester,
@@ -163,7 +216,10 @@ class _Ending:
 
 def toolbar(chat: ChatContext) -> str:
     """Model, sandbox, and how full the window is."""
+    sandbox = chat.sandbox_level or "…"
+    if chat.connecting:
+        return tr("ui.toolbar", model=tr("ui.toolbar.connecting"), sandbox=sandbox, tokens="…")
     used = f"{chat.context_used:,}" if chat.context_used else "0"
     tokens = tr("ui.toolbar.tokens", used=used, window=f"{chat.context_window:,}")
     model = chat.model or chat.provider_name
-    return clean(tr("ui.toolbar", model=model, sandbox=chat.sandbox_level, tokens=tokens), keep_newlines=False)
+    return clean(tr("ui.toolbar", model=model, sandbox=sandbox, tokens=tokens), keep_newlines=False)

@@ -2,6 +2,7 @@
 
 from localllm.base.events import RunFinished, Usage
 from localllm.base.i18n import tr
+from localllm.llm.introducing import Introduction
 from localllm.text.cleaning import clean
 from localllm.text.wrapping import wrap
 from localllm.ui.activity import duration
@@ -20,6 +21,15 @@ def failure_lines(code: str, what: str, why: str, mend: str, width: int) -> list
     lines = wrapped("✗ ", f"{code} {what}".strip(), "error", width)
     lines += wrapped("  ", why, "", width) if why else []
     return lines + (wrapped("→ ", mend, "", width) if mend else [])
+
+
+def introduction_lines(introduction: Introduction, width: int) -> list[Line]:
+    """Who answers, what else there is, and what stands in the way."""
+    lines = wrapped("  ", introduction.who, "", width) if introduction.who else []
+    lines += wrapped("  ", introduction.hint, "dim", width) if introduction.hint else []
+    for text in filter(None, (*introduction.warnings, introduction.failure)):
+        lines += notice_lines(text, "warning", width)
+    return lines
 
 
 def status_lines(event: RunFinished, seconds: float, width: int) -> list[Line]:

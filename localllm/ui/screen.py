@@ -73,6 +73,10 @@ class Screen:
         if not self._at_line_start:
             self.stream("\n")
 
+    def line_was_ended(self) -> None:
+        """The person has ended the line that `stream` left open, with his own Enter."""
+        self._at_line_start = True
+
     def draw(self, lines: Sequence[str]) -> None:
         """Show `lines` (formatted, no wider than the screen) below everything else, until the next call."""
         if not self.plain:

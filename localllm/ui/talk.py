@@ -8,7 +8,8 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.events import AgentEvent
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten
-from localllm.ui.report import failure_lines, notice_lines
+from localllm.text.wrapping import wrap
+from localllm.ui.report import failure_lines, introduction_lines, notice_lines
 from localllm.ui.screen import Screen
 from localllm.ui.slash.commands import builtin_commands, unknown_command
 from localllm.ui.slash.context import ChatContext
@@ -35,19 +36,25 @@ class Talk:
         self._running = False
         self._interrupted = False
 
-    def greet(self) -> None:
-        """Say who is there and where."""
-        chat = self._chat
-        where = " · ".join(part for part in (chat.provider_name, chat.provider_address, chat.model) if part)
-        self._screen.print(("bold", f"localllm {__version__}"), ("", f"  {shorten(clean(str(chat.root)), 60)}"))
-        self._screen.print(("dim", where))
-        self._screen.print(("dim", tr("ui.greeting")))
+    def greet(self, *, named: bool, first: bool = False) -> None:
+        """Say what this is and where; `named`: the program's name is on the screen already. `first`: to somebody who
+        has never seen it."""
+        if not named:
+            self._screen.print(("", f"localllm {__version__}"))
+        self._screen.print(("bold", shorten(clean(str(self._chat.root)), 78)))
+        greeting = tr("ui.greeting") + (" " + tr("ui.first_time") if first else "")
+        for row in wrap(greeting, self._screen.width):
+            self._screen.print(("dim", row.rstrip()))
 
     def warn(self, screen: Screen) -> None:
         """Say on `screen` what the person should know before he begins."""
         notices = self._chat.notices() + [tr("ui.alias_conflict", name=name) for name in self.registry.conflicts]
         for text in notices:
             screen.print_lines(notice_lines(text, "warning", screen.width))
+
+    def introduce(self, screen: Screen) -> None:
+        """Say on `screen` who answers, as far as known."""
+        screen.print_lines(introduction_lines(self._chat.introduction(), screen.width))
 
     async def take(self, line: str) -> Outcome:
         """Do what `line` says. Errors are shown here; the talk goes on after them, and after an interrupt."""

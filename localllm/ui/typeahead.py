@@ -40,11 +40,12 @@ class TypeAhead:
     gives these back, so that there is no moment in which a key would appear on the screen.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, modes_before: list[Any] | None = None) -> None:
+        """`modes_before`: the terminal's modes to give back, where somebody has changed them already."""
         self._stream = stream
         self._raw = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._modes_before: list[Any] | None = None
+        self._modes_before = modes_before
         self._reading = False
 
     def text(self) -> str:

@@ -26,6 +26,9 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import set_language
+from localllm.llm.discovery.servers import Server
+from localllm.llm.introducing import Introduction
+from localllm.llm.providers.base import ModelInfo
 from localllm.ui.repl import Terminal
 
 ANSWER = """# A heading
@@ -91,7 +94,11 @@ class Chat:
         self.provider_name = "scripted"
         self.provider_address = "http://127.0.0.1:1"
         self.model = "peer-7b"
-        self.sandbox_level = "landlock"
+        self.model_info = ModelInfo("peer-7b")
+        self.connecting = False
+        self.sandbox_level = ""
+        models = (ModelInfo("peer-7b"), ModelInfo("other-13b"))
+        self.servers = [Server(base_url=self.provider_address, provider="openai", state="ready", models=models)]
         self.settings = settings
         self.usage = Usage(prompt_tokens=1200, completion_tokens=34)
         self.context_window = 8192
@@ -107,13 +114,32 @@ class Chat:
             Tool("git_commit", "Commit.", "medium", False),
         ]
 
-    async def list_models(self) -> list[str]:
-        return ["peer-7b", "other-13b"]
+    def begin_connecting(self) -> None:
+        pass
+
+    async def settled(self) -> None:
+        pass
+
+    def introduction(self) -> Introduction:
+        return Introduction(who=f"Peer · {self.provider_address} · {self.model}")
+
+    async def probe_sandbox(self) -> None:
+        self.sandbox_level = "landlock"
+
+    @property
+    def server(self) -> Server:
+        return self.servers[0]
+
+    async def look_for_servers(self) -> Sequence[Server]:
+        return self.servers
 
     async def use_model(self, name: str) -> None:
-        if name not in await self.list_models():
+        if name not in ("peer-7b", "other-13b"):
             raise LLMConnectionError("llm_model_not_found", url="u", model=name, reason="", available="peer-7b")
         self.model = name
+
+    async def use_provider(self, name: str) -> None:
+        self.provider_name = name
 
     def undo(self, *, turn: bool = False) -> list[str]:
         if turn:

@@ -164,7 +164,7 @@ def test_japanese(open_chat: Open) -> None:
     assert " 1. 3の倍数ならFizzと表示します。" in shown
     assert " 入力  出力\n" in shown
     ask(chat, "/help")
-    chat.wait("コマンドの一覧", "サーバーにあるモデルを一覧する。")
+    chat.wait("コマンドの一覧", "サーバーのモデルを一覧する。")
     ask(chat, "edit")
     chat.wait("（危険度: 高）", "[y] はい")
     answer(chat, "はい")
@@ -175,11 +175,11 @@ def test_japanese(open_chat: Open) -> None:
 def test_commands(open_chat: Open) -> None:
     chat = open_chat(columns=100, rows=40)
     ask(chat, "/help")
-    chat.wait("/model [name]    Show the model, or change to another.", "/analyze         stream analyse this")
+    chat.wait("/model [name]     Show the model, or change to another;", "/analyze          stream analyse this")
     ask(chat, "/modle")
     chat.wait("There is no command /modle.", "Did you mean /model?")
     ask(chat, "/model other-13b")
-    chat.wait("Model: other-13b", "other-13b · ")
+    chat.wait("Peer · http://127.0.0.1:1 · other-13b", "llm.model other-13b", "other-13b · sandbox")
     ask(chat, "/undo")
     chat.wait("✗ E8070")
     ask(chat, "/analyze this")
@@ -273,6 +273,9 @@ def test_piped_lines_are_requests_and_only_answers_go_to_stdout(folder: Path) ->
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("You said: hello\n  * peer-7b\n    other-13b\nApproved: False by unattended.\n")
+    assert done.stdout.startswith(
+        "You said: hello\n  OpenAI-compatible  http://127.0.0.1:1\n  * peer-7b\n    other-13b\n"
+    )
+    assert "\nApproved: False by unattended.\n" in done.stdout
     assert "● run_command make test" in done.stderr
     assert "! A notice for the start." in done.stderr

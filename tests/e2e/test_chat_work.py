@@ -38,7 +38,8 @@ def open_chat(project: Path) -> Iterator[Open]:
     opened: list[Tmux] = []
 
     def start(server: WireServer, settings: str = "", **environ: str) -> Tmux:
-        written = f'[llm]\nmodel = "m"\nmax_retries = 1\n[llm.lmstudio]\nbase_url = "{server.url}"\n{settings}'
+        chosen = '[llm]\nprovider = "lmstudio"\nmodel = "m"\nmax_retries = 1\n'
+        written = f'{chosen}[llm.lmstudio]\nbase_url = "{server.url}"\n{settings}'
         (project / "localllm.toml").write_text(written, encoding="utf-8")
         variables = {"PATH": os.environ["PATH"], "HOME": str(project.parent / "home"), "LANG": "C.UTF-8", **environ}
         chat = Tmux(project, [sys.executable, "-m", "localllm", "--trust-project"], environ=variables)

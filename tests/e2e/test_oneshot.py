@@ -75,7 +75,8 @@ def localllm(
 
 
 def configure(root: Path, url: str) -> None:
-    (root / "localllm.toml").write_text(f'[llm]\nmodel = "m"\n[llm.lmstudio]\nbase_url = "{url}"\n')
+    chosen = '[llm]\nprovider = "lmstudio"\nmodel = "m"\n'
+    (root / "localllm.toml").write_text(f'{chosen}[llm.lmstudio]\nbase_url = "{url}"\n')
 
 
 class TestWork:

@@ -1,7 +1,9 @@
 """A real terminal to look at: a program in tmux, its keyboard and its screen."""
 
+import os
 import shutil
 import subprocess
+import termios
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +13,7 @@ PATIENCE_SECONDS = 10.0
 
 
 class Tmux:
-    """One program in one pane. `folder` is for tmux's socket; its path must be short (a Unix socket's is)."""
+    """One program in one pane. `folder` is for tmux's socket, `name`; its path must be short (a Unix socket's is)."""
 
     def __init__(
         self,
@@ -21,8 +23,9 @@ class Tmux:
         environ: Mapping[str, str],
         columns: int = 80,
         rows: int = 24,
+        name: str = "tmux",
     ) -> None:
-        self._socket = folder / "tmux"
+        self._socket = folder / name
         settings = [item for name, value in environ.items() for item in ("-e", f"{name}={value}")]
         size = ["-x", str(columns), "-y", str(rows)]
         # What remains after the program shows its exit code. Ctrl+C is for the program alone, not for the shell.
@@ -60,6 +63,17 @@ class Tmux:
 
     def resize(self, columns: int, rows: int) -> None:
         self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def wait_for_echo(self) -> None:
+        """Wait until the terminal itself lets one edit a line, as at a plain question."""
+        fd = os.open(self._tmux("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        try:
+            while not termios.tcgetattr(fd)[3] & termios.ECHO:
+                assert time.monotonic() < deadline, f"it never echoed:\n{self.screen()}"
+                time.sleep(0.01)
+        finally:
+            os.close(fd)
 
     def close(self) -> None:
         self._tmux("kill-server")

@@ -11,26 +11,50 @@ from localllm.base.config.keys import PREFIX, all_settings, find_setting, neares
 from localllm.base.config.reading import Layer, Origin, file_values, read_text
 from localllm.base.config.schema import SECRET_VARIABLES, Settings
 from localllm.base.config.trust import admitted
+from localllm.base.config.trusted import Answers, digest_of
 from localllm.base.config.values import checked, parse_value
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.base.paths import SETTINGS_FILE, config_file
 
-RESERVED_VARIABLES = frozenset({"LOCALLLM_CONFIG_DIR", "LOCALLLM_STATE_DIR", "LOCALLLM_DATA_DIR", "LOCALLLM_CACHE_DIR"})
+RESERVED_VARIABLES = frozenset(
+    {
+        "LOCALLLM_CONFIG_DIR",
+        "LOCALLLM_STATE_DIR",
+        "LOCALLLM_DATA_DIR",
+        "LOCALLLM_CACHE_DIR",
+        "LOCALLLM_ALSO_LOOK_AT",  # see llm.candidates
+    }
+)
 """Variables of ours that are no settings."""
+
+
+class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
+    """The file of a project that is not trusted, where it says more than it may.
+
+    `digest` is that of exactly the text that was read. `values`: what would change if it were believed, by key; also
+    lists of which a part is in force. `answer`: False where the user has refused to believe this content, None where
+    he was not asked yet.
+    """
+
+    file: Path
+    digest: str
+    values: dict[str, Json]
+    answer: bool | None = None
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """The settings, and how they came about.
 
     `origins`: for each key that is not left at its default (one for each alias), who set it. `withheld`: keys of the
-    project's file that do nothing until it is trusted. `files`: the files that were read. `remarks` are the warnings,
-    not yet in a language.
+    project's file that do nothing until it is trusted; where there are any, `held_back` tells about them. `files`: the
+    files that were read. `remarks` are the warnings, not yet in a language.
     """
 
     settings: Settings
     origins: dict[str, Origin] = {}
     withheld: tuple[str, ...] = ()
+    held_back: HeldBack | None = None
     remarks: tuple[Phrase, ...] = ()
     files: dict[Layer, Path] = {}
 
@@ -46,11 +70,13 @@ def load(
     environ: Mapping[str, str],
     overrides: Mapping[str, Json] | None = None,
     trusted: bool = False,
+    believed: str = "",
 ) -> Loaded:
     """The settings for the project at `project_root`.
 
-    `overrides` are dotted keys from the command line. Unless `trusted`, the project's own file may only set what
-    `trust.admitted` lets through. Raises ConfigurationError (E1001 to E1005) for the first thing that is wrong.
+    `overrides` are dotted keys from the command line. The project's own file may only set what `trust.admitted` lets
+    through, unless it is `trusted`, or its content has the digest `believed`, or the user has once answered that he
+    believes this content. Raises ConfigurationError (E1001 to E1005) for the first thing that is wrong.
     """
     stack = _Stack()
     files: dict[Layer, Path] = {}
@@ -59,22 +85,18 @@ def load(
         files["user"] = user
         for key, value, origin in file_values(text, user, "user"):
             stack.put(key, value, origin)
-    held_back: dict[str, Json] = {}
+    reading = _ProjectFile(project_root, Answers.of_user(environ), trusted=trusted, believed=believed)
     if not _same(user, project) and (text := read_text(project)) is not None:
         files["project"] = project
-        for key, value, origin in file_values(text, project, "project"):
-            accepted = value if trusted else admitted(key, value, stack.effective(key), project_root)
-            if accepted is None:
-                held_back[key] = value
-            else:
-                stack.put(key, accepted, origin)
+        reading.put(text, stack)
     remarks = _add_environment(stack, environ)
     _add_overrides(stack, overrides or {})
     return Loaded(
         settings=stack.settings(),
         origins=stack.origins,
-        withheld=tuple(key for key, value in held_back.items() if value != stack.effective(key)),
-        remarks=remarks,
+        withheld=reading.withheld(stack),
+        held_back=reading.held_back(stack),
+        remarks=(*reading.remarks, *remarks),
         files=files,
     )
 
@@ -107,6 +129,52 @@ class _Stack:
                 table = table.setdefault(part, {})
             table[name] = value
         return msgspec.convert(tree, Settings)
+
+
+class _ProjectFile:
+    """The project's own file, and what of it is held back. The user's answers are looked up only if they matter."""
+
+    def __init__(self, root: Path, answers: Answers, *, trusted: bool, believed: str) -> None:
+        self.remarks: tuple[Phrase, ...] = ()
+        self._root = root
+        self._answers = answers
+        self._trusted = trusted
+        self._believed = believed
+        self._digest = ""
+        self._answer: bool | None = None
+        self._refused: dict[str, Json] = {}
+        self._changed: dict[str, Json] = {}
+
+    def put(self, text: str, stack: _Stack) -> None:
+        """Put what the file says and may say on the stack."""
+        written = list(file_values(text, self._root / SETTINGS_FILE, "project"))
+        accepted = {key: admitted(key, value, stack.effective(key), self._root) for key, value, _ in written}
+        changed = {key: value for key, value, _ in written if accepted[key] != value}
+        if changed and not self._is_believed(text):
+            self._changed = changed
+            self._refused = {key: value for key, value in changed.items() if accepted[key] is None}
+        for key, value, origin in written:
+            if key not in self._refused:
+                stack.put(key, accepted[key] if key in self._changed else value, origin)
+
+    def withheld(self, stack: _Stack) -> tuple[str, ...]:
+        """The keys that were refused, but for those that another layer has set to the same."""
+        return tuple(key for key, value in self._refused.items() if value != stack.effective(key))
+
+    def held_back(self, stack: _Stack) -> HeldBack | None:
+        """What the user may want to decide about, where something is withheld."""
+        if not self.withheld(stack):
+            return None
+        values = {key: value for key, value in self._changed.items() if value != stack.effective(key)}
+        return HeldBack(file=self._root / SETTINGS_FILE, digest=self._digest, values=values, answer=self._answer)
+
+    def _is_believed(self, text: str) -> bool:
+        self._digest = digest_of(text)
+        if self._trusted or self._digest == self._believed:
+            return True
+        self._answer, fault = self._answers.recall(self._root, self._digest)
+        self.remarks = (fault,) if fault else ()
+        return self._answer is True
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -1,21 +1,18 @@
 """The chat's built-in commands."""
 
-from collections.abc import Iterable, Sequence
-
 from localllm.base.i18n import tr
-from localllm.text.cleaning import clean, display_width, shorten
-from localllm.text.wrapping import wrap
+from localllm.text.cleaning import clean, shorten
 from localllm.ui.report import cost, wrapped
 from localllm.ui.screen import Screen
+from localllm.ui.slash.models import model, models, provider
 from localllm.ui.slash.registry import Leave, Outcome, SlashCall, SlashCommand, slash
-from localllm.ui.theme import Line, Style
-
-_LEAST_SECOND_COLUMN = 20
+from localllm.ui.slash.table import table
+from localllm.ui.theme import Style
 
 
 def builtin_commands() -> tuple[SlashCommand, ...]:
     """All of them, in the order /help shows them."""
-    return (help_, status, model, models, tools, undo, clear, exit_)
+    return (help_, status, model, models, provider, tools, undo, clear, exit_)
 
 
 @slash("help", usage="[command]", also=("?",))
@@ -26,7 +23,7 @@ async def help_(call: SlashCall) -> Outcome:
         return
     commands = [(f"/{command.name} {command.usage}".rstrip(), command.help) for command in call.commands.commands]
     aliases = [(f"/{alias.name}", alias.help) for alias in call.commands.aliases]
-    _table(call.screen, commands + aliases)
+    table(call.screen, commands + aliases)
     call.screen.print_lines(wrapped("  ", tr("ui.keys_help"), "dim", call.screen.width))
 
 
@@ -34,6 +31,7 @@ async def help_(call: SlashCall) -> Outcome:
 async def status(call: SlashCall) -> Outcome:
     """Show the model, the session and what it has used."""
     chat = call.chat
+    await chat.probe_sandbox()
     window = f"{chat.context_used:,} / {chat.context_window:,}" if chat.context_used else f"{chat.context_window:,}"
     rows = [
         (tr("ui.status.project"), str(chat.root)),
@@ -46,26 +44,7 @@ async def status(call: SlashCall) -> Outcome:
     ]
     if call.rules.always:
         rows.append((tr("ui.status.always"), ", ".join(call.rules.always)))
-    _table(call.screen, rows)
-
-
-@slash("model", usage="[name]")
-async def model(call: SlashCall) -> Outcome:
-    """Show the model, or change to another."""
-    if call.arguments:
-        await call.chat.use_model(call.arguments)
-    call.screen.print(("", "  " + tr("ui.model_now", model=call.chat.model or tr("ui.model_unknown"))))
-
-
-@slash("models")
-async def models(call: SlashCall) -> Outcome:
-    """List the models the server offers."""
-    names = await call.chat.list_models()
-    for name in names:
-        current = name == call.chat.model
-        call.screen.print(("good" if current else "", f"  {'*' if current else ' '} {name}"))
-    if not names:
-        call.screen.print(("warning", "  " + tr("ui.no_models", address=call.chat.provider_address)))
+    table(call.screen, rows)
 
 
 @slash("tools", usage="[ask]")
@@ -111,11 +90,11 @@ def _help_on(call: SlashCall, name: str) -> None:
     match call.commands.find(name):
         case SlashCommand() as command:
             names = ", ".join(f"/{other}" for other in (command.name, *command.also))
-            _table(call.screen, [(f"{names} {command.usage}".rstrip(), command.help)])
+            table(call.screen, [(f"{names} {command.usage}".rstrip(), command.help)])
         case None:
             unknown_command(call.screen, name, call.commands.nearest(name))
         case alias:
-            _table(call.screen, [(f"/{alias.name}", alias.request)])
+            table(call.screen, [(f"/{alias.name}", alias.request)])
 
 
 def unknown_command(screen: Screen, name: str, nearest: str) -> None:
@@ -123,17 +102,3 @@ def unknown_command(screen: Screen, name: str, nearest: str) -> None:
     screen.print(("warning", "  " + tr("ui.unknown_command", name=name)))
     hint = tr("ui.did_you_mean", name=nearest) if nearest else tr("ui.see_help")
     screen.print(("", "  " + hint))
-
-
-def _table(screen: Screen, rows: Sequence[tuple[str, str]]) -> None:
-    """Two columns, the second wrapped; the first is as wide as its widest entry."""
-    rows = [(clean(name, keep_newlines=False), clean(text)) for name, text in rows]
-    first = max(display_width(name) for name, _ in rows)
-    room = max(_LEAST_SECOND_COLUMN, screen.width - first - 4)
-    screen.print_lines(line for name, text in rows for line in _row(name, text, first, room))
-
-
-def _row(name: str, text: str, first: int, room: int) -> Iterable[Line]:
-    for row in wrap(text, room):
-        yield ("accent", f"  {name}{' ' * (first - display_width(name))}"), ("", f"  {row}".rstrip())
-        name = ""

@@ -4,8 +4,11 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from localllm.base.config.schema import Settings
+from localllm.base.config.schema import ProviderName, Settings
 from localllm.base.events import AgentEvent, Usage
+from localllm.llm.discovery.servers import Server
+from localllm.llm.introducing import Introduction
+from localllm.llm.providers.base import ModelInfo
 
 
 class ToolInfo(Protocol):
@@ -40,6 +43,11 @@ class ChatContext(Protocol):
     def session_id(self) -> str: ...
 
     @property
+    def connecting(self) -> bool:
+        """Whether it is still being found out who answers."""
+        ...
+
+    @property
     def provider_name(self) -> str: ...
 
     @property
@@ -51,8 +59,17 @@ class ChatContext(Protocol):
         ...
 
     @property
+    def model_info(self) -> ModelInfo:
+        """What its server tells of the model, as far as it was asked."""
+        ...
+
+    @property
     def sandbox_level(self) -> str:
-        """How strongly commands are held; "none" where nothing holds them."""
+        """How strongly commands are held; "none" where nothing holds them, empty before `probe_sandbox`."""
+        ...
+
+    async def probe_sandbox(self) -> None:
+        """Find out `sandbox_level`, without keeping anything else from going on."""
         ...
 
     @property
@@ -83,9 +100,39 @@ class ChatContext(Protocol):
         """Break off the run that is going on; its events still end with RunFinished."""
         ...
 
-    async def list_models(self) -> list[str]: ...
+    def begin_connecting(self) -> None:
+        """Find out who answers, while other things go on."""
+        ...
 
-    async def use_model(self, name: str) -> None: ...
+    async def settled(self) -> None:
+        """Wait until it is known who answers, or that nobody does. Raises nothing."""
+        ...
+
+    def introduction(self) -> Introduction:
+        """Who answers, as far as known."""
+        ...
+
+    @property
+    def servers(self) -> Sequence[Server]:
+        """What was found when last looked for."""
+        ...
+
+    @property
+    def server(self) -> Server | None:
+        """The one of `servers` that is asked."""
+        ...
+
+    async def look_for_servers(self) -> Sequence[Server]:
+        """Every address a model server may be at, and what is there now."""
+        ...
+
+    async def use_model(self, name: str) -> None:
+        """Ask this model from now on, whatever server has it; a part of its name will do."""
+        ...
+
+    async def use_provider(self, name: ProviderName) -> None:
+        """Ask this provider from now on."""
+        ...
 
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change to a file, or all of the last turn; a line for each file."""
@@ -96,5 +143,5 @@ class ChatContext(Protocol):
         ...
 
     def notices(self) -> list[str]:
-        """What the person should know at the start."""
+        """What the person should know at the start, whoever answers."""
         ...

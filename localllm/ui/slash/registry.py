@@ -9,7 +9,7 @@ The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
 
 import difflib
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -50,15 +50,17 @@ class SlashCall(msgspec.Struct, frozen=True):
 
 
 Handler = Callable[[SlashCall], Awaitable[Outcome]]
+Choices = Callable[[ChatContext], Iterable[str]]
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
-    """A built-in command. `also` are other names for it."""
+    """A built-in command. `also` are other names for it; `choices` gives what may follow it, told without waiting."""
 
     name: str
     handler: Handler
     usage: str = ""
     also: tuple[str, ...] = ()
+    choices: Choices | None = None
 
     @property
     def help(self) -> str:
@@ -82,9 +84,11 @@ class Alias(msgspec.Struct, frozen=True):
         return f"{self.request} {words}".rstrip()
 
 
-def slash(name: str, *, usage: str = "", also: tuple[str, ...] = ()) -> Callable[[Handler], SlashCommand]:
+def slash(
+    name: str, *, usage: str = "", also: tuple[str, ...] = (), choices: Choices | None = None
+) -> Callable[[Handler], SlashCommand]:
     """Make a command of a function."""
-    return lambda handler: SlashCommand(name, handler, usage, also)
+    return lambda handler: SlashCommand(name, handler, usage, also, choices)
 
 
 class SlashRegistry:
@@ -107,6 +111,11 @@ class SlashRegistry:
     def nearest(self, name: str) -> str:
         """The known name most like `name`, or nothing."""
         return next(iter(difflib.get_close_matches(name.lower(), list(self._found), n=1, cutoff=0.5)), "")
+
+    def choices(self, name: str, chat: ChatContext) -> list[str]:
+        """What may follow the command `name`."""
+        found = self.find(name)
+        return list(found.choices(chat)) if isinstance(found, SlashCommand) and found.choices else []
 
     def overview(self) -> list[tuple[str, str]]:
         """Every name with a line on what it does: the commands in their order, then the aliases."""

@@ -10,6 +10,7 @@ import pytest
 from localllm.base.config.schema import CommandSettings, Settings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, RunFinished, Usage
+from localllm.llm.introducing import Introduction
 from localllm.ui.screen import Screen
 from localllm.ui.slash.registry import Leave
 from localllm.ui.talk import Talk
@@ -45,9 +46,12 @@ class Program:
         if self._obeys:
             self._stop.set()
 
-    async def list_models(self) -> list[str]:
+    async def look_for_servers(self) -> list[object]:
         await asyncio.Event().wait()
         return []
+
+    def introduction(self) -> Introduction:
+        return Introduction(who="p · http://x · m", hint="There are others.", failure="It is locked.")
 
     async def use_model(self, name: str) -> None:
         self.model = name
@@ -160,9 +164,19 @@ async def test_an_interrupt_while_nothing_goes_on_is_nothing() -> None:
 
 async def test_the_beginning() -> None:
     said = Said()
-    said.talk.greet()
+    said.talk.greet(named=False)
     said.talk.warn(Screen(said.stream, Theme(plain=True)))
+    said.talk.introduce(Screen(said.stream, Theme(plain=True)))
     shown = said.stream.getvalue()
-    assert "p · http://x · m" in shown
+    assert "  p · http://x · m\n  There are others.\n! It is locked.\n" in shown
+    assert "talks to nobody" not in shown
     assert "! Look out." in shown
     assert "The alias “exit” is not used" in shown
+
+
+async def test_somebody_new_is_told_a_little_more() -> None:
+    said = Said()
+    said.talk.greet(named=True, first=True)
+    shown = said.stream.getvalue()
+    assert "talks to nobody but the model server" in " ".join(shown.split())
+    assert "localllm 0" not in shown

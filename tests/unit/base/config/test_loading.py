@@ -265,7 +265,7 @@ class TestErrors:
                 "[llm]\nprovider = 'lmstdio'\n",
                 2,
                 "“llm.provider” is the text “lmstdio”",
-                "one of “lmstudio”, “openai”, “scripted”",
+                "one of “auto”, “lmstudio”, “ollama”, “openai”, “embedded”, “scripted”",
             ),
         ],
     )
