@@ -1,0 +1,124 @@
+"""`localllm doctor`: what is wrong here, and how to mend it."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from localllm import __version__
+from localllm.base.config.loading import Loaded
+from localllm.base.config.schema import Settings
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import set_language, tr
+from localllm.base.paths import find_project
+from localllm.cli.loading import load_here
+from localllm.integrations.doctor.examination import examine
+from localllm.integrations.doctor.finding import STATUSES, Finding, Status
+from localllm.integrations.doctor.surroundings import Surroundings, look_around
+from localllm.text.cleaning import clean, display_width
+from localllm.text.wrapping import wrap
+from localllm.ui.theme import Style, Theme, choose_theme
+
+_STYLES: dict[Status, Style] = {"problem": "error", "warning": "warning", "note": "accent", "ok": "good"}
+_LEAST_TEXT = 30  # cells; where there is less room beside the columns, the text stands below them
+
+
+@click.command()
+@click.option("--json", "json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def doctor(context: click.Context, json: bool) -> int:
+    """Look for what is wrong, and say how to mend it.
+
+    Looks at the settings, model servers, sandbox, git, terminal and folders, as a chat started here would find them.
+    Changes nothing. The exit code is 1 if there is a problem.
+    """
+    here = _surroundings(context)
+    if not _can_show("日本語"):
+        set_language("en")  # a row of question marks helps nobody
+    findings = asyncio.run(examine(here))
+    if json:
+        click.echo(as_json(findings))
+    else:
+        _print(listing(findings, here.project, here.screen.columns, choose_theme(sys.stdout)))
+    return int(any(finding.status == "problem" for finding in findings))
+
+
+def _surroundings(context: click.Context) -> Surroundings:
+    """The surroundings with the settings, or where these cannot be read, with the defaults."""
+    try:
+        project, loaded = load_here(context)
+    except ConfigurationError as error:
+        return look_around(find_project(Path.cwd()), Loaded(settings=Settings()), os.environ, error)
+    return look_around(project, loaded, os.environ, None)
+
+
+def _can_show(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _print(lines: Iterator[str]) -> None:
+    """Print what a terminal of any encoding can show of the lines: this command must not fail there."""
+    encoding = sys.stdout.encoding or "ascii"
+    for line in lines:
+        click.echo(line.encode(encoding, "replace").decode(encoding))
+
+
+def as_json(findings: Sequence[Finding]) -> str:
+    """All findings as one JSON object: `ok` is false if there is a problem."""
+    whole = {
+        "version": __version__,
+        "ok": all(finding.status != "problem" for finding in findings),
+        "findings": findings,
+    }
+    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+
+
+def listing(findings: Sequence[Finding], project: Path, width: int, theme: Theme) -> Iterator[str]:
+    """The findings, each with its mend below it, and how many there are; no line is wider than `width`."""
+    yield from wrap(clean(tr("doctor.head", version=__version__, project=project)), width)
+    yield ""
+    labels = {status: tr(f"doctor.status_{status}") for status in STATUSES}
+    status_column = max(map(display_width, labels.values())) + 2
+    name_column = max((display_width(finding.name) for finding in findings), default=0) + 2
+    for finding in findings:
+        label = labels[finding.status]
+        head = theme.paint(_STYLES[finding.status], label) + " " * (status_column - display_width(label))
+        yield from _rows(head, status_column, finding, name_column, width)
+    yield ""
+    yield from wrap(_summary(findings), width)
+
+
+def _rows(head: str, status_column: int, finding: Finding, name_column: int, width: int) -> Iterator[str]:
+    head += finding.name.ljust(name_column)
+    indent = status_column + name_column
+    if width - indent < _LEAST_TEXT:
+        yield head.rstrip()
+        head, indent = "  ", 2
+    first, *rest = _text(finding, width - indent)
+    yield head + first
+    for line in rest:
+        yield " " * indent + line
+
+
+def _text(finding: Finding, room: int) -> Iterator[str]:
+    yield from wrap(clean(finding.what), room)
+    if finding.mend:
+        first, *rest = wrap(clean(finding.mend), room - 2)
+        yield f"→ {first}"
+        yield from (f"  {line}" for line in rest)
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    problems = sum(finding.status == "problem" for finding in findings)
+    warnings = sum(finding.status == "warning" for finding in findings)
+    if not problems and not warnings:
+        return tr("doctor.all_well")
+    return tr("doctor.summary", problems=problems, warnings=warnings)

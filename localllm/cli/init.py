@@ -1,0 +1,66 @@
+"""`localllm init`: make a folder a project."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import tr
+from localllm.cli.loading import load_here
+from localllm.cli.saying import say
+from localllm.integrations.workspace import Step, present, set_up
+from localllm.text.cleaning import clean, display_width
+
+EXIT_LEFT_ALONE = 1
+
+
+@click.command()
+@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="In this folder, not the current one.")
+@click.option("--clear", is_flag=True, help="Begin anew: what is there is renamed, never deleted.")
+@click.option("--services", is_flag=True, help="Also files to run SearxNG (web search) and Valkey with Docker.")
+@click.option("--yes", is_flag=True, help="With --clear: do not ask.")
+@click.pass_context
+def init(context: click.Context, work_dir: Path | None, clear: bool, services: bool, yes: bool) -> int:
+    """Make a folder a project: localllm.toml, LOCALLLM.md and .localllm/.
+
+    Nothing is overwritten: what is there stays as it is, so that this can be done again at any time.
+    """
+    with suppress(ConfigurationError):  # for the language; a broken settings file is a reason to begin anew
+        load_here(context)
+    folder = (work_dir or Path()).absolute()
+    there = present(folder) if clear else []
+    if there and not _agrees(there, yes=yes):
+        say(tr("init.left_alone"))
+        return EXIT_LEFT_ALONE
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S") if there else ""
+    _print_steps(folder, set_up(folder, services=services, stamp=stamp))
+    say(tr("init.next"))
+    if services:
+        say(tr("init.next_services"))
+    return 0
+
+
+def _agrees(there: Sequence[Path], *, yes: bool) -> bool:
+    """Whether these may be moved aside; ConfigurationError where nobody is there to be asked."""
+    if yes:
+        return True
+    names = ", ".join(path.name for path in there)
+    if not sys.stdin.isatty():
+        raise ConfigurationError("init_needs_yes", names=names)
+    return click.confirm(clean(tr("init.clear_question", names=names)), default=False, err=True)
+
+
+def _print_steps(folder: Path, steps: Sequence[Step]) -> None:
+    """A line for each step."""
+    say(tr("init.folder", folder=folder))
+    words = {done: tr(f"init.{done}") for done in ("made", "kept", "link", "moved")}
+    column = max(map(display_width, (words[step.done] for step in steps))) + 2
+    for step in steps:
+        word = words[step.done]
+        name = f"{step.path.relative_to(folder)}{'' if step.path.is_symlink() or not step.path.is_dir() else '/'}"
+        target = f" → {step.to.name}" if step.to else ""
+        click.echo(clean(f"{word}{' ' * (column - display_width(word))}{name}{target}", keep_newlines=False))

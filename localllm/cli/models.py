@@ -1,0 +1,185 @@
+"""`localllm models`: what every server that can be reached offers."""
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+import msgspec
+
+from localllm.base.config.schema import SECRET_VARIABLES
+from localllm.base.errors import LLMConnectionError
+from localllm.base.events import Json
+from localllm.base.i18n import tr
+from localllm.cli.loading import load_here
+from localllm.cli.saying import print_error
+from localllm.integrations.answering import WITHOUT_SERVER, Answering, find_out, is_at
+from localllm.llm.discovery.servers import Server
+from localllm.llm.providers.base import ModelInfo
+from localllm.text.cleaning import clean, display_width
+from localllm.text.wrapping import wrap
+from localllm.ui.theme import Theme, choose_theme
+
+Row = tuple[str, ...]
+
+
+@click.command()
+@click.option("--json", "json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def models(context: click.Context, json: bool) -> int:
+    """List the models of every server that can be reached.
+
+    With the tokens each reads as it is loaded, and the most it could be loaded with; ? where its server does not tell.
+    The one marked * is used now. The exit code is 5 where there is none.
+    """
+    project, loaded = load_here(context)
+    answering = asyncio.run(find_out(loaded.settings.llm, project, os.environ))
+    if json:
+        click.echo(as_json(answering))
+    else:
+        width = max(40, shutil.get_terminal_size().columns)
+        for line in listing(answering, width, choose_theme(sys.stdout)):
+            click.echo(line)
+    if any(server.models for server in answering.servers):
+        if answering.fault is not None and not json:
+            print_error(answering.fault)
+        return 0
+    fault = answering.fault or LLMConnectionError("llm_none_found", addresses=_addresses(answering.servers))
+    if not json:
+        print_error(fault)
+    return fault.exit_code
+
+
+def _addresses(servers: Sequence[Server]) -> str:
+    return ", ".join(server.base_url for server in servers) or "—"
+
+
+def as_json(answering: Answering) -> str:
+    """`servers` with their `models`, `used` (null where no model is), and `error` where what is set cannot be used."""
+    used: Json = None
+    if answering.provider and answering.provider not in WITHOUT_SERVER:
+        place = {"provider": answering.provider, "base_url": answering.address}
+        used = {**place, "model": answering.model.id, "context_window": answering.window}
+    fault = answering.fault
+    whole = {
+        "servers": [_server_json(answering, server) for server in answering.servers if server.state != "absent"],
+        "used": used,
+        "error": fault and {"code": fault.code, "what": fault.what, "why": fault.why, "mend": fault.mend},
+    }
+    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+
+
+def _server_json(answering: Answering, server: Server) -> dict[str, Json]:
+    described: dict[str, Json] = {name: getattr(server, name) for name in ("software", "provider", "base_url", "state")}
+    described["detail"] = server.detail
+    described["models"] = [
+        {
+            **msgspec.structs.asdict(_as_told(answering, server, model)),
+            "abilities": None if model.abilities is None else sorted(model.abilities),
+            "used": _is_used(answering, server, model),
+        }
+        for model in server.models
+    ]
+    return described
+
+
+def listing(answering: Answering, width: int, theme: Theme) -> Iterator[str]:
+    """Each server with a line for each of its models, in columns where these fit into `width` cells."""
+    shown = [server for server in answering.servers if server.state not in ("absent", "foreign")]
+    head = ("", *(tr(f"models.column_{name}") for name in ("model", "window", "loaded", "abilities", "size")))
+    rows = [_row(answering, server, model) for server in shown for model in server.models]
+    if rows:
+        yield from (theme.paint("dim", line) for line in _laid_out(head, [head, *rows], width))
+    for server in shown:
+        yield from (theme.paint("bold", line) for line in wrap(_title(server), width))
+        for model in server.models:
+            row = _row(answering, server, model)
+            style = "accent" if row[0] else ""
+            yield from (theme.paint(style, line) for line in _laid_out(row, [head, *rows], width))
+    if any(row[0] for row in rows):
+        yield from ("", tr("models.in_use"))
+
+
+def _title(server: Server) -> str:
+    """The server's name and address, and why it has no models here."""
+    title = clean(f"{server.software or server.provider}  {server.base_url}", keep_newlines=False)
+    match server.state:
+        case "empty":
+            return f"{title}  {tr('models.empty')}"
+        case "locked":
+            variable = SECRET_VARIABLES.get(f"llm.{server.provider}.api_key", "")
+            return f"{title}  {tr('models.locked', detail=server.detail or variable)}"
+        case "silent":
+            return f"{title}  {tr('models.silent', detail=server.detail)}"
+        case _:
+            return title
+
+
+def _row(answering: Answering, server: Server, model: ModelInfo) -> Row:
+    told = _as_told(answering, server, model)
+    cells = (
+        "*" if _is_used(answering, server, model) else "",
+        told.id,
+        f"{_tokens(told.context_window)} / {_tokens(told.max_context_window)}",
+        {True: tr("models.loaded"), False: "—", None: "?"}[told.loaded],
+        "?" if told.abilities is None else " ".join(sorted(told.abilities)) or "—",
+        " ".join(filter(None, (told.parameters, told.quantization))) or "?",
+    )
+    return tuple(clean(cell, keep_newlines=False) for cell in cells)
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,}" if count else "?"
+
+
+def _is_used(answering: Answering, server: Server, model: ModelInfo) -> bool:
+    return (
+        server.state == "ready"
+        and model.id in (answering.model.id, f"{answering.model.id}:latest")
+        and is_at(server, answering.address)
+    )
+
+
+def _as_told(answering: Answering, server: Server, model: ModelInfo) -> ModelInfo:
+    """The model as its list shows it; the one in use with all that its server has told of it since."""
+    if not _is_used(answering, server, model):
+        return model
+    described = answering.model
+    return msgspec.structs.replace(
+        described,
+        id=model.id,
+        context_window=described.context_window or model.context_window,
+        max_context_window=described.max_context_window or model.max_context_window,
+        loaded=model.loaded if described.loaded is None else described.loaded,
+        abilities=model.abilities if described.abilities is None else described.abilities,
+        parameters=described.parameters or model.parameters,
+        quantization=described.quantization or model.quantization,
+    )
+
+
+def _laid_out(row: Row, rows: Sequence[Row], width: int) -> Iterator[str]:
+    """One row in the columns of all rows; where these are too wide together, its name alone and the rest below it."""
+    columns = [max(display_width(cells[place]) for cells in rows) for place in range(1, len(row))]
+    mark, name, *rest = row
+    gathered = f"{mark or ' '} {_padded(name, columns[0])}  {_joined(rest, columns[1:])}".rstrip()
+    if 2 + sum(columns) + 2 * (len(columns) - 1) <= width:
+        yield gathered
+        return
+    yield from _hang(f"{mark or ' '} ", name, width)
+    yield from _hang("    ", _joined(rest, columns[1:]).rstrip(), width)
+
+
+def _hang(head: str, text: str, width: int) -> Iterator[str]:
+    first, *more = wrap(text, width - len(head))
+    yield (head + first).rstrip()
+    yield from (" " * len(head) + line for line in more)
+
+
+def _joined(cells: Sequence[str], columns: Sequence[int]) -> str:
+    return "  ".join(_padded(cell, column) for cell, column in zip(cells, columns, strict=True))
+
+
+def _padded(cell: str, column: int) -> str:
+    return cell + " " * (column - display_width(cell))

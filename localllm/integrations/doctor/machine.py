@@ -1,0 +1,102 @@
+"""The machine: sandbox, git, ripgrep, the terminal and the program itself."""
+
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+
+from localllm import __version__
+from localllm.base.errors import ToolExecutionError
+from localllm.base.i18n import language, tr
+from localllm.integrations.doctor.finding import Finding, note, of_error, ok, warning
+from localllm.integrations.doctor.surroundings import Screen, Surroundings
+from localllm.tools.repository import Repository
+
+LEAST_KERNEL = (6, 2)
+"""The first Linux whose Landlock keeps files from being emptied (sandbox/landlock.py)."""
+
+_LEAST_COLUMNS, _LEAST_LINES = 60, 15
+
+
+def sandbox(here: Surroundings) -> Iterator[Finding]:
+    """Whether commands can be held."""
+    if here.sandbox.level == "none":
+        what = tr("doctor.no_sandbox", reason=here.sandbox.reason.rstrip("。."), kernel=here.kernel)
+        yield warning("sandbox", what, _sandbox_mend(here.kernel))
+    else:
+        yield ok("sandbox", tr("doctor.sandbox", level=here.sandbox.level, kernel=here.kernel))
+
+
+def _sandbox_mend(kernel: str) -> str:
+    if platform.system() != "Linux":
+        return tr("doctor.sandbox_mend_other")
+    number = re.match(r"(\d+)\.(\d+)", kernel)
+    if number and (int(number[1]), int(number[2])) < LEAST_KERNEL:
+        return tr("doctor.sandbox_mend_kernel", least=".".join(map(str, LEAST_KERNEL)))
+    return tr("doctor.sandbox_mend_landlock")
+
+
+def git(here: Surroundings) -> Iterator[Finding]:
+    """Whether changes have a history, and commits a name."""
+    if not shutil.which("git", path=here.environ.get("PATH")):
+        yield note("git", tr("doctor.no_git"), tr("doctor.no_git_mend"))
+        return
+    try:
+        repository = Repository(here.project)
+        version = repository.run("version").decode("utf-8", "replace").removeprefix("git version").strip()
+        yield ok("git", tr("doctor.git", version=version, top=repository.top))
+        repository.run("var", "GIT_COMMITTER_IDENT")
+    except ToolExecutionError as error:
+        yield _git_fault(here, error)
+
+
+def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
+    match error.key:
+        case "git_not_a_repository":
+            return note("git", tr("doctor.not_a_repository", project=here.project), tr("doctor.git_init"))
+        case "git_no_identity":
+            return note("git", tr("doctor.git_no_identity"), tr("doctor.git_identity_mend"))
+        case "git_not_owned":
+            return warning("git", error.what, error.mend)
+        case _:
+            return of_error("git", error, "warning")
+
+
+def ripgrep(here: Surroundings) -> Iterator[Finding]:
+    """Whether searching is fast."""
+    if shutil.which("rg", path=here.environ.get("PATH")):
+        yield ok("ripgrep", tr("doctor.ripgrep"))
+    else:
+        yield note("ripgrep", tr("doctor.no_ripgrep"), tr("doctor.no_ripgrep_mend"))
+
+
+def terminal(here: Surroundings) -> Iterator[Finding]:
+    """Whether the chat can be shown."""
+    screen = here.screen
+    yield from _letters(screen)
+    if not screen.is_terminal:
+        yield note("terminal", tr("doctor.no_terminal"))
+        return
+    size = {"columns": screen.columns, "lines": screen.lines}
+    if screen.columns < _LEAST_COLUMNS or screen.lines < _LEAST_LINES:
+        yield warning("terminal", tr("doctor.terminal_small", **size), tr("doctor.terminal_small_mend"))
+    if screen.kind in ("", "dumb"):
+        yield note("terminal", tr("doctor.terminal_dumb", kind=screen.kind), tr("doctor.terminal_dumb_mend"))
+        return
+    colours = tr("doctor.colours" if screen.colours else "doctor.no_colours")
+    yield ok("terminal", tr("doctor.terminal", kind=screen.kind, colours=colours, **size))
+
+
+def _letters(screen: Screen) -> Iterator[Finding]:
+    if screen.encoding.lower().replace("-", "").replace("_", "") != "utf8":
+        wanted = "ja_JP.UTF-8" if language() == "ja" else "C.UTF-8"
+        what = tr("doctor.not_utf8", encoding=screen.encoding)
+        yield warning("terminal", what, tr("doctor.not_utf8_mend", locale=wanted))
+    elif screen.is_terminal and screen.kind == "linux" and language() == "ja":
+        yield warning("terminal", tr("doctor.console_without_japanese"), tr("doctor.console_mend"))
+
+
+def program(_here: Surroundings) -> Iterator[Finding]:
+    """What runs here: for whoever is asked for help."""
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield ok("program", tr("doctor.program", version=__version__, python=platform.python_version(), system=system))

@@ -1,0 +1,88 @@
+"""The folders: can they be written to, is there room, and is this a project at all?"""
+
+import errno
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import Phrase, tr
+from localllm.base.paths import project_folder
+from localllm.base.walking import walk
+from localllm.integrations.doctor.finding import Finding, note, of_error, ok, problem, warning
+from localllm.integrations.doctor.surroundings import Surroundings, nearest_existing
+from localllm.sandbox.visibility import survey
+
+MANY_FILES = 50_000
+"""Files from which on listings and searches take seconds."""
+
+_MEGABYTE = 1_000_000
+LEAST_SPACE = 50 * _MEGABYTE
+"""Bytes; with less, a session or a backup may not fit."""
+
+GOOD_SPACE = 500 * _MEGABYTE
+
+
+def writable(here: Surroundings) -> Iterator[Finding]:
+    """Whether what must be kept can be kept."""
+    kept = project_folder(here.project)
+    if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
+        reason = Phrase("paths.link") if kept.is_symlink() else os.strerror(errno.ENOTDIR)
+        yield of_error("folder", ConfigurationError("project_folder_unusable", folder=kept, reason=reason))
+    elif fault := _fault(here, kept):
+        yield problem("folder", tr("doctor.project_read_only", folder=here.project, reason=fault), _mend(fault, kept))
+    else:
+        yield ok("folder", tr("doctor.project_writable", folder=here.project))
+    if fault := _fault(here, here.state):
+        what = tr("doctor.state_read_only", folder=here.state, reason=fault)
+        yield problem("folder", what, tr("doctor.folder_mend", variable="LOCALLLM_STATE_DIR"))
+    if fault := _fault(here, here.config):
+        what = tr("doctor.config_read_only", folder=here.config, reason=fault)
+        yield warning("folder", what, tr("doctor.folder_mend", variable="LOCALLLM_CONFIG_DIR"))
+
+
+def _fault(here: Surroundings, folder: Path) -> str:
+    """Why no file can be made in `folder`, or where it would be made; empty where one can."""
+    try:
+        here.try_to_write(nearest_existing(folder))
+    except OSError as error:
+        return os.strerror(error.errno or errno.EIO)
+    return ""
+
+
+def _mend(fault: str, folder: Path) -> str:
+    if fault == os.strerror(errno.ENOSPC):
+        return tr("doctor.space_mend")
+    if fault == os.strerror(errno.EROFS):
+        return tr("doctor.read_only_mend")
+    return tr("doctor.permission_mend", folder=nearest_existing(folder))
+
+
+def space(here: Surroundings) -> Iterator[Finding]:
+    """Room on the file systems of the project and of what we remember."""
+    folders = {
+        nearest_existing(folder).stat().st_dev: nearest_existing(folder) for folder in (here.state, here.project)
+    }
+    for folder in folders.values():
+        free = here.free_space(folder)
+        room = {"folder": folder, "megabytes": free // _MEGABYTE}
+        if free < LEAST_SPACE:
+            yield problem("space", tr("doctor.no_space", **room), tr("doctor.space_mend"))
+        elif free < GOOD_SPACE:
+            yield warning("space", tr("doctor.little_space", **room), tr("doctor.space_mend"))
+        else:
+            yield ok("space", tr("doctor.space", folder=folder, gigabytes=free / 1e9))
+
+
+def size(here: Surroundings, most: int = MANY_FILES) -> Iterator[Finding]:
+    """How much there is to look through; with more than `most` files it says so."""
+    if any(home.is_relative_to(here.project) for home in survey(here.environ, ()).homes):
+        yield warning("project", tr("doctor.no_project", folder=here.project), tr("doctor.start_in_project"))
+        return
+    entries = walk(here.project, exclude=here.loaded.settings.project.exclude_patterns)
+    count = sum(1 for _ in islice((entry for entry in entries if not entry.is_dir), most + 1))
+    if count > most:
+        yield note("project", tr("doctor.many_files", count=most), tr("doctor.many_files_mend"))
+    else:
+        yield ok("project", tr("doctor.files", count=count, folder=here.project))

@@ -1,0 +1,190 @@
+"""What `localllm init` makes in a folder. Nothing that is there is ever overwritten or deleted."""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.files import FileLock
+from localllm.base.i18n import Phrase
+from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, project_folder
+from localllm.integrations.project_notes import project_notes
+from localllm.integrations.settings_template import settings_template
+
+NOTES_FILE = "LOCALLLM.md"
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What was done with one entry of the folder: made; kept, because it was there; a link, which is left alone; or
+    moved, to `to`."""
+
+    path: Path
+    done: Literal["made", "kept", "link", "moved"]
+    to: Path | None = None
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """A file to make, and where its text comes from."""
+
+    name: str
+    text: Callable[[Path], str]
+
+
+_PROJECT = (_Plan(SETTINGS_FILE, lambda _: settings_template()), _Plan(NOTES_FILE, project_notes))
+_SERVICES = (
+    _Plan("compose.yaml", lambda _: _template("compose.yaml")),
+    _Plan("searxng/.gitignore", lambda _: "settings.yml\n"),  # it holds a key
+    _Plan("searxng/settings.yml", lambda _: _searxng_settings()),
+)
+
+
+def present(folder: Path) -> list[Path]:
+    """What `set_up` with `stamp` would move aside."""
+    paths = (folder / SETTINGS_FILE, folder / NOTES_FILE, project_folder(folder))
+    return [path for path in paths if os.path.lexists(path)]
+
+
+def set_up(folder: Path, *, services: bool = False, stamp: str = "") -> list[Step]:
+    """Make the project's files in `folder`, itself made if missing, where they are missing; with `services` also those
+    for SearxNG and Valkey. With a `stamp` what is there of the project is first renamed to NAME.old-STAMP.
+
+    Raises ConfigurationError: a folder that cannot be written to, something else where a file or folder should be. If
+    it fails half-way, what was renamed and not made anew has its name back; what has not is named in the error.
+    """
+    with _explained(folder):
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "")
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder):
+            moved: list[Step] = []
+            try:
+                if stamp:
+                    moved.extend(_move_aside(path, stamp) for path in present(folder))  # keeps those before a failure
+                return [*moved, *_make_all(folder, (*_PROJECT, *(_SERVICES if services else ())))]
+            except (OSError, ConfigurationError) as error:
+                raise _unfinished(folder, error, _bring_back(moved)) from error
+            except BaseException:
+                _bring_back(moved)
+                raise
+
+
+def _make_all(folder: Path, plans: Sequence[_Plan]) -> Iterator[Step]:
+    yield _make_project_folder(folder)
+    for plan in plans:
+        yield _make(folder, plan)
+
+
+def _make_project_folder(folder: Path) -> Step:
+    """The folder of sessions: the one entry that may not be a link, because we write to it."""
+    there = os.path.lexists(project_folder(folder))
+    return Step(ensure_project_folder(folder), "kept" if there else "made")
+
+
+def _make(folder: Path, plan: _Plan) -> Step:
+    path = folder / plan.name
+    if path.parent != folder:
+        _make_subfolder(path.parent)
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        _create(path, plan.text(folder).encode())
+        return Step(path, "made")
+    if stat.S_ISLNK(mode):
+        return Step(path, "link")
+    if not stat.S_ISREG(mode):
+        raise _in_the_way(path)
+    return Step(path, "kept")
+
+
+def _make_subfolder(folder: Path) -> None:
+    if folder.is_symlink():
+        raise _unusable(folder, Phrase("paths.link"))
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise _in_the_way(folder)
+    folder.mkdir(exist_ok=True)
+
+
+def _create(path: Path, data: bytes) -> None:
+    """Make a new file; FileExistsError, also for a link, if there is one meanwhile."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+    except BaseException:
+        path.unlink()
+        raise
+
+
+def _template(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _searxng_settings() -> str:
+    return _template("searxng-settings.yml").replace("@SECRET_KEY@", secrets.token_hex(32))
+
+
+# --- moving aside
+
+
+def _move_aside(path: Path, stamp: str) -> Step:
+    """Rename an entry, a link as such, to a name that is free."""
+    wanted = path.with_name(f"{path.name}.old-{stamp}")
+    target, number = wanted, 1
+    while os.path.lexists(target):
+        number += 1
+        target = wanted.with_name(f"{wanted.name}-{number}")
+    path.rename(target)
+    return Step(path, "moved", target)
+
+
+def _bring_back(moved: Sequence[Step]) -> list[Step]:
+    """Give everything that was not made anew its old name; those that have a new name still."""
+    for step in moved:
+        if step.to is not None and (not os.path.lexists(step.path) or _is_folder(step.to)):
+            with suppress(OSError):  # a folder takes the place of an empty one, and of nothing else
+                step.to.rename(step.path)
+    return [step for step in moved if step.to is not None and os.path.lexists(step.to)]
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+# --- errors
+
+
+@contextmanager
+def _explained(folder: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _unusable(folder, os.strerror(error.errno or errno.EIO)) from error
+
+
+def _unusable(folder: Path, reason: object) -> ConfigurationError:
+    return ConfigurationError("workspace_unusable", folder=folder, reason=reason)
+
+
+def _in_the_way(path: Path) -> ConfigurationError:
+    return ConfigurationError("workspace_in_the_way", path=path)
+
+
+def _unfinished(folder: Path, error: OSError | ConfigurationError, still_moved: Sequence[Step]) -> ConfigurationError:
+    """The error, and where things are that do not have their old name back."""
+    if isinstance(error, OSError):
+        error = _unusable(folder, os.strerror(error.errno or errno.EIO))
+    if not still_moved:
+        return error
+    places = ", ".join(f"{step.path.name} → {step.to and step.to.name}" for step in still_moved)
+    reason = f"{error.what} {error.why}".rstrip(" .。")
+    return ConfigurationError("workspace_unfinished", folder=folder, reason=reason, places=places)

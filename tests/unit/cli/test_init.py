@@ -1,0 +1,105 @@
+"""`localllm init`, as a user would type it."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localllm.base import i18n
+from localllm.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("LOCALLLM_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("LC_ALL", "C")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    yield folder
+    i18n.set_language("en")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+MADE = [".localllm", "LOCALLLM.md", "localllm.toml"]
+
+
+def test_here(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "made  .localllm/\nmade  localllm.toml\nmade  LOCALLLM.md\n"
+    assert "localllm doctor" in told.err
+    assert names(folder) == MADE
+
+
+def test_again(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["init"])
+    capsys.readouterr()
+    assert run(["init"]) == 0
+    assert capsys.readouterr().out.count("was there, left as it is") == 3
+
+
+def test_elsewhere(folder: Path) -> None:
+    assert run(["init", "--work-dir", "new/one"]) == 0
+    assert names(folder / "new" / "one") == MADE
+    assert names(folder) == ["new"]
+
+
+def test_in_japanese(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--lang", "ja", "init", "--services"]) == 0
+    assert "作成  localllm.toml" in capsys.readouterr().out
+    assert "## プロジェクトDNA" in (folder / "LOCALLLM.md").read_text()
+    assert "# モデル名" in (folder / "localllm.toml").read_text()
+    assert {"compose.yaml", "searxng"} <= set(names(folder))
+
+
+def test_clear_is_refused_where_nobody_can_be_asked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["init"])
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        assert run(["init", "--clear"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert names(folder) == MADE
+
+
+def test_clear_with_yes_moves_also_settings_that_are_broken(folder: Path) -> None:
+    (folder / "localllm.toml").write_text("[broken\n")
+    assert run(["init", "--clear", "--yes"]) == 0
+    old = [name for name in names(folder) if re.fullmatch(r"localllm\.toml\.old-\d{8}-\d{6}", name)]
+    assert len(old) == 1
+    assert (folder / old[0]).read_text() == "[broken\n"
+    assert set(MADE) <= set(names(folder))
+
+
+@pytest.mark.parametrize(("answer", "code", "moved"), [("y", 0, 3), ("n", 1, 0), ("", 1, 0)])
+def test_clear_asks_at_a_terminal(folder: Path, answer: str, code: int, moved: int) -> None:
+    run(["init"])
+    ours, theirs = pty.openpty()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "localllm", "init", "--clear"], stdin=theirs, stderr=subprocess.PIPE, text=True
+        )
+        os.write(ours, f"{answer}\n".encode())
+        _, told = process.communicate(timeout=30)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "nothing is deleted" in told
+    assert process.returncode == code
+    assert sum(".old-" in name for name in names(folder)) == moved
+
+
+def test_something_in_the_way_is_an_error_of_usage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "file").touch()
+    assert run(["init", "--work-dir", "file"]) == 2
+    assert "E1018" in capsys.readouterr().err
