@@ -20,7 +20,17 @@ _OF_NAME, _OF_PARENT, _OF_FILE, _OF_FOLDER = 1.0, 0.8, 0.65, 0.4
 _OF_DOC, _OF_WHOLE_DOC, _OF_NEAR, _OF_LINE = 0.65, 0.45, 0.4, 0.65
 _PREDICATE = "predicate"
 _PREFERRED = {_PREDICATE: 1.15, "constant": 1.25}  # above what any kind is worth by itself
-_KINDS: dict[Kind | str, float] = {"class": 1.03, "function": 1.0, "constant": 0.92, "variable": 0.72, "key": 0.6}
+_OF_ITS_OWN_FILE = 0.15
+"""What a file that is called as what is asked adds for everything in it."""
+_KINDS: dict[Kind | str, float] = {
+    "class": 1.03,
+    "function": 1.0,
+    "constant": 0.86,
+    "inner": 0.8,
+    "variable": 0.72,
+    "file": 0.7,
+    "key": 0.6,
+}
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +119,7 @@ class Judge:
         ):
             shape = _PREFERRED[self._prefer]
         score = coverage * shape * worth(candidate.path, self._wanted) * self._purity(words, candidate)
+        score *= 1.0 + _OF_ITS_OWN_FILE * _weighted(self.file_fits(candidate.path), self.weights)
         return Judgement(score, coverage, fits, candidate)
 
     def judge_file(self, path: str, defined: Iterable[str], mentioned: Iterable[str]) -> float:

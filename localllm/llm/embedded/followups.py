@@ -6,6 +6,7 @@ import msgspec
 
 from localllm.llm.embedded.conversation import Talk
 from localllm.llm.embedded.subjects import name_in, path_in, quoted_in
+from localllm.llm.embedded.terms import terms_of
 
 _POINTS_BACK = re.compile(
     r"\b(?:it|its|that|this|they|them|these|those)\b(?! (?:project|repo|repository|codebase|code base|package|app|"
@@ -14,6 +15,7 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 _CATEGORY = r"(?:\s?(?:class|function|method|file|module|constant|クラス|関数|メソッド|ファイル|モジュール|定数|設定))?"
+_WITH_CATEGORY = re.compile(_POINTS_BACK.pattern + _CATEGORY, re.IGNORECASE)
 _FILE = re.compile(r"\b(?:that|this|the same) file\b|(?:その|この)ファイル", re.IGNORECASE)
 _NAME = re.compile(r"`([A-Za-z_$][\w$.]*)`")
 _PLACE = re.compile(r"((?:[\w.@+-]+/)*[\w.@+-]+\.\w+):(\d+)")
@@ -28,9 +30,10 @@ def resolved(talk: Talk) -> Talk:
     if path_in(text) or name_in(text) or any(len(quoted) > 2 for quoted in quoted_in(text)):
         return talk
     match = _POINTS_BACK.search(text)
+    if match and any(not term.soft for term in terms_of(_WITH_CATEGORY.sub(" ", text))):
+        return talk  # it is about something else: "what licence is it under?"
     if match and (subject := _subject(talk, text)):
-        pointing = re.compile(_POINTS_BACK.pattern + _CATEGORY, re.IGNORECASE)
-        return msgspec.structs.replace(talk, question=pointing.sub(f"`{subject}`", text, count=1))
+        return msgspec.structs.replace(talk, question=_WITH_CATEGORY.sub(f"`{subject}`", text, count=1))
     return talk
 
 

@@ -22,6 +22,7 @@ _MOST_SEARCHED = 4
 _COMMON = 150
 _MOST_MENTIONS = 200
 _FEW = 60
+_TOO_LATE = "search_timeout"
 _LISTED_ALONE = 2
 _SHORTEST_NAME = 3
 _GUARD = re.compile(r"^\s*#\s*define\s+\w+\s*$")
@@ -57,11 +58,12 @@ def gather(talk: Talk, terms: Sequence[Term], wanted: Place | None) -> Asking:
         term.text: max(len({hit.path for hit in hits.hits}), _COMMON * hits.truncated)
         for term, hits in zip(searched, found, strict=True)
     }
+    late = [term for term, result in zip(searched, results, strict=False) if result.error == _TOO_LATE]
     cut = [term for term, hits in zip(searched, found, strict=True) if hits.truncated]
     missing = [term for term in leading if not spread.get(term.text)] if len(terms) > 1 else []
     crowded = bool(listed and listed.folders)
     rarest = sorted(searched, key=_by(spread))[:_LISTED_ALONE] if crowded else []
-    closer = _Closer(terms, cut, missing, mentions.truncated, rarest)
+    closer = _Closer(terms, cut, missing, late, mentions.truncated, rarest)
     more = yield from closer.search(scope)
     return Gathered(
         definitions=tuple(_candidates([*definitions, *more.definitions])),
@@ -77,6 +79,11 @@ def _by(spread: Mapping[str, int]) -> Callable[[Term], tuple[bool, int]]:
     return lambda term: (term.soft, spread.get(term.text, 0))
 
 
+def _plainly(name: str) -> str:
+    """A pattern for definitions that is quick where `defining` took too long; it knows fewer languages."""
+    return f"(?:class|def|func|function|fn|struct|interface) +[A-Za-z0-9_]*{name}"
+
+
 class _More(msgspec.Struct, frozen=True):
     definitions: tuple[Hit, ...] = ()
     mentions: tuple[Hit, ...] = ()
@@ -86,21 +93,23 @@ class _More(msgspec.Struct, frozen=True):
 
 class _Closer(msgspec.Struct, frozen=True):
     """The second look: where a word is in too many names, names with two words of the question; where it is in none,
-    any line with it; where too many lines have two, lines with three; where too many files fit, those of one word."""
+    any line with it; where too many lines have two, lines with three; where too many files fit, those of one word;
+    where a search took too long, a simpler one."""
 
     terms: Sequence[Term]
     cut: Sequence[Term]
     missing: Sequence[Term]
+    late: Sequence[Term]
     many_mentions: bool
     for_files: Sequence[Term]
 
     def search(self, scope: Scope) -> Generator[tuple[Call, ...], list[Result], _More]:
         """Make these searches, all that are needed in one step."""
-        pairs = self._pairs()
+        pairs = "|".join(filter(None, [self._pairs(), *(_plainly(any_of(term)) for term in self.late)]))
         threes = self._threes() if self.many_mentions else ""
         globs = [names_with(words) for term in self.for_files if (words := _words_for_paths([term]))]
         calls = [
-            *([search(defining(pairs), path=scope.path, include=scope.include)] if pairs else []),
+            *([search(pairs, path=scope.path, include=scope.include)] if pairs else []),
             *([search(threes, path=scope.path, include=scope.include)] if threes else []),
             *(
                 search(any_of(term, literal=True), path=scope.path, include=scope.include, most=_FEW)
@@ -129,7 +138,7 @@ class _Closer(msgspec.Struct, frozen=True):
             for one, other in permutations(known, 2)
             if one in self.cut or other in self.cut
         ]
-        return f"(?:{'|'.join(both)})" if both else ""
+        return defining(f"(?:{'|'.join(both)})") if both else ""
 
     def _threes(self) -> str:
         ways = [any_of(term, literal=True) for term in leading_terms(self.terms)]

@@ -1,7 +1,7 @@
 """Looking into the files that were found: their definitions, and what the best of them say of themselves."""
 
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence, Set
 from difflib import get_close_matches
 
 import msgspec
@@ -9,15 +9,17 @@ import msgspec
 from localllm.llm.embedded.calls import Call, Result, outline, read
 from localllm.llm.embedded.evidence import Candidate, Judge, Judgement
 from localllm.llm.embedded.gathering import Gathered
-from localllm.llm.embedded.quoting import quote_at
+from localllm.llm.embedded.quoting import first_sentences, module_doc, quote_at
 from localllm.llm.embedded.results import Hit, Outlined, read_lines, read_outline
 from localllm.llm.embedded.terms import Alternative, Term
 from localllm.llm.embedded.vocabulary import english
 from localllm.llm.embedded.words import split_identifier, stem
 
 _FILES_OUTLINED = 6
+_FILES_NAMED = 6
 _READ = 10
 _KEPT = 60
+_FUNCTIONS = ("function", "method", "macro")
 _BEFORE, _LINES = 8, 48
 _MENTIONS_WEIGHED = 20
 _RARE = 3
@@ -44,6 +46,8 @@ def look_into_files(found: Gathered, judge: Judge) -> Looking:
     for path, hits in mentions.items():
         for hit in hits:
             candidates.setdefault((path, hit.line), _mention(hit, outlines.get(path, [])))
+    for path in _named_well(found.files, judge):
+        candidates.setdefault((path, 1), Candidate(path=path, line=1, kind="file", name=path.rsplit("/", 1)[-1]))
     return list(candidates.values())
 
 
@@ -76,6 +80,9 @@ def with_quote(candidate: Candidate, lines: dict[int, str]) -> Candidate:
     """The candidate with its own words, from the lines around it."""
     if candidate.kind == "mention":
         return candidate
+    if candidate.kind == "file":
+        doc = module_doc(lines)
+        return msgspec.structs.replace(candidate, doc=first_sentences(doc), whole_doc=doc)
     quote = quote_at(lines, candidate.line)
     last = candidate.end or candidate.line + _LINES
     inside = [text for number, text in lines.items() if candidate.line < number <= last]
@@ -127,8 +134,15 @@ def _best_files(found: Gathered, mentions: dict[str, list[Hit]], judge: Judge) -
     return sorted(paths, key=lambda path: (-scores[path], len(path), path))[:_FILES_OUTLINED]
 
 
+def _named_well(paths: Sequence[str], judge: Judge) -> list[str]:
+    """The files whose names fit best, as far as they fit at all."""
+    fits = {path: sum(judge.file_fits(path)) for path in dict.fromkeys(paths)}
+    return sorted((path for path in fits if fits[path]), key=lambda path: (-fits[path], len(path), path))[:_FILES_NAMED]
+
+
 def _of_outline(path: str, outlined: Sequence[Outlined], mentions: Iterable[Hit]) -> list[Candidate]:
     near: dict[int, list[str]] = defaultdict(list)
+    within = {item.name for item in outlined if item.kind in _FUNCTIONS}
     for hit in mentions:
         if inside := innermost(outlined, hit.line):
             near[inside.start].append(hit.text)
@@ -137,13 +151,19 @@ def _of_outline(path: str, outlined: Sequence[Outlined], mentions: Iterable[Hit]
             path=path,
             line=item.start,
             end=item.end,
-            kind="function" if item.kind in ("function", "method", "macro") else "class",
+            kind=_kind(item, within),
             name=item.name.rsplit(".", 1)[-1],
             parent=item.name.rpartition(".")[0],
             near=tuple(near[item.start][:6]),
         )
         for item in outlined
     ]
+
+
+def _kind(item: Outlined, functions: Set[str]) -> str:
+    if item.kind not in _FUNCTIONS:
+        return "class"
+    return "inner" if item.name.rpartition(".")[0] in functions else "function"
 
 
 def _mention(hit: Hit, outlined: Sequence[Outlined]) -> Candidate:

@@ -72,6 +72,7 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 _PAIR = 2
+_CLOSING = re.compile(r"\s*(?:です|にして(?:ください)?|で(?:お願い(?:します)?)?|としてください)?[。．]?$")
 
 
 def order_in(request: str) -> Order | None:
@@ -113,13 +114,20 @@ def _create(asked: _Request) -> Order | None:
         path, texts = asked.quotes[0], ()
     if not path:
         return Order(kind="create") if re.search(r"\bfile\b|ファイル", asked.masked, re.IGNORECASE) else None
-    if texts:
+    unquoted = _unquoted_content(asked.text, path)
+    if texts and (not unquoted or _QUOTE.match(unquoted)):
         return Order(kind="create", path=path, text=texts[-1])
-    if said := _said("content", asked.text):
-        rest = asked.text[said.end() :].strip()
-        if rest and path not in rest:
-            return Order(kind="create", path=path, text=rest)
+    if unquoted:
+        return Order(kind="create", path=path, text=unquoted)
     return Order(kind="create", path=path, text="" if _said("empty", asked.masked) else None)
+
+
+def _unquoted_content(text: str, path: str) -> str:
+    """What stands after “containing:” and its like, which may hold quotes of its own; without the words that close a
+    Japanese sentence."""
+    said = _said("content", text)
+    rest = _CLOSING.sub("", text[said.end() :].strip()) if said else ""
+    return "" if path in rest else rest
 
 
 def _replace(asked: _Request) -> Order | None:

@@ -1,7 +1,7 @@
 """The next step of a conversation. A plan is played from its beginning each time, with the results there are: what it
 asks for that has no result yet is the next step."""
 
-from localllm.llm.embedded.calls import Call, Plan
+from localllm.llm.embedded.calls import NOT_OFFERED, Call, Plan
 from localllm.llm.embedded.conversation import Talk, read_talk
 from localllm.llm.embedded.plans import plan_for
 from localllm.llm.embedded.wording import say
@@ -20,13 +20,20 @@ def next_step(request: CompletionRequest) -> tuple[Call, ...] | str:
 
 
 def play(plan: Plan, talk: Talk) -> tuple[Call, ...] | str:
-    """As far as `plan` comes with the results in `talk`."""
+    """As far as `plan` comes with the results in `talk`. An answer for which no tool could be asked says so."""
+    asked = 0
+    without: list[str] = []
     try:
         calls = next(plan)
         while True:
             results = [talk.result(call) for call in calls]
             if missing := tuple(call for call, result in zip(calls, results, strict=True) if result is None):
                 return tuple(dict.fromkeys(missing))
-            calls = plan.send([result for result in results if result is not None])
+            known = [result for result in results if result is not None]
+            asked += len(known)
+            without += [call.name for call, result in zip(calls, known, strict=True) if result.error == NOT_OFFERED]
+            calls = plan.send(known)
     except StopIteration as end:
+        if without and len(without) == asked:
+            return say(talk.japanese, "no_tool", tool=", ".join(dict.fromkeys(without)))
         return str(end.value)

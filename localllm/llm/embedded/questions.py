@@ -8,17 +8,18 @@ from typing import Literal, cast
 import msgspec
 
 from localllm.llm.embedded import vocabulary
-from localllm.llm.embedded.subjects import NAME, is_path, name_in, path_and_line, path_in, quoted_in
+from localllm.llm.embedded.subjects import NAME, folder_in, is_path, name_in, path_and_line, path_in, quoted_in
 from localllm.llm.embedded.terms import terms_of
 
 Kind = Literal[
     "greeting", "thanks", "needs_model", "commits", "diff", "status", "message", "todo", "imports", "uses", "howto",
-    "project", "path", "list", "count", "tests", "define", "explain", "value", "people", "concept",
+    "project", "path", "list", "count", "tests", "define", "explain", "value", "people", "subclasses", "concept",
 ]  # fmt: skip
 
 _WITHOUT_NAMES = frozenset(
     {"greeting", "thanks", "needs_model", "commits", "diff", "status", "todo", "howto", "project", "people"}
 )
+_OF_NAMES = frozenset({"define", "explain", "uses", "subclasses"})
 _WORDS_BESIDE_A_NAME = 2
 _SPEAKS_OF_ERRORS = re.compile(
     r"\b(?:error|message|exception|warning|says|text|string|output|printed?|raised?|thrown?|log(?:ged)?)\b"
@@ -47,10 +48,12 @@ def understand(text: str) -> Question:
     path, line = path_and_line(asked)
     if path and kind in ("list", "count"):
         return Question(kind, path)
+    if not path and (folder := folder_in(asked)) and kind in ("explain", "define", "concept", "list", "count"):
+        return Question("path" if kind in ("explain", "define", "concept") else kind, folder)
     if path and kind in ("explain", "define", "concept", "value"):
         return _about_a_path(kind, asked, path, line)
     if kind in ("tests", "list", "count"):
-        return Question(kind, name_in(asked))
+        return Question(kind, name_in(asked) or _plain_name(kind, asked))
     if kind == "imports":
         return Question(kind, _imported(asked)) if _imported(asked) else Question("concept")
     return _about_a_name(kind, asked)
@@ -72,7 +75,7 @@ def _about_a_path(kind: Kind, asked: str, path: str, line: str) -> Question:
 def _about_a_name(kind: Kind, asked: str) -> Question:
     name = name_in(asked) or _plain_name(kind, asked)
     if not name:
-        return Question("concept" if kind in ("define", "explain", "uses") else kind)
+        return Question("concept" if kind in _OF_NAMES else kind)
     if kind == "concept" and _firm_words(asked) > _WORDS_BESIDE_A_NAME:
         return Question("concept")
     return Question("define" if kind == "concept" else kind, name)
@@ -102,11 +105,14 @@ _PLAIN: dict[str, tuple[str, ...]] = {
         rf"\bwhat (?:does|do|is|are) (?:the )?({NAME})(?: {_CALLED})? (?:do|mean|return|for)\b",
         rf"\bwhat (?:does|is) (?:the )?({NAME}) {_CALLED}\b",
         rf"\b(?:explain|describe) ({NAME})\W*$",
+        rf"\b(?:arguments?|args|parameters?) (?:does|do|of|for|to) (?:the )?({NAME})\b",
+        rf"\b(?:purpose|meaning|signature) of (?:the )?({NAME})(?: {_CALLED})?\W*$",
     ),
     "define": (
         rf"\bwhere (?:is|are|was) (?:the )?(?:{_CALLED} )?({NAME})(?: {_CALLED})? (?:defined|declared)\b",
         rf"\b(?:definition|declaration) of (?:the )?(?:{_CALLED} )?({NAME})\W*$",
         rf"\b({NAME}) definition$",
+        rf"\bimplementation of (?:the )?(?:{_CALLED} )?({NAME})\W*$",
         rf"\bwhere is (?:the )?({NAME}) {_CALLED}\W*$",
         rf"\bwhere is the {_CALLED} ({NAME})\W*$",
     ),
@@ -114,6 +120,11 @@ _PLAIN: dict[str, tuple[str, ...]] = {
         rf"\b(?:{_CALLING}) (?:the )?(?:{_CALLED} )?({NAME})\W*$",
         rf"\bwhere (?:is|are) (?:the )?(?:{_CALLED} )?({NAME})(?: {_CALLED})? (?:used|called|invoked|referenced)\b",
     ),
+    "subclasses": (
+        rf"\b(?:subclass(?:es)?|inherits? from|extends?|derived? from|implements?) (?:of )?(?:the )?({NAME})\W*$",
+        rf"\b(?:subclasses|children|implementations) of (?:the )?({NAME})",
+    ),
+    "list": (rf"\b(?:methods|functions|members|attributes) (?:does|do|of|in|on) (?:the )?(?:class )?({NAME})\b",),
     "value": (rf"\b(?:value|default) (?:value )?(?:of|for) (?:the )?({NAME})\W*$",),
 }
 

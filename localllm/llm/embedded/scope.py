@@ -29,10 +29,9 @@ def code_files(project: Project, wanted: Place | None = None) -> Scope:
 
 
 def names_with(words: Sequence[str]) -> str:
-    """A glob of the files and folders in whose names one of `words` occurs, in any case."""
-    return (
-        "{" + ",".join(f"*{_any_case(word)}*" for word in words) + "}" if len(words) > 1 else f"*{_any_case(words[0])}*"
-    )
+    """A glob of the files and folders in whose names one of `words` occurs: small, capitalised or in capitals."""
+    forms = [form for word in words for form in (f"*{_any_case(word)}*", f"*{word.upper()}*")]
+    return "{" + ",".join(dict.fromkeys(forms)) + "}"
 
 
 def _any_case(word: str) -> str:

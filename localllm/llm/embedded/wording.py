@@ -21,6 +21,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Without a model I match words only: naming an identifier or a word the code uses may help.",
         "モデルなしでは言葉の一致で探します。コードで使われていそうな単語や識別子を含めると見つかることがあります。",
     ),
+    "too_slow": (
+        "Some searches took too long to finish: ask in a smaller folder, or name an identifier.",
+        "時間内に終わらなかった検索があります。小さいフォルダで尋ねるか、識別子を含めてください。",
+    ),
     "no_definition": (
         "I found no definition of `{name}` in this project.",
         "このプロジェクトに `{name}` の定義は見つかりませんでした。",
@@ -34,6 +38,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "`{name}` は定義以外では使われていません。",
     ),
     "at_least": (" or more", "以上"),
+    "subclasses": (
+        "{count} classes{more} inherit from `{name}`:",
+        "`{name}` を継承しているクラスは {count} 個{more}です:",
+    ),
+    "no_subclasses": (
+        "I found no class that inherits from `{name}`.",
+        "`{name}` を継承しているクラスは見つかりませんでした。",
+    ),
     "imported": ("{count} files import `{name}`:", "`{name}` をインポートしているファイルは {count} 件です:"),
     "not_imported": ("No file imports `{name}`.", "`{name}` をインポートしているファイルはありません。"),
     "message_at": ("“{text}” comes from {place}", "「{text}」は {place} から出ています"),
@@ -77,6 +89,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "これには {tool} ツールが必要ですが、ここでは使えません。",
     ),
     "value": ("`{name}` is `{value}` — {place}", "`{name}` は `{value}` です — {place}"),
+    "frames": (
+        "The places of this project it goes through, the last first:",
+        "このプロジェクトで通った場所（最後のものから）:",
+    ),
+    "no_frames": (
+        "I found no place of this project in the text.",
+        "このテキストにプロジェクトの場所は見つかりませんでした。",
+    ),
     "tests": ("Tests{about}:", "{about}テスト:"),
     "tests_about": (" for {subject}", "{subject} の"),
     "no_tests": ("I found no test files{about}.", "{about}テストファイルは見つかりませんでした。"),

@@ -10,9 +10,10 @@ from localllm.llm.embedded.plans.chat import empty_or, tell
 from localllm.llm.embedded.plans.concept import concept
 from localllm.llm.embedded.plans.howto import howto
 from localllm.llm.embedded.plans.message import message
+from localllm.llm.embedded.plans.pasted import frames_in, pasted_error
 from localllm.llm.embedded.plans.symbol import symbol
 from localllm.llm.embedded.plans.testing import run_tests
-from localllm.llm.embedded.plans.usage import imports, uses
+from localllm.llm.embedded.plans.usage import imports, subclasses, uses
 from localllm.llm.embedded.questions import Question, understand
 
 
@@ -20,6 +21,9 @@ def plan_for(talk: Talk) -> Plan:
     """The plan for the request of `talk`."""
     if order := order_in(talk.question):
         return run_tests(talk, order) if order.kind == "tests" else carry_out(talk, order)
+    text = f"{talk.question}\n{talk.pasted}"
+    if len(frames_in(text)) > 1:
+        return pasted_error(talk, text)
     talk = resolved(talk)
     question = understand(talk.question)
     match question.kind:
@@ -37,6 +41,8 @@ def _answering(talk: Talk, question: Question) -> Plan:  # noqa: C901 - a table
             return symbol(talk, question) if question.subject else concept(talk, prefer="constant")
         case "uses" if question.subject:
             return uses(talk, question)
+        case "subclasses" if question.subject:
+            return subclasses(talk, question)
         case "imports":
             return imports(talk, question)
         case "message":
@@ -58,7 +64,7 @@ def _answering(talk: Talk, question: Question) -> Plan:  # noqa: C901 - a table
         case "count":
             return listing.counted(talk, question)
         case "tests":
-            return listing.tests(talk)
+            return listing.tests_for(talk, question.subject)
         case "todo":
             return listing.todo(talk, question)
         case "people":

@@ -44,7 +44,8 @@ def concept(talk: Talk, *, wanted: Place | None = None, prefer: str = "") -> Pla
     if not is_enough(ranked, judge):
         ranked = yield from _in_documents(terms, judge)
     if not is_enough(ranked, judge):
-        return not_found(talk, terms)
+        told = not_found(talk, terms)
+        return f"{told} {say(talk.japanese, 'too_slow')}" if "search_timeout" in found.failed else told
     return answer(talk, ranked)
 
 

@@ -16,6 +16,7 @@ _FILES = (
 )
 _SHOWN = 6
 _LONGEST = 100
+_SINGLE = frozenset({"make", "pytest", "tox", "nox", "npm", "yarn"})
 _PROSE = re.compile(r"[.:] [A-Z]|\b(?:the|and|you|is)\b|[ぁ-ん]{3}")
 _SHELL_MARK = re.compile(r"^(?:\$|>|%|-|\*|\d+\.)\s+")
 
@@ -60,5 +61,7 @@ def _command_in(hit: Hit, command: re.Pattern[str]) -> _Command | None:
         return None
     quoted: list[str] = [part for part in re.findall(r"`([^`]+)`", text) if command.search(part)]
     told = quoted[0] if quoted else _SHELL_MARK.sub("", text).strip("`")
+    if not quoted and " " not in told and told not in _SINGLE:
+        return None
     prose = not quoted and (len(told) > _LONGEST or bool(_PROSE.search(told)))
     return _Command(hit.path, hit.line, shorten(told, _LONGEST), prose)

@@ -11,14 +11,18 @@ from localllm.llm.embedded.conversation import Talk
 from localllm.llm.embedded.evidence import Judge
 from localllm.llm.embedded.places import is_secret, place_of, worth
 from localllm.llm.embedded.plans.concept import concept
+from localllm.llm.embedded.plans.symbol import definitions_of
+from localllm.llm.embedded.plans.usage import whole
 from localllm.llm.embedded.questions import Question
 from localllm.llm.embedded.results import Listing, Outlined, read_hits, read_listing, read_outline
-from localllm.llm.embedded.scope import names_with
+from localllm.llm.embedded.scope import CODE, names_with
+from localllm.llm.embedded.subjects import name_in
 from localllm.llm.embedded.terms import Term, terms_of
 from localllm.llm.embedded.wording import say
 from localllm.llm.embedded.words import stem
 
 _MOST = 40
+_MOST_TESTS = 10
 _TESTS = "{*[tT]est*,*[sS]pec.*,*[sS]pec}"
 _LANGUAGES = {
     "python": "py", "javascript": "{js,mjs,cjs,jsx}", "typescript": "{ts,tsx}", "go": "go", "rust": "rs",
@@ -52,6 +56,8 @@ def listed(talk: Talk, question: Question) -> Plan:
             return (yield from concept(talk))
         (result,) = yield (names(),)
         return _files(talk, ".", read_listing(result.text))
+    if name_in(question.subject) and "/" not in question.subject:
+        return (yield from _members(talk, question.subject))
     path = question.subject.rstrip("/")
     if re.search(r"\.\w+$", path):
         (result,) = yield (outline(path),)
@@ -61,6 +67,24 @@ def listed(talk: Talk, question: Question) -> Plan:
     if result.error:
         return say(talk.japanese, "no_path", path=path)
     return _files(talk, path, read_listing(result.text))
+
+
+def _members(talk: Talk, name: str) -> Plan:
+    """What is defined in a class."""
+    found = yield from definitions_of(name)
+    if not found:
+        return say(talk.japanese, "no_definition", name=name)
+    best = found[0]
+    (result,) = yield (outline(best.path),)
+    inside = [
+        item
+        for item in read_outline(result.text)
+        if best.line < item.start <= best.end and item.name.split(".")[-2:-1] == [best.name]
+    ]
+    lines = [f"- {place(best.path, item.start)} — {item.kind} `{item.name}`" for item in inside[:_MOST]]
+    rest = [f"- … +{len(inside) - _MOST}"] if len(inside) > _MOST else []
+    heading = say(talk.japanese, "defined_in", count=len(inside), path=f"`{name}` ({place(best.path, best.line)})")
+    return "\n".join([heading, *lines, *rest])
 
 
 def counted(talk: Talk, question: Question) -> Plan:
@@ -78,13 +102,15 @@ def counted(talk: Talk, question: Question) -> Plan:
     return _files(talk, question.subject or ".", found)
 
 
-def tests(talk: Talk) -> Plan:
+def tests_for(talk: Talk, name: str) -> Plan:
     """The files of tests, for a subject where there is one: those whose names fit it first, then what is in them."""
     terms = tuple(term for term in terms_of(talk.question) if _is_a_subject(term, talk))
     if not terms:
         (result,) = yield (names(pattern=_TESTS),)
         return _tests(talk, "", _test_files(read_listing(result.text), None), read_listing(result.text).folders)
     subject = " ".join(term.text for term in terms)
+    if name:
+        return (yield from _tests_naming(talk, name))
     words = [stem(alternative.words[0]) for term in terms for alternative in term.alternatives[:3]]
     (result,) = yield (names(pattern=names_with([word for word in words if len(word) > 2] or ["test"])),)
     judge = Judge(terms, {}, "test")
@@ -92,6 +118,22 @@ def tests(talk: Talk) -> Plan:
     if found:
         return _tests(talk, subject, found, {})
     return (yield from concept(talk, wanted="test"))
+
+
+def _tests_naming(talk: Talk, name: str) -> Plan:
+    """The test files in which a name occurs, where it occurs most first."""
+    (result,) = yield (search(whole(name), include=f"*.{{{CODE}}}"),)
+    hits = [hit for hit in read_hits(result.text).hits if place_of(hit.path) == "test"]
+    counts = Counter(hit.path for hit in hits)
+    if not counts:
+        return say(talk.japanese, "no_tests", about=say(talk.japanese, "tests_about", subject=f"`{name}`"))
+    firsts = {hit.path: hit for hit in reversed(hits)}
+    lines = numbered(
+        (path, firsts[path].line, firsts[path].text.strip()) for path, _ in counts.most_common(_MOST_TESTS)
+    )
+    return "\n".join(
+        [say(talk.japanese, "tests", about=say(talk.japanese, "tests_about", subject=f"`{name}`")), *lines]
+    )
 
 
 def todo(talk: Talk, question: Question) -> Plan:

@@ -131,13 +131,23 @@ def _elsewhere(talk: Talk, question: Question) -> Plan:
     """A file that is not where it was said to be, if there is one of that name."""
     name = question.subject.rstrip("/").rsplit("/", 1)[-1]
     (result,) = yield (names(pattern=name),)
-    files = list(read_listing(result.text).files)
+    listed = read_listing(result.text)
+    folders = sorted({_up_to(path, name) for path in (*listed.files, *listed.folders)} - {""})
+    if len(folders) == 1:
+        return (yield from _folder(talk, folders[0]))
+    files = folders or list(listed.files)
     if len(files) == 1 and files[0] != question.subject:
         return (yield from described(talk, Question("path", files[0], question.detail)))
     if not files:
         beside = [term for term in terms_of(talk.question.replace(question.subject, " ")) if not term.soft]
         return (yield from concept(talk)) if len(beside) > 1 else say(talk.japanese, "no_path", path=question.subject)
     return say(talk.japanese, "which_path", path=name, names=", ".join(files[:8]))
+
+
+def _up_to(path: str, folder: str) -> str:
+    """The path of the folder of that name above `path`, "" where there is none."""
+    above = path.split("/")[:-1]
+    return "/".join(above[: above.index(folder) + 1]) if folder in above else ""
 
 
 def _told(talk: Talk, top: Sequence[str]) -> Generator[tuple[Call, ...], list[Result], list[str]]:

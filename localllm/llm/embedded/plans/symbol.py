@@ -65,12 +65,17 @@ def _candidate(hit: Hit, name: str) -> Candidate | None:
 
 def _likely(candidate: Candidate, parts: Sequence[str]) -> float:
     """How likely it is the one that is meant: the program before its tests, types and functions before variables,
-    what is at the top of a file before what is inside something, a definition before a declaration."""
+    a definition before a declaration, a value before what only passes it on."""
     exact = 1.0 if candidate.name == parts[-1] else 0.6
     declared = 0.9 if candidate.text.endswith(";") and candidate.kind in ("class", "function") else 1.0
     where = candidate.path.lower()
     qualified = sum(0.3 for part in parts[:-1] if part.lower() in where)
-    return worth(candidate.path) * _KINDS.get(candidate.kind, 0.5) * exact * declared + qualified
+    passed_on = (
+        0.9
+        if re.search(rf"=\s*[\w.]+\.{re.escape(candidate.name)}\b|=\s*{re.escape(candidate.name)}\b", candidate.text)
+        else 1.0
+    )
+    return worth(candidate.path) * _KINDS.get(candidate.kind, 0.5) * exact * declared * passed_on + qualified
 
 
 def _inside(found: list[Candidate], owners: Sequence[str]) -> Defining:
@@ -114,12 +119,15 @@ def _read(found: Sequence[Candidate]) -> Defining:
 
 
 def _value(candidate: Candidate) -> tuple[str, str] | None:
-    """The name and the value of a line such as `NAME: Final = 3` or `#define NAME 3`."""
+    """The name and the value of a line such as `NAME: Final = 3`, `"name": 3` or `#define NAME 3`."""
     text = candidate.signature or candidate.text
-    match = re.search(r"^(?:.*?[\s.])?(?P<name>[\w$.\"'-]+)(?:\s*:[^=]*)?\s*:?=\s*(?P<value>[^=].*?);?\s*$", text)
-    match = match or re.search(r"#\s*define\s+(?P<name>\w+)\s+(?P<value>.+)$", text)
-    match = match or re.search(r"^[\"']?(?P<name>[\w.-]+)[\"']?\s*:\s*(?P<value>.+?),?$", text)
-    return (match["name"].strip("\"'"), match["value"]) if match else None
+    name = re.escape(candidate.name)
+    match = (
+        re.search(rf"(?<!\w){name}[\"']?(?:\s*:[^=]*)?\s*:?=\s*([^=].*?);?\s*$", text)
+        or re.search(rf"#\s*define\s+{name}\s+(.+)$", text)
+        or re.search(rf"^[\"']?{name}[\"']?\s*:\s*(.+?),?$", text)
+    )
+    return (candidate.name, match[1]) if match else None
 
 
 def _comment(candidate: Candidate) -> str:

@@ -20,6 +20,8 @@ _IMPORT = re.compile(
     r"^\s*(?:from\s+\S+\s+import|import|#\s*include|use|using|require|export\s+\*)\b|require\(|\bfrom\s+['\"]"
 )
 _COMMENT = re.compile(r"^\s*(?:#(?!\s*(?:define|if|include))|//|\*|/\*|--|\x22\x22\x22|'''|\.\. |>>> )")
+_RAISED = re.compile(r"\b(?:raise|throw|emit|get)(?:s|n|d|ed)?\b|発生|送出|投げ|起き", re.IGNORECASE)
+_RAISES = re.compile(r"\b(?:raise|throw|panic|return Err|reject)\b")
 _CALLS = re.compile(r"\bcall|\binvok|呼", re.IGNORECASE)
 
 
@@ -39,11 +41,25 @@ def uses(talk: Talk, question: Question) -> Plan:
         return say(talk.japanese, "no_name", name=name)
     if not hits:
         return say(talk.japanese, "not_used", name=name)
+    if _RAISED.search(talk.question):
+        hits = [hit for hit in hits if _RAISES.search(hit.text)] or hits
     calls = [hit for hit in hits if re.search(rf"(?<!\w){re.escape(name)}\s*(?:<[^>]*>)?\(", hit.text)]
     wanted = _in_order(calls if called and calls else hits, name)
     more = say(talk.japanese, "at_least") if found.truncated else ""
     heading = say(talk.japanese, "called" if called and calls else "used", name=name, count=len(wanted), more=more)
     return "\n".join([heading, *_lines(wanted)])
+
+
+def subclasses(talk: Talk, question: Question) -> Plan:
+    """The classes that inherit from a class, or implement an interface."""
+    name = re.split(r"\.|::|#", question.subject)[-1]
+    (result,) = yield (search(_inheriting(name), include=f"*.{{{CODE}}}"),)
+    found = read_hits(result.text)
+    hits = sorted(found.hits, key=lambda hit: (-round(worth(hit.path), 1), hit.path, hit.line))
+    if not hits:
+        return say(talk.japanese, "no_subclasses", name=name)
+    more = say(talk.japanese, "at_least") if found.truncated else ""
+    return "\n".join([say(talk.japanese, "subclasses", name=name, count=len(hits), more=more), *_lines(hits)])
 
 
 def imports(talk: Talk, question: Question) -> Plan:
@@ -56,6 +72,19 @@ def imports(talk: Talk, question: Question) -> Plan:
     ordered = sorted(hits, key=lambda hit: (-worth(hit.path), hit.path.count("/"), hit.path, hit.line))
     count = len({hit.path for hit in hits})
     return "\n".join([say(talk.japanese, "imported", name=name, count=count), *_lines(ordered)])
+
+
+def _inheriting(name: str) -> str:
+    exact = escape(name)
+    end = "(?:[^A-Za-z0-9_]|$)"
+    before = "(?:[A-Za-z0-9_.:<>, ]*[ .:,<(])?"
+    return "|".join(
+        (
+            rf"^[ \t]*class [A-Za-z0-9_]+\({before}{exact}{end}",
+            rf"(?:class|interface|struct) .*(?:extends|implements|with|[<:])[ ]+{before}{exact}{end}",
+            rf"^[ \t]*impl(?:<[^>]*>)? {before}{exact}(?:<[^>]*>)? for ",
+        )
+    )
 
 
 def whole(name: str) -> str:

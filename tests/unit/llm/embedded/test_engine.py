@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json, ToolCall
 from localllm.llm.embedded.engine import MODEL, Embedded
 from localllm.llm.messages import (
@@ -108,3 +109,16 @@ def test_importing_it_loads_no_words() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "False"
+
+
+async def test_a_search_that_took_too_long_is_tried_in_a_simpler_way() -> None:
+    question = asked("where is the retry logic?")
+    first = [chunk for chunk in await step(question) if isinstance(chunk, ToolCallChunk)]
+    calls = tuple(ToolCall(f"c{chunk.index}", chunk.name, chunk.arguments) for chunk in first)
+    late = str(ToolExecutionError("search_timeout", pattern="x", seconds=20.0))
+    results = [ToolMessage(call.id, call.name, late if call.name == "search_files" else "") for call in calls]
+
+    second = await step(question, AssistantMessage("", calls), *results)
+
+    patterns = [chunk.arguments for chunk in second if isinstance(chunk, ToolCallChunk)]
+    assert any("(?:class|def|func" in pattern for pattern in patterns)

@@ -65,3 +65,17 @@ def test_orders(text: str, order: Order) -> None:
 )
 def test_what_is_no_order(text: str) -> None:
     assert order_in(text) is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        ('hello.py というファイルを作って。内容は print("やあ") です', 'print("やあ")'),
+        ('Create notes.md with the content: say "hello" twice', 'say "hello" twice'),
+        ("メモ.txt を作って。内容は「買い物」にしてください", "買い物"),
+    ],
+)
+def test_content_may_hold_quotes_of_its_own(request_: str, text: str) -> None:
+    order = order_in(request_)
+    assert order is not None
+    assert (order.kind, order.text) == ("create", text)

@@ -34,6 +34,9 @@ pytestmark = pytest.mark.anyio
         ("explain shop/net/retrying.py:13", ["shop/net/retrying.py:13", "RetryPolicy.wait_before"]),
         ("what is in shop/?", ["The shop itself.", "shop/server.py"]),
         ("list the functions in shop/accounts.py", ["shop/accounts.py:4", "shop/accounts.py:9"]),
+        ("what methods does RetryPolicy have?", ["shop/net/retrying.py:11", "wait_before"]),
+        ("which classes inherit from TestCase?", ["tests/test_retrying.py:6"]),
+        ("net フォルダには何がある？", ["shop/net/retrying.py"]),
         ("how many python files are there?", ["7"]),
         ("テストはどこ？", ["tests/test_retrying.py:1"]),
         ("where are the tests for retrying?", ["tests/test_retrying.py:1"]),
@@ -170,6 +173,11 @@ async def test_windows_line_ends_are_kept(ask: Ask, shop: Path) -> None:
     assert (shop / "w.txt").read_bytes() == b"one\r\ntwo\r\nthree\r\n"
 
 
+def contents(root: Path) -> dict[Path, bytes]:
+    """What is in the project's own files."""
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and ".localllm" not in path.parts}
+
+
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
@@ -185,14 +193,12 @@ async def test_windows_line_ends_are_kept(ask: Ask, shop: Path) -> None:
     ],
 )
 async def test_what_is_unclear_is_not_done(ask: Ask, shop: Path, request_: str, said: str) -> None:
-    before = {path: path.read_bytes() for path in shop.rglob("*") if path.is_file()}
+    before = contents(shop)
 
     result = await ask(request_)
 
     assert said in result.answer
-    assert {
-        path: path.read_bytes() for path in shop.rglob("*") if path.is_file() and ".localllm" not in path.parts
-    } == before
+    assert contents(shop) == before
 
 
 async def test_a_no_is_accepted(ask: Ask, shop: Path) -> None:
@@ -234,3 +240,35 @@ async def test_without_the_tool_it_says_so(shop: Path) -> None:
     result = await make_agent(Embedded(), shop, tools=tools).execute_query("run `ls`")
 
     assert "run_command" in result.answer
+
+
+async def test_without_a_way_to_search_it_says_so(shop: Path) -> None:
+    agent = make_agent(Embedded(), shop, tools=make_tools(shop, tools=()))
+
+    assert "search_files" in (await agent.execute_query("where is the retry logic?")).answer
+
+
+async def test_a_pasted_traceback_is_followed_into_the_project(ask: Ask) -> None:
+    traceback = (
+        "Traceback (most recent call last):\n"
+        '  File "/home/ann/shop/shop/__main__.py", line 3, in <module>\n    serve()\n'
+        '  File "/home/ann/shop/shop/server.py", line 11, in serve\n    raise RuntimeError\n'
+        "RuntimeError: No such table: 8123, ask the owner"
+    )
+
+    result = await ask(f"what is this?\n\n<stdin>\n{traceback}\n</stdin>")
+
+    assert result.answer.index("shop/server.py:11") < result.answer.index("shop/__main__.py:3")
+    assert "(in `serve`)" in result.answer
+
+
+async def test_a_hundred_kilobytes_of_paste_are_no_hindrance(ask: Ask) -> None:
+    result = await ask("x = 1  # filler\n" * 6_000 + "\nwhere is the retry logic?")
+
+    assert "shop/net/retrying.py:8" in result.answer
+
+
+async def test_without_ripgrep(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert "shop/net/retrying.py:8" in (await ask("where is the retry logic?")).answer
