@@ -1,0 +1,1 @@
+"""Calls, and thinking, that a model wrote into its text."""

@@ -1,0 +1,146 @@
+"""The markup of the families: one table for all of them. A new family is, most often, a new line here."""
+
+CALL_OPENERS = (
+    "<tool_call>",  # Hermes, Qwen, GLM, Granite 4, ERNIE, …
+    "<tool_calls>",  # Hunyuan, Jamba, MiniMax M1, Apriel
+    "<toolcall>",  # Nemotron
+    "<tool>",
+    "<tools>",
+    "<tool_use>",
+    "<tool_code>",
+    "<function_call>",  # Granite 20b
+    "<function_calls>",  # Olmo 3, Claude
+    "<functioncall>",  # Glaive
+    "<tool-call>",
+    "<minimax:tool_call>",
+    "<seed:tool_call>",
+    "<longcat_tool_call>",
+    "<|tool_call|>",  # Granite 3, Phi-4
+    "<|tool_calls|>",
+    "<|tool_call_start|>",  # LFM2
+    "<|tool_call>",  # Gemma 4
+    "<start_function_call>",  # FunctionGemma
+    "<|function_call|>",
+    "<|python_tag|>",  # Llama 3
+    "<|python_start|>",  # Llama 4
+    "<|start_action|>",  # Command R7B and A
+    "<|action_start|><|plugin|>",  # InternLM
+    "<|tools_prefix|>",  # Apertus
+    "<|tool_calls_section_begin|>",  # Kimi K2
+    "<|tool_call_begin|>",
+    "<｜tool▁calls▁begin｜>",  # DeepSeek V3, R1
+    "<｜tool▁call▁begin｜>",
+    "<|tool▁calls▁begin|>",
+    "<|tool▁call▁begin|>",
+    "<｜tool_calls_begin｜>",  # Step 3
+    "<｜tool_call_begin｜>",
+    "<｜dsml｜function_calls>",  # DeepSeek V3.2
+    "<｜dsml｜tool_calls>",
+    "[tool_calls]",  # Mistral
+    "[tool_call]",
+    "[tool_request]",  # LM Studio's own
+)
+"""What begins one or more calls, whatever form they have in it. Lower case; models' case is not looked at."""
+
+_NAMESPACES = ("", "minimax:", "steptml:", "antml:", "｜dsml｜", "|dsml|")
+
+ELEMENTS = (
+    "<function=",  # Llama 3, Qwen3-Coder, Nemotron 3, Step 3.7
+    "<function name=",
+    "<tool_call name=",
+    "<tool name=",
+    "<tool_use name=",
+    *(f"<{namespace}invoke name=" for namespace in _NAMESPACES),  # MiniMax M2, Claude, DeepSeek V3.2
+)
+"""What begins a single call and holds its name, up to the next >."""
+
+CLOSERS = (
+    *(f"</{opener[1:]}" for opener in CALL_OPENERS if opener[0] == "<"),
+    *(f"</{namespace}{name}>" for namespace in _NAMESPACES for name in ("invoke", "function_calls", "tool_calls")),
+    "</function>",
+    "<|/tool_call|>",
+    "<|/tool_calls|>",
+    "<|tool_call_end|>",
+    "<|tool_calls_section_end|>",
+    "<tool_call|>",
+    "<end_function_call>",
+    "<|python_end|>",
+    "<|end_action|>",
+    "<|action_end|>",
+    "<|tools_suffix|>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁calls▁end｜>",
+    "<|tool▁call▁end|>",
+    "<|tool▁calls▁end|>",
+    "<｜tool_call_end｜>",
+    "<｜tool_calls_end｜>",
+    "[/tool_calls]",
+    "[/tool_call]",
+    "[end_tool_request]",
+    "<|call|>",
+)
+"""What ends calls. Models mix them up, so any of them ends any."""
+
+SEPARATORS = (
+    "[args]",
+    "<|tool_call_argument_begin|>",
+    "<｜tool▁sep｜>",
+    "<|tool▁sep|>",
+    "<｜tool_sep｜>",
+)
+"""What stands between the name of a call and its arguments."""
+
+PARAMETERS = {
+    "<parameter=": "</parameter>",
+    "<param name=": "</param>",
+    **{f"<{namespace}parameter name=": f"</{namespace}parameter>" for namespace in _NAMESPACES},
+}
+"""What begins an argument and holds its name, up to the next >; and what ends it."""
+
+THINKING = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<reasoning>": "</reasoning>",
+    "<seed:think>": "</seed:think>",
+    "[think]": "[/think]",  # Magistral
+    "◁think▷": "◁/think▷",  # Kimi VL
+    "<|start_thinking|>": "<|end_thinking|>",  # Command R7B and A
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|channel>thought": "<channel|>",  # Gemma 4
+    "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
+}
+"""What begins the model's thinking, and what ends it."""
+
+HARMONY = ("<|start|>", "<|channel|>", "<|from|>", "<|recipient|>")
+"""What begins the head of a message of gpt-oss, and of Functionary 2."""
+
+HARMONY_ENDS = ("<|end|>", "<|return|>", "<|call|>")
+
+HARMONY_LOOSE = ("to=functions.", "commentary to=", "assistant to=", "assistantcommentary to=", "analysis to=")
+"""The same head where the server has left out the special tokens; only at the beginning of a line."""
+
+SPECIAL_TOKENS = (
+    "<|im_end|>",
+    "<|im_start|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "<|end_of_turn|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<｜end▁of▁sentence｜>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|observation|>",
+    "<|start_response|>",
+    "<|end_response|>",
+    "<|start_text|>",
+    "<|end_text|>",
+    "<|begin_of_solution|>",
+    "<|end_of_solution|>",
+    "<|message|>",
+    *HARMONY_ENDS,
+)
+"""Tokens of chat templates that a server should have kept to itself."""

@@ -1,0 +1,140 @@
+"""Which literal begins what, and what may yet become one: made once for a set of tools."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Literal
+
+from localllm.llm.dialects.salvage.markers import (
+    CALL_OPENERS,
+    CLOSERS,
+    ELEMENTS,
+    HARMONY,
+    HARMONY_LOOSE,
+    SPECIAL_TOKENS,
+    THINKING,
+)
+
+Kind = Literal[
+    "calls",
+    "element",
+    "closer",
+    "thinking",
+    "thought",
+    "harmony",
+    "token",
+    "json",
+    "bracket",
+    "fence",
+    "action",
+    "recipient",
+    "functools",
+    "loose",
+    "name",
+    "own_tag",
+]
+"""What a literal begins; "thought" is the end of the thinking."""
+
+_CALLS: dict[str, Kind] = {
+    **dict.fromkeys(CLOSERS, "closer"),
+    **dict.fromkeys(CALL_OPENERS, "calls"),
+    **dict.fromkeys(ELEMENTS, "element"),
+}
+_NO_CALLS: dict[str, Kind] = {
+    **dict.fromkeys(SPECIAL_TOKENS, "token"),
+    **dict.fromkeys(THINKING, "thinking"),
+    **dict.fromkeys(THINKING.values(), "thought"),
+    **dict.fromkeys(HARMONY, "harmony"),
+}
+_FENCES: dict[str, Kind] = {"```": "fence", "~~~": "fence"}
+_AT_LINE_START: dict[str, Kind] = {
+    **dict.fromkeys(HARMONY_LOOSE, "harmony"),
+    "{": "json",
+    "[": "bracket",
+    "action:": "action",
+    ">>>": "recipient",
+    "functools[": "functools",
+    "analysis": "loose",
+}
+_LOOSE: dict[str, Kind] = {
+    ">>>": "recipient",
+    **dict.fromkeys(("assistantfinal", "assistantcommentary", "assistantanalysis"), "harmony"),
+}
+
+
+_CASELESS = re.IGNORECASE | re.ASCII
+"""Without re.ASCII letters such as ſ would count as s, and be found in no table."""
+
+
+class Table:
+    """The literals that matter in one state of the reading: anywhere, and at the beginning of a line."""
+
+    def __init__(self, anywhere: Mapping[str, Kind], at_line_start: Mapping[str, Kind]) -> None:
+        self._kinds: dict[str, Kind] = {**at_line_start, **anywhere}
+        self._anywhere = re.compile(f"({_any_of(anywhere)})", _CASELESS)
+        self._at_line_start = re.compile(rf"^[ \t]*({_any_of(at_line_start)})", _CASELESS | re.MULTILINE)
+        self._beginnings = _beginnings(anywhere)
+        self._line_beginnings = _beginnings(at_line_start)
+        self._first = re.compile("|".join({re.escape(literal[0]) for literal in anywhere}) or "(?!)")
+        self._longest = max((len(literal) for literal in anywhere), default=0)
+
+    def find(self, text: str, *, line_is_blank: bool) -> tuple[int, str, Kind] | None:
+        """Where in `text` the first literal is, which one, and what it begins. `line_is_blank`: only white space
+        stands before `text` in its first line."""
+        start = 0 if line_is_blank else text.find("\n") + 1 or len(text)
+        hits = [self._anywhere.search(text), self._at_line_start.search(text, start)]
+        first = min((hit for hit in hits if hit), key=lambda hit: (hit.start(1), -hit.end(1)), default=None)
+        if first is None:
+            return None
+        literal = first.group(1).lower()
+        return first.start(1), literal, self._kinds[literal]
+
+    def held(self, text: str, *, line_is_blank: bool) -> int:
+        """How many characters at the end of `text` may be the beginning of a literal."""
+        tail = text[-self._longest :] if self._longest else ""
+        at = next(
+            (hit.start() for hit in self._first.finditer(tail) if tail[hit.start() :].lower() in self._beginnings), None
+        )
+        held = len(tail) - at if at is not None else 0
+        line = text.rfind("\n")
+        if line >= 0 or line_is_blank:
+            last = text[line + 1 :].lstrip(" \t")
+            if last.lower() in self._line_beginnings:
+                return max(held, len(last))
+        return held
+
+
+class Tables(Table):
+    """The table of running text; `in_fence` is that of a code block in it, `loose` that of an answer whose first words
+    tell that the server has left out the tokens between its parts."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        calls: dict[str, Kind] = dict(_CALLS)
+        at_line_start: dict[str, Kind] = {}
+        for name in names:
+            at_line_start |= {name.lower(): "name", f"<{name.lower()}>": "own_tag"}
+        if at_line_start:
+            at_line_start |= {**_AT_LINE_START, **_FENCES}
+        else:
+            calls = {}
+        anywhere: dict[str, Kind] = {**_NO_CALLS, **calls}
+        openers: dict[str, Kind] = {literal: kind for literal, kind in calls.items() if kind != "closer"}
+        super().__init__(anywhere, at_line_start)
+        self.in_fence = Table({}, {**openers, **_FENCES})
+        self.loose = Table({**anywhere, **_LOOSE}, at_line_start)
+        self.brackets: dict[str, Kind] = {literal: kind for literal, kind in anywhere.items() if literal[0] == "["}
+        """What begins with [ and is not just a list."""
+
+
+@lru_cache(maxsize=8)
+def tables(names: tuple[str, ...]) -> Tables:
+    """The tables for the tools called `names`; without tools nothing is a call."""
+    return Tables(names)
+
+
+def _any_of(literals: Mapping[str, Kind]) -> str:
+    return "|".join(map(re.escape, sorted(literals, key=len, reverse=True))) or "(?!)"
+
+
+def _beginnings(literals: Mapping[str, Kind]) -> frozenset[str]:
+    return frozenset(literal[:length] for literal in literals for length in range(1, len(literal)))
