@@ -1,0 +1,148 @@
+"""Google's Gemini API: generateContent, streamed as server-sent events."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from urllib.parse import quote
+from uuid import uuid4
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError, LLMConnectionError
+from localllm.base.jsontext import encode_json
+from localllm.llm.messages import CompletionRequest
+from localllm.llm.providers.base import Chunk, ModelInfo, ToolCallChunk
+from localllm.llm.providers.gemini_answers import GeminiParser, SignedCallChunk
+from localllm.llm.providers.gemini_errors import GeminiErrors
+from localllm.llm.providers.gemini_messages import NO_SIGNATURES, Signatures, request_json
+from localllm.llm.providers.gemini_models import gemini_root, parse_model, parse_page, resource_name
+from localllm.llm.providers.http_provider import AnswerBody, EventParser, HttpProvider, whole_or_streamed
+from localllm.llm.transport import HttpRequest
+
+BASE_URL = "https://generativelanguage.googleapis.com"
+KEY_VARIABLE = "GEMINI_API_KEY"
+OTHER_KEY_VARIABLE = "GOOGLE_API_KEY"
+
+_PAGE_SIZE = 1000
+_MOST_PAGES = 10
+
+
+class Gemini(HttpProvider):
+    """The Gemini API at `base_url`, or a proxy that speaks as it does.
+
+    Gemini 3 refuses a conversation in which one of its own calls comes back without its thought signature. The
+    signatures are kept here by the calls' ids, for as long as this provider lives. A call whose signature is not known
+    (of a session that was resumed, or of another model) is sent without one, and once that is refused, with the
+    placeholder.
+
+    Raises ConfigurationError where the API itself is to be asked without a key.
+    """
+
+    def __init__(
+        self,
+        base_url: str = BASE_URL,
+        *,
+        timeout: float,
+        idle_timeout: float,
+        api_key: str = "",
+        key_variable: str = KEY_VARIABLE,
+    ) -> None:
+        root = gemini_root(base_url)
+        if not api_key and root.startswith(BASE_URL):
+            raise ConfigurationError(
+                "llm_key_missing", provider="gemini", variable=KEY_VARIABLE, other=OTHER_KEY_VARIABLE
+            )
+        super().__init__(
+            "gemini",
+            root,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            api_key=api_key,
+            key_variable=key_variable,
+            key_header="x-goog-api-key",
+        )
+        self._errors = self._gemini_errors = GeminiErrors("gemini", root, key_variable)
+        self._learned: dict[str, _Learned] = {}
+
+    def prepare(
+        self, request: CompletionRequest, *, signatures: Signatures = NO_SIGNATURES, thoughts: bool = False
+    ) -> HttpRequest:
+        """The HTTP request for `request`; see request_json."""
+        url = f"{self.address}/{resource_name(request.model)}:streamGenerateContent?alt=sse"
+        return HttpRequest(
+            "POST", url, self._headers, encode_json(request_json(request, signatures, thoughts=thoughts))
+        )
+
+    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
+        """The answer as it arrives; see Provider. Every call has an id, and its signature is kept."""
+        learned = self._of(request.model)
+
+        def prepare() -> HttpRequest:
+            return self.prepare(request, signatures=learned.signatures, thoughts=bool(learned.thinks))
+
+        async with aclosing(self._adapting(prepare, request.model, learned.learn)) as chunks:
+            async for chunk in chunks:
+                yield learned.keep(chunk) if isinstance(chunk, ToolCallChunk) else chunk
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The models that answer in text, with the tokens they can read; see Provider."""
+        models: list[ModelInfo] = []
+        page = ""
+        for _ in range(_MOST_PAGES):
+            after = f"&pageToken={quote(page, safe='')}" if page else ""
+            body = await self._fetch(f"{self.address}/models?pageSize={_PAGE_SIZE}{after}")
+            listed = self._errors.guard(lambda body=body: parse_page(body))
+            models += [model.info for model in listed.models or () if model.chats]
+            page = listed.next_page_token or ""
+            if not page:
+                break
+        return models
+
+    async def describe(self, model: str) -> ModelInfo:
+        """What the API tells of the model; see Provider. One that thinks is asked for summaries of it from now on."""
+        body = await self._fetch(f"{self.address}/{resource_name(model)}")
+        told = self._errors.guard(lambda: parse_model(body))
+        learned = self._of(model)
+        learned.thinks = bool(told.thinking) if learned.thinks is None else learned.thinks
+        return msgspec.structs.replace(told.info, id=model)
+
+    def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
+        parser = GeminiParser(self._gemini_errors)
+        return whole_or_streamed(body, parser.whole, EventParser(parser.event, self._errors), self._errors)
+
+    def _of(self, model: str) -> "_Learned":
+        return self._learned.setdefault(resource_name(model), _Learned())
+
+
+class _Learned:
+    """What has been learned of one model: whether it thinks, the signatures of its calls, and whether it insists."""
+
+    def __init__(self) -> None:
+        self.thinks: bool | None = None
+        self._known: dict[str, str] = {}
+        self._fills_gaps = False
+
+    @property
+    def signatures(self) -> Signatures:
+        return Signatures(self._known, self._fills_gaps)
+
+    def keep(self, call: ToolCallChunk) -> ToolCallChunk:
+        """The call with an id, under which its signature is kept."""
+        if not call.id:
+            call = msgspec.structs.replace(call, id=f"call_{uuid4().hex[:12]}")
+        if isinstance(call, SignedCallChunk) and call.signature:
+            self._known[call.id] = call.signature
+        return call
+
+    def learn(self, error: LLMConnectionError) -> bool:
+        """Whether `error` leads to another request: without summaries of thinking, with the placeholder for missing
+        signatures, or, where that is not enough, in place of all, for a signature ends with the key it was made for."""
+        match error.key:
+            case "llm_no_thinking" if self.thinks:
+                self.thinks = False
+            case "llm_no_signature" if not self._fills_gaps:
+                self._fills_gaps = True
+            case "llm_no_signature" if self._known:
+                self._known.clear()
+            case _:
+                return False
+        return True

@@ -1,0 +1,188 @@
+"""An answer in Gemini's form: frames with parts of one candidate, the last of which says why it ended."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from localllm.base.events import Json
+from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from localllm.llm.providers.gemini_errors import GeminiErrors
+from localllm.llm.providers.http_provider import FilteredChunk
+from localllm.llm.providers.openai_errors import BLANK
+from localllm.llm.wire import ServerSentEvent
+
+_FILTERS = frozenset({"SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "MODEL_ARMOR"})
+_BAD_CALLS = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"})
+_CALLED = re.compile(r"default_api[.:](\w+)")
+
+
+class SignedCallChunk(ToolCallChunk, frozen=True):
+    """A whole tool call, and the thought signature the model wants to see with it in every later request."""
+
+    signature: str = ""
+
+
+class GeminiParser:
+    """Chunks from the frames of one answer. It counts the calls: the reason to end does not tell of any."""
+
+    def __init__(self, errors: GeminiErrors) -> None:
+        self._errors = errors
+        self._calls = 0
+
+    def event(self, event: ServerSentEvent) -> list[Chunk]:
+        """The chunks in one event. Raises LLMConnectionError for an error in it, ValueError for nonsense."""
+        return self.frame(event.data.encode())
+
+    def whole(self, body: bytes) -> list[Chunk]:
+        """The chunks of an answer that came whole, or as a list of its frames. Raises as `event` does."""
+        text = body.strip(BLANK)
+        frames = msgspec.json.decode(text, type=list[msgspec.Raw]) if text.startswith(b"[") else [text]
+        chunks = [chunk for frame in frames for chunk in self.frame(bytes(frame))]
+        if not chunks:
+            raise ValueError(f"it holds no answer: {text.decode('utf-8', errors='replace')}")
+        return chunks
+
+    def frame(self, data: bytes) -> list[Chunk]:
+        """The chunks in one frame. Raises as `event` does."""
+        chunks = parse_frame(data, self._calls, self._errors)
+        self._calls += sum(isinstance(chunk, ToolCallChunk) for chunk in chunks)
+        return chunks
+
+
+def parse_frame(data: bytes, calls: int, errors: GeminiErrors) -> list[Chunk]:
+    """The chunks in one frame of an answer that has held `calls` tool calls so far. A call has no id here where the
+    model gave it none.
+
+    Raises LLMConnectionError for an error in it, and where the prompt was blocked; ValueError for nonsense.
+    """
+    frame = msgspec.json.decode(data, type=_Frame)
+    if frame.error:
+        raise errors.of_stream(data)
+    if not frame.candidates:
+        if frame.prompt_feedback and frame.prompt_feedback.block_reason:
+            raise errors.filtered(_said(frame.prompt_feedback.block_reason, frame.prompt_feedback.block_reason_message))
+        return _usage_chunks(frame.usage_metadata)
+    candidate = frame.candidates[0]
+    parts = candidate.content.parts if candidate.content else None
+    chunks = list(_part_chunks(parts or (), calls))
+    if candidate.finish_reason:
+        called = calls + sum(isinstance(chunk, ToolCallChunk) for chunk in chunks)
+        chunks += _finish_chunks(candidate, candidate.finish_reason, called, errors)
+        chunks += _usage_chunks(frame.usage_metadata)
+    return chunks
+
+
+def _part_chunks(parts: "Iterable[_Part]", calls: int) -> Iterable[Chunk]:
+    for part in parts:
+        if call := part.function_call:
+            arguments = msgspec.json.encode(call.args or {}).decode()
+            yield SignedCallChunk(calls, call.id or "", call.name, arguments, part.thought_signature or "")
+            calls += 1
+        elif part.text:
+            yield ThinkingChunk(part.text) if part.thought else TextChunk(part.text)
+
+
+def _finish_chunks(candidate: "_Candidate", reason: str, calls: int, errors: GeminiErrors) -> list[Chunk]:
+    match reason:
+        case "STOP":
+            return [FinishChunk("tool_calls" if calls else "stop")]
+        case "MAX_TOKENS":
+            return [FinishChunk("length")]
+        case _ if reason in _FILTERS:
+            return [FilteredChunk("content_filter", _said(reason, candidate.finish_message, *_blocked(candidate)))]
+        case _ if reason in _BAD_CALLS:
+            return _bad_call(_said(reason, candidate.finish_message), calls, errors)
+        case "MISSING_THOUGHT_SIGNATURE":
+            raise errors.no_signature(_said(reason, candidate.finish_message))
+        case _:
+            return [FinishChunk(reason.lower())]
+
+
+def _bad_call(message: str, calls: int, errors: GeminiErrors) -> list[Chunk]:
+    """A call that Gemini itself could not read. Where it says which tool was meant, the call is passed on with what
+    the model wrote for arguments, which are no JSON: the answer to it tells the model so, and it can mend them.
+
+    Raises LLMConnectionError where it does not say.
+    """
+    if found := _CALLED.search(message):
+        return [ToolCallChunk(calls, "", found[1], message), FinishChunk("tool_calls")]
+    raise errors.bad_call(message)
+
+
+def _said(reason: str, *more: str | None) -> str:
+    return ": ".join(filter(None, (reason, *more)))
+
+
+def _blocked(candidate: "_Candidate") -> list[str]:
+    ratings = [rating for rating in candidate.safety_ratings or () if rating.blocked]
+    return [", ".join(f"{rating.category} ({rating.probability})" for rating in ratings)]
+
+
+def _usage_chunks(counted: Any) -> list[Chunk]:
+    """The token counts, where there are some that can be read: an answer is worth more than its bill."""
+    try:
+        usage = msgspec.convert(counted, _Usage | None)
+    except msgspec.ValidationError:
+        return []
+    if usage is None or not usage.prompt_token_count:
+        return []
+    written = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+    return [UsageChunk(usage.prompt_token_count, written, usage.cached_content_token_count or 0)]
+
+
+# The server's JSON, as far as it is read.
+
+
+class _Json(msgspec.Struct, rename="camel"):
+    """An object whose fields have names in camel case."""
+
+
+class _Call(_Json):
+    name: str
+    id: str | None = None
+    args: Json = None
+
+
+class _Part(_Json):
+    text: str | None = None
+    thought: bool | None = None
+    function_call: _Call | None = None
+    thought_signature: str | None = None
+
+
+class _Content(_Json):
+    parts: list[_Part] | None = None
+
+
+class _Rating(_Json):
+    category: str = ""
+    probability: str = ""
+    blocked: bool | None = None
+
+
+class _Candidate(_Json):
+    content: _Content | None = None
+    finish_reason: str | None = None
+    finish_message: str | None = None
+    safety_ratings: list[_Rating] | None = None
+
+
+class _Feedback(_Json):
+    block_reason: str | None = None
+    block_reason_message: str | None = None
+
+
+class _Usage(_Json):
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
+    cached_content_token_count: int | None = None
+
+
+class _Frame(_Json):
+    candidates: list[_Candidate] | None = None
+    prompt_feedback: _Feedback | None = None
+    usage_metadata: Json = None
+    error: Json = None
