@@ -251,8 +251,8 @@ async def test_without_a_way_to_search_it_says_so(shop: Path) -> None:
 async def test_a_pasted_traceback_is_followed_into_the_project(ask: Ask) -> None:
     traceback = (
         "Traceback (most recent call last):\n"
-        '  File "/home/ann/shop/shop/__main__.py", line 3, in <module>\n    serve()\n'
-        '  File "/home/ann/shop/shop/server.py", line 11, in serve\n    raise RuntimeError\n'
+        '  File "/srv/ann/shop/shop/__main__.py", line 3, in <module>\n    serve()\n'
+        '  File "/srv/ann/shop/shop/server.py", line 11, in serve\n    raise RuntimeError\n'
         "RuntimeError: No such table: 8123, ask the owner"
     )
 
