@@ -1,0 +1,168 @@
+"""The child process that serves a model file: started, waited for, ended; and what it said where it died."""
+
+import asyncio
+import importlib.util
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from localllm.base import logs
+from localllm.base.config.schema import SECRET_VARIABLES
+from localllm.base.errors import LLMConnectionError
+from localllm.llm.gguf import child
+from localllm.llm.gguf.last_words import died
+from localllm.llm.gguf.machine import lacks_avx2
+
+_KEPT_LINES = 60
+_MOMENT = 0.5
+_SECONDS_TO_DIE = 5.0
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be served. `window`: tokens of one conversation, of which `parallel` are held at a time.
+    `gpu_layers`: -1 as many as fit."""
+
+    file: str
+    name: str
+    window: int
+    parallel: int = 1
+    threads: int = 1
+    gpu_layers: int = -1
+
+
+class _Written(Order, frozen=True, kw_only=True):
+    """What the child reads: the order, and what must not be seen on a command line."""
+
+    api_key: str
+    parent: int
+
+
+class _Ready(msgspec.Struct):
+    address: str
+
+
+class ModelProcess:
+    """llama.cpp's server for `order.file`, starting from now on, reachable from this machine with `api_key` alone.
+
+    It belongs to no event loop, but to the thread that makes it: Linux ends it together with that one. Raises
+    LLMConnectionError where it cannot be started here.
+    """
+
+    def __init__(self, order: Order, environ: Mapping[str, str]) -> None:
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise LLMConnectionError("gguf_not_installed")
+        if lacks_avx2():
+            raise LLMConnectionError("gguf_no_avx2")
+        self.api_key = os.urandom(24).hex()
+        self.began = time.monotonic()
+        self._file = order.file
+        self._last_words: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._ready: Future[bytes] = Future()
+        self._ready.set_running_or_notify_cancel()  # one who stops waiting does not take it away from the others
+        self._process = _spawn(environ)
+        self._readers = [threading.Thread(target=read, daemon=True) for read in (self._read_answer, self._read_log)]
+        for reader in self._readers:
+            reader.start()
+        self._say(_Written(**msgspec.structs.asdict(order), api_key=self.api_key, parent=os.getpid()))
+
+    @property
+    def pid(self) -> int:
+        """The child's."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the model is loaded."""
+        return self._ready.done() and bool(self._ready.result()) and self.is_running
+
+    async def address(self) -> str:
+        """Where it serves, as soon as the model is loaded: there is no limit to the time this may take.
+        Raises LLMConnectionError where it dies instead."""
+        line = await asyncio.wrap_future(self._ready)
+        if not line:
+            raise await self.death("gguf_unloadable")
+        return msgspec.json.decode(line, type=_Ready).address
+
+    async def has_died(self) -> bool:
+        """Whether it has ended, or does so within a moment: its connections break before it is gone."""
+        try:
+            await asyncio.to_thread(self._process.wait, _MOMENT)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    async def death(self, key: str) -> LLMConnectionError:
+        """Make an end of what is left of it; the error `key` with the reason for its death."""
+        status = await asyncio.to_thread(self._join)
+        return died(key, self._file, status, list(self._last_words))
+
+    async def aclose(self) -> None:
+        """End it. There is nothing it would have to put in order."""
+        self._process.kill()
+        await asyncio.to_thread(self._join)
+
+    def release(self) -> None:
+        """Let go of one that has ended."""
+        with suppress(OSError):
+            if self._process.stdin:
+                self._process.stdin.close()
+
+    def _say(self, order: _Written) -> None:
+        """Hand over the order. The pipe stays open: its end is what tells the child that we are gone."""
+        assert self._process.stdin  # noqa: S101 - asked for in _spawn
+        with suppress(OSError):  # it has died; whoever waits for it is told why
+            self._process.stdin.write(msgspec.json.encode(order) + b"\n")
+            self._process.stdin.flush()
+
+    def _read_answer(self) -> None:
+        assert self._process.stdout  # noqa: S101 - asked for in _spawn
+        with self._process.stdout as stdout:
+            self._ready.set_result(stdout.readline())
+
+    def _read_log(self) -> None:
+        log = logs.of("GGUF")
+        assert self._process.stderr  # noqa: S101 - asked for in _spawn
+        with self._process.stderr as stderr:
+            for line in stderr:
+                text = line.decode("utf-8", errors="replace").rstrip()
+                self._last_words.append(text)
+                log.debug("%s", text)
+
+    def _join(self) -> int:
+        """Wait for its end, which is near; how it ended."""
+        status = self._process.wait()
+        for reader in self._readers:
+            reader.join(_SECONDS_TO_DIE)
+        self.release()
+        return status
+
+
+def _spawn(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """The child, in a session of its own: Ctrl+C is for us alone. No key of ours is in its environment, and it looks
+    for no modules (nor libraries) where we were started."""
+    program = Path(child.__file__)
+    secret = set(SECRET_VARIABLES.values())
+    return subprocess.Popen(
+        [sys.executable, "-P", str(program)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=program.parent,
+        env={name: value for name, value in environ.items() if name not in secret},
+        start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
+    )
