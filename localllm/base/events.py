@@ -18,7 +18,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens and times of one completion, or summed over a run.
 
     `cached_tokens` is the part of `prompt_tokens` the server did not have to read again. `estimated` is true
-    where the server reported nothing and the counts are ours. Times are seconds; 0 where unknown.
+    where the server reported nothing and the counts are ours. Times are seconds; 0 where unknown. `generation_seconds`
+    are those in which the completion's tokens came, after the prompt had been read.
     """
 
     prompt_tokens: int = 0
@@ -27,6 +28,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     estimated: bool = False
     first_token_seconds: float = 0.0
     total_seconds: float = 0.0
+    generation_seconds: float = 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """How fast the model writes; 0 where unknown."""
+        return self.completion_tokens / self.generation_seconds if self.generation_seconds else 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -36,6 +43,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             estimated=self.estimated or other.estimated,
             first_token_seconds=self.first_token_seconds or other.first_token_seconds,
             total_seconds=self.total_seconds + other.total_seconds,
+            generation_seconds=self.generation_seconds + other.generation_seconds,
         )
 
 

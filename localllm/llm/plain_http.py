@@ -103,10 +103,29 @@ class PlainResponse:
             await self._connection.abort()
 
 
+class _Reader(asyncio.StreamReader):
+    """Gives everything that has arrived before it tells that the connection broke: a StreamReader of asyncio would
+    throw that away, and with it the end of an answer whose server resets the connection at once."""
+
+    broken: Exception | None = None
+
+    def set_exception(self, exc: Exception) -> None:
+        """Remember the failure; it is raised when all has been read."""
+        self.broken = exc
+        self.feed_eof()
+
+    async def read(self, n: int = -1) -> bytes:
+        """The next bytes, b"" at the end. Raises OSError."""
+        data = await super().read(n)
+        if not data and self.broken is not None:
+            raise self.broken
+        return data
+
+
 class _Connection:
     """One connection to `place`, and where it is in the protocol."""
 
-    def __init__(self, place: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, place: tuple[str, int], reader: _Reader, writer: asyncio.StreamWriter) -> None:
         import h11
 
         self.place = place
@@ -191,12 +210,21 @@ class _Connection:
 async def _connect(place: tuple[str, int], seconds: float) -> _Connection:
     try:
         async with asyncio.timeout(seconds):
-            reader, writer = await asyncio.open_connection(*place)
+            reader, writer = await _open(place)
     except TimeoutError as error:
         raise ConnectError(f"no connection within {seconds:g} s") from error
     except (OSError, UnicodeError) as error:
         raise ConnectError(getattr(error, "strerror", None) or str(error)) from error
     return _Connection(place, reader, writer)
+
+
+async def _open(place: tuple[str, int]) -> tuple[_Reader, asyncio.StreamWriter]:
+    """As asyncio.open_connection, which does not let the reader be chosen."""
+    loop = asyncio.get_running_loop()
+    reader = _Reader(loop=loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    transport, _ = await loop.create_connection(lambda: protocol, *place)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
 async def _finished(sending: asyncio.Future[None]) -> None:

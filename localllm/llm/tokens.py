@@ -1,4 +1,11 @@
-"""How many tokens a text is, before a server has counted it."""
+"""How many tokens a text is, before a server has counted it; and what its counts teach."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from localllm.base.jsontext import encode_json
+from localllm.llm.messages import AssistantMessage, Message, ToolSpec
 
 BYTES_PER_TOKEN = 3.6
 """Of Latin text and code, over the tokenizers of the common local families."""
@@ -6,15 +13,87 @@ BYTES_PER_TOKEN = 3.6
 TOKENS_PER_WIDE_CHARACTER = 1.0
 """Of Japanese, Chinese and Korean characters, over the same tokenizers."""
 
+TOKENS_PER_MESSAGE = 4
+"""What a chat template puts around each message: its role and its borders, in the common families 3 to 5 tokens."""
+
+LEAST_RATIO, MOST_RATIO = 0.5, 2.0
+"""No tokenizer in use is further off the estimate; a count that is tells of something else than of the tokenizer."""
+
+_WEIGHT = 0.5
+"""Of a new count against all that were before."""
+
+_TELLING = 50
+"""Tokens a prompt must have for its count to teach anything."""
+
 _FIRST_WIDE = "\u2e80"
+
+
+class Size(NamedTuple):
+    """A text in tokens, as estimated without any calibration: its Latin part and its wide characters."""
+
+    narrow: float
+    wide: float
+
+
+@lru_cache(maxsize=1024)
+def measure(text: str) -> Size:
+    """The size of `text`. A conversation is measured before each of its requests, and only its end is new."""
+    if text.isascii():
+        return Size(len(text) / BYTES_PER_TOKEN, 0.0)
+    wide = [character for character in text if character >= _FIRST_WIDE]
+    wide_bytes = len("".join(wide).encode("utf-8", "surrogatepass"))
+    narrow_bytes = len(text.encode("utf-8", "surrogatepass")) - wide_bytes
+    return Size(narrow_bytes / BYTES_PER_TOKEN, len(wide) * TOKENS_PER_WIDE_CHARACTER)
 
 
 def estimate_tokens(text: str) -> int:
     """An estimate of the tokens in `text`, never 0 for a text that is not empty."""
-    if text.isascii():
-        return -(-len(text) * 10 // int(BYTES_PER_TOKEN * 10))
-    wide = sum(character >= _FIRST_WIDE for character in text)
-    narrow_bytes = len(text.encode("utf-8", "surrogatepass")) - sum(
-        len(character.encode("utf-8", "surrogatepass")) for character in text if character >= _FIRST_WIDE
-    )
-    return round(wide * TOKENS_PER_WIDE_CHARACTER + narrow_bytes / BYTES_PER_TOKEN) or 1
+    return Calibration().estimate(text)
+
+
+def prompt_texts(messages: Iterable[Message], tools: Sequence[ToolSpec]) -> Iterator[str]:
+    """All the text of a request that the model reads."""
+    if tools:
+        yield encode_json(tools).decode()
+    for message in messages:
+        yield message.text
+        if isinstance(message, AssistantMessage):
+            yield from (call.name + call.arguments for call in message.tool_calls)
+
+
+class Calibration:
+    """How far the estimates are off for one model: a ratio for Latin text and one for wide characters, each a moving
+    average of what the counts of its server say. Pictures are not counted."""
+
+    def __init__(self) -> None:
+        self.narrow = 1.0
+        self.wide = 1.0
+        self.counts = 0
+        """How many counts it has learned from."""
+
+    def estimate(self, text: str) -> int:
+        """The tokens in `text`, never 0 for a text that is not empty."""
+        narrow, wide = measure(text)
+        return max(1, round(narrow * self.narrow + wide * self.wide)) if text else 0
+
+    def estimate_prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
+        """The tokens of a whole request."""
+        texts = prompt_texts(messages, tools)
+        return sum(self.estimate(text) for text in texts) + TOKENS_PER_MESSAGE * len(messages)
+
+    def learn(self, messages: Sequence[Message], tools: Sequence[ToolSpec], counted: int) -> None:
+        """Take note that a request had `counted` tokens. The script that most of it is written in learns from it; a
+        count no tokenizer explains (a part of the prompt was dropped, or not counted) teaches nothing."""
+        sizes = [measure(text) for text in prompt_texts(messages, tools)]
+        narrow, wide = sum(size.narrow for size in sizes), sum(size.wide for size in sizes)
+        words = counted - TOKENS_PER_MESSAGE * len(messages)
+        if narrow + wide < _TELLING or not LEAST_RATIO <= words / (narrow + wide) <= MOST_RATIO:
+            return
+        if wide > narrow:
+            self.wide = self._moved(self.wide, (words - narrow * self.narrow) / wide)
+        else:
+            self.narrow = self._moved(self.narrow, (words - wide * self.wide) / narrow)
+        self.counts += 1
+
+    def _moved(self, before: float, told: float) -> float:
+        return min(MOST_RATIO, max(LEAST_RATIO, before + _WEIGHT * (told - before)))

@@ -186,6 +186,8 @@ class HeadlessPrinter:
                 "prompt_tokens": usage.prompt_tokens,
                 "completion_tokens": usage.completion_tokens,
                 "cached_tokens": usage.cached_tokens,
+                "tokens_per_second": round(usage.tokens_per_second, 1),
+                "first_token_seconds": round(usage.first_token_seconds, 3),
             },
             "tools": self._tools,
             "refused": list(event.refused),

@@ -215,11 +215,12 @@ class _Ending:
 
 
 def toolbar(chat: ChatContext) -> str:
-    """Model, sandbox, and how full the window is."""
+    """Model, sandbox, and how full the window is; it says so where nobody has told how large that is."""
     sandbox = chat.sandbox_level or "…"
     if chat.connecting:
         return tr("ui.toolbar", model=tr("ui.toolbar.connecting"), sandbox=sandbox, tokens="…")
     used = f"{chat.context_used:,}" if chat.context_used else "0"
-    tokens = tr("ui.toolbar.tokens", used=used, window=f"{chat.context_window:,}")
+    key = "ui.toolbar.tokens_assumed" if chat.assumes_window else "ui.toolbar.tokens"
+    tokens = tr(key, used=used, window=f"{chat.context_window:,}")
     model = chat.model or chat.provider_name
     return clean(tr("ui.toolbar", model=model, sandbox=sandbox, tokens=tokens), keep_newlines=False)

@@ -8,6 +8,9 @@ from localllm.text.wrapping import wrap
 from localllm.ui.activity import duration
 from localllm.ui.theme import Line, Style
 
+_WORTH_SAYING = 1.0
+"""Seconds until the first token that explain where the time went."""
+
 _NOTICE_STYLES: dict[str, Style] = {"info": "dim", "warning": "warning", "error": "error"}
 
 
@@ -44,16 +47,24 @@ def status_lines(event: RunFinished, seconds: float, width: int) -> list[Line]:
 
 
 def cost(steps: int, usage: Usage, seconds: float) -> str:
-    """Steps, tokens and seconds in one line; what is 0 is left out."""
+    """Steps, tokens, speed and seconds in one line; what is 0 is left out, and so is a first token that came soon."""
     parts = [tr("ui.cost.steps", count=steps)] if steps else []
     if usage.prompt_tokens or usage.completion_tokens:
         parts.append(("~" if usage.estimated else "") + tr("ui.cost.tokens_in", count=f"{usage.prompt_tokens:,}"))
         if usage.cached_tokens:
             parts[-1] += tr("ui.cost.cached", count=f"{usage.cached_tokens:,}")
         parts.append(tr("ui.cost.tokens_out", count=f"{usage.completion_tokens:,}"))
+    if usage.tokens_per_second:
+        parts.append(tr("ui.cost.rate", rate=_rounded(usage.tokens_per_second)))
+    if usage.first_token_seconds >= _WORTH_SAYING:
+        parts.append(tr("ui.cost.first", time=duration(usage.first_token_seconds)))
     if seconds:
         parts.append(duration(seconds))
     return " · ".join(parts)
+
+
+def _rounded(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
 
 
 def split_error(text: str) -> tuple[str, str, str]:

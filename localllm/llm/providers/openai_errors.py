@@ -2,6 +2,7 @@
 string, an object, a list, HTML; it may come with status 200, in the middle of a stream, or as a polite empty answer."""
 
 import difflib
+import math
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,19 +11,31 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
+from localllm.llm.overflow import Overflow, read_overflow
 from localllm.llm.providers.content_filter import filtered_in
 from localllm.llm.reasons import short_reason
 
 _DEFAULT_WAIT = 2.0
 
+_LONGEST_TOLD = 7 * 86_400.0
+"""Seconds: no quota is counted over a longer time than a week, so that more is a slip of the server."""
+
 BLANK = b" \t\r\n\xef\xbb\xbf"
 """White space, and the bytes of a UTF-8 byte order mark: what may stand before a body."""
 
-_OVERFLOW = re.compile(
-    r"exceed_context_size|context.?(length|window|size)|maximum context|n_ctx|too many tokens|prompt is too long"
-    r"|input.{0,20}too long|context_length_exceeded|input token count.{0,40}exceeds",
+_BAD_CALL = re.compile(
+    r"failed to parse input|fail\w* to parse .{0,20}tool.?call|error parsing tool.?call"
+    r"|output that does not match the expected",
     re.IGNORECASE,
 )
+"""llama.cpp, LM Studio and Ollama, each about what its own model wrote. What follows quotes the model: it may hold any
+of the words below."""
+
+_LOADING = re.compile(
+    r"loading (the )?model|(the )?model .{0,80}\bis (still |currently )?(being loaded|loading)", re.IGNORECASE
+)
+"""At its beginning: what is said later, of a model that could not be loaded, is another matter."""
+
 _NO_MODEL = re.compile(
     r"model_not_found|model.{0,80}(not found|does not exist|not exist|not loaded|is not available)|no models? loaded"
     r"|failed to load model|unknown model",
@@ -109,6 +122,8 @@ class ErrorReader:
                 return self._make("llm_malformed", reason=short_reason(f"it redirects to {place} (HTTP {status})"))
             case 401 | 403:
                 return self._make("llm_unauthorized", status=status, reason=reason, variable=self._key_variable)
+            case 413:
+                return self._overflow(reason, read_overflow(error.message, error.details) or Overflow())
             case 429 if self._is_spent(error):
                 return self._make("llm_quota_spent", reason=reason)
             case 429:
@@ -153,8 +168,12 @@ class ErrorReader:
         reason = sentence(error.message)
         if "content_filter" in error.code:
             return self.filtered(": ".join(filter(None, (filtered_in(error.details), error.message))))
-        if _OVERFLOW.search(said):
-            return self._make("llm_context_overflow", reason=reason)
+        if _BAD_CALL.search(said):
+            return self.bad_call(error.message)
+        if overflow := read_overflow(said, error.details):
+            return self._overflow(reason, overflow)
+        if _LOADING.match(error.message):
+            return self._make("llm_loading", reason=reason, retryable=True)
         if _NO_TOOLS.search(said):
             return self._make("llm_no_tools", model="", reason=reason, available="?")
         if _NO_THINKING.search(said):
@@ -166,6 +185,9 @@ class ErrorReader:
         if refused := _PARAMETER.search(said):
             return self._make("llm_parameter_refused", parameter=refused[1].lower(), reason=reason)
         return None
+
+    def _overflow(self, reason: str, told: Overflow) -> LLMConnectionError:
+        return self._make("llm_context_overflow", reason=reason, n_prompt_tokens=told.n_prompt_tokens, n_ctx=told.n_ctx)
 
     def filtered(self, why: str) -> LLMConnectionError:
         """The content filter held the answer back, or would not read the prompt; `why` may be empty."""
@@ -219,9 +241,11 @@ def _retry_after(headers: dict[str, str]) -> float | None:
     lowered = {name.lower(): value for name, value in headers.items()}
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(lowered[name]) * scale)
+            seconds = float(lowered[name]) * scale
         except (KeyError, ValueError):
             continue
+        if not math.isnan(seconds):
+            return _within_reason(seconds)
     if date := lowered.get("retry-after"):
         return _seconds_until(date)
     return None
@@ -253,9 +277,13 @@ def _seconds_until(http_date: str) -> float | None:
     from email.utils import parsedate_to_datetime
 
     try:
-        return max(0.0, (parsedate_to_datetime(http_date) - datetime.now(UTC)).total_seconds())
+        return _within_reason((parsedate_to_datetime(http_date) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
+
+
+def _within_reason(seconds: float) -> float:
+    return min(max(0.0, seconds), _LONGEST_TOLD)
 
 
 def sentence(text: str) -> str:

@@ -2,6 +2,8 @@
 
 import asyncio
 import gzip
+import socket
+import struct
 import zlib
 from contextlib import aclosing
 
@@ -198,3 +200,31 @@ async def test_nobody_there() -> None:
 )
 def test_what_goes_over_a_bare_connection(url: str, environ: dict[str, str], plain: bool) -> None:
     assert is_plain(url, environ) is plain
+
+
+async def test_what_had_arrived_before_a_reset_is_not_lost() -> None:
+    """asyncio's own reader throws away what was not read yet when the connection breaks."""
+    begun, reset = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+        await begun.wait()
+        writer.write(b"5\r\nhello\r\n")
+        await reset.wait()
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        response = await http.send(get(url), 5)
+        begun.set()
+        await asyncio.sleep(0.05)  # the body has arrived, nobody has read it
+        reset.set()
+        await asyncio.sleep(0.05)  # the reset as well
+        async with aclosing(response.pieces()) as pieces:
+            assert await anext(pieces) == b"hello"
+            with pytest.raises(CutError):
+                await anext(pieces)
+        await response.aclose()
+    await http.aclose()

@@ -30,7 +30,9 @@ pytestmark = pytest.mark.anyio
 STARTED = RunStarted(session_id="s1", query="q", provider="scripted", model="m1")
 CALL = ToolStarted(call_id="c1", name="read_file", arguments={"file_path": "a.py"})
 RESULT = ToolFinished(call_id="c1", name="read_file", success=True, summary="3 lines", payload={"stdout": "out"})
-USAGE = Usage(prompt_tokens=100, completion_tokens=7, cached_tokens=90)
+USAGE = Usage(
+    prompt_tokens=100, completion_tokens=7, cached_tokens=90, first_token_seconds=0.25, generation_seconds=0.56
+)
 DONE = RunFinished(status="done", answer="# The *answer*", steps=2, usage=USAGE)
 RUN = [STARTED, CALL, RESULT, Notice(text="slow"), TextDelta(text="# The *answer*"), DONE]
 
@@ -97,7 +99,13 @@ async def test_json() -> None:
         "provider": "scripted",
         "model": "m1",
         "steps": 2,
-        "usage": {"prompt_tokens": 100, "completion_tokens": 7, "cached_tokens": 90},
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 7,
+            "cached_tokens": 90,
+            "tokens_per_second": 12.5,
+            "first_token_seconds": 0.25,
+        },
         "tools": [{"name": "read_file", "success": True, "summary": "3 lines"}],
         "refused": [],
         "error": None,

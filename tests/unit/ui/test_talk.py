@@ -26,7 +26,7 @@ class Program:
     session_id, provider_name, provider_address, model, sandbox_level = "s", "p", "http://x", "m", "landlock"
     settings = Settings(commands=CommandSettings(aliases={"look": "Look at", "exit": "x"}))
     usage = Usage()
-    context_window, context_used = 8192, 0
+    context_window, context_used, assumes_window = 8192, 0, False
 
     def __init__(self, *, obeys: bool = True) -> None:
         self.queries: list[str] = []

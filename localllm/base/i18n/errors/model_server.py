@@ -112,12 +112,12 @@ MODEL_SERVER: Entries = {
         (
             "The server at {url} asks to wait (HTTP 429).",
             "{reason}",
-            "Ask again in {seconds:.0f} s.",
+            "Ask again in {seconds:,.0f} s.",
         ),
         (
             "{url} のサーバーが待つよう求めています（HTTP 429）。",
             "{reason}",
-            "{seconds:.0f} 秒後にもう一度依頼してください。",
+            "{seconds:,.0f} 秒後にもう一度依頼してください。",
         ),
     ),
     "llm_server_failed": (
@@ -397,6 +397,19 @@ MODEL_SERVER: Entries = {
             "{url} に接続できません。",
             "{reason}。",
             "ネットワーク、プロキシ（HTTPS_PROXY）、llm.{provider} に設定したアドレスを確かめてください。",
+        ),
+    ),
+    "llm_loading": (
+        "E2060",
+        (
+            "The server at {url} is still loading its model.",
+            "{reason}",
+            "Ask again in a moment; its own log says how far it is.",
+        ),
+        (
+            "{url} のサーバーはまだモデルを読み込んでいます。",
+            "{reason}",
+            "少し待ってもう一度依頼してください。進み具合はサーバーのログで分かります。",
         ),
     ),
 }

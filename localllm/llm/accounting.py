@@ -1,0 +1,109 @@
+"""What an answer has cost, as its server counts or as we estimate; and what a count gives away."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+
+from localllm.base.events import Usage
+from localllm.base.i18n import tr
+from localllm.llm.messages import AssistantMessage, Message, ToolSpec
+from localllm.llm.opening import Stopwatch
+from localllm.llm.providers.base import UsageChunk
+from localllm.llm.tokens import Calibration
+
+_FAR_BELOW = 0.6
+"""Of the estimate: a count below that is no matter of the tokenizer, whose ratio the estimate has."""
+
+_SURE_AFTER = 2
+"""Counts a calibration has learned from before it is believed against a window nobody has told."""
+
+_AT_THE_EDGE = 0.97
+"""Of a window: a prompt that was cut to fit ends within a few tokens of it."""
+
+_USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 8))
+"""What servers are set to where nobody has said anything: 2,048 tokens to 131,072."""
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A request and its answer. `counted` is None where the server reported nothing."""
+
+    model: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    answer: AssistantMessage
+    counted: UsageChunk | None
+
+
+class Accounting:
+    """Counts for one client, with a calibration of its own for each model."""
+
+    def __init__(self) -> None:
+        self._calibrations: defaultdict[str, Calibration] = defaultdict(Calibration)
+        self._has_warned = False
+
+    def estimate(self, model: str, text: str) -> int:
+        """The tokens `text` is for `model`."""
+        return self._calibrations[model].estimate(text)
+
+    def estimate_prompt(self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
+        """The tokens a request is for `model`."""
+        return self._calibrations[model].estimate_prompt(messages, tools)
+
+    def settle(self, exchange: Exchange, watch: Stopwatch, window: int, *, assumed: bool) -> tuple[Usage, str]:
+        """The cost of an answer, and a warning where its count shows that the server has read only a part of the
+        prompt; the warning is empty otherwise, and after the first one. `window` is the model's, in tokens, `assumed`
+        where nobody has told it."""
+        usage = self._usage(exchange, watch)
+        counted = exchange.counted
+        if counted is None or not counted.prompt_tokens:
+            return usage, ""
+        calibration = self._calibrations[exchange.model]
+        estimate = calibration.estimate_prompt(exchange.messages, exchange.tools)
+        sure = assumed and calibration.counts >= _SURE_AFTER
+        if was_cut(counted.prompt_tokens, estimate, window, assumed=assumed, sure=sure):
+            return usage, self._warning(counted.prompt_tokens, estimate)
+        calibration.learn(exchange.messages, exchange.tools, counted.prompt_tokens)
+        return usage, ""
+
+    def _usage(self, exchange: Exchange, watch: Stopwatch) -> Usage:
+        usage = self._counts(exchange)
+        counted = exchange.counted
+        return msgspec.structs.replace(
+            usage,
+            first_token_seconds=watch.first,
+            total_seconds=watch.total,
+            generation_seconds=(counted and counted.generation_seconds) or watch.generation,
+        )
+
+    def _counts(self, exchange: Exchange) -> Usage:
+        if counted := exchange.counted:
+            return Usage(
+                prompt_tokens=counted.prompt_tokens,
+                completion_tokens=counted.completion_tokens,
+                cached_tokens=counted.cached_tokens,
+            )
+        answer = exchange.answer
+        said = answer.text + answer.thinking + "".join(call.arguments for call in answer.tool_calls)
+        return Usage(
+            prompt_tokens=self.estimate_prompt(exchange.model, exchange.messages, exchange.tools),
+            completion_tokens=self.estimate(exchange.model, said),
+            estimated=True,
+        )
+
+    def _warning(self, counted: int, estimate: int) -> str:
+        if self._has_warned:
+            return ""
+        self._has_warned = True
+        return tr("llm.dropped", counted=f"{counted:,}", estimate=f"{estimate:,}")
+
+
+def was_cut(counted: int, estimate: int, window: int, *, assumed: bool, sure: bool) -> bool:
+    """Whether a prompt of about `estimate` tokens, of which the server counted so few, was cut to fit: it was longer
+    than the window, or what is left of it just fits one. `assumed`: nobody has told the window; `sure`: the estimate is
+    good enough to be believed without it."""
+    if counted >= _FAR_BELOW * estimate:
+        return False
+    windows = (window, *_USUAL_WINDOWS) if assumed else (window,)
+    at_the_edge = any(_AT_THE_EDGE * edge <= counted <= edge for edge in windows)
+    return estimate > window or at_the_edge or sure

@@ -1,0 +1,235 @@
+"""What may go wrong with a model server, and what comes of it: the data of the fault matrix and of docs/faults.md."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tests.support.fault_wires import Wire
+from tests.support.wire_server import FIXTURES, HANG_UP, Reply
+
+HALF, WHOLE = "Half an ans", "Half an answer."
+
+Again = Literal["no", "once", "often", "loading", "reworded"]
+"""Whether the request is sent again: never, one more time, llm.max_retries times, while the model is loaded, or one
+more time and then in another dialect."""
+
+Kept = Literal["whole", "half", "nothing"]
+"""How much of the answer is in the conversation afterwards."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that goes wrong. `reply` is None where nobody takes the connection; `ends` is the error's key, or done
+    or limit; `waits`: the server says nothing until the test lets it."""
+
+    name: str
+    reply: Callable[[Wire], Reply] | None
+    ends: str
+    again: Again = "no"
+    kept: Kept = "nothing"
+    waits: bool = False
+    unseen: int = 0
+    """How often it is sent again without a word: a connection that was kept open may have been closed meanwhile."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def answers(*parts: Callable[[Wire], bytes], **options: Any) -> Callable[[Wire], Reply]:
+    """A stream of status 200."""
+
+    def reply(wire: Wire) -> Reply:
+        headers = {"content-type": wire.content_type, **options.get("headers", {})}
+        return Reply(tuple(part(wire) for part in parts), **{**options, "headers": headers})
+
+    return reply
+
+
+def refuses(status: int, error: Any = "Out of luck", **headers: str) -> Callable[[Wire], Reply]:
+    """An error in the server's own form."""
+
+    def reply(wire: Wire) -> Reply:
+        named = {"content-type": "application/json", **{name.replace("_", "-"): text for name, text in headers.items()}}
+        return Reply((wire.failure(error),), status, named)
+
+    return reply
+
+
+def page(status: int) -> Callable[[Wire], Reply]:
+    """A web page."""
+    body = b"<!doctype html><html><body><h1>Bad Gateway</h1><p>nginx</p></body></html>"
+    return lambda wire: Reply((body,), status, {"content-type": "text/html"})
+
+
+def half(wire: Wire) -> bytes:
+    return wire.text(HALF)
+
+
+def rest(wire: Wire) -> bytes:
+    return wire.text(WHOLE.removeprefix(HALF))
+
+
+def end(wire: Wire) -> bytes:
+    return wire.end()
+
+
+def breaks(message: str) -> Callable[[Wire], bytes]:
+    return lambda wire: wire.error_in_stream(message)
+
+
+def zipped(wire: Wire) -> Reply:
+    body = gzip.compress(half(wire) + rest(wire) + end(wire))
+    return Reply((body[:20], body[20:]), headers={"content-type": wire.content_type, "content-encoding": "gzip"})
+
+
+def overflows() -> list[dict[str, Any]]:
+    """Every wording of an overflow that is known, with what it tells."""
+    return [json.loads(line) for line in (FIXTURES / "overflow.jsonl").read_text("utf-8").splitlines()]
+
+
+UNREAD_CALL = 'Failed to parse input at pos 17: <tool_call>{"name": "look", "arguments": the context window'
+UNREAD_JSON = 'error parsing tool call: raw=\'{"name": "look", "a\', err=unexpected end of JSON input'
+
+FAULTS = (
+    # --- the connection
+    Fault("nobody takes the connection", None, "llm_refused"),
+    Fault("closed without an answer", lambda wire: HANG_UP, "llm_cut", "often", unseen=1),
+    Fault("reset before the first word", answers(cut=True), "llm_cut", "often"),
+    Fault("reset after the first words", answers(half, cut=True), "llm_cut", kept="half"),
+    Fault("reset in a tool call", answers(lambda wire: wire.call(), cut=True), "llm_cut", "often"),
+    Fault("reset after the end", answers(half, rest, end, cut=True), "done", kept="whole"),
+    Fault("the stream ends without its end", answers(half), "llm_cut", kept="half"),
+    Fault("no last chunk, after the end", answers(half, rest, end, unfinished=True), "done", kept="whole"),
+    Fault("no last chunk, in the middle", answers(half, unfinished=True), "llm_cut", kept="half"),
+    Fault("silence in the middle", answers(half, rest, hold_before=1), "llm_idle", kept="half"),
+    Fault("silence before the first word", answers(half, rest, end, hold_head=True), "done", kept="whole", waits=True),
+    Fault("headers, then silence", answers(half, rest, end, hold_before=0), "done", kept="whole", waits=True),
+    Fault(
+        "only signs of life for a while",
+        answers(lambda wire: wire.keep_alive, half, rest, end, hold_before=1),
+        "done",
+        kept="whole",
+        waits=True,
+    ),
+    # --- statuses
+    Fault("401", refuses(401), "llm_unauthorized"),
+    Fault("403", refuses(403), "llm_unauthorized"),
+    Fault("404, no such model", refuses(404, 'model "m" not found'), "llm_model_not_found"),
+    Fault("404, anything else", refuses(404), "llm_bad_request"),
+    Fault("408", refuses(408), "llm_server_failed", "often"),
+    Fault("413", refuses(413, "Request Entity Too Large"), "llm_context_overflow"),
+    Fault("429 with Retry-After", refuses(429, retry_after="2"), "llm_rate_limited", "often"),
+    Fault("429 without Retry-After", refuses(429), "llm_rate_limited", "often"),
+    Fault("429, to wait a day", refuses(429, retry_after="86400"), "llm_rate_limited"),
+    Fault("429, quota used up", refuses(429, {"message": "no", "code": "insufficient_quota"}), "llm_quota_spent"),
+    Fault("500", refuses(500), "llm_server_failed", "often"),
+    Fault("500, the model's call cannot be read", refuses(500, UNREAD_CALL), "llm_bad_call", "reworded"),
+    Fault("500, the model's JSON cannot be read", refuses(500, UNREAD_JSON), "llm_bad_call", "reworded"),
+    Fault("503", refuses(503), "llm_server_failed", "often"),
+    Fault("503, loading the model", refuses(503, "Loading model"), "llm_loading", "loading"),
+    Fault("a redirect", lambda wire: Reply((b"",), 307, {"location": "/v2"}), "llm_malformed"),
+    # --- bodies
+    Fault("a web page as an error", page(502), "llm_server_failed", "often"),
+    Fault("a web page as an answer", page(200), "llm_malformed"),
+    Fault("compressed though not asked for", zipped, "done", kept="whole"),
+    Fault("not compressed though it says so", answers(half, headers={"content-encoding": "gzip"}), "llm_malformed"),
+    Fault(
+        "whole though a stream was asked for",
+        lambda wire: Reply((wire.whole(WHOLE),), headers={"content-type": "application/json"}),
+        "done",
+        kept="whole",
+    ),
+    Fault(
+        "a stream labelled as text",
+        answers(half, rest, end, headers={"content-type": "text/plain"}),
+        "done",
+        kept="whole",
+    ),
+    Fault("an error with status 200", refuses(200), "llm_server_failed", "often"),
+    Fault("an unknown address with status 200", refuses(200, "Unexpected endpoint or method."), "llm_malformed"),
+    Fault("an error in the stream", answers(half, breaks("out of memory")), "llm_server_failed", kept="half"),
+    Fault("an error first in the stream", answers(breaks("out of memory")), "llm_server_failed", "often"),
+    Fault("an unreadable call, in the stream", answers(breaks(UNREAD_CALL)), "llm_bad_call", "reworded"),
+    Fault("an unreadable call, after words", answers(half, breaks(UNREAD_CALL)), "llm_bad_call", kept="half"),
+    # --- answers
+    Fault("an empty body", answers(), "llm_cut", "often"),
+    Fault("an end with nothing before it", answers(end), "llm_empty", "once"),
+    Fault("white space only, and no more", answers(lambda wire: wire.text(""), end), "llm_empty", "once"),
+    Fault("thinking, but no answer", answers(lambda wire: wire.thinking("Hm."), end), "llm_empty"),
+    Fault(
+        "the limit reached in thinking",
+        answers(lambda wire: wire.thinking("Hm."), lambda wire: wire.end("length")),
+        "llm_thinking_cut",
+    ),
+    Fault("the limit reached", answers(half, rest, lambda wire: wire.end("length")), "limit", kept="whole"),
+    # --- the window
+    *(
+        Fault(
+            f"the prompt is too long: {known['server']}",
+            answers(lambda wire, error=known["error"]: wire.error_in_stream(error))
+            if known["in_stream"]
+            else refuses(known["status"], known["error"]),
+            "llm_context_overflow",
+        )
+        for known in overflows()
+    ),
+)
+
+_AGAIN = {
+    "no": "no",
+    "once": "once, at once",
+    "often": "`llm.max_retries` times",
+    "loading": "every 3 s, for 3 minutes",
+    "reworded": "once, at once; then once more with the calls as text",
+}
+_KEPT = {"whole": "the answer", "half": "as far as it came, with a note", "nothing": "a note that there is none"}
+
+INTRODUCTION = """\
+# When a model server fails
+
+<!-- Written by scripts/faults_doc.py from tests/support/faults.py, which the tests play. -->
+
+Every row is played by a test for LM Studio, Ollama and other OpenAI-compatible servers: the request ends in what is
+said here, nothing hangs, and the conversation can be gone on with. Four rules are behind it:
+
+- **Before there is anything to show, it may be tried again**: a request whose failure may pass is sent again, as the
+  server asks (`Retry-After`, up to a minute) or after growing waits. Thinking counts as shown, a piece of a tool call
+  does not: it is of no use until it is whole.
+- **After that, nothing is asked twice.** What has come is kept, with a note that it was broken off, and the person is
+  told. Calls in a broken answer are not run.
+- **Nothing has a deadline but silence in the middle** (`idle_timeout`): a server may read a long prompt as long as it
+  likes, and a sign of life is not yet an answer.
+- **A prompt that is too long is not sent again as it is.** The error carries what the server told (`n_prompt_tokens`,
+  `n_ctx`), and the window is taken to be `n_ctx` from then on. Where only the answer asked for has no room
+  (`llm.max_tokens`), the request is sent again without that limit.
+
+A server that has answered before and now refuses the connection is taken to be restarting: it is tried again after 1,
+2, 4, … seconds, `llm.max_retries` times. Where it cannot be reached or keeps failing, those in
+`llm.fallback_providers` are asked instead.
+"""
+
+
+def document() -> str:
+    """docs/faults.md."""
+    return "\n".join([INTRODUCTION, *_table(), ""])
+
+
+def _table() -> Iterator[str]:
+    yield "| what happens | what it ends in | sent again | what the conversation keeps |"
+    yield "|---|---|---|---|"
+    for fault in FAULTS:
+        yield f"| {fault.name} | {_ending(fault)} | {_AGAIN[fault.again]} | {_KEPT[fault.kept]} |"
+
+
+def _ending(fault: Fault) -> str:
+    from localllm.base.i18n.errors import ERRORS
+
+    match fault.ends:
+        case "done":
+            return "the answer"
+        case "limit":
+            return "the answer, and that it was cut"
+        case key:
+            return f"{ERRORS[key][0]} `{key}`"

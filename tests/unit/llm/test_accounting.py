@@ -1,0 +1,115 @@
+"""What an answer costs, and how it is noticed that a server has dropped part of a prompt."""
+
+from collections.abc import Callable
+
+import pytest
+
+from localllm.base.events import ToolCall, Usage
+from localllm.llm.accounting import Accounting, Exchange, was_cut
+from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.llm.opening import Stopwatch
+from localllm.llm.providers.base import TextChunk, UsageChunk
+
+LONG = (UserMessage("All work and no play makes Jack a dull boy. " * 800),)  # about 9,800 tokens
+ANSWER = AssistantMessage("I see.", (ToolCall("c1", "look", '{"where": "there"}'),))
+
+
+def clock(*seconds: float) -> Callable[[], float]:
+    """Those moments, one after another."""
+    moments = iter(seconds)
+    return lambda: next(moments)
+
+
+def exchange(counted: UsageChunk | None, messages: tuple[UserMessage, ...] = LONG) -> Exchange:
+    return Exchange("m", messages, (), ANSWER, counted)
+
+
+def settled(accounting: Accounting, prompt_tokens: int, window: int, *, assumed: bool = False) -> str:
+    """The warning."""
+    counted = UsageChunk(prompt_tokens, 5)
+    return accounting.settle(exchange(counted), Stopwatch(), window, assumed=assumed)[1]
+
+
+class TestUsage:
+    def test_what_the_server_reports(self) -> None:
+        watch = Stopwatch(clock(0, 1, 3, 7, 8))
+        watch.start()
+        watch.note(TextChunk("a"))
+        watch.note(TextChunk("b"))
+        usage, _ = Accounting().settle(exchange(UsageChunk(9000, 8, 60)), watch, 16_384, assumed=False)
+        assert usage == Usage(
+            prompt_tokens=9000,
+            completion_tokens=8,
+            cached_tokens=60,
+            first_token_seconds=2,
+            total_seconds=8,
+            generation_seconds=4,
+        )
+        assert usage.tokens_per_second == 2
+
+    def test_the_servers_own_time_is_the_better_one(self) -> None:
+        watch = Stopwatch(clock(0, 1, 2, 3))
+        watch.note(TextChunk("a"))
+        watch.note(TextChunk("b"))
+        counted = UsageChunk(9000, 8, generation_seconds=0.5)
+        usage, _ = Accounting().settle(exchange(counted), watch, 16_384, assumed=False)
+        assert usage.tokens_per_second == 16
+
+    def test_an_answer_in_one_piece_has_no_speed(self) -> None:
+        watch = Stopwatch(clock(0, 1, 2))
+        watch.note(TextChunk("a"))
+        usage, _ = Accounting().settle(exchange(UsageChunk(9000, 8)), watch, 16_384, assumed=False)
+        assert (usage.generation_seconds, usage.tokens_per_second) == (0, 0)
+
+    def test_without_a_report_it_is_estimated(self) -> None:
+        accounting = Accounting()
+        usage, warning = accounting.settle(exchange(None), Stopwatch(), 1, assumed=False)
+        assert usage.estimated
+        assert usage.prompt_tokens == accounting.estimate_prompt("m", LONG, ())
+        assert usage.completion_tokens == accounting.estimate("m", 'I see.{"where": "there"}')
+        assert warning == ""
+
+    def test_counts_teach_the_estimates_of_their_own_model(self) -> None:
+        accounting = Accounting()
+        before = accounting.estimate_prompt("m", LONG, ())
+        settled(accounting, before * 3 // 4, 65_536)
+        assert accounting.estimate_prompt("m", LONG, ()) < before
+        assert accounting.estimate_prompt("n", LONG, ()) == before
+
+
+class TestDropping:
+    def test_a_prompt_longer_than_the_window_was_cut(self) -> None:
+        warning = settled(Accounting(), 3_900, 4_096)
+        assert "3,900 tokens" in warning
+        assert "num_ctx" in warning
+
+    def test_it_is_said_once(self) -> None:
+        accounting = Accounting()
+        assert settled(accounting, 3_900, 4_096)
+        assert settled(accounting, 3_900, 4_096) == ""
+
+    def test_a_cut_prompt_teaches_nothing(self) -> None:
+        accounting = Accounting()
+        before = accounting.estimate_prompt("m", LONG, ())
+        settled(accounting, round(before * 0.55), 8_192)
+        assert accounting.estimate_prompt("m", LONG, ()) == before
+
+    def test_a_frugal_tokenizer_is_no_cut(self) -> None:
+        assert settled(Accounting(), 6_500, 16_384) == ""
+
+    def test_a_count_of_the_uncached_part_alone_is_no_cut(self) -> None:
+        assert settled(Accounting(), 12, 16_384) == ""
+
+    @pytest.mark.parametrize(
+        ("counted", "window", "assumed", "sure", "cut"),
+        [
+            (4_000, 4_096, False, False, True),  # longer than the window
+            (4_090, 8_192, True, False, True),  # nobody knows the window, but it just fits a usual one
+            (3_000, 16_384, True, False, False),
+            (3_000, 16_384, True, True, True),  # the estimate has proved right before
+            (3_000, 16_384, False, False, False),  # the window is known, and all of it would have fitted
+            (6_100, 4_096, False, False, False),  # not far below the estimate
+        ],
+    )
+    def test_the_signs(self, counted: int, window: int, assumed: bool, sure: bool, cut: bool) -> None:
+        assert was_cut(counted, 10_000, window, assumed=assumed, sure=sure) is cut

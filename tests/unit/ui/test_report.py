@@ -1,0 +1,36 @@
+"""The end of a run in one line."""
+
+import pytest
+
+from localllm.base.events import Usage
+from localllm.ui.report import cost
+
+TOKENS = {"prompt_tokens": 1000, "completion_tokens": 20}
+
+
+@pytest.mark.parametrize(
+    ("usage", "line"),
+    [
+        (Usage(), "steps 2 · 3.0 s"),
+        (Usage(**TOKENS), "steps 2 · in 1,000 · out 20 tokens · 3.0 s"),
+        (Usage(**TOKENS, cached_tokens=900), "steps 2 · in 1,000 (900 cached) · out 20 tokens · 3.0 s"),
+        (Usage(**TOKENS, estimated=True), "steps 2 · ~in 1,000 · out 20 tokens · 3.0 s"),
+        (Usage(**TOKENS, generation_seconds=0.5), "steps 2 · in 1,000 · out 20 tokens · 40 tokens/s · 3.0 s"),
+        (Usage(**TOKENS, generation_seconds=8), "steps 2 · in 1,000 · out 20 tokens · 2.5 tokens/s · 3.0 s"),
+        (Usage(**TOKENS, first_token_seconds=0.4), "steps 2 · in 1,000 · out 20 tokens · 3.0 s"),
+        (
+            Usage(**TOKENS, first_token_seconds=75),
+            "steps 2 · in 1,000 · out 20 tokens · first after 1 min 15 s · 3.0 s",
+        ),
+    ],
+)
+def test_what_a_run_took(usage: Usage, line: str) -> None:
+    assert cost(2, usage, 3.0) == line
+
+
+def test_the_speed_of_a_run_is_that_of_all_its_answers() -> None:
+    slow = Usage(completion_tokens=10, generation_seconds=10, first_token_seconds=2)
+    fast = Usage(completion_tokens=90, generation_seconds=10, first_token_seconds=1)
+    assert (slow + fast).tokens_per_second == 5
+    assert (slow + fast).first_token_seconds == 2
+    assert Usage(completion_tokens=10).tokens_per_second == 0
