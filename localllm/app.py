@@ -21,7 +21,7 @@ from localllm.llm.clients import LLMClient
 from localllm.llm.discovery.looking import found_keys
 from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction, describe, introduce
-from localllm.llm.providers.base import ModelInfo, Provider
+from localllm.llm.providers.base import ModelInfo, Preparing, Provider
 from localllm.llm.selection import Selection
 from localllm.memory.sessions import SessionLog, new_session_id
 from localllm.sandbox.runner import SandboxRunner
@@ -186,11 +186,15 @@ class LocalLLMCode:
             self._waiting = None
 
     def _news(self) -> list[Notice]:
-        """That another answers than the person was told of, if so."""
-        if self._introduced in (None, self.llm_client.provider):
-            return []
-        self._introduced = self.llm_client.provider
-        return [Notice(text=tr("start.now", who=describe(self.llm_client, self.server)))]
+        """That another answers than the person was told of, and what the answer has to wait for, if so."""
+        provider = self.llm_client.provider
+        news: list[Notice] = []
+        if self._introduced not in (None, provider):
+            self._introduced = provider
+            news.append(Notice(text=tr("start.now", who=describe(self.llm_client, self.server))))
+        if isinstance(provider, Preparing) and provider.preparing:
+            news.append(Notice(text=provider.preparing))
+        return news
 
     def _told(self, *events: AgentEvent) -> Sequence[AgentEvent]:
         """The events, once the log has them."""
@@ -243,6 +247,11 @@ class LocalLLMCode:
     def context_window(self) -> int:
         """Tokens the model can read."""
         return self.llm_client.context_window
+
+    @property
+    def assumes_window(self) -> bool:
+        """Whether `context_window` is a guess: neither the settings nor the server tell."""
+        return self.llm_client.assumes_window
 
     def tools(self) -> Sequence[ToolInfo]:
         """Every tool, and whether the rules let the model have it."""

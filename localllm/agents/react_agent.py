@@ -197,7 +197,10 @@ class ReActAgent:
                     pass
 
         def tell(error: LLMConnectionError, seconds: float) -> None:
-            emit(Notice(text=tr("agent.retry", what=error.what, seconds=seconds), level="warning"))
+            note(tr("agent.retry", what=error.what, seconds=seconds))
+
+        def note(text: str) -> None:
+            emit(Notice(text=text, level="warning"))
 
         try:
             completion = await self.llm_client.complete(
@@ -205,6 +208,7 @@ class ReActAgent:
                 self.tool_system.specs(),
                 on_chunk=show,
                 on_retry=tell,
+                on_notice=note,
                 assembler=gathered,
             )
         except LLMConnectionError as error:
@@ -316,7 +320,7 @@ class ReActAgent:
                 thinking=message.thinking,
                 tool_calls=message.tool_calls,
                 finish_reason=completion.finish_reason,
-                model=self.llm_client.model,
+                model=self.llm_client.answering.model,
                 usage=completion.usage,
             )
         )

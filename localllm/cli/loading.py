@@ -9,19 +9,33 @@ import click
 from localllm.base.config.loading import Loaded, load
 from localllm.base.i18n import set_language
 from localllm.base.paths import find_project
+from localllm.llm.gguf.files import SUFFIX
 
 
 def overrides(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings named on the command line. An address or a script implies the provider it belongs to."""
-    implied = "scripted" if options["script"] else "openai" if options["base_url"] else None
+    """The settings named on the command line. An address, a script or a model file implies its provider."""
+    file = _model_file(options)
+    implied = "scripted" if options["script"] else "openai" if options["base_url"] else "gguf" if file else None
     provider = options["provider"] or implied
     named = {
         "llm.provider": provider,
-        "llm.model": options["model"],
+        "llm.model": None if file else options["model"],
+        "llm.gguf.file": file,
         f"llm.{provider}.base_url": options["base_url"],
         "llm.scripted.file": options["script"] and str(Path(options["script"]).absolute()),
     }
     return {key: value for key, value in named.items() if value}
+
+
+def _model_file(options: dict[str, Any]) -> str | None:
+    """The file --model names, None where it is the name of a model: some servers call theirs NAME.gguf as well, and
+    then the file is not there, and no folder is named."""
+    model, provider = options["model"], options["provider"]
+    if not model or options["base_url"] or options["script"] or provider not in (None, "gguf"):
+        return None
+    file = Path(model).expanduser()
+    means_a_file = file.suffix.lower() == SUFFIX and (file.is_file() or file.name != model)
+    return str(file.absolute()) if provider == "gguf" or means_a_file else None
 
 
 def load_here(context: click.Context) -> tuple[Path, Loaded]:

@@ -94,8 +94,10 @@ class _Commands(click.Group):
     help="With -p: the answer as text, as one JSON object, or every event as a JSON line.",
 )
 @click.option("-y", "--yes", is_flag=True, help="With -p: allow what would be asked about, except dangerous commands.")
-@click.option("-m", "--model", metavar="NAME", help="The model to ask.")
-@click.option("--provider", metavar="NAME", help="Who answers: auto, lmstudio, ollama, openai, embedded, scripted.")
+@click.option("-m", "--model", metavar="NAME", help="The model to ask, or a .gguf file to run.")
+@click.option(
+    "--provider", metavar="NAME", help="Who answers: auto, lmstudio, ollama, openai, gguf, embedded, scripted."
+)
 @click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
 @click.option("--script", metavar="FILE", help="Play this file of turns instead of asking a model.")
 @click.option("--lang", type=click.Choice(["en", "ja"]), help="The language of the program's own words.")
@@ -140,8 +142,8 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
         raise click.UsageError("--yes and --output go with -p.")
     if options["script"] and (options["base_url"] or options["provider"] not in (None, "scripted")):
         raise click.UsageError("--script plays a file: it goes with no other provider and no address.")
-    if options["base_url"] and options["provider"] == "scripted":
-        raise click.UsageError("--base-url is the address of a server; the scripted provider has none.")
+    if options["base_url"] and options["provider"] in ("scripted", "gguf"):
+        raise click.UsageError(f"--base-url is the address of a server; the {options['provider']} provider has none.")
 
 
 def _front_end(options: dict[str, Any], opening: Opening | None) -> FrontEnd:

@@ -11,11 +11,12 @@ from localllm.base.config.schema import LLMSettings
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.i18n import tr
 from localllm.llm.addresses import server_root
-from localllm.llm.building import make_provider, provider_for
+from localllm.llm.building import make_provider, model_of, provider_for
 from localllm.llm.clients import LLMClient
 from localllm.llm.discovery.looking import discover
 from localllm.llm.discovery.servers import Server, choose, nearest_models
 from localllm.llm.providers.base import ModelInfo, Provider
+from localllm.llm.selection import model_nowhere
 from localllm.llm.transport import refused
 
 Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
@@ -50,12 +51,12 @@ async def find_out(settings: LLMSettings, root: Path, environ: Mapping[str, str]
     servers = tuple(await look(settings, environ))
     try:
         if settings.provider != "auto":
-            return await _ask(servers, make_provider(settings, root, environ), settings.model, settings)
+            return await _ask(servers, make_provider(settings, root, environ), model_of(settings), settings)
         if chosen := choose(servers, settings.model):
             server, model = chosen
             return await _ask(servers, provider_for(server, settings, environ), model, settings, server.software)
         if settings.model:
-            raise _model_nowhere(servers, settings.model)
+            raise model_nowhere(settings.model, nearest_models(servers, settings.model), root)
     except LocalLLMError as error:
         return Answering(servers=servers, fault=error)
     return Answering(servers=servers)
@@ -103,11 +104,6 @@ def _not_offered(provider: Provider, offered: Sequence[ModelInfo], wanted: str) 
     return LLMConnectionError(
         "llm_model_not_found", url=provider.address, model=wanted, reason="", available=", ".join(nearest)
     )
-
-
-def _model_nowhere(servers: Sequence[Server], wanted: str) -> LLMConnectionError:
-    near = nearest_models(servers, wanted)[:_NAMED]
-    return LLMConnectionError("llm_model_nowhere", model=wanted, available=", ".join(near) or "—")
 
 
 def is_at(server: Server, address: str) -> bool:

@@ -1,18 +1,28 @@
 """From settings to a provider and a client."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from localllm.base.config.schema import SECRET_VARIABLES, LLMSettings, ServerSettings
+from localllm.base.config.schema import SECRET_VARIABLES, LLMSettings, NamedProvider, ServerSettings
 from localllm.base.errors import ConfigurationError
+from localllm.base.paths import state_folder
+from localllm.base.ratelimit import RateLimiter
 from localllm.llm.addresses import address_fault
 from localllm.llm.clients import LLMClient
+from localllm.llm.dialects.choosing import Speaking
+from localllm.llm.dialects.remembering import DialectMemory
 from localllm.llm.discovery.candidates import ollama_base_url
 from localllm.llm.discovery.servers import Server
 from localllm.llm.embedded.engine import Embedded
+from localllm.llm.fallback import FallbackClient, Standby
+from localllm.llm.gguf.files import open_model_file
+from localllm.llm.providers.azure import KEY_VARIABLE, TOKEN_VARIABLE, Azure
 from localllm.llm.providers.base import Provider
+from localllm.llm.providers.gemini import OTHER_KEY_VARIABLE, Gemini
+from localllm.llm.providers.gguf import Gguf
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
@@ -21,14 +31,29 @@ from localllm.llm.providers.scripted import DEMO, Scripted, load_script
 
 def make_client(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> LLMClient:
     """The client the settings describe. Raises ConfigurationError; no server is asked yet."""
-    return LLMClient(
+    standbys = [_standby(settings, name, root, environ) for name in settings.fallback_providers]
+    make = partial(FallbackClient, standbys=standbys) if standbys else LLMClient
+    return make(
         make_provider(settings, root, environ),
-        model=settings.model,
+        model=model_of(settings),
         max_tokens=settings.max_tokens,
         temperature=settings.temperature,
         max_retries=settings.max_retries,
         context_window=settings.context_window,
+        limiter=RateLimiter(settings.requests_per_minute),
+        speaking=Speaking(settings.dialect, DialectMemory(state_folder(environ) / "dialects.json")),
     )
+
+
+def _standby(settings: LLMSettings, name: NamedProvider, root: Path, environ: Mapping[str, str]) -> Standby:
+    """Somebody else, with settings of its own; the model that is set need not be there."""
+    its_own = msgspec.structs.replace(settings, provider=name, model="", fallback_providers=())
+    return Standby(name, lambda: make_client(its_own, root, environ))
+
+
+def model_of(settings: LLMSettings) -> str:
+    """The model that is asked for; empty for the first there is. A file is one model, whatever llm.model names."""
+    return "" if settings.provider == "gguf" else settings.model
 
 
 def make_provider(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Provider:
@@ -44,6 +69,13 @@ def make_provider(settings: LLMSettings, root: Path, environ: Mapping[str, str])
             return _openai(settings.openai, environ)
         case "ollama":
             return _ollama(settings, environ)
+        case "azure":
+            return _azure(settings, environ)
+        case "gemini":
+            return _gemini(settings.gemini, environ)
+        case "gguf":
+            file, header = open_model_file(settings.gguf.file, root)
+            return Gguf(file, header, window=settings.context_window, settings=settings.gguf, environ=environ)
         case "auto" | "embedded":
             return Embedded()
         case "scripted":
@@ -75,6 +107,33 @@ def _ollama(settings: LLMSettings, environ: Mapping[str, str]) -> Ollama:
         api_key=_key(variable, environ),
         num_ctx=settings.context_window,
         think=server.think,
+    )
+
+
+def _azure(settings: LLMSettings, environ: Mapping[str, str]) -> Azure:
+    azure = settings.azure
+    return Azure(
+        azure.endpoint,
+        deployment=azure.deployment_name or settings.model,
+        api_version=azure.api_version,
+        api_key=_key(KEY_VARIABLE, environ),
+        ad_token=_key(TOKEN_VARIABLE, environ),
+        timeout=azure.timeout,
+        idle_timeout=azure.idle_timeout,
+    )
+
+
+def _gemini(server: ServerSettings, environ: Mapping[str, str]) -> Gemini:
+    _check_address("gemini", server.base_url)
+    own = SECRET_VARIABLES["llm.gemini.api_key"]
+    variable = own if environ.get(own, "").strip() else OTHER_KEY_VARIABLE
+    key = _key(variable, environ)
+    return Gemini(
+        server.base_url,
+        timeout=server.timeout,
+        idle_timeout=server.idle_timeout,
+        api_key=key,
+        key_variable=variable if key else own,
     )
 
 

@@ -1,42 +1,73 @@
 """LLMClient: one model behind one provider, as the agent sees it. Retries, gathers, counts."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
-from localllm.base.events import Usage
+from localllm.base.events import Json
+from localllm.base.i18n import tr
+from localllm.base.ratelimit import RateLimiter
+from localllm.llm.accounting import Accounting, Exchange
 from localllm.llm.assembling import MessageAssembler
+from localllm.llm.dialects.choosing import Question, Speaking
+from localllm.llm.health import look_at, wait_for
 from localllm.llm.messages import (
-    AssistantMessage,
     Completion,
     CompletionRequest,
     Message,
     ToolChoice,
     ToolSpec,
 )
-from localllm.llm.providers.base import Chunk, ModelInfo, Provider
-from localllm.llm.retrying import try_again
-from localllm.llm.tokens import estimate_tokens
+from localllm.llm.opening import Stopwatch, opened
+from localllm.llm.overflow import overflow_of
+from localllm.llm.plain_messages import read_messages
+from localllm.llm.providers.base import Chunk, ModelInfo, Provider, TextChunk
+from localllm.llm.retrying import LONGEST_WAIT, try_again
 
 ASSUMED_CONTEXT_WINDOW = 8192
 """Tokens assumed where neither the settings nor the server tell the window."""
 
 _SECONDS_TO_DESCRIBE = 5.0
 
+_WORTH_TELLING = 1.0
+"""Seconds of waiting for its turn that a person should know the reason of."""
+
 OnRetry = Callable[[LLMConnectionError, float], None]
 """Told of each failure that is tried again, and in how many seconds."""
+
+
+OnNotice = Callable[[str], None]
+"""Told what a person should know of an answer that is not part of it."""
 
 
 def _nothing(_error: LLMConnectionError, _seconds: float) -> None:
     """Nobody wants to know of retries."""
 
 
+def _nobody(_notice: str) -> None:
+    """Nobody wants to know."""
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """What a model is asked, and who wants to know of what happens meanwhile."""
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    tool_choice: ToolChoice
+    on_retry: OnRetry
+    on_notice: OnNotice
+    watch: Stopwatch
+
+
 class LLMClient:
-    """Asks `provider` for answers of `model`. An empty model name means the first the server offers."""
+    """Asks `provider` for answers of `model`. An empty model name means the first the server offers.
+
+    `limiter` says when a server may be asked; clients may share one. `speaking` knows each model's dialect. `pause`
+    waits so many seconds.
+    """
 
     def __init__(
         self,
@@ -47,6 +78,9 @@ class LLMClient:
         temperature: float | None = None,
         max_retries: int = 3,
         context_window: int = 0,
+        limiter: RateLimiter | None = None,
+        speaking: Speaking | None = None,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.provider = provider
         self.model = model
@@ -57,11 +91,17 @@ class LLMClient:
         self._max_tokens = max_tokens
         self._temperature = temperature
         self._max_retries = max_retries
+        self._pause = pause
+        self._limiter = limiter or RateLimiter(pause=pause)
+        self._accounting = Accounting()
+        self._speaking = speaking or Speaking()
+        self._overflowed: dict[str, int] = {}
+        """The windows that servers have told in refusing a prompt, by model."""
 
     @property
     def context_window(self) -> int:
-        """Tokens the model can read: what the server told where that is less than what is set, else as set, else
-        assumed."""
+        """Tokens the model can read: the least of what is set and what the server told, of itself or in refusing a
+        prompt that was too long; else assumed."""
         return min(self._windows(), default=ASSUMED_CONTEXT_WINDOW)
 
     @property
@@ -71,7 +111,12 @@ class LLMClient:
 
     def _windows(self) -> list[int]:
         told = self.info.context_window if self._described == self.model else 0
-        return [window for window in (self._context_window, told) if window]
+        return [window for window in (self._context_window, told, self._overflowed.get(self.model, 0)) if window]
+
+    @property
+    def answering(self) -> "LLMClient":
+        """Whose the last answer was: this one's, unless another had to stand in."""
+        return self
 
     async def use(self, provider: Provider, model: str) -> None:
         """Ask `model` behind `provider` from now on; the one before is closed."""
@@ -106,24 +151,34 @@ class LLMClient:
         *,
         tool_choice: ToolChoice = "auto",
         on_retry: OnRetry = _nothing,
+        on_notice: OnNotice = _nobody,
+        watch: Stopwatch | None = None,
     ) -> AsyncGenerator[Chunk]:
-        """The answer as it arrives. A failure before the first chunk is tried again where that may help."""
+        """The answer as it arrives. A failure before there is anything to show is tried again where that may help;
+        afterwards it is raised. `watch` is told when its pieces came."""
+
+        asking = Asking(messages, tools, tool_choice, on_retry, on_notice, watch or Stopwatch())
+        async with aclosing(await self.open_answer(asking)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def open_answer(self, asking: Asking) -> AsyncGenerator[Chunk]:
+        """An answer that has something to show, whatever had to be tried again until then."""
 
         async def begin() -> AsyncGenerator[Chunk]:
+            await self._wait_for_turn(asking.on_notice)
             request = CompletionRequest(
                 model=await self.resolve_model(),
-                messages=tuple(messages),
-                tools=tuple(tools),
-                tool_choice=tool_choice,
+                messages=tuple(asking.messages),
+                tools=tuple(asking.tools),
+                tool_choice=asking.tool_choice,
                 max_tokens=self._max_tokens,
                 temperature=self._temperature,
             )
-            stream = self.provider.stream(request)
-            return _rejoin(await anext(stream, None), stream)
+            stream = self._speaking.stream(Question(self.provider, self.info, request, asking.on_notice))
+            return await opened(stream, asking.watch, lambda gathered: self._nothing_said(gathered, request))
 
-        async with aclosing(await self._open(begin, on_retry)) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        return await self._open(begin, asking.on_retry)
 
     async def complete(
         self,
@@ -133,6 +188,7 @@ class LLMClient:
         tool_choice: ToolChoice = "auto",
         on_chunk: Callable[[Chunk], None] | None = None,
         on_retry: OnRetry = _nothing,
+        on_notice: OnNotice = _nobody,
         assembler: MessageAssembler | None = None,
     ) -> Completion:
         """The whole answer, its pieces shown to `on_chunk` on the way.
@@ -140,25 +196,61 @@ class LLMClient:
         A caller that passes its own `assembler` still has what arrived when this is cancelled or fails.
         """
         gathered = assembler or MessageAssembler()
-        began = time.monotonic()
-        first = 0.0
-        async with aclosing(self.stream(messages, tools, tool_choice=tool_choice, on_retry=on_retry)) as chunks:
+        watch = Stopwatch()
+        answer = self.stream(
+            messages, tools, tool_choice=tool_choice, on_retry=on_retry, on_notice=on_notice, watch=watch
+        )
+        async with aclosing(answer) as chunks:
             async for chunk in chunks:
-                first = first or time.monotonic() - began
                 gathered.add(chunk)
                 if on_chunk:
                     on_chunk(chunk)
+        return self.answering.close_account(gathered, watch, messages, tools, on_notice)
+
+    def close_account(
+        self,
+        gathered: MessageAssembler,
+        watch: Stopwatch,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        on_notice: OnNotice = _nobody,
+    ) -> Completion:
+        """What was gathered of this client's answer to `messages`, with its cost. Raises LLMConnectionError where it
+        has neither text nor a call."""
         message = gathered.message()
         if not message.text and not message.tool_calls:
-            raise self._nothing_said(gathered)
+            request = CompletionRequest(model=self.model, messages=tuple(messages), tools=tuple(tools))
+            raise self._nothing_said(gathered, request)
         self._note_answer()
-        usage = self._usage(gathered, messages, message)
-        usage = msgspec.structs.replace(usage, first_token_seconds=first, total_seconds=time.monotonic() - began)
+        exchange = Exchange(self.model, messages, tools, message, gathered.usage)
+        usage, warning = self._accounting.settle(exchange, watch, self.context_window, assumed=self.assumes_window)
+        if warning:
+            on_notice(warning)
         return Completion(message, gathered.finish_reason or "stop", usage)
 
+    async def chat_completion(
+        self, messages: Sequence[Mapping[str, Json]], stream: bool = True
+    ) -> str | AsyncGenerator[str]:
+        """The answer's text to messages in OpenAI's form: in pieces as they arrive, or whole. Raises ValueError for
+        what is no message, LLMConnectionError."""
+        read = read_messages(messages)
+        return self._texts(read) if stream else (await self.complete(read)).message.text
+
+    async def health_check(self) -> dict[str, Json]:
+        """How the server is: status (healthy, loading, unhealthy), connected, latency in milliseconds, model, …"""
+        return msgspec.to_builtins(await look_at(self.provider, self.model))
+
+    async def auto_reconnect(self) -> bool:
+        """Whether the server is well, after waiting a few seconds for one that restarts; what it told of its model is
+        asked anew then."""
+        is_well = await wait_for(self.provider, pause=self._pause)
+        if is_well:
+            self._described = ""
+        return is_well
+
     def estimate_tokens(self, text: str) -> int:
-        """An estimate of the tokens in `text`."""
-        return estimate_tokens(text)
+        """An estimate of the tokens in `text`, as the counts of this model's server have taught."""
+        return self._accounting.estimate(self.model, text)
 
     async def aclose(self) -> None:
         """Close the provider's connections."""
@@ -178,25 +270,56 @@ class LLMClient:
         self._described = model
 
     def _note_answer(self) -> None:
-        """After the first answer the model is loaded: a server that could not tell its window before may tell now."""
-        if not self._has_answered and not self.info.context_window:
+        """After the first answer the model is loaded: a server that could not tell all of it before may tell now."""
+        if not self._has_answered and (not self.info.context_window or self.info.loaded is False):
             self._described = ""
         self._has_answered = True
 
     async def _open(
         self, begin: Callable[[], Awaitable[AsyncGenerator[Chunk]]], on_retry: OnRetry
     ) -> AsyncGenerator[Chunk]:
-        """A stream whose first chunk is there. Until then nothing was shown, and trying again is safe."""
+        """A stream that has something to show. Until then nothing was shown, and trying again is safe."""
+
+        async def attempt() -> AsyncGenerator[Chunk]:
+            try:
+                return await begin()
+            except LLMConnectionError as error:
+                self._take_note(error)
+                raise
+
         try:
-            return await begin()
+            return await attempt()
         except LLMConnectionError as error:
             if not error.retryable or not self._max_retries:
                 raise
             failure = error
-        return await try_again(begin, after=failure, retries=self._max_retries, on_retry=on_retry)
+        return await try_again(attempt, after=failure, retries=self._max_retries, on_retry=on_retry, pause=self._pause)
 
-    def _nothing_said(self, gathered: MessageAssembler) -> LLMConnectionError:
-        """Why an answer has neither text nor a call."""
+    def _take_note(self, error: LLMConnectionError) -> None:
+        """What a failure teaches: the window; how long everybody has to wait; that a server which was there before may
+        be restarting."""
+        if (overflow := overflow_of(error)) and overflow.n_ctx:
+            self._overflowed[self.model] = overflow.n_ctx
+        if error.key == "llm_refused" and self._has_answered:
+            error.retryable = True
+        if error.key == "llm_rate_limited" and 0 < (error.retry_after or 0) <= LONGEST_WAIT:
+            self._limiter.hold(self.provider.address, error.retry_after or 0)
+
+    async def _wait_for_turn(self, on_notice: OnNotice) -> None:
+        def tell(seconds: float) -> None:
+            if seconds >= _WORTH_TELLING:
+                on_notice(tr("llm.waits", seconds=seconds))
+
+        await self._limiter.wait(self.provider.address, tell)
+
+    async def _texts(self, messages: Sequence[Message]) -> AsyncGenerator[str]:
+        async with aclosing(self.stream(messages)) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, TextChunk):
+                    yield chunk.text
+
+    def _nothing_said(self, gathered: MessageAssembler, request: CompletionRequest) -> LLMConnectionError:
+        """Why an answer has neither text nor a call. Some servers answer so to a prompt that is too long."""
         url = self.provider.address
         match gathered.finish_reason:
             case "length" if gathered.thinking:
@@ -204,26 +327,8 @@ class LLMClient:
             case "content_filter":
                 return LLMConnectionError("llm_filtered", url=url, reason="")
             case _:
-                return LLMConnectionError("llm_empty", url=url, reason="")
-
-    def _usage(self, gathered: MessageAssembler, messages: Sequence[Message], answer: AssistantMessage) -> Usage:
-        if counted := gathered.usage:
-            return Usage(
-                prompt_tokens=counted.prompt_tokens,
-                completion_tokens=counted.completion_tokens,
-                cached_tokens=counted.cached_tokens,
-            )
-        said = answer.text + answer.thinking + "".join(call.arguments for call in answer.tool_calls)
-        return Usage(
-            prompt_tokens=sum(self.estimate_tokens(message.text) for message in messages),
-            completion_tokens=self.estimate_tokens(said),
-            estimated=True,
-        )
-
-
-async def _rejoin(first: Chunk | None, rest: AsyncGenerator[Chunk]) -> AsyncGenerator[Chunk]:
-    async with aclosing(rest):
-        if first is not None:
-            yield first
-            async for chunk in rest:
-                yield chunk
+                pass
+        tokens = self._accounting.estimate_prompt(self.model, request.messages, request.tools)
+        if not self.assumes_window and tokens > (window := self.context_window):
+            return LLMConnectionError("llm_context_overflow", url=url, reason="", n_prompt_tokens=tokens, n_ctx=window)
+        return LLMConnectionError("llm_empty", url=url, reason="", retryable=True)

@@ -11,7 +11,7 @@ from localllm.llm.clients import LLMClient
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo
 
-_SOFTWARE = {"lmstudio": "LM Studio", "ollama": "Ollama", "openai": "OpenAI-compatible"}
+_SOFTWARE = {"lmstudio": "LM Studio", "ollama": "Ollama", "openai": "OpenAI-compatible", "gguf": "llama.cpp"}
 """What to call a server that does not say what it is."""
 
 
@@ -57,7 +57,8 @@ def describe(client: LLMClient, server: Server | None) -> str:
     """Server, address, model and window: `Ollama · http://localhost:11434 · qwen3:8b · 16,384 tokens`."""
     name = client.provider.name
     software = software_of(server) if server else _SOFTWARE.get(name, name)
-    address = server_root(server.base_url if server else client.provider.address)
+    address = server.base_url if server else client.provider.address
+    address = server_root(address) if "://" in address else address  # a file
     return " · ".join(part for part in (software, address, client.model, window(client)) if part)
 
 

@@ -50,7 +50,11 @@ ToolChoice = Literal["auto", "none", "required"]
 
 
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """All that decides an answer. `max_tokens` 0 leaves the limit to the server."""
+    """All that decides an answer. `max_tokens` 0 leaves the limit to the server.
+
+    `schema`: the answer must be a JSON object of this schema; servers take it or `tools`, not both. `stop`: the answer
+    ends before any of these.
+    """
 
     model: str
     messages: tuple[Message, ...]
@@ -58,6 +62,8 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     tool_choice: ToolChoice = "auto"
     max_tokens: int = 0
     temperature: float | None = None
+    schema: dict[str, Json] | None = None
+    stop: tuple[str, ...] = ()
 
 
 class Completion(msgspec.Struct, frozen=True):

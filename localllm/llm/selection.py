@@ -14,6 +14,7 @@ from localllm.llm.clients import LLMClient
 from localllm.llm.discovery.candidates import same_place
 from localllm.llm.discovery.looking import discover
 from localllm.llm.discovery.servers import Server, choose, nearest_models
+from localllm.llm.gguf.files import SUFFIX, near
 from localllm.llm.providers.base import ModelInfo, Provider
 
 Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
@@ -230,11 +231,18 @@ class Selection:
         return self._nowhere(name, here)
 
     def _nowhere(self, name: str, here: list[ModelInfo]) -> LLMConnectionError:
-        near = self._all(name, here)[:_NAMED]
-        return LLMConnectionError("llm_model_nowhere", model=name, available=", ".join(near) or "—")
+        return model_nowhere(name, self._all(name, here), self._root)
 
     def _all(self, name: str, here: list[ModelInfo]) -> list[str]:
         return list(dict.fromkeys([*nearest_models(self.servers, name), *_names(here)]))
+
+
+def model_nowhere(name: str, offered: Sequence[str], root: Path) -> LLMConnectionError:
+    """No server has the model `name`; `offered` is what they have, the nearest first. It may be meant as a file."""
+    available = ", ".join(offered[:_NAMED]) or "—"
+    if name.lower().endswith(SUFFIX):
+        return LLMConnectionError("gguf_nowhere", model=name, available=available, near=near(Path.cwd(), root))
+    return LLMConnectionError("llm_model_nowhere", model=name, available=available)
 
 
 def _names(models: list[ModelInfo]) -> list[str]:

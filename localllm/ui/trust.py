@@ -23,12 +23,12 @@ _ROWS_OF_ONE = 3
 _INDENT = 4
 
 _REACH: tuple[tuple[str, str], ...] = (
-    (r"llm\..*\.(base_url|endpoint)", "server"),
+    (r"llm\..*\.(base_url|endpoint)|llm\.fallback_providers", "server"),
     (r"safety\.allow", "allow"),
     (r"safety\.require_confirmation", "unasked"),
     (r"safety\.(deny|dangerous_commands)", "rules"),
     (r"safety\.auto_backup", "backup"),
-    (r"project\.memory_file|llm\.scripted\.file", "file"),
+    (r"project\.memory_file|llm\.(scripted|gguf)\.file", "file"),
     (r"safety\.command_timeout|agent\..*", "limit"),
     (r"llm\..*|logging\..*", ""),
     (r"commands\.aliases\..*", "alias"),

@@ -102,6 +102,7 @@ class Chat:
         self.settings = settings
         self.usage = Usage(prompt_tokens=1200, completion_tokens=34)
         self.context_window = 8192
+        self.assumes_window = False
         self.context_used = 1234
         self._terminal = terminal
         self._task: asyncio.Task[None] | None = None

@@ -76,10 +76,11 @@ def make_agent(
     settings: AgentSettings | None = None,
     listener: Callable[[AgentEvent], None] | None = None,
     max_retries: int = 0,
+    client: LLMClient | None = None,
 ) -> ReActAgent:
-    """An agent in `root`."""
+    """An agent in `root`, which asks `client` where there is one."""
     return ReActAgent(
-        LLMClient(provider, model="m", max_retries=max_retries),
+        client or LLMClient(provider, model="m", max_retries=max_retries),
         tools or make_tools(root),
         settings=settings or AgentSettings(),
         session_id="test",

@@ -4,12 +4,16 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+_SECONDS_TO_READ = 0.05
+"""Some systems throw away what was not read when a reset comes; a test of what came before it has to have that."""
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "wire"
 
@@ -24,6 +28,10 @@ class Reply:
     cut: bool = False
     hold_before: int = -1
     """The piece before which the server waits until it is released; -1 for none."""
+    hold_head: bool = False
+    """Wait before anything at all is sent."""
+    unfinished: bool = False
+    """Close the connection politely, but without the last chunk that says the body is whole."""
 
 
 HANG_UP = Reply((), status=0)
@@ -195,6 +203,8 @@ class _Handler(BaseHTTPRequestHandler):
         if reply is HANG_UP:
             self.close_connection = True
             return
+        if reply.hold_head:
+            self._hold()
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)
@@ -206,8 +216,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.wfile.flush()
         if reply.cut:
+            if reply.pieces:
+                time.sleep(_SECONDS_TO_READ)
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
+            self.close_connection = True
+            return
+        if reply.unfinished:
             self.close_connection = True
             return
         self.wfile.write(b"0\r\n\r\n")

@@ -55,16 +55,44 @@ class OpenAISettings(ServerSettings, frozen=True):
 
 
 class AzureSettings(Section, frozen=True):
-    """Azure OpenAI. Accepted, not used yet: there is no azure provider so far.
+    """Azure OpenAI.
 
-    endpoint: the address of the resource, https://NAME.openai.azure.com.
-    api_key: always empty in a file; the key comes from the environment.
-    deployment_name: the name under which the model is deployed there.
+    endpoint: the address of the resource, https://NAME.openai.azure.com, or any address of a deployment as the portal
+    shows it.
+    deployment_name: the name under which the model is deployed there; empty takes llm.model.
+    api_version: the version of its interface: a date, or v1; empty takes the one in the endpoint, else 2024-10-21.
+    api_key: always empty in a file; the key comes from the environment, or a token from AZURE_OPENAI_AD_TOKEN.
+    timeout: seconds to connect, and for short requests.
+    idle_timeout: seconds of silence allowed in the middle of an answer; the first token has no deadline.
     """
 
     endpoint: str = ""
     api_key: str = ""
     deployment_name: str = ""
+    api_version: str = ""
+    timeout: Positive = 30.0
+    idle_timeout: Positive = 300.0
+
+
+class GeminiSettings(ServerSettings, frozen=True):
+    """Google's Gemini API, or a proxy that speaks as it does. The key comes from GEMINI_API_KEY or GOOGLE_API_KEY."""
+
+    base_url: str = "https://generativelanguage.googleapis.com"
+
+
+class GgufSettings(Section, frozen=True):
+    """A model file that is run without a server. Its window is llm.context_window, or up to 16,384 tokens.
+
+    file: the .gguf file, relative to the project.
+    threads: how many threads it is run by; 0 takes one for each core.
+    gpu_layers: how many of its layers go to the GPU; -1 as many as fit.
+    parallel: how many conversations it holds at a time, each with a whole window.
+    """
+
+    file: str = ""
+    threads: Annotated[int, Meta(ge=0)] = 0
+    gpu_layers: Annotated[int, Meta(ge=-1)] = -1
+    parallel: Count = 1
 
 
 class ScriptedSettings(Section, frozen=True):
@@ -76,19 +104,25 @@ class ScriptedSettings(Section, frozen=True):
     file: str = ""
 
 
-ProviderName = Literal["auto", "lmstudio", "ollama", "openai", "embedded", "scripted"]
+NamedProvider = Literal["lmstudio", "ollama", "openai", "azure", "gemini", "gguf", "embedded", "scripted"]
+ProviderName = Literal["auto", NamedProvider]
 
 
 class LLMSettings(Section, frozen=True):
     """Which model answers, and how.
 
-    provider: where the model is: LM Studio, Ollama, another OpenAI-compatible server; embedded answers from the
-    project without a model, scripted plays a file; auto takes the first server it finds, else embedded.
+    provider: where the model is: LM Studio, Ollama, another OpenAI-compatible server, Azure, Gemini; for gguf a file;
+    embedded answers from the project without a model, scripted plays a file; auto takes the first server it finds,
+    else embedded.
     model: its name on the server; empty takes the first the server offers.
     max_tokens: the longest answer, in tokens; 0 leaves it to the server.
     temperature: how freely the model chooses its words; 0 is the most predictable.
     context_window: tokens the model can read; 0 takes what the server tells, else 8,192 are assumed.
+    dialect: how the model calls tools: native is the server's own way, structured is JSON the server holds to a
+    schema, text is ReAct; auto takes what the model can do, and another where that fails.
     max_retries: how often a failed request is sent again.
+    fallback_providers: who answers while the provider cannot be reached, the first that can; it is sent your words.
+    requests_per_minute: how often a server is asked at most; 0 means no limit.
     """
 
     provider: ProviderName = "auto"
@@ -96,11 +130,16 @@ class LLMSettings(Section, frozen=True):
     max_tokens: Annotated[int, Meta(ge=0)] = 8192
     temperature: Annotated[float, Meta(ge=0, le=2)] = 0.1
     context_window: Annotated[int, Meta(ge=0)] = 0
+    dialect: Literal["auto", "native", "structured", "text"] = "auto"
     max_retries: Annotated[int, Meta(ge=0, le=10)] = 3
+    fallback_providers: tuple[NamedProvider, ...] = ()
+    requests_per_minute: Annotated[int, Meta(ge=0)] = 0
     lmstudio: LMStudioSettings = LMStudioSettings()
     ollama: OllamaSettings = OllamaSettings()
     openai: OpenAISettings = OpenAISettings()
     azure: AzureSettings = AzureSettings()
+    gemini: GeminiSettings = GeminiSettings()
+    gguf: GgufSettings = GgufSettings()
     scripted: ScriptedSettings = ScriptedSettings()
 
 
@@ -195,6 +234,7 @@ SECRET_VARIABLES: dict[str, str] = {
     "llm.ollama.api_key": "OLLAMA_API_KEY",
     "llm.openai.api_key": "OPENAI_API_KEY",
     "llm.azure.api_key": "AZURE_OPENAI_API_KEY",
+    "llm.gemini.api_key": "GEMINI_API_KEY",
 }
 """Setting that must stay empty → the environment variable that holds the secret."""
 
@@ -206,6 +246,7 @@ HARMLESS: frozenset[str] = frozenset(
         "llm.max_tokens",
         "llm.temperature",
         "llm.context_window",
+        "llm.dialect",
         "llm.ollama.think",
         "project.include_patterns",
         "project.exclude_patterns",

@@ -3,7 +3,7 @@
 import math
 import re
 from contextlib import suppress
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import msgspec
 
@@ -61,6 +61,10 @@ def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationErr
         got = Phrase("settings.got_mixed_list")
     if expected.key == "settings.one_of" and isinstance(value, str) and len(value) <= _QUOTABLE:
         got = Phrase("settings.got_this_text", value=value)
+    if expected.key == "settings.list_of" and isinstance(value, list):
+        items = cast("list[Json]", value)
+        other = next(item for item in items if item not in _choices(setting))
+        got = Phrase("settings.got_list_with", value=str(other)[:_QUOTABLE])
     return ConfigurationError("config_wrong_type", where=where, key=setting.key, got=got, expected=expected)
 
 
@@ -92,8 +96,9 @@ def describe(setting: Setting) -> Phrase:
         case shapes.BoolType():
             return Phrase("settings.bool")
         case shapes.LiteralType():
-            values = get_args(setting.annotation)  # in the order of the schema
-            return Phrase("settings.one_of", values=", ".join(f"“{value}”" for value in values))
+            return Phrase("settings.one_of", values=_quoted(_choices(setting)))
+        case shapes.VarTupleType(item_type=shapes.LiteralType()):
+            return Phrase("settings.list_of", values=_quoted(_choices(setting)))
         case shapes.VarTupleType():
             return Phrase("settings.list")
         case shapes.DictType():
@@ -104,6 +109,16 @@ def describe(setting: Setting) -> Phrase:
             return _describe_range(Phrase("settings.number"), number)
         case _:
             return Phrase("settings.text")
+
+
+def _choices(setting: Setting) -> tuple[str, ...]:
+    """The words a setting, or each item of one that is a list, may be, in the order of the schema."""
+    kind = setting.annotation
+    return get_args(get_args(kind)[0]) if isinstance(setting.default, tuple) else get_args(kind)
+
+
+def _quoted(words: tuple[str, ...]) -> str:
+    return ", ".join(f"“{word}”" for word in words)
 
 
 def _describe_range(kind: Phrase, shape: Any) -> Phrase:

@@ -36,11 +36,13 @@ CLI: dict[str, tuple[str, str]] = {
     "settings.got_this_text": ("the text “{value}”", "文字列「{value}」"),
     "settings.got_list": ("a list", "配列"),
     "settings.got_mixed_list": ("a list with something else in it than texts", "文字列以外を含む配列"),
+    "settings.got_list_with": ("a list with “{value}” in it", "「{value}」を含む配列"),
     "settings.got_table": ("a table", "テーブル"),
     "settings.got_date": ("a date or time", "日付か時刻"),
     "settings.bool": ("true or false", "true か false"),
     "settings.one_of": ("one of {values}", "{values} のいずれか"),
     "settings.list": ("a list of texts", "文字列の配列"),
+    "settings.list_of": ("a list of any of {values}", "{values} の配列"),
     "settings.table_of_texts": (
         "a table of names and texts; one of them is {key}.NAME",
         "名前と文字列のテーブル（一つだけなら {key}.NAME）",

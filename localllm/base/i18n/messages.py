@@ -1,11 +1,23 @@
 """Every message for people, gathered: key → (English, Japanese). The parts lie beside this file, by speaker."""
 
+from localllm.base.i18n.answering import ANSWERING
 from localllm.base.i18n.cli import CLI
 from localllm.base.i18n.doctor import DOCTOR
+from localllm.base.i18n.model_file import MODEL_FILE
 from localllm.base.i18n.servers import SERVERS
 from localllm.base.i18n.start import START
 from localllm.base.i18n.tools import TOOLS
 from localllm.base.i18n.ui import UI
 from localllm.base.i18n.workspace import WORKSPACE
 
-MESSAGES: dict[str, tuple[str, str]] = {**UI, **START, **CLI, **TOOLS, **SERVERS, **DOCTOR, **WORKSPACE}
+MESSAGES: dict[str, tuple[str, str]] = {
+    **UI,
+    **START,
+    **CLI,
+    **TOOLS,
+    **SERVERS,
+    **MODEL_FILE,
+    **DOCTOR,
+    **WORKSPACE,
+    **ANSWERING,
+}

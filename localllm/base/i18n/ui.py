@@ -22,6 +22,8 @@ UI: dict[str, tuple[str, str]] = {
     "ui.cost.tokens_in": ("in {count}", "入力 {count}"),
     "ui.cost.cached": (" ({count} cached)", "（キャッシュ {count}）"),
     "ui.cost.tokens_out": ("out {count} tokens", "出力 {count} トークン"),
+    "ui.cost.rate": ("{rate} tokens/s", "{rate} トークン/秒"),
+    "ui.cost.first": ("first after {time}", "最初まで {time}"),
     # --- questions
     "ui.wants": ("{summary} (risk: {risk})", "{summary}（危険度: {risk}）"),
     "ui.risk.safe": ("safe", "なし"),
@@ -75,6 +77,15 @@ UI: dict[str, tuple[str, str]] = {
         "the first server that is found, else embedded",
         "最初に見つかったサーバー、なければ embedded",
     ),
+    "ui.provider.azure": (
+        "asks Azure (llm.azure.endpoint): what you say leaves this machine",
+        "Azure（llm.azure.endpoint）に尋ねます。内容はこのマシンの外に出ます",
+    ),
+    "ui.provider.gemini": (
+        "asks Google's Gemini: what you say leaves this machine",
+        "Google の Gemini に尋ねます。内容はこのマシンの外に出ます",
+    ),
+    "ui.provider.gguf": ("runs a model file (llm.gguf.file)", "モデルファイル（llm.gguf.file）を実行します"),
     "ui.provider.embedded": ("answers from the project, without a model", "モデルなしでプロジェクトから答えます"),
     "ui.provider.scripted": ("plays answers from a file", "ファイルの回答を再生します"),
     "ui.provider.models": ("{count} models", "モデル {count} 個"),
@@ -99,6 +110,7 @@ UI: dict[str, tuple[str, str]] = {
     "ui.toolbar": ("{model} · sandbox {sandbox} · {tokens}", "{model} · サンドボックス {sandbox} · {tokens}"),
     "ui.toolbar.connecting": ("looking for the model…", "モデルを探しています…"),
     "ui.toolbar.tokens": ("{used} / {window} tokens", "{used} / {window} トークン"),
+    "ui.toolbar.tokens_assumed": ("{used} / {window} tokens (assumed)", "{used} / {window} トークン（仮定）"),
     # --- slash commands; the English is each one's docstring
     "slash.help": ("Show the commands, or one of them.", "コマンドの一覧、または一つの説明を表示する。"),
     "slash.status": (

@@ -86,7 +86,9 @@ def _servers(here: Surroundings, answering: Answering) -> Iterator[Finding]:
 
 
 def _is_told_already(here: Surroundings, answering: Answering, server: Server) -> bool:
-    """Whether this is the server the settings name, whose own answer is the finding about the model."""
+    """Whether this is the server (or the file) the settings name, whose own answer is the finding about the model."""
+    if server.provider == "gguf":
+        return True
     llm = here.loaded.settings.llm
     if llm.provider == "auto" or (answering.fault is None and server.state == "ready"):
         return False

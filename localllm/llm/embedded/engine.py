@@ -13,6 +13,7 @@ class Embedded:
 
     name = "embedded"
     address = ""
+    constrains = False
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The next step: tool calls, or the answer."""

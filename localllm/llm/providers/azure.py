@@ -21,6 +21,8 @@ class Azure(OpenAICompatible):
     Raises ConfigurationError where the endpoint cannot be used, or there is neither key nor token.
     """
 
+    constrains: bool = True
+
     def __init__(
         self,
         endpoint: str,

@@ -1,7 +1,7 @@
 """What every provider offers. A provider is immutable settings around two pure halves: prepare and parse."""
 
 from collections.abc import AsyncGenerator
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -30,11 +30,12 @@ class ToolCallChunk(msgspec.Struct, frozen=True):
 
 
 class UsageChunk(msgspec.Struct, frozen=True):
-    """Token counts as the server reports them."""
+    """Token counts as the server reports them. `generation_seconds`: how long it wrote, 0 where it does not say."""
 
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
+    generation_seconds: float = 0.0
 
 
 class FinishChunk(msgspec.Struct, frozen=True):
@@ -79,6 +80,11 @@ class Provider(Protocol):
         """Where it is, for people: a URL or a file."""
         ...
 
+    @property
+    def constrains(self) -> bool:
+        """Whether the server is known to hold an answer to a JSON schema; `describe` may have to tell first."""
+        ...
+
     def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives. Closing the iterator closes the connection, so that the server stops."""
         ...
@@ -94,4 +100,14 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Give back connections."""
+        ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A provider that may have something to do before its first answer can begin."""
+
+    @property
+    def preparing(self) -> str:
+        """What it is, for a person, in the current language; empty where there is nothing to wait for."""
         ...

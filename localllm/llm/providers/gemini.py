@@ -37,6 +37,8 @@ class Gemini(HttpProvider):
     Raises ConfigurationError where the API itself is to be asked without a key.
     """
 
+    constrains: bool = False
+
     def __init__(
         self,
         base_url: str = BASE_URL,

@@ -140,6 +140,8 @@ class HttpProvider(ABC):
     """A provider called `name` whose server is at `address`. The key goes into the header `key_header`, after the word
     Bearer where that is authorization; `key_variable` is where it comes from, for errors."""
 
+    constrains: bool = False
+
     def __init__(
         self,
         name: str,

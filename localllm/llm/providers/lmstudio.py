@@ -24,6 +24,8 @@ class LMStudio(OpenAICompatible):
     /v1/models has the names. That is one request as a rule, and two at most.
     """
 
+    constrains: bool = True
+
     def __init__(
         self,
         base_url: str,

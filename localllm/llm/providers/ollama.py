@@ -60,6 +60,8 @@ class Ollama(HttpProvider):
     anew. `think`: auto (say nothing of it), off, on, low, medium or high.
     """
 
+    constrains: bool = True
+
     def __init__(
         self,
         base_url: str,
@@ -97,11 +99,15 @@ class Ollama(HttpProvider):
             options["temperature"] = request.temperature
         if request.max_tokens:
             options["num_predict"] = request.max_tokens
+        if request.stop:
+            options["stop"] = request.stop
         # By default it drops the oldest messages of a prompt that is too long, and says nothing.
         body: dict[str, Json] = {"model": request.model, "stream": True, "truncate": False, "shift": False}
         body["options"] = options
         if think is not None:
             body["think"] = think
+        if request.schema is not None:
+            body["format"] = request.schema
         if request.tools:
             body["tools"] = [tool_json(tool) for tool in request.tools]
         body["messages"] = [message_json(message) for message in request.messages]
@@ -210,8 +216,10 @@ def message_json(message: Message) -> dict[str, Json]:
             return {"role": "user", "content": text}
         case ToolMessage(call_id, name, text):
             return {"role": "tool", "content": text, "tool_name": name, "tool_call_id": call_id}
-        case AssistantMessage(text, tool_calls):
+        case AssistantMessage(text, tool_calls, thinking):
             answer: dict[str, Json] = {"role": "assistant", "content": text}
+            if thinking:
+                answer["thinking"] = thinking
             if tool_calls:
                 answer["tool_calls"] = [
                     {"id": call.id, "function": {"name": call.name, "arguments": _object(call.arguments)}}
@@ -282,7 +290,8 @@ def _usage_chunks(said: "_Line") -> list[Chunk]:
     for a prompt of no tokens would be a lie."""
     if not said.prompt_eval_count:
         return []
-    return [UsageChunk(said.prompt_eval_count, said.eval_count or 0)]
+    seconds = (said.eval_duration or 0) / 1_000_000_000
+    return [UsageChunk(said.prompt_eval_count, said.eval_count or 0, generation_seconds=seconds)]
 
 
 # The server's JSON, as far as it is read.
@@ -310,4 +319,5 @@ class _Line(msgspec.Struct):
     done_reason: str | None = None
     prompt_eval_count: int | None = None
     eval_count: int | None = None
+    eval_duration: int | None = None
     error: Json = None

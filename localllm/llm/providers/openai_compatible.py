@@ -17,6 +17,7 @@ from localllm.llm.messages import (
     ToolSpec,
     UserMessage,
 )
+from localllm.llm.overflow import overflow_of
 from localllm.llm.providers.base import (
     Chunk,
     FinishChunk,
@@ -40,9 +41,14 @@ from localllm.llm.providers.openai_models import ModelEntry, find_model, parse_e
 from localllm.llm.transport import HttpRequest
 from localllm.llm.wire import ServerSentEvent
 
-_DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})
-"""Parameters a request may do without. Reasoning models take max_completion_tokens for max_tokens and refuse any
-temperature but their own; old versions of the interface refuse stream_options."""
+_DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stop"})
+"""Parameters a request may do without. Reasoning models take max_completion_tokens for max_tokens and refuse stop and
+any temperature but their own; old versions of the interface refuse stream_options."""
+
+_LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
+
+_CONSTRAINING = frozenset({"llamacpp", "vllm", "sglang"})
+"""What servers that hold an answer to a JSON schema call themselves, as `owned_by` of their models."""
 
 
 class OpenAICompatible(HttpProvider):
@@ -72,6 +78,7 @@ class OpenAICompatible(HttpProvider):
             key_header=key_header,
         )
         self._refused: dict[str, frozenset[str]] = {}
+        self.constrains = self.constrains or self.address.startswith("https://api.openai.com/")
 
     def prepare(self, request: CompletionRequest, *, refused: frozenset[str] = frozenset()) -> HttpRequest:
         """The HTTP request for `request`, without the parameters in `refused`. Tools and messages come last, so that
@@ -81,6 +88,8 @@ class OpenAICompatible(HttpProvider):
             "stream_options": {"include_usage": True},
             "temperature": request.temperature,
             limit: request.max_tokens or None,
+            "stop": request.stop or None,
+            "response_format": response_format(request.schema),
         }
         body: dict[str, Json] = {"model": request.model, "stream": True}
         body |= {name: value for name, value in optional.items() if value is not None and name not in refused}
@@ -119,24 +128,31 @@ class OpenAICompatible(HttpProvider):
         return f"{self.address}/chat/completions"
 
     def _learn(self, model: str, error: LLMConnectionError) -> bool:
-        """Whether `error` tells of a parameter that the requests to `model` can do without, and shall from now on."""
+        """Whether `error` tells of parameters that the requests to `model` can do without, and shall from now on."""
         refused = self._refused.get(model, frozenset())
-        if error.key != "llm_parameter_refused":
-            return False
-        name = str(error.params["parameter"])
-        if name not in _DISPENSABLE - refused:
-            return False
-        self._refused[model] = refused | {name}
-        return True
+        superfluous = _refused_by(error) & _DISPENSABLE - refused
+        self._refused[model] = refused | superfluous
+        return bool(superfluous)
 
     async def _listed(self) -> list[ModelEntry]:
         body = await self._fetch(f"{self.address}/models")
-        return self._errors.guard(lambda: parse_entries(body))
+        entries = self._errors.guard(lambda: parse_entries(body))
+        self.constrains = self.constrains or any(entry.owned_by in _CONSTRAINING for entry in entries)
+        return entries
 
     def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
         errors = self._errors
         parser = EventParser(lambda event: parse_event(event, errors), errors)
         return whole_or_streamed(body, lambda whole: parse_whole(whole, errors), parser, errors)
+
+
+def _refused_by(error: LLMConnectionError) -> frozenset[str]:
+    """The parameters an error is about. Where a prompt fits and only the answer asked for does not, it is the limit of
+    the answer: servers that refuse such a request (vLLM, llama-cpp-python) give it what room there is without one."""
+    if error.key == "llm_parameter_refused":
+        return frozenset({str(error.params["parameter"])})
+    overflow = overflow_of(error)
+    return _LIMITS if overflow and overflow.is_of_the_answer else frozenset()
 
 
 def message_json(message: Message) -> dict[str, Json]:
@@ -148,8 +164,10 @@ def message_json(message: Message) -> dict[str, Json]:
             return {"role": "user", "content": text}
         case ToolMessage(call_id, _, text):
             return {"role": "tool", "tool_call_id": call_id, "content": text}
-        case AssistantMessage(text, tool_calls):
+        case AssistantMessage(text, tool_calls, thinking):
             answer: dict[str, Json] = {"role": "assistant", "content": text}
+            if thinking:
+                answer["reasoning_content"] = thinking
             if tool_calls:
                 answer["tool_calls"] = [
                     {
@@ -168,6 +186,13 @@ def tool_json(tool: ToolSpec) -> dict[str, Json]:
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
     }
+
+
+def response_format(schema: dict[str, Json] | None) -> dict[str, Json] | None:
+    """How a server is told to hold the answer to `schema`."""
+    if schema is None:
+        return None
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
 def replayable(arguments: str) -> str:
@@ -244,8 +269,9 @@ def _usage_chunks(answer: "_ChatAnswer") -> list[Chunk]:
     if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
         return []
     details = usage.prompt_tokens_details or _CachedTokens()
-    cached = details.cached_tokens or timings.cache_n or 0
-    return [UsageChunk(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)]
+    cached = details.cached_tokens or usage.prompt_cache_hit_tokens or timings.cache_n or 0
+    seconds = (timings.predicted_ms or 0) / 1000
+    return [UsageChunk(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached, seconds)]
 
 
 # The server's JSON, as far as it is read. Everything may be missing or null.
@@ -285,10 +311,12 @@ class _Usage(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _CachedTokens | None = None
+    prompt_cache_hit_tokens: int | None = None
 
 
 class _Timings(msgspec.Struct):
     cache_n: int | None = None
+    predicted_ms: float | None = None
 
 
 class _ChatAnswer(msgspec.Struct):

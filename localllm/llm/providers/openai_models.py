@@ -94,8 +94,11 @@ def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
     of all, and what the chat template can do. Raises msgspec.DecodeError."""
     props = msgspec.json.decode(body, type=_Props)
     slot = props.default_generation_settings or _SlotSettings()
+    told = _abilities(props)
     return msgspec.structs.replace(
-        info, context_window=slot.n_ctx or info.context_window, abilities=_abilities(props) or info.abilities
+        info,
+        context_window=slot.n_ctx or info.context_window,
+        abilities=info.abilities if told is None else told,
     )
 
 

@@ -83,6 +83,7 @@ class Scripted:
     """Plays `script`. It remembers how far it has played: a turn is played once, failures included."""
 
     name = "scripted"
+    constrains = False
 
     def __init__(self, script: Script, address: str = "script") -> None:
         self.address = address

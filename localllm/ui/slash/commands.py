@@ -1,5 +1,7 @@
 """The chat's built-in commands."""
 
+import msgspec
+
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten
 from localllm.ui.report import cost, wrapped
@@ -32,14 +34,17 @@ async def status(call: SlashCall) -> Outcome:
     """Show the model, the session and what it has used."""
     chat = call.chat
     await chat.probe_sandbox()
-    window = f"{chat.context_used:,} / {chat.context_window:,}" if chat.context_used else f"{chat.context_window:,}"
+    key = "start.window_assumed" if chat.assumes_window else "start.window"
+    used = f"{chat.context_used:,} / " if chat.context_used else ""
+    window = tr(key, count=f"{used}{chat.context_window:,}")
+    of_session = msgspec.structs.replace(chat.usage, first_token_seconds=0.0)
     rows = [
         (tr("ui.status.project"), str(chat.root)),
         (tr("ui.status.model"), chat.model or tr("ui.model_unknown")),
         (tr("ui.status.server"), f"{chat.provider_name} · {chat.provider_address}"),
         (tr("ui.status.window"), window),
         (tr("ui.status.sandbox"), chat.sandbox_level),
-        (tr("ui.status.used"), cost(0, chat.usage, chat.usage.total_seconds)),
+        (tr("ui.status.used"), cost(0, of_session, of_session.total_seconds)),
         (tr("ui.status.session"), chat.session_id),
     ]
     if call.rules.always:

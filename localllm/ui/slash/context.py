@@ -86,6 +86,11 @@ class ChatContext(Protocol):
         ...
 
     @property
+    def assumes_window(self) -> bool:
+        """Whether `context_window` is a guess: neither the settings nor the server tell."""
+        ...
+
+    @property
     def context_used(self) -> int:
         """Tokens of the conversation as last sent; 0 where unknown."""
         ...

@@ -107,7 +107,7 @@ async def _list_providers(call: SlashCall) -> None:
 
 def _about(name: str, servers: Sequence[Server]) -> str:
     """What can be said of a provider; of several servers, of the first that can be used."""
-    if name in ("auto", "embedded", "scripted"):
+    if name in ("auto", "azure", "gemini", "gguf", "embedded", "scripted"):
         return tr(f"ui.provider.{name}")
     for server in servers:
         if server.state == "ready":

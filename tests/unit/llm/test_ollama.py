@@ -116,7 +116,7 @@ class TestAnswers:
                     TextChunk("Hel"),
                     TextChunk("lo"),
                     FinishChunk("stop"),
-                    UsageChunk(169, 15),
+                    UsageChunk(169, 15, generation_seconds=0.115959084),
                     FinishChunk(""),
                 ]
 
@@ -260,6 +260,7 @@ class TestRequests:
             {
                 "role": "assistant",
                 "content": "…",
+                "thinking": "hm",
                 "tool_calls": [
                     {"id": "c1", "function": {"name": "look", "arguments": {"a": "語"}}},
                     {"id": "c2", "function": {"name": "look", "arguments": {"malformed": '{"a": '}}},

@@ -131,7 +131,7 @@ class TestFailures:
             ("lmstudio/err_stream_ctx", "llm_context_overflow"),
             ("lmstudio/err_stream_empty", "llm_empty"),
             ("llamacpp/err_ctx_overflow", "llm_context_overflow"),
-            ("llamacpp/error_in_stream", "llm_server_failed"),
+            ("llamacpp/error_in_stream", "llm_bad_call"),
             ("openai/err_401", "llm_unauthorized"),
             ("openai/err_404_model", "llm_model_not_found"),
             ("openai/err_429_quota", "llm_quota_spent"),
@@ -339,7 +339,7 @@ class TestRetries:
     async def test_a_wait_that_is_too_long_is_told_instead(self) -> None:
         error = await failure(fails(429, headers={"Retry-After": "3600"}), says("not asked"), retries=3)
         assert error.key == "llm_rate_limited"
-        assert "3600" in error.mend
+        assert "3,600" in error.mend
 
     async def test_it_gives_up_after_the_retries(self) -> None:
         with WireServer([fails(503, headers={"retry-after": "0"})]) as server:

@@ -106,11 +106,14 @@ async def test_a_change_says_how_to_keep_it() -> None:
 
 async def test_providers() -> None:
     lines = (await said(Chat(NEAR, ABSENT, LOCKED), "provider")).splitlines()
-    assert [line.split()[:2] for line in lines[:6]] == [
+    assert [line.split()[:2] for line in lines[:9]] == [
         ["auto", "the"],
         ["*", "lmstudio"],
         ["ollama", "cannot"],
         ["openai", "The"],
+        ["azure", "asks"],
+        ["gemini", "asks"],
+        ["gguf", "runs"],
         ["embedded", "answers"],
         ["scripted", "plays"],
     ]

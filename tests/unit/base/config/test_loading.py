@@ -247,6 +247,12 @@ class TestErrors:
             ("[agent]\ntime_limit = inf\n", 2, "“agent.time_limit” is inf", "a number, 0 or more"),
             ("[llm.openai]\ntimeout = 0\n", 2, "“llm.openai.timeout” is 0", "a number above 0"),
             ("[safety]\nauto_backup = 1\n", 2, "“safety.auto_backup” is 1", "true or false"),
+            (
+                '[llm]\nfallback_providers = ["ollama", "olama"]\n',
+                2,
+                "“llm.fallback_providers” is a list with “olama” in it",
+                "a list of any of “lmstudio”, “ollama”, “openai”, “azure”, “gemini”, “gguf”, “embedded”, “scripted”",
+            ),
             ('[safety]\ndeny = "a"\n', 2, "“safety.deny” is a text", "a list of texts"),
             (
                 "[safety]\ndeny = [\n1]\n",
@@ -265,7 +271,7 @@ class TestErrors:
                 "[llm]\nprovider = 'lmstdio'\n",
                 2,
                 "“llm.provider” is the text “lmstdio”",
-                "one of “auto”, “lmstudio”, “ollama”, “openai”, “embedded”, “scripted”",
+                "one of “auto”, “lmstudio”, “ollama”, “openai”, “azure”, “gemini”, “gguf”, “embedded”, “scripted”",
             ),
         ],
     )

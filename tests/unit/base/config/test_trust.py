@@ -101,6 +101,8 @@ SAME = object()
         ("llm.openai.base_url", "http://gpu:8080", "http://gpu:8080", SAME),
         ("llm.azure.endpoint", "", "http://localhost", None),
         ("llm.scripted.file", "", "script.json", None),
+        ("llm.gguf.file", "", "model.gguf", None),  # native code reads it
+        ("llm.gguf.threads", 0, 64, None),
         ("llm.max_retries", 3, 0, None),
         ("agent.max_iterations", 50, 49, SAME),
         ("agent.max_iterations", 50, 51, None),

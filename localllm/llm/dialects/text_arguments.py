@@ -1,0 +1,71 @@
+"""What stands behind Action Input, as the JSON of arguments."""
+
+import re
+from typing import Any
+
+from localllm.base.jsontext import encode_json
+from localllm.llm.dialects.json_repair import keywords_to_json
+from localllm.llm.messages import ToolSpec
+
+_NOTHING = frozenset({"", "none", "null", "n/a", "na", "no input", "none needed", "empty", "なし"})
+_KEYED = re.compile(r"\s*(?:[-*]\s+)?[`\"'*]*(\w+)[`\"'*]*\s*[:：=]\s*(.*)")
+_KEYWORD = re.compile(r"\w+\s*=(?!=)")
+_QUOTES = ('"""', "'''", "```", '"', "'", "`")
+
+
+def arguments_of(written: str, tool: ToolSpec | None, *, was_cut: bool) -> str:
+    """`written` as JSON where there is no doubt what it means; else as it is.
+
+    Understood are, besides JSON, which is left to `settle`: a line `key: value` for each argument, Python's keywords,
+    the bare value of the only argument a tool must have, and nothing for a tool that needs nothing. Of what the token
+    limit has cut, nothing is understood: the rest is missing.
+    """
+    text = written.strip()
+    if was_cut or tool is None or text[:1] in ("{", "["):
+        return text
+    properties: dict[str, Any] = tool.parameters.get("properties", {})
+    required: list[str] = tool.parameters.get("required", [])
+    if text.lower().strip("()") in _NOTHING:
+        return "" if required else "{}"
+    if _KEYWORD.match(text) and (keywords := keywords_to_json(f"({text})", list(properties))):
+        return keywords
+    if keyed := keyed_arguments(text, tool):
+        return keyed
+    only = required or list(properties)
+    if len(only) == 1 and properties[only[0]].get("type") == "string" and not _begins_with_key(text, properties):
+        return encode_json({only[0]: _unquoted(text)}).decode()
+    return text
+
+
+def inline_arguments(written: str, tool: ToolSpec | None, *, was_cut: bool) -> str:
+    """The same for what stands in brackets behind the name: `(file_path="a.py")`, `("a.py")`, `[a.py]`."""
+    closed = written[:1] + written[-1:] in ("()", "[]")
+    if was_cut or tool is None or not closed:
+        return written
+    keywords = keywords_to_json(written, list(tool.parameters.get("properties", {}))) if written[0] == "(" else None
+    return keywords or arguments_of(written[1:-1], tool, was_cut=False)
+
+
+def keyed_arguments(text: str, tool: ToolSpec | None) -> str:
+    """The JSON of lines that all name an argument; "" where one does not, or names one again."""
+    properties: dict[str, Any] = tool.parameters.get("properties", {}) if tool else {}
+    found: dict[str, str] = {}
+    for line in filter(str.strip, text.splitlines()):
+        hit = _KEYED.fullmatch(line)
+        if not hit or hit[1] not in properties or hit[1] in found:
+            return ""
+        found[hit[1]] = _unquoted(hit[2].strip().rstrip(","))
+    return encode_json(found).decode() if found else ""
+
+
+def _begins_with_key(text: str, properties: dict[str, Any]) -> bool:
+    hit = _KEYED.match(text)
+    return hit is not None and hit[1] in properties
+
+
+def _unquoted(text: str) -> str:
+    for quote in _QUOTES:
+        if len(text) >= 2 * len(quote) and text.startswith(quote) and text.endswith(quote):
+            inner = text[len(quote) : -len(quote)]
+            return text if quote in inner else inner
+    return text

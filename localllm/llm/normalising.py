@@ -1,0 +1,151 @@
+"""The conversation as any server takes it, however it came about: resumed, broken off, or put together by hand."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from localllm.base.events import ToolCall
+from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+
+NOT_RUN = "This call was not run."
+"""The result of a call that has none."""
+
+NO_ANSWER = "[no answer]"
+"""Stands for the model where results of tools were followed by the user."""
+
+BEGINNING = "[the conversation began earlier]"
+"""Stands for the user where the model spoke first."""
+
+_SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+
+
+def normalised(messages: Iterable[Message], *, thinking: bool = True, short_ids: bool = False) -> tuple[Message, ...]:
+    """`messages` with one system message at most, the first; then user and assistant in turn, where the results of
+    all its calls directly follow an answer. No answer is empty, and no id is given twice.
+
+    What is valid already is passed on as it is, the same objects. The rest: system messages at the beginning are
+    joined, later ones become the user's words; neighbours of one role are joined; missing results and missing turns
+    are filled in; empty answers and results of no call are left out; names are made of what servers take. `thinking`:
+    keep the thinking behind answers. `short_ids`: ids are nine letters and digits.
+
+    It reads from the front to the back and never looks ahead past the end of an answer's results: what was made of a
+    conversation that the model was asked with is the beginning of what is made of its continuation.
+    """
+    conversation = _Conversation(thinking=thinking, short_ids=short_ids)
+    for message in messages:
+        conversation.add(message)
+    return conversation.finished()
+
+
+class _Conversation:
+    """A valid conversation that grows."""
+
+    def __init__(self, *, thinking: bool, short_ids: bool) -> None:
+        self._thinking = thinking
+        self._short_ids = short_ids
+        self._messages: list[Message] = []
+        self._open: list[tuple[ToolCall, ToolCall]] = []
+        """Calls without a result, as they came and as they are now."""
+        self._ids: set[str] = set()
+
+    def add(self, message: Message) -> None:
+        match message:
+            case ToolMessage():
+                self._add_result(message)
+            case AssistantMessage():
+                self._close()
+                self._add_answer(message)
+            case UserMessage():
+                self._close()
+                self._add_user(message)
+            case SystemMessage(text):
+                self._close()
+                self._add_system(message, text)
+
+    def finished(self) -> tuple[Message, ...]:
+        self._close()
+        return tuple(self._messages)
+
+    @property
+    def _last(self) -> Message | None:
+        return self._messages[-1] if self._messages else None
+
+    def _add_system(self, message: SystemMessage, text: str) -> None:
+        match self._last:
+            case None:
+                self._messages.append(message)
+            case SystemMessage(before):
+                self._messages[-1] = SystemMessage(_joined(before, text))
+            case _:
+                self._add_user(UserMessage(text))
+
+    def _add_user(self, message: UserMessage) -> None:
+        if isinstance(self._last, UserMessage):
+            self._messages[-1] = UserMessage(_joined(self._last.text, message.text))
+            return
+        if isinstance(self._last, ToolMessage):
+            self._messages.append(AssistantMessage(NO_ANSWER))
+        self._messages.append(message)
+
+    def _add_answer(self, message: AssistantMessage) -> None:
+        if not message.text.strip() and not message.tool_calls:
+            return
+        if self._last is None or isinstance(self._last, SystemMessage):
+            self._messages.append(UserMessage(BEGINNING))
+        answer = self._tidied(message)
+        if isinstance(self._last, AssistantMessage):
+            self._messages[-1] = _merged(self._last, answer)
+        else:
+            self._messages.append(answer)
+
+    def _add_result(self, message: ToolMessage) -> None:
+        for asked, sent in self._open:
+            if asked.id == message.call_id:
+                self._open.remove((asked, sent))
+                same = (message.call_id, message.name) == (sent.id, sent.name)
+                self._messages.append(message if same else ToolMessage(sent.id, sent.name, message.text))
+                return
+
+    def _close(self) -> None:
+        """Answer the calls that are open."""
+        self._messages += [ToolMessage(sent.id, sent.name, NOT_RUN) for _, sent in self._open]
+        self._open.clear()
+
+    def _tidied(self, message: AssistantMessage) -> AssistantMessage:
+        calls = tuple(self._tidied_call(call) for call in message.tool_calls)
+        self._open = list(zip(message.tool_calls, calls, strict=True))
+        thinking = message.thinking if self._thinking else ""
+        if calls == message.tool_calls and thinking == message.thinking:
+            return message
+        return AssistantMessage(message.text, calls, thinking)
+
+    def _tidied_call(self, call: ToolCall) -> ToolCall:
+        name = _NOT_IN_A_NAME.sub("_", call.name)[:_LONGEST_NAME] or "unknown"
+        return msgspec.structs.replace(call, id=self._new_id(call.id), name=name)
+
+    def _new_id(self, wanted: str) -> str:
+        """`wanted` where it can be had, else one that depends on nothing but it and the ids before it."""
+        call_id, attempt = self._formed(wanted), 1
+        while call_id in self._ids:
+            attempt += 1
+            call_id = self._formed(f"{wanted or 'call'}_{attempt}")
+        self._ids.add(call_id)
+        return call_id
+
+    def _formed(self, wanted: str) -> str:
+        if not self._short_ids or _SHORT_ID.fullmatch(wanted):
+            return wanted or "call_1"
+        return hashlib.blake2s(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:9]
+
+
+def _merged(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
+    thinking = _joined(first.thinking, second.thinking)
+    return AssistantMessage(_joined(first.text, second.text), (*first.tool_calls, *second.tool_calls), thinking)
+
+
+def _joined(first: str, second: str) -> str:
+    return "\n\n".join(text for text in (first, second) if text)
