@@ -11,6 +11,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import tr
 from localllm.llm.dialects.base import Dialect, DialectName, Reader
 from localllm.llm.dialects.evidence import is_readable, refuses
+from localllm.llm.dialects.exact import ExactDialect
 from localllm.llm.dialects.native import NativeDialect
 from localllm.llm.dialects.remembering import DialectMemory
 from localllm.llm.dialects.salvage.reader import SalvagingReader
@@ -83,6 +84,8 @@ class Speaking:
 
     def dialect(self, question: Question) -> Dialect:
         """The dialect the model is spoken to in now."""
+        if question.info.exact:
+            return ExactDialect()
         evidence = self._of(question)
         name = self._setting
         if name == "auto":
@@ -114,11 +117,13 @@ class Speaking:
 
     async def _read(self, question: Question, dialect: Dialect) -> AsyncGenerator[Chunk]:
         request = _normalised(question.request, dialect.name)
-        reader = dialect.reader(request)
+        reader: Reader | None = None
         async with aclosing(question.provider.stream(dialect.encode(request))) as chunks:
             async for chunk in chunks:
+                reader = reader or dialect.reader(request)  # takes a while the first time: the server reads meanwhile
                 for told in reader.feed(chunk):
                     yield told
+        reader = reader or dialect.reader(request)
         last = reader.close()
         self._learn_of(reader, last, question, dialect.name)
         for told in last:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk
 
-MODEL = ModelInfo("embedded", context_window=131_072, abilities=frozenset({"tools"}))
+MODEL = ModelInfo("embedded", context_window=131_072, abilities=frozenset({"tools"}), exact=True)
 
 
 class Embedded:
