@@ -18,6 +18,16 @@ class Reader(Protocol):
     comes out as text, not even for a moment: what may yet become markup is held back.
     """
 
+    @property
+    def thinking_was_open(self) -> bool:
+        """Whether the answer began in the middle of its thinking."""
+        ...
+
+    @property
+    def strayed(self) -> bool | None:
+        """Whether the answer has not the form its server was told to hold it to; None where there is no such form."""
+        ...
+
     def feed(self, chunk: Chunk) -> list[Chunk]:
         """What can be told of the answer with this chunk."""
         ...

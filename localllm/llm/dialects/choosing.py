@@ -14,10 +14,6 @@ from localllm.llm.dialects.evidence import is_readable, refuses
 from localllm.llm.dialects.exact import ExactDialect
 from localllm.llm.dialects.native import NativeDialect
 from localllm.llm.dialects.remembering import DialectMemory
-from localllm.llm.dialects.salvage.reader import SalvagingReader
-from localllm.llm.dialects.structured import StructuredDialect
-from localllm.llm.dialects.structured_reader import StructuredReader
-from localllm.llm.dialects.text import TextDialect
 from localllm.llm.families import replays_thinking, wants_short_ids
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.normalising import normalised
@@ -93,9 +89,13 @@ class Speaking:
         match name:
             case "native":
                 return NativeDialect(thinking_is_open=evidence.thinking_is_open)
-            case "structured":
+            case "structured":  # most sessions need neither of these two, and each takes a while to load
+                from localllm.llm.dialects.structured import StructuredDialect
+
                 return StructuredDialect()
             case "text":
+                from localllm.llm.dialects.text import TextDialect
+
                 return TextDialect()
 
     async def stream(self, question: Question) -> AsyncGenerator[Chunk]:
@@ -151,13 +151,13 @@ class Speaking:
         """What an answer that came to its end tells. `last`: its last chunks, calls among them."""
         evidence = self._of(question)
         evidence.unreadable_to_server = 0
-        if isinstance(reader, SalvagingReader) and reader.thinking_was_open:
+        if reader.thinking_was_open:
             evidence.thinking_is_open = True
         if is_misspoken(reader, last):
             evidence.misspoken += 1
             if evidence.misspoken >= _TOLERATED[name]:
                 self._give_up(question, name, "misspoken")
-        elif isinstance(reader, StructuredReader) or any(isinstance(chunk, ToolCallChunk) for chunk in last):
+        elif reader.strayed is not None or any(isinstance(chunk, ToolCallChunk) for chunk in last):
             evidence.misspoken = 0
 
     def _give_up(self, question: Question, name: DialectName, why: Why, *, for_later: bool = True) -> bool:
@@ -178,7 +178,7 @@ class Speaking:
 def is_misspoken(reader: Reader, last: Collection[Chunk]) -> bool:
     """Whether the answer does not keep to its dialect: arguments that cannot be read although they were not cut off,
     or no step although the server was told its schema."""
-    if isinstance(reader, StructuredReader):
+    if reader.strayed is not None:
         return reader.strayed
     if any(isinstance(chunk, FinishChunk) and chunk.reason == "length" for chunk in last):
         return False

@@ -27,6 +27,9 @@ class ExactDialect:
 class ExactReader:
     """What comes is what was meant."""
 
+    thinking_was_open = False
+    strayed: bool | None = None
+
     def feed(self, chunk: Chunk) -> list[Chunk]:
         """The chunk."""
         return [chunk]

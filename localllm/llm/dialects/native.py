@@ -2,7 +2,6 @@
 text."""
 
 from localllm.llm.dialects.base import DialectName, Reader
-from localllm.llm.dialects.salvage.reader import SalvagingReader
 from localllm.llm.messages import CompletionRequest
 
 
@@ -26,4 +25,7 @@ class NativeDialect:
 
     def reader(self, request: CompletionRequest) -> Reader:
         """A reader that salvages calls which arrive as text."""
+        # The tables of all families' markup take 20 ms to load, which the server can use to read the request.
+        from localllm.llm.dialects.salvage.reader import SalvagingReader
+
         return SalvagingReader(request.tools, thinking_is_open=self._thinking_is_open)

@@ -36,7 +36,8 @@ class StructuredReader:
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        self.strayed = False
+        self.strayed: bool | None = False
+        self.thinking_was_open = False
         self._tools = {tool.name: tool for tool in tools}
         self._names = Names(self._tools)
         self._native = SalvagingReader(tools)

@@ -34,6 +34,8 @@ class TextReader:
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self.thinking_was_open = False
+        self.strayed: bool | None = None
         self._offer = Offer(tools)
         self._native = SalvagingReader(tools)
         self._source = Source()

@@ -45,6 +45,11 @@ class SalvagingReader:
             self._text.begin_in("thinking")
 
     @property
+    def strayed(self) -> bool | None:
+        """There is no form of its own to stray from."""
+        return None
+
+    @property
     def thinking_was_open(self) -> bool:
         """Whether the answer began within a thought that it never opened itself."""
         return self._text.ended_thought_it_never_began
