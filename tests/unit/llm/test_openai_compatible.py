@@ -385,10 +385,16 @@ class TestRequests:
 
     async def test_a_server_that_is_still_loading_is_asked_again_for_its_models(self) -> None:
         loading = fails(503, "Loading model", {"retry-after": "0"})
+        waits: list[float] = []
+
+        async def pause(seconds: float) -> None:
+            waits.append(seconds)
+
         with WireServer([says("hi")], list_replies=[loading]) as server:
-            client = LLMClient(provider(server.url), max_retries=1)
+            client = LLMClient(provider(server.url), max_retries=1, pause=pause)
             assert (await client.complete(HELLO)).message.text == "hi"
             await client.aclose()
+        assert len(waits) == 1
 
     async def test_the_window_is_as_set_else_as_told_else_assumed(self) -> None:
         listed = cassette("llamacpp/get_models")
