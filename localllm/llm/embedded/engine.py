@@ -3,9 +3,12 @@
 from collections.abc import AsyncGenerator
 
 from localllm.llm.messages import CompletionRequest
-from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk
+from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk, UsageChunk
 
 MODEL = ModelInfo("embedded", context_window=131_072, abilities=frozenset({"tools"}), exact=True)
+
+_COSTS_NOTHING = UsageChunk(0, 0)
+"""No model reads or writes a token."""
 
 
 class Embedded:
@@ -24,10 +27,12 @@ class Embedded:
         if isinstance(step, str):
             for line in step.splitlines(keepends=True):
                 yield TextChunk(line)
+            yield _COSTS_NOTHING
             yield FinishChunk("stop")
             return
         for index, call in enumerate(step):
             yield ToolCallChunk(index, name=call.name, arguments=call.arguments)
+        yield _COSTS_NOTHING
         yield FinishChunk("tool_calls")
 
     async def list_models(self) -> list[ModelInfo]:

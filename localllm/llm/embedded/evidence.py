@@ -20,7 +20,7 @@ _OF_NAME, _OF_PARENT, _OF_FILE, _OF_FOLDER = 1.0, 0.8, 0.65, 0.4
 _OF_DOC, _OF_WHOLE_DOC, _OF_NEAR, _OF_LINE = 0.65, 0.45, 0.4, 0.65
 _PREDICATE = "predicate"
 _PREFERRED = {_PREDICATE: 1.15, "constant": 1.25}  # above what any kind is worth by itself
-_OF_ITS_OWN_FILE = 0.15
+_OF_ITS_OWN_FILE = 0.3
 """What a file that is called as what is asked adds for everything in it."""
 _KINDS: dict[Kind | str, float] = {
     "class": 1.03,
