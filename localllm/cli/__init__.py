@@ -3,7 +3,6 @@
 import sys
 
 from localllm import __version__
-from localllm.cli.opening import open_chat
 
 
 def main() -> None:
@@ -11,6 +10,8 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"localllm {__version__}")  # noqa: T201 - this is the answer
         return
+    from localllm.cli.opening import open_chat  # the first line of a chat comes before everything heavy
+
     opening = open_chat(sys.argv[1:])
     try:
         from localllm.cli.main import run  # everything heavy is behind this line
