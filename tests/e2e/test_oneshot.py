@@ -203,8 +203,8 @@ class TestEndings:
             configure(project, server.url)
             done = localllm(project, "-p", "hello")
         assert (done.returncode, done.stdout) == (0, "Here.\n")
-        assert done.stderr.count("500") == 1
-        assert done.stderr.count("429") == 1
+        assert done.stderr.count("HTTP 500") == 1
+        assert done.stderr.count("HTTP 429") == 1
 
     def test_a_limit(self, project: Path) -> None:
         looks = [calls(("read_file", {"file_path": "prices.py", "max_lines": number + 1})) for number in range(5)]
