@@ -156,7 +156,7 @@ async def test_without_the_package_it_says_what_to_install(
         with pytest.raises(LLMConnectionError) as caught:
             await provider.list_models()
     assert caught.value.key == "gguf_not_installed"
-    assert "localllm[gguf]" in caught.value.mend
+    assert "pip install xllamacpp" in caught.value.mend
 
 
 async def test_only_of_a_large_file_is_one_told_that_it_has_to_be_loaded(model_file: ModelFile, tmp_path: Path) -> None:

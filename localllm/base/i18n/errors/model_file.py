@@ -60,12 +60,12 @@ MODEL_FILE: Entries = {
         (
             "A model file cannot be run yet.",
             "The package xllamacpp, which has llama.cpp in it, is not installed.",
-            "pip install 'localllm[gguf]', or start a server for the file: llama-server -m FILE --jinja.",
+            "pip install xllamacpp, or start a server for the file: llama-server -m FILE --jinja.",
         ),
         (
             "モデルファイルを実行する準備ができていません。",
             "llama.cpp を含むパッケージ xllamacpp がインストールされていません。",
-            "pip install 'localllm[gguf]' を実行するか、llama-server -m FILE --jinja でサーバーを起動してください。",
+            "pip install xllamacpp を実行するか、llama-server -m FILE --jinja でサーバーを起動してください。",
         ),
     ),
     "gguf_no_avx2": (
