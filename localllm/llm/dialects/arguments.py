@@ -25,7 +25,7 @@ def settle(text: str, tool: ToolSpec | None, *, closes: bool = True) -> str:
     """
     mended = repair_json(text, closes=closes)
     given = _decoded(mended)
-    if isinstance(given, str):
+    if isinstance(given, str) and _may_hold_object(given):
         given = _decoded(repair_json(given, closes=closes))
     if isinstance(given, list) and len(cast("list[Json]", given)) == 1:
         given = cast("list[Json]", given)[0]
@@ -112,10 +112,16 @@ def _as_only_argument(text: str, tool: ToolSpec | None) -> str:
     return encode_json({required[0]: value}).decode()
 
 
+def _may_hold_object(text: str) -> bool:
+    """Whether an object in `text` is what is said with it, not a part of, say, a command."""
+    before = text.partition("{")[0].rstrip()
+    return not before or before[-1] in "`:：=" or before.endswith("json")
+
+
 def _decoded(text: str | None) -> object:
     if text is None:
         return None
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None

@@ -30,7 +30,7 @@ def is_readable(arguments: str) -> bool:
     """Whether arguments of a call are what they must be, a JSON object; nothing at all is none."""
     try:
         return not arguments.strip() or isinstance(msgspec.json.decode(arguments), dict)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
 
 

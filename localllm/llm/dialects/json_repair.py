@@ -22,6 +22,9 @@ QUOTES = {
 """What opens a string, and what then ends it: JSON's and Python's quotes, Gemma's tokens, typographic ones.
 Longer ones come first."""
 
+COLONS = (":", "：")
+"""What stands between a key and its value: in Japanese text the wide one too."""
+
 VERBATIM = frozenset({'<|"|>', "<escape>"})
 """Quotes between which a backslash is a backslash."""
 
@@ -36,6 +39,8 @@ _WORD = re.compile(r"[A-Za-z_$][\w$-]*")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
 _TO_ESCAPE = re.compile(r'\\(?:u[0-9a-fA-F]{4}|.)|["\x00-\x1f]', re.DOTALL)
 _HARMLESS_REST = re.compile(rf"[{BLANK}\"'`}}\]);,]*")
+_DOUBLED = re.compile(rf"\{{[{BLANK}]*\{{(?=[{BLANK}]*[\"'“\w])")
+_COMMAS = (",", "，", "、")
 _DEEPEST = 64
 """Levels of nesting that are read; arguments of tools have three or four."""
 
@@ -68,11 +73,26 @@ def keywords_to_json(text: str, parameters: Sequence[str], *, closes: bool = Tru
 
     `parameters` are the names of arguments that are given by their place alone.
     """
+    inner = _only_object(text)
+    if inner and (mended := repair_json(inner, closes=closes)) and _is_object_of(mended, parameters):
+        return mended
     try:
         mended = _Mender(text, closes=closes, places=parameters).mend()
     except (_UnreadableError, RecursionError):
         return None
     return mended if _is_valid(mended) else None
+
+
+def _only_object(text: str) -> str:
+    """The object of `({…})`, "" where something else is in the brackets."""
+    inner = text.strip().removeprefix("(").removesuffix(")").strip()
+    return inner if inner[:1] == "{" and inner[-1:] == "}" else ""
+
+
+def _is_object_of(text: str, keys: Sequence[str]) -> bool:
+    """Whether the JSON `text` is an object with no keys but `keys`."""
+    value: object = msgspec.json.decode(text)
+    return isinstance(value, dict) and value.keys() <= set(keys)
 
 
 def _is_valid(text: str) -> bool:
@@ -109,12 +129,15 @@ class _Mender:
         if self._peek() in ("{", "[") or (self._peek() == "(" and self._places is not None):
             return
         start = self._text.find("{")
-        if start < 0 or any(quote in self._text[:start] for quote in '"“['):
-            self._give_up()
+        before = self._text[:start].rstrip().rstrip("".join(COLONS))
+        if start < 0 or not self._closes or any(mark in before for mark in ('"', "“", "[", "<", *COLONS)):
+            self._give_up()  # what is cut, or stands in tags or under a key, may hold an object that is not meant
         self._at = start
 
     def _read_value(self) -> None:
         match self._peek():
+            case "{" if doubled := _DOUBLED.match(self._text, self._at):
+                self._read_doubled(doubled.end() - 1)
             case "{":
                 self._read_container(self._read_member)
             case "[":
@@ -150,6 +173,16 @@ class _Mender:
         self._open.pop()
         self._take(_IN_JSON.get(closing, closing))
 
+    def _read_doubled(self, inner: int) -> None:
+        """{{"name": …}}, as templates write braces, is the object between the inner ones."""
+        self._at = inner
+        self._read_container(self._read_member)
+        self._skip_space()
+        if self._peek() == "}":
+            self._at += 1
+        elif self._peek() or not self._closes:
+            self._give_up()
+
     def _is_over(self, closing: str, *, after_comma: bool) -> bool:
         """Whether the container ends here: by its bracket, by that of one around it, or with the text."""
         char = self._peek()
@@ -164,8 +197,8 @@ class _Mender:
 
     def _skip_comma(self) -> bool:
         """Over a comma, or over the space where one is missing; whether there was one."""
-        if self._peek() == ",":
-            while self._peek() == ",":
+        if self._peek() in _COMMAS:
+            while self._peek() in _COMMAS:
                 self._at += 1
                 self._skip_space()
             return True
@@ -190,7 +223,7 @@ class _Mender:
             self._take(f'"{word.group()}"')
             self._at = word.end()
         self._skip_space()
-        if self._peek() != ":":
+        if self._peek() not in COLONS:
             self._give_up()
         self._take(":")
         self._at += 1

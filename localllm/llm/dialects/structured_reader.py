@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from localllm.llm.dialects.arguments import WRAPPERS, settle
+from localllm.llm.dialects.json_repair import COLONS
 from localllm.llm.dialects.names import Names
 from localllm.llm.dialects.salvage.reader import SalvagingReader
 from localllm.llm.dialects.salvage.source import Reading, Source
@@ -214,9 +215,20 @@ class StructuredReader:
                 say(plain.group())
             elif char == "\\":
                 say((yield from self._escape()))
+            elif not char:
+                return False
             else:
-                source.skip(len(char))
-                return char == '"'
+                source.skip(1)
+                if (yield from self._ends_string()):
+                    return True
+                say(char)
+
+    def _ends_string(self) -> Reading[bool]:
+        """Whether what stands behind a quote says that it ends its string, and is not one in the text."""
+        place = self._source.place
+        char = yield from self._source.blank()
+        self._source.go(place)
+        return char in ("", ",", "}", "]", '"', *COLONS)
 
     def _escape(self) -> Reading[str]:
         """What an escape stands for; the two halves of a surrogate pair are one character."""

@@ -3,12 +3,15 @@
 import re
 from typing import Any
 
+import msgspec
+
 from localllm.base.jsontext import encode_json
-from localllm.llm.dialects.json_repair import keywords_to_json
+from localllm.llm.dialects.json_repair import keywords_to_json, repair_json
 from localllm.llm.messages import ToolSpec
 
 _NOTHING = frozenset({"", "none", "null", "n/a", "na", "no input", "none needed", "empty", "なし"})
 _KEYED = re.compile(r"\s*(?:[-*]\s+)?[`\"'*]*(\w+)[`\"'*]*\s*[:：=]\s*(.*)")
+_AFTER_WORDS = re.compile(r"""[^{}\[\]"'`]*[:：]\s*(\{.*\})""", re.DOTALL)
 _KEYWORD = re.compile(r"\w+\s*=(?!=)")
 _QUOTES = ('"""', "'''", "```", '"', "'", "`")
 
@@ -31,6 +34,8 @@ def arguments_of(written: str, tool: ToolSpec | None, *, was_cut: bool) -> str:
         return keywords
     if keyed := keyed_arguments(text, tool):
         return keyed
+    if told := _object_after_words(text, properties):
+        return told
     only = required or list(properties)
     if len(only) == 1 and properties[only[0]].get("type") == "string" and not _begins_with_key(text, properties):
         return encode_json({only[0]: _unquoted(text)}).decode()
@@ -56,6 +61,14 @@ def keyed_arguments(text: str, tool: ToolSpec | None) -> str:
             return ""
         found[hit[1]] = _unquoted(hit[2].strip().rstrip(","))
     return encode_json(found).decode() if found else ""
+
+
+def _object_after_words(text: str, properties: dict[str, Any]) -> str:
+    """The object of `The arguments are: {…}`, if it can be nothing else."""
+    hit = _AFTER_WORDS.fullmatch(text)
+    mended = repair_json(hit[1]) if hit else None
+    given: object = msgspec.json.decode(mended) if mended else None
+    return mended if mended and isinstance(given, dict) and given and given.keys() <= properties.keys() else ""
 
 
 def _begins_with_key(text: str, properties: dict[str, Any]) -> bool:

@@ -310,7 +310,7 @@ class _Speech:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._gap = ""
+        self._gap: list[str] = []
         self._begins = True
         self._before = False
 
@@ -321,7 +321,7 @@ class _Speech:
 
     def begin(self) -> None:
         """Another paragraph begins."""
-        self._gap = "\n\n" if self._pieces or self._before else ""
+        self._gap = ["\n\n"] if self._pieces or self._before else []
         self._begins = True
 
     def begin_after(self, text: str) -> None:
@@ -329,17 +329,18 @@ class _Speech:
         self._before = self._before or bool(text.strip())
 
     def hold(self, text: str) -> None:
-        self._gap += text
+        self._gap.append(text)
 
     def shown(self, text: str) -> str:
         """What to show now that `text` has come."""
         if not text.strip():
-            self._gap += "" if self._begins else text
+            if not self._begins:
+                self._gap.append(text)
             return ""
-        whole = self._gap + (text.lstrip() if self._begins else text)
+        whole = "".join(self._gap) + (text.lstrip() if self._begins else text)
         self._begins = False
         body = whole.rstrip()
-        self._gap = whole[len(body) :]
+        self._gap = [whole[len(body) :]]
         self._pieces.append(body)
         return body
 

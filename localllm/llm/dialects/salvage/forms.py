@@ -15,7 +15,7 @@ from localllm.llm.dialects.salvage.markers import CALL_OPENERS, CLOSERS, ELEMENT
 from localllm.llm.dialects.salvage.payloads import Found, Offer, read_calls
 from localllm.llm.dialects.salvage.probing import CallProbe
 from localllm.llm.dialects.salvage.source import Reading, Source
-from localllm.llm.dialects.salvage.tagged import TaggedReader
+from localllm.llm.dialects.salvage.tagged import TaggedReader, end_of
 
 Calls = list[Found] | None
 
@@ -27,8 +27,8 @@ _CALL_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "tool", "tools
 _DEEPEST = 6
 """How many wrappers around a call are looked into: <tool_calls><tool_call>```json …"""
 
-_TAG_END = re.compile(r"[>\n]")
-_ATTRIBUTE_END = re.compile(r"[>{(\n]")
+_TAG_END = re.compile(r"[<>\n]")
+_ATTRIBUTE_END = re.compile(r"[<>{(\n]")
 _NAME_IN_TAG = re.compile(r"""\s*["']?([\w.\-:/]+)["']?(?:\s+[\w:]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*""")
 
 
@@ -171,16 +171,16 @@ class CallReader:
         found = yield from self._arguments_of(name, is_certain=bool(separator))
         return [found] if found else None
 
-    def _arguments_of(self, name: str, *, is_certain: bool) -> Reading[Found | None]:
+    def _arguments_of(self, name: str, *, is_certain: bool, in_fence: bool = False) -> Reading[Found | None]:
         source = self._source
         match (yield from source.blank()):
             case "{":
                 return (yield from self._json_arguments(name))
             case "(":
                 return (yield from self._keyword_arguments(name))
-            case "`" if (yield from source.accept("```")):
+            case "`" if not in_fence and (yield from source.accept("```")):
                 yield from source.find(_LINE_END)
-                found = yield from self._arguments_of(name, is_certain=is_certain)
+                found = yield from self._arguments_of(name, is_certain=is_certain, in_fence=True)
                 yield from source.blank()
                 yield from source.accept("```")
                 return found
@@ -272,7 +272,7 @@ class CallReader:
         if end in ("{", "("):
             source.go(source.place - 1)
         tag = _NAME_IN_TAG.fullmatch(written)
-        if not tag or not end:
+        if not tag or end in ("", "<"):
             return None
         name = tidied(tag.group(1))
         if strict and self._offer.names.resolve(name) is None:
@@ -283,7 +283,7 @@ class CallReader:
             case "(":
                 found = yield from self._keyword_arguments(name)
             case _:
-                found = yield from self._tagged.parameters(name, _end_of(opener))
+                found = yield from self._tagged.parameters(name, end_of(opener))
         return [found] if found else None
 
     def own_tag(self, name: str) -> Reading[Calls]:
@@ -344,8 +344,3 @@ class CallReader:
         if found is None or (strict and self._offer.names.resolve(found.name) is None):
             return None
         return [found]
-
-
-def _end_of(opener: str) -> str:
-    """The closing tag of an element: </function> of <function=."""
-    return f"</{opener[1:].replace('=', ' ').split()[0]}>"

@@ -15,6 +15,8 @@ from localllm.llm.dialects.salvage.source import Reading, Source
 _RECIPIENT = re.compile(r"[\w.\-:/]")
 _CHANNELS = ("analysis", "commentary", "final")
 _WORDS = ("assistant", *_CHANNELS, "<|constrain|>", "json", "code", "to=", "<|message|>", "<|content|>", *HARMONY)
+_MOST_WORDS = 16
+"""The longest heads have ten."""
 _END = re.compile("|".join(map(re.escape, (*HARMONY_ENDS, *HARMONY))))
 _LONGEST = max(map(len, (*HARMONY_ENDS, *HARMONY)))
 
@@ -30,7 +32,7 @@ def read_head(source: Source) -> Reading[Head | None]:
     """The head that begins here, whole or with pieces missing; None where it is none."""
     channel = recipient = ""
     seen = False
-    while True:
+    for _ in range(_MOST_WORDS):
         place = source.place
         yield from source.blank()
         word = yield from source.accept(*_WORDS)

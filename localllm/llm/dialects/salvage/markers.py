@@ -122,7 +122,6 @@ HARMONY_LOOSE = ("to=functions.", "commentary to=", "assistant to=", "assistantc
 
 SPECIAL_TOKENS = (
     "<|im_end|>",
-    "<|im_start|>",
     "<|eot_id|>",
     "<|eom_id|>",
     "<|end_of_text|>",
@@ -131,9 +130,16 @@ SPECIAL_TOKENS = (
     "<end_of_turn>",
     "<turn|>",
     "<｜end▁of▁sentence｜>",
-    "<|user|>",
+    "<|end_of_role|>",
+    "<|eot|>",
+    "<|begin_of_text|>",
+    "<｜begin▁of▁sentence｜>",
     "<|assistant|>",
-    "<|observation|>",
+    "<｜assistant｜>",
+    "<end_code>",  # smolagents
+    "<eos>",
+    "<s>",
+    "</s>",
     "<|start_response|>",
     "<|end_response|>",
     "<|start_text|>",
@@ -144,3 +150,35 @@ SPECIAL_TOKENS = (
     *HARMONY_ENDS,
 )
 """Tokens of chat templates that a server should have kept to itself."""
+
+TURNS = (
+    "<|im_start|>",
+    "<|start_header_id|>",  # Llama 3
+    "<|header_start|>",  # Llama 4
+    "<|start_of_role|>",  # Granite
+    "<start_of_turn>",  # Gemma
+)
+"""What begins a turn and goes before the name of whose it is."""
+
+OWN_TURNS = ("assistant", "model")
+OTHER_TURNS = ("user", "tool", "ipython", "system")
+HEADER_ENDS = ("<|end_header_id|>", "<|header_end|>", "<|end_of_role|>")
+
+RESULTS = (
+    "<tool_response>",  # Hermes, Qwen
+    "<tool_result>",
+    "<function_results>",
+    "<|observation|>",  # GLM
+    "<|user|>",
+    "[tool_results]",  # Mistral
+    "<|tool_response|>",
+    "<｜tool▁outputs▁begin｜>",  # DeepSeek
+    "<｜user｜>",
+)
+"""What begins the result of a call, or the user's turn. A model that writes such behind its call invents it."""
+
+OTHERS_IN_HARMONY = ("functions.", "user")
+"""The names behind <|start|> of whoever is not the model."""
+
+ORPHANS = (*dict.fromkeys(PARAMETERS.values()), "</arg_value>")
+"""What ends an argument. Behind the call that held it, it tells that the call did not end where it seemed to."""

@@ -47,20 +47,22 @@ UNNAMED = "unnamed"
 _DEEPEST = 8
 """How deep in lists and wrappers a call is looked for."""
 
-_NAME = re.compile(rf"""(?<!\w)["'“]?(?:{"|".join(NAME_KEYS)})["'”]?\s*:\s*["'“]([\w .:/-]+)["'”]""")
+_NAME = re.compile(rf"""(?<!\w)["'“]?(?:{"|".join(NAME_KEYS)})["'”]?\s*[:：]\s*["'“]([\w .:/-]+)["'”]""")
 _PLACEHOLDER = re.compile(r'"<(?:your[^<>"]*|[a-z]+(?:[ _/-][a-z]+)+)>"', re.IGNORECASE)
 """<your command>: who writes so explains what a call looks like."""
 
-_ARGUMENTS = re.compile(rf"""(?<!\w)["'“]?(?:{"|".join(ARGUMENT_KEYS)})["'”]?\s*:\s*""")
+_ARGUMENTS = re.compile(rf"""(?<!\w)["'“]?(?:{"|".join(ARGUMENT_KEYS)})["'”]?\s*[:：]\s*""")
 
 
 class Found(msgspec.Struct, frozen=True):
     """A call found in a text. `arguments` is JSON, or, where that cannot be read, what the model wrote. `closed`:
-    its end was seen, so that nothing of it is missing."""
+    its end was seen, so that nothing of it is missing. `tagged`: what the model wrote, where that is no JSON but text
+    between tags."""
 
     name: str
     arguments: str
     closed: bool = True
+    tagged: str = ""
 
 
 class Offer:

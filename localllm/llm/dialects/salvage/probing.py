@@ -2,6 +2,7 @@
 
 import re
 
+from localllm.llm.dialects.json_repair import COLONS
 from localllm.llm.dialects.salvage.payloads import (
     ARGUMENT_KEYS,
     CALL_KEYS,
@@ -13,6 +14,9 @@ from localllm.llm.dialects.salvage.payloads import (
 from localllm.llm.dialects.salvage.source import Reading, Source
 
 _KEY = re.compile(r"[\w.\-$]")
+_DEEPEST_LIST = 4
+"""Lists in lists that may hold calls."""
+_COMMAS = (",", "，", "、")
 _KEYS = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *LIST_KEYS, *CALL_KEYS, *OTHER_KEYS))
 
 
@@ -30,12 +34,16 @@ class CallProbe:
         which is part of the answer is not held back."""
         source = self._source
         while not self._ran_out:
-            while (yield from source.peek()) == "[":
+            for _ in range(_DEEPEST_LIST):
+                if (yield from source.peek()) != "[":
+                    break
                 source.skip(1)
                 yield from source.blank()
             if (yield from source.peek()) != "{":
                 return False
             source.skip(1)
+            if (yield from source.blank()) == "{":  # doubled, as templates write it
+                source.skip(1)
             verdict = yield from self._member_tells()
             self._ran_out = source.ended and not source.text
             if verdict is not None:
@@ -48,7 +56,7 @@ class CallProbe:
         while True:
             yield from source.blank()
             key = yield from self._key()
-            if (yield from source.blank()) != ":":
+            if (yield from source.blank()) not in COLONS:
                 return False
             source.skip(1)
             if key not in _KEYS and key not in self._offer.names:
@@ -60,7 +68,7 @@ class CallProbe:
                 return self._offer.names.resolve((yield from self._text_of_string())) is not None
             if key in self._offer.names:
                 return char == "{"
-            if not (yield from self._over_value()) or (yield from source.blank()) != ",":
+            if not (yield from self._over_value()) or (yield from source.blank()) not in _COMMAS:
                 return False
             source.skip(1)
 

@@ -130,5 +130,5 @@ class SalvagingReader:
 def _canonical(arguments: str) -> bytes:
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="sorted")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return arguments.encode(errors="surrogatepass")

@@ -1,5 +1,6 @@
 """Takes calls and thinking out of a text while it arrives."""
 
+import re
 from typing import Literal
 
 import msgspec
@@ -7,8 +8,14 @@ import msgspec
 from localllm.llm.dialects.json_repair import BLANK, repair_json
 from localllm.llm.dialects.salvage.forms import CallReader, Calls
 from localllm.llm.dialects.salvage.harmony import read_head
-from localllm.llm.dialects.salvage.markers import HARMONY_ENDS
-from localllm.llm.dialects.salvage.payloads import Found, Offer
+from localllm.llm.dialects.salvage.markers import (
+    HARMONY_ENDS,
+    HEADER_ENDS,
+    OTHER_TURNS,
+    OTHERS_IN_HARMONY,
+    OWN_TURNS,
+)
+from localllm.llm.dialects.salvage.payloads import UNNAMED, Found, Offer
 from localllm.llm.dialects.salvage.source import Reading, Source
 from localllm.llm.dialects.salvage.table import Kind, Table, tables
 from localllm.llm.providers.base import TextChunk, ThinkingChunk
@@ -18,6 +25,13 @@ Said = list[TextChunk | ThinkingChunk]
 
 _WINDOW = 2048
 """Characters looked at together: with more, a whole answer in one piece would be searched again and again."""
+
+_NO_TAG = re.compile("[^<]")
+_LONGEST_FAILURE = 400
+"""Characters between the tags of a call that is none."""
+
+_QUOTING: dict[Kind, str] = {"fence": "", "token": "", "turn": "", "calls": '`"“「『', "element": '`"“「『'}
+"""What marks a literal of some kind as quoted where it stands right before it; a backtick for all others."""
 
 _ONLY_AT_THE_BEGINNING = ("<thinking>", "<thought>", "<reasoning>")
 
@@ -62,6 +76,7 @@ class Scanner:
         self._fence = ""
         self._fence_is_shown = True
         self._is_loose = False
+        self._is_over = False
         self._out: Said = []
         self._has_thought = False
         self._has_said = False
@@ -71,7 +86,7 @@ class Scanner:
         self._line_is_blank = True
         self._last = ""
         self._ends_blank: dict[Mode, bool] = {"text": True, "thinking": True}
-        self._gap = ""
+        self._gap: list[str] = []
         self._after_markup = False
 
     def begin_in(self, mode: Mode) -> None:
@@ -92,7 +107,7 @@ class Scanner:
         self._source.was_cut = was_cut
         said = self._run()
         if self._gap and not self._after_markup:
-            self._show(self._gap)
+            self._show("".join(self._gap))
             said += self._take_out()
         return said
 
@@ -122,9 +137,16 @@ class Scanner:
         is no such literal yet."""
         source = self._source
         text = source.text
+        if self._is_over:
+            source.skip(len(text))
+            source.mark()
+            return None
         hit = self._table.find(text, line_is_blank=self._line_is_blank)
         if hit is None:
-            held = 0 if source.ended else self._table.held(text, line_is_blank=self._line_is_blank)
+            if source.ended:
+                held = self._table.cut(text) if source.was_cut else 0
+            else:
+                held = self._table.held(text, line_is_blank=self._line_is_blank)
             self._say(text[: len(text) - held])
             source.skip(len(text) - held)
             source.mark()
@@ -148,7 +170,7 @@ class Scanner:
             self._say(source.since(source.marked))
         else:
             self._after_markup = self._line_is_blank = True
-            self._gap = ""
+            self._gap = []
             self.calls += [Spotted(call, self._mode) for call in outcome.calls]
         if outcome:
             self._mode = outcome.mode or self._mode
@@ -160,18 +182,18 @@ class Scanner:
 
     def _recognise(self, kind: Kind, literal: str, start: int) -> _Outcomes:
         source = self._source
-        if self._last == "`" and kind not in ("fence", "token"):
+        if self._last and self._last in _QUOTING.get(kind, "`"):
             return None
         match kind:
             case "calls":
-                return self._found((yield from self._forms.payload(strict=bool(self._fence))))
+                return (yield from self._read_calls(literal))
             case "element":
                 calls = yield from self._forms.element(literal, strict=bool(self._fence))
                 yield from self._forms.closers()
-                return self._found(calls)
+                return _found(calls)
             case "functools":
                 source.go(source.place - 1)
-                return self._found((yield from self._forms.payload(strict=False)))
+                return _found((yield from self._forms.payload(strict=False)))
             case "fence":
                 source.go(start)
                 return (yield from self._read_fence())
@@ -180,7 +202,7 @@ class Scanner:
                 return (yield from self._read_bare(kind))
             case "own_tag":
                 calls = yield from self._forms.own_tag(literal[1:-1])
-                return self._found(calls)
+                return _found(calls)
             case "action":
                 return (yield from self._read_action())
             case "recipient":
@@ -199,7 +221,15 @@ class Scanner:
                 return _Outcome(mode="thinking") if begins else None
             case "thought":
                 return self._end_thought()
+            case "turn":
+                return (yield from self._read_turn(literal))
+            case "result" if self._has_called:
+                return self._end_all()
+            case "orphan":
+                return (yield from self._read_orphan())
             case "harmony":
+                if literal == "<|start|>" and self._has_called and (yield from source.accept(*OTHERS_IN_HARMONY)):
+                    return self._end_all()
                 source.go(start)
                 head = yield from read_head(source)
                 if head is None:
@@ -228,12 +258,57 @@ class Scanner:
         self._has_thought = True
         return _Outcome(mode=self._base)
 
+    @property
+    def _has_called(self) -> bool:
+        return any(spotted.mode == "text" for spotted in self.calls)
+
+    def _end_all(self) -> _Outcome:
+        """What follows is the result of the calls as the model imagines it, or what somebody else might say."""
+        self._is_over = True
+        return _Outcome()
+
+    def _read_turn(self, literal: str) -> _Outcomes:
+        """The beginning of somebody's turn: the model's own is no news, another's is invented."""
+        source = self._source
+        if self._has_called and (yield from source.accept(*OTHER_TURNS)):
+            return self._end_all()
+        is_own = yield from source.accept(*OWN_TURNS)
+        yield from source.accept(*HEADER_ENDS)
+        return _Outcome() if is_own and not self._has_said else (yield from self._read_stray(literal))
+
+    def _read_orphan(self) -> _Outcomes:
+        """The end of an argument behind the call that held it: what was taken for the end of the call was text of the
+        argument, which nobody should be given half of."""
+        if not self.calls or not self.calls[-1].call.tagged:
+            return None
+        if self._after_markup and not (yield from self._forms.closers()):
+            return _Outcome()
+        call, mode = self.calls[-1].call, self.calls[-1].mode
+        self.calls[-1] = Spotted(Found(call.name, call.tagged, closed=False), mode)
+        return _Outcome()
+
+    def _read_calls(self, literal: str) -> _Outcomes:
+        """What stands in the markup of calls: some, or, where a pair of tags has its lines to itself, a failed one."""
+        source = self._source
+        place = source.place
+        calls = yield from self._forms.payload(strict=bool(self._fence))
+        if calls:
+            return _found(calls)
+        source.go(place)
+        if self._after_markup and self._has_called and not (yield from source.blank()):
+            return _Outcome()  # it was meant to close
+        source.go(place)
+        if "call" not in literal or not self._line_is_blank or self._fence:
+            return None
+        written = yield from source.word(_NO_TAG, _LONGEST_FAILURE)
+        if not (yield from self._forms.closers()) or not (yield from _line_ends(self._source)):
+            return None
+        return _Outcome((Found(UNNAMED, written.strip(), closed=False),))
+
     def _read_stray(self, literal: str) -> _Outcomes:
         """The end of something that has ended before, or a token of the template: nothing, next to other markup or
         at the end; in a sentence it is text."""
         source = self._source
-        if literal == "<|im_start|>":
-            yield from source.accept("assistant")
         if literal in HARMONY_ENDS and self._mode != self._base:
             return _Outcome(mode=self._base)
         is_alone = self._after_markup and not self._gap
@@ -248,46 +323,30 @@ class Scanner:
         calls: Calls
         if kind == "name":
             calls = yield from self._forms.named(strict=True)
-            if calls and not self._fits(calls[0]):
+            is_name_alone = self._offer.names.resolve(source.since(source.marked)) is not None
+            if calls and (is_name_alone or not _fits(calls[0], self._offer)):
                 return None
             yield from self._forms.closers()
         else:
             calls = yield from self._forms.payload(strict=True)
-        if calls and not (yield from self._line_ends()):
+        if calls and not (yield from _line_ends(self._source)):
             return None
-        return self._found(calls)
-
-    def _fits(self, call: Found) -> bool:
-        """Whether a name at the beginning of a line, and what stands behind it, can be nothing but a call."""
-        if self._offer.names.resolve(self._source.since(self._source.marked)):
-            return False  # nothing stands behind it
-        arguments = repair_json(call.arguments)
-        if arguments is None:
-            return not call.closed
-        return set(msgspec.json.decode(arguments)) <= set(self._offer.parameters(call.name))
-
-    def _line_ends(self) -> Reading[bool]:
-        source = self._source
-        place = source.place
-        while (char := (yield from source.peek())) in (" ", "\t", "\r", ";", ",") and char:
-            source.skip(1)
-        source.go(place)
-        return char in ("", "\n", "<", "[", "{", "}", "`")
+        return _found(calls)
 
     def _read_action(self) -> _Outcomes:
         """Action: name, then Action Input: and its arguments; or Command R's Action: and a fence of JSON."""
         source = self._source
         char = yield from source.blank()
         if char in ("`", "{", "["):
-            return self._found((yield from self._forms.payload(strict=True)))
-        return self._found((yield from self._forms.react()))
+            return _found((yield from self._forms.payload(strict=True)))
+        return _found((yield from self._forms.react()))
 
     def _read_recipient(self) -> _Outcomes:
         """Functionary's >>>name and arguments; >>>all goes before text."""
         if (yield from self._source.accept("all\n")):
             self._is_loose = True
             return _Outcome(mode="text")
-        return self._found((yield from self._forms.named(strict=True)))
+        return _found((yield from self._forms.named(strict=True)))
 
     def _read_fence(self) -> _Outcomes:
         """A fence that begins here: with calls in it, or text as it is, or the end of one that is open."""
@@ -319,9 +378,6 @@ class Scanner:
         source.go(place)
         return _Outcome(tuple(calls), fence=fence)
 
-    def _found(self, calls: Calls) -> _Outcome | None:
-        return _Outcome(tuple(calls)) if calls else None
-
     # What is shown.
 
     def _say(self, text: str) -> None:
@@ -332,13 +388,13 @@ class Scanner:
         self._line_is_blank = (line >= 0 or self._line_is_blank) and not text[line + 1 :].strip(BLANK)
         self._last = text[-1]
         if self._after_markup or not self._has_said:
-            text = self._gap + text
+            self._gap.append(text)
             if not text.strip(BLANK):
-                self._gap = text
                 return
+            text = "".join(self._gap)
             if self._after_markup and self._ends_blank[self._mode]:
                 text = text.lstrip(BLANK)
-            self._gap = ""
+            self._gap = []
             self._after_markup = False
         self._show(text)
 
@@ -349,3 +405,24 @@ class Scanner:
         self._has_said = True
         self._ends_blank[self._mode] = text[-1] in BLANK
         self._out.append(TextChunk(text) if self._mode == "text" else ThinkingChunk(text))
+
+
+def _found(calls: Calls) -> _Outcome | None:
+    return _Outcome(tuple(calls)) if calls else None
+
+
+def _fits(call: Found, offer: Offer) -> bool:
+    """Whether what stands behind a name at the beginning of a line can be nothing but the arguments of a call."""
+    arguments = repair_json(call.arguments)
+    if arguments is None:
+        return not call.closed
+    return set(msgspec.json.decode(arguments)) <= set(offer.parameters(call.name))
+
+
+def _line_ends(source: Source) -> Reading[bool]:
+    """Whether nothing that is said follows on this line. The place stays."""
+    place = source.place
+    while (char := (yield from source.peek())) in (" ", "\t", "\r", ";", ",") and char:
+        source.skip(1)
+    source.go(place)
+    return char in ("", "\n", "<", "[", "{", "}", "`")

@@ -11,8 +11,11 @@ from localllm.llm.dialects.salvage.markers import (
     ELEMENTS,
     HARMONY,
     HARMONY_LOOSE,
+    ORPHANS,
+    RESULTS,
     SPECIAL_TOKENS,
     THINKING,
+    TURNS,
 )
 
 Kind = Literal[
@@ -32,16 +35,22 @@ Kind = Literal[
     "loose",
     "name",
     "own_tag",
+    "turn",
+    "result",
+    "orphan",
 ]
-"""What a literal begins; "thought" is the end of the thinking."""
+"""What a literal begins; "thought" is the end of the thinking, "orphan" that of an argument."""
 
 _CALLS: dict[str, Kind] = {
+    **dict.fromkeys(ORPHANS, "orphan"),
     **dict.fromkeys(CLOSERS, "closer"),
     **dict.fromkeys(CALL_OPENERS, "calls"),
     **dict.fromkeys(ELEMENTS, "element"),
 }
 _NO_CALLS: dict[str, Kind] = {
     **dict.fromkeys(SPECIAL_TOKENS, "token"),
+    **dict.fromkeys(TURNS, "turn"),
+    **dict.fromkeys(RESULTS, "result"),
     **dict.fromkeys(THINKING, "thinking"),
     **dict.fromkeys(THINKING.values(), "thought"),
     **dict.fromkeys(HARMONY, "harmony"),
@@ -62,6 +71,14 @@ _LOOSE: dict[str, Kind] = {
 }
 
 
+_TELLING = 4
+"""Characters from which on the beginning of a literal is not likely to be anything else: <fun, [too."""
+
+_OF_MARKUP = ("<", "[", "◁")
+
+_NEAR = 1024
+"""Characters in which a literal is looked for first: a long text with many would be searched to its end for each."""
+
 _CASELESS = re.IGNORECASE | re.ASCII
 """Without re.ASCII letters such as ſ would count as s, and be found in no table."""
 
@@ -77,17 +94,31 @@ class Table:
         self._line_beginnings = _beginnings(at_line_start)
         self._first = re.compile("|".join({re.escape(literal[0]) for literal in anywhere}) or "(?!)")
         self._longest = max((len(literal) for literal in anywhere), default=0)
+        self._longest_of_all = max(map(len, self._kinds), default=0)
 
     def find(self, text: str, *, line_is_blank: bool) -> tuple[int, str, Kind] | None:
         """Where in `text` the first literal is, which one, and what it begins. `line_is_blank`: only white space
         stands before `text` in its first line."""
         start = 0 if line_is_blank else text.find("\n") + 1 or len(text)
-        hits = [self._anywhere.search(text), self._at_line_start.search(text, start)]
-        first = min((hit for hit in hits if hit), key=lambda hit: (hit.start(1), -hit.end(1)), default=None)
+        first = self._first_hit(text, start, _NEAR) if len(text) > _NEAR else None
+        if first is None or first.start(1) > _NEAR - self._longest_of_all:
+            first = self._first_hit(text, start, len(text))
         if first is None:
             return None
         literal = first.group(1).lower()
         return first.start(1), literal, self._kinds[literal]
+
+    def _first_hit(self, text: str, start: int, end: int) -> re.Match[str] | None:
+        at_line_start = self._at_line_start.search(text, start, end)
+        if at_line_start:
+            end = min(end, at_line_start.start(1) + self._longest)
+        hits = [self._anywhere.search(text, 0, end), at_line_start]
+        return min((hit for hit in hits if hit), key=lambda hit: (hit.start(1), -hit.end(1)), default=None)
+
+    def cut(self, text: str) -> int:
+        """How many characters at the end of `text`, cut off there, can only be the beginning of markup."""
+        held = self.held(text, line_is_blank=False)
+        return held if held >= _TELLING and text[-held] in _OF_MARKUP else 0
 
     def held(self, text: str, *, line_is_blank: bool) -> int:
         """How many characters at the end of `text` may be the beginning of a literal."""
@@ -118,7 +149,9 @@ class Tables(Table):
         else:
             calls = {}
         anywhere: dict[str, Kind] = {**_NO_CALLS, **calls}
-        openers: dict[str, Kind] = {literal: kind for literal, kind in calls.items() if kind != "closer"}
+        openers: dict[str, Kind] = {
+            literal: kind for literal, kind in calls.items() if kind not in ("closer", "orphan")
+        }
         super().__init__(anywhere, at_line_start)
         self.in_fence = Table({}, {**openers, **_FENCES})
         self.loose = Table({**anywhere, **_LOOSE}, at_line_start)

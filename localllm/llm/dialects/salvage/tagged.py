@@ -1,7 +1,7 @@
 """Arguments in tags, each value as it is between its tags: a file's text needs no escaping there."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -22,19 +22,41 @@ _TAG_END = re.compile(">")
 _KEY_ENDS = re.compile(f"{_KEY_END}|{_VALUE_OPENER}")
 _NAME_TAGS = ("<name>", "<tool_name>", "<function_name>", "<function>", "<tool>")
 _ARGUMENT_TAGS = ("<arguments>", "<parameters>", "<args>", "<params>", "<input>", "<tool_input>")
+_IN_OPENER = re.compile(r"[\w.\-:/\"' =]")
 _CHILD_END = re.compile("</")
 
 
+def end_of(opener: str) -> str:
+    """The closing tag of an element: </function> of <function=."""
+    return f"</{opener[1:].replace('=', ' ').rstrip('>').split()[0]}>"
+
+
+_CALL_ENDS = {opener: end_of(opener) for opener in (*ELEMENTS, "<tool_call>")}
+"""What begins a call whose arguments are in tags, and what ends it."""
+
+
+def _any_of(literals: Iterable[str]) -> re.Pattern[str]:
+    longest_first = sorted(filter(None, literals), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE | re.ASCII)
+
+
 class _Tags:
-    """The tags around a value: its own closing tag, those that may begin the next argument, and the end of the call."""
+    """The tags around a value: its own closing tag, those that may begin the next argument, the end of the call, and
+    those that begin another call, which is then part of the value."""
 
     def __init__(self, closer: str, openers: Collection[str], end: str) -> None:
         self.closer = closer
         self.openers = openers
         self.end = end
-        stops = (closer, end, *(opener for opener in openers if opener in _OPENERS))
-        self.pattern = re.compile("|".join(re.escape(stop) for stop in stops if stop), re.IGNORECASE | re.ASCII)
+        self.calls: dict[str, str] = {**_CALL_ENDS, f"<{end[2:]}": end} if end else _CALL_ENDS
+        stops = (closer, end, *self.calls, *(opener for opener in openers if opener in _OPENERS))
+        self.pattern = _any_of(stops)
         self.longest = max(map(len, stops))
+
+    def bounds(self) -> tuple[re.Pattern[str], int]:
+        """What begins or ends a call in the value, and the length of the longest of it."""
+        literals = {*self.calls, *self.calls.values()}
+        return _any_of(literals), max(map(len, literals))
 
 
 class TaggedReader:
@@ -71,7 +93,7 @@ class TaggedReader:
             values[key] = self._typed(name, key, text, is_json='string="false"' in tag)
         if source.was_cut and not (yield from source.peek()):
             return Found(name, source.since(start).rstrip(), closed=False)
-        return Found(name, encode_json(values).decode())
+        return Found(name, encode_json(values).decode(), tagged=source.since(start))
 
     def children(self, name: str, end: str) -> Reading[Found | None]:
         """<key>value</key>… for the parameters of an offered tool, up to `end`."""
@@ -93,7 +115,7 @@ class TaggedReader:
             return None
         if not closed and source.was_cut:
             return Found(name, source.since(start).rstrip(), closed=False)
-        return Found(name, encode_json(values).decode())
+        return Found(name, encode_json(values).decode(), tagged=source.since(start))
 
     def named_by_children(self) -> Reading[Found | None]:
         """<name>read_file</name><arguments>…</arguments>, the arguments in JSON or in tags."""
@@ -134,8 +156,8 @@ class TaggedReader:
         """The text up to its closing tag, and whether it ended. `left` are the parameters that are not given yet.
 
         The text may hold such tags itself: its closing tag counts only where the next argument, the end of the call
-        or of all follows. A value whose closing tag was forgotten ends at a line that begins with an argument of
-        `left`, or with the tag that ends the call.
+        or of all follows; and a call in it, an example of one, is passed over as a whole. A value whose closing tag was
+        forgotten ends at a line that begins with an argument of `left`, or with the tag that ends the call.
         """
         source = self._source
         start = source.place
@@ -145,6 +167,10 @@ class TaggedReader:
                 return source.since(start), False
             behind = source.place
             before = behind - len(stop)
+            if stop.lower() in tags.calls:
+                if not (yield from self._over_call(stop.lower(), tags)):
+                    return source.since(start), False
+                continue
             if stop.lower() == tags.closer:
                 ends = yield from self._is_followed_by_tag(tags)
             else:
@@ -155,6 +181,34 @@ class TaggedReader:
             source.go(behind if is_closer or not ends else before)
             if ends:
                 return source.since(start)[: before - start], True
+
+    def _over_call(self, opener: str, tags: _Tags) -> Reading[bool]:
+        """Over a call that begins with `opener`, just read, to its end, and over those in it; over nothing where it
+        begins none. Whether it ended."""
+        source = self._source
+        pattern, longest = tags.bounds()
+        ends: list[str] = []
+        while True:
+            place = source.place
+            if opener in tags.calls and (yield from self._begins_call(opener, tags)):
+                ends.append(tags.calls[opener])
+            elif ends and opener == ends[-1]:
+                ends.pop()
+            source.go(place)
+            if not ends:
+                return True
+            bound: str = (yield from source.until(pattern, longest))[1]
+            if not bound:
+                return False
+            opener = bound.lower()
+
+    def _begins_call(self, opener: str, tags: _Tags) -> Reading[bool]:
+        """Whether `opener`, just read, begins a call, not a sentence about calls."""
+        source = self._source
+        yield from source.word(_IN_OPENER)
+        yield from source.accept(">")
+        yield from source.blank()
+        return bool((yield from source.accept("{", *_OPENERS, *tags.openers, *tags.calls, tags.calls[opener])))
 
     def _is_followed_by_tag(self, tags: _Tags) -> Reading[bool]:
         """Whether what follows a closing tag says that it closes the value: the next argument, whatever its name is

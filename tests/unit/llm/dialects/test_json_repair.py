@@ -187,3 +187,20 @@ def letters_of(text: str) -> str:
     return text.translate(
         {ord("\b"): "b", ord("\t"): "t", ord("\n"): "n", ord("\r"): "r", ord("\f"): "f", ord("\\"): None}
     )
+
+
+@pytest.mark.parametrize("written", ['<content>{"a": 1}', 'a: b\nc: {"a": 1}', '<arg_value>x {"a": 1} y'])
+def test_an_object_under_a_key_or_in_tags_is_not_the_whole(written: str) -> None:
+    assert repair_json(written) is None
+
+
+def test_of_what_was_cut_an_object_among_words_is_not_the_whole() -> None:
+    assert repair_json('the arguments: {"a": 1}') == '{"a":1}'
+    assert repair_json('the arguments: {"a": 1}', closes=False) is None
+
+
+@pytest.mark.parametrize("written", ['{{"a": {{"b": 1}}}}', '{"a"：{"b"：1，}}', "{ {'a': {'b': 1}} }"])
+def test_doubled_braces_and_wide_punctuation(written: str) -> None:
+    mended = repair_json(written)
+    assert mended is not None
+    assert msgspec.json.decode(mended) == {"a": {"b": 1}}

@@ -279,6 +279,18 @@ PIECES = st.sampled_from(
             "~~~",
             "//",
         ),
+        *(
+            "<tool_response>",
+            "<|im_start|>",
+            "user",
+            "assistant",
+            "</s>",
+            "{{",
+            "：",
+            "<invoke name=",
+            ">",
+            "</invoke>",
+        ),
     ]
 )
 
@@ -298,3 +310,45 @@ def test_text_without_calls_arrives_byte_for_byte(text: str, size: int) -> None:
     message = read(reader, (TextChunk(text[start : start + size]) for start in range(0, len(text), size)))
     assert message.text == text
     assert message.tool_calls == ()
+
+
+EXAMPLES = [
+    "<tool_call>\n<function=run_command>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>",
+    '<invoke name="run_command">\n<parameter name="command">ls</parameter>\n</invoke>',
+    "<tool_call>run_command\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>",
+    '<tool_call>\n{"name": "a"}\n</tool_call>\n<tool_call>\n{"name": "b"}\n</tool_call>',
+    "<function=ls>\n</function>\n<function=pwd>\n</function>",
+    '{"file_path": "b", "content": "c"}',
+]
+TAGGED = {
+    "qwen3-coder": ("<function=write_file>", "\n<parameter={}>\n{}\n</parameter>", "\n</function>"),
+    "minimax": ('<invoke name="write_file">', '<parameter name="{}">{}</parameter>', "</invoke>"),
+    "glm": ("<tool_call>write_file", "<arg_key>{}</arg_key><arg_value>{}</arg_value>", "</tool_call>"),
+}
+
+
+@pytest.mark.parametrize("form", TAGGED)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_file_with_an_example_of_a_call_is_written_whole_or_not_at_all(form: str, example: str) -> None:
+    beginning, argument, end = TAGGED[form]
+    content = f"How to call:\n{example}\nThat is all."
+    text = beginning + argument.format("file_path", "a.md") + argument.format("content", content) + end
+    whole = [("write_file", {"file_path": "a.md", "content": content})]
+    for cut in range(len(beginning) + len(argument.format("file_path", "a.md")), len(text) + 1):
+        message = read(NativeDialect().reader(REQUEST), [TextChunk(text[:cut]), FinishChunk("stop")])
+        given = [(call.name, as_json(call)) for call in message.tool_calls]
+        assert [call for call in given if isinstance(call[1], dict) and "content" in call[1]] in ([], whole), text[:cut]
+        assert {name for name, _ in given} <= {"write_file"}
+    assert [(call.name, as_json(call)) for call in message.tool_calls] == whole
+
+
+def test_arguments_too_deep_to_be_read_are_left_as_they_are() -> None:
+    arguments = "[" * 100_000
+    text = f'<tool_call>{{"name": "write_file", "arguments": {arguments}'
+    message = read(NativeDialect().reader(REQUEST), [TextChunk(text)])
+    assert [(call.name, call.arguments) for call in message.tool_calls] == [("write_file", arguments)]
+
+
+def test_fences_in_fences_end() -> None:
+    text = "Action: write_file\nAction Input: " + "```\n" * 5_000
+    assert read(NativeDialect().reader(REQUEST), [TextChunk(text)]).text == text

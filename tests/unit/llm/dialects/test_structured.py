@@ -229,3 +229,7 @@ class TestServersThatDoNotKeepToIt:
         reader = StructuredReader(TOOLS)
         read(reader, written, 3)
         assert reader.strayed is strays
+
+    def test_quotes_nobody_escaped_do_not_end_the_answer(self) -> None:
+        written = '{"thought": "so", "action": {"name": "final_answer", "arguments": {"answer": "a "quoted" word"}}}'
+        assert answered(STRUCTURED, written) == Answer('a "quoted" word', "so", ())

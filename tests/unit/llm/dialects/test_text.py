@@ -296,3 +296,27 @@ class TestCutOff:
     def test_the_call_comes_once_and_at_the_end(self) -> None:
         _, chunks = read(TEXT.reader(REQUEST), self.WHOLE, 5)
         assert [type(chunk) for chunk in chunks[-2:]].count(ToolCallChunk) == 1
+
+
+class TestObjectsInInput:
+    @pytest.mark.parametrize(
+        ("written", "command"),
+        [
+            ('curl -d {"command": "x"} http://h', 'curl -d {"command": "x"} http://h'),
+            ('Here is the command: {"command": "ls"}', "ls"),
+            ('{{"command": "ls"}}', "ls"),
+        ],
+    )
+    def test_an_object_in_a_command_is_a_part_of_it_behind_a_colon_it_is_the_input(
+        self, written: str, command: str
+    ) -> None:
+        assert call_of(f"Action: run_command\nAction Input: {written}") == ("run_command", {"command": command})
+
+    @pytest.mark.parametrize("finish", ["stop", "length"])
+    @pytest.mark.parametrize(
+        "written",
+        ['file_path: a\ncontent: {"file_path": "b", "content": "c"}\nmore', 'x {"file_path": "b", "content": "c'],
+    )
+    def test_an_object_in_a_text_is_not_what_is_written(self, written: str, finish: str) -> None:
+        ((name, arguments),) = answered(TEXT, f"Action: write_file\nAction Input: {written}", finish).calls
+        assert (name, arguments) == ("write_file", written)
