@@ -4,6 +4,8 @@ Valid means: one system message, first; no two user messages in a row; every too
 else follows. Whatever is appended stays as it is, so that the next request begins with the bytes of this one.
 """
 
+import msgspec
+
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 
@@ -60,10 +62,8 @@ class History:
         if self._sent == len(self._messages):
             raise ValueError("what was sent is never changed")
         match last:
-            case UserMessage(before):
-                self._messages[-1] = UserMessage(f"{before}\n\n{text}")
-            case ToolMessage(call_id, name, before):
-                self._messages[-1] = ToolMessage(call_id, name, f"{before}\n\n{text}")
+            case UserMessage(before) | ToolMessage(text=before):
+                self._messages[-1] = msgspec.structs.replace(last, text=f"{before}\n\n{text}")
             case _:
                 raise ValueError("notes go to the end of a user message or a tool result")
 

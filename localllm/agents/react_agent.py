@@ -312,7 +312,7 @@ class ReActAgent:
         return self._finished("refused", answer + tr("agent.refused", tools="; ".join(self._refused)))
 
     def _keep(self, completion: Completion, emit: Emit) -> None:
-        message = completion.message
+        message, client = completion.message, self.llm_client.answering
         self.history.add_assistant(message)
         emit(
             MessageCompleted(
@@ -320,8 +320,9 @@ class ReActAgent:
                 thinking=message.thinking,
                 tool_calls=message.tool_calls,
                 finish_reason=completion.finish_reason,
-                model=self.llm_client.answering.model,
+                model=client.model,
                 usage=completion.usage,
+                provider=client.provider.name,
             )
         )
 

@@ -81,7 +81,8 @@ class TextDelta(Event, frozen=True):
 
 
 class MessageCompleted(Event, frozen=True):
-    """One whole answer of the model: what the history keeps."""
+    """One whole answer of the model: what the history keeps. `provider` and `model` are those that have answered, which
+    may have stood in for those the run began with."""
 
     text: str
     thinking: str = ""
@@ -89,6 +90,7 @@ class MessageCompleted(Event, frozen=True):
     finish_reason: str = "stop"
     model: str = ""
     usage: Usage = Usage()
+    provider: str = ""
 
 
 class ToolStarted(Event, frozen=True):

@@ -44,7 +44,11 @@ class RateLimiter:
         if seconds > 0:
             if tell is not None:
                 tell(seconds)
-            await self._pause(seconds)
+            try:
+                await self._pause(seconds)
+            except BaseException:
+                self._give_back(name)
+                raise
         return seconds
 
     def hold(self, name: str, seconds: float) -> None:
@@ -61,6 +65,11 @@ class RateLimiter:
         bucket.level = min(self._capacity, bucket.level + (now - bucket.filled) * self._rate) - 1
         bucket.filled = now
         return max(closed, -bucket.level / self._rate)
+
+    def _give_back(self, name: str) -> None:
+        """The turn was not used: whoever waited for it has been cancelled."""
+        bucket = self._bucket(name)
+        bucket.level = min(self._capacity, bucket.level + 1)
 
     def _bucket(self, name: str) -> _Bucket:
         return self._buckets.setdefault(name, _Bucket(self._clock(), self._capacity))

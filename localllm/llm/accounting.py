@@ -41,6 +41,19 @@ class Accounting:
     def __init__(self) -> None:
         self._calibrations: defaultdict[str, Calibration] = defaultdict(Calibration)
         self._has_warned = False
+        self._filled: dict[tuple[str, int], int] = {}
+        """The estimate of the newest prompt that was counted as if it just filled a window, by model and window."""
+        self._evident: dict[str, int] = {}
+
+    def evident_window(self, model: str) -> int:
+        """The window the server of `model` evidently has, in tokens, whatever it says of it: prompts of different
+        length, all far longer, were counted as if they just filled it. 0 where nothing gives that away."""
+        return self._evident.get(model, 0)
+
+    def forget_windows(self) -> None:
+        """Another server, or the same with other settings, is asked from now on."""
+        self._filled.clear()
+        self._evident.clear()
 
     def estimate(self, model: str, text: str) -> int:
         """The tokens `text` is for `model`."""
@@ -56,15 +69,30 @@ class Accounting:
         where nobody has told it."""
         usage = self._usage(exchange, watch)
         counted = exchange.counted
-        if counted is None or not counted.prompt_tokens:
+        if counted is None or counted.prompt_tokens <= 0:
             return usage, ""
         calibration = self._calibrations[exchange.model]
         estimate = calibration.estimate_prompt(exchange.messages, exchange.tools)
         sure = assumed and calibration.counts >= _SURE_AFTER
-        if was_cut(counted.prompt_tokens, estimate, window, assumed=assumed, sure=sure):
+        gives_away = self._learn_window(exchange.model, counted.prompt_tokens, estimate)
+        if gives_away or was_cut(counted.prompt_tokens, estimate, window, assumed=assumed, sure=sure):
             return usage, self._warning(counted.prompt_tokens, estimate)
         calibration.learn(exchange.messages, exchange.tools, counted.prompt_tokens)
         return usage, ""
+
+    def _learn_window(self, model: str, counted: int, estimate: int) -> bool:
+        """Whether this count shows what window the server has: a longer prompt was counted at the same edge before,
+        and it has grown by less than is counted, which cannot be the new part of it alone."""
+        if counted > self._evident.get(model, counted):
+            del self._evident[model]  # it does read more
+        if not (edge := filled_window(counted, estimate)):
+            return False
+        before = self._filled.get((model, edge), estimate)
+        self._filled[model, edge] = estimate
+        if not before < estimate < before + _FAR_BELOW * counted:
+            return False
+        self._evident[model] = edge
+        return True
 
     def _usage(self, exchange: Exchange, watch: Stopwatch) -> Usage:
         usage = self._counts(exchange)
@@ -96,6 +124,14 @@ class Accounting:
             return ""
         self._has_warned = True
         return tr("llm.dropped", counted=f"{counted:,}", estimate=f"{estimate:,}")
+
+
+def filled_window(counted: int, estimate: int) -> int:
+    """The usual window that a prompt of about `estimate` tokens just fills by the server's count, though it is far
+    longer; 0 where there is none."""
+    if counted >= _FAR_BELOW * estimate:
+        return 0
+    return next((edge for edge in _USUAL_WINDOWS if _AT_THE_EDGE * edge <= counted <= edge), 0)
 
 
 def was_cut(counted: int, estimate: int, window: int, *, assumed: bool, sure: bool) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 _ENDPOINTS = ("/chat/completions", "/completions", "/models", "/embeddings")
 _API_PATH = re.compile(r"/(v\d+|api(/v\d+)?)(/(chat/completions|[a-z]+))?$|/chat/completions$")
@@ -36,6 +36,14 @@ def _host_and_path(base_url: str) -> tuple[str, str]:
     scheme, _, rest = text.split("?", 1)[0].partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}://{host}", (slash + path).rstrip("/")
+
+
+def apart_from_password(base_url: str) -> tuple[str, str]:
+    """An address without the name and password in it, for people and logs; and those, as `name:password`, decoded."""
+    before, scheme, rest = base_url.rpartition("://")
+    host, slash, path = rest.partition("/")
+    secret, _, host = host.rpartition("@")
+    return f"{before}{scheme}{host}{slash}{path}", unquote(secret)
 
 
 def address_fault(base_url: str) -> str:

@@ -100,8 +100,8 @@ class LLMClient:
 
     @property
     def context_window(self) -> int:
-        """Tokens the model can read: the least of what is set and what the server told, of itself or in refusing a
-        prompt that was too long; else assumed."""
+        """Tokens the model can read: the least of what is set and what the server told, of itself, in refusing a
+        prompt that was too long or in counting one of which it had dropped a part; else assumed."""
         return min(self._windows(), default=ASSUMED_CONTEXT_WINDOW)
 
     @property
@@ -111,7 +111,8 @@ class LLMClient:
 
     def _windows(self) -> list[int]:
         told = self.info.context_window if self._described == self.model else 0
-        return [window for window in (self._context_window, told, self._overflowed.get(self.model, 0)) if window]
+        learned = self._overflowed.get(self.model, 0), self._accounting.evident_window(self.model)
+        return [window for window in (self._context_window, told, *learned) if window]
 
     @property
     def answering(self) -> "LLMClient":
@@ -125,6 +126,7 @@ class LLMClient:
         self.info = ModelInfo(model)
         self._described = ""
         self._has_answered = False
+        self._forget_windows()
         if before is not provider:
             await before.aclose()
 
@@ -246,6 +248,7 @@ class LLMClient:
         is_well = await wait_for(self.provider, pause=self._pause)
         if is_well:
             self._described = ""
+            self._forget_windows()
         return is_well
 
     def estimate_tokens(self, text: str) -> int:
@@ -268,6 +271,11 @@ class LLMClient:
             if isinstance(error, TimeoutError) or error.key == "llm_refused":
                 return
         self._described = model
+
+    def _forget_windows(self) -> None:
+        """What was learned of windows holds no longer: another server, or one with other settings, will answer."""
+        self._overflowed.clear()
+        self._accounting.forget_windows()
 
     def _note_answer(self) -> None:
         """After the first answer the model is loaded: a server that could not tell all of it before may tell now."""

@@ -14,7 +14,12 @@ from localllm.llm.providers.base import Chunk, Provider
 PAUSE_SECONDS = 60.0
 """For so long after another had to stand in, the first is not asked again: each try may cost a whole time-out."""
 
-UNREACHABLE = frozenset({"llm_refused", "llm_unreachable", "llm_server_failed", "llm_loading", "llm_cut"})
+UNREACHABLE = frozenset(
+    {
+        *("llm_refused", "llm_unreachable", "llm_server_failed", "llm_loading", "llm_cut"),
+        *("gguf_died", "gguf_unloadable"),
+    }
+)
 """What makes another answer: nobody takes the connection, or the server still fails when it has been tried again."""
 
 
@@ -88,8 +93,9 @@ class FallbackClient(LLMClient):
         await super().aclose()
 
     async def _stand_in(self, asking: Asking, why: str) -> AsyncGenerator[Chunk] | None:
-        """The answer of the first that can; None where nobody can. `why` is told with who it is."""
-        for standby in self._standbys:
+        """The answer of the first that can, whoever has answered last before all others; None where nobody can. `why`
+        is told with who it is."""
+        for standby in sorted(self._standbys, key=lambda each: self._made.get(each.name) is not self._answering):
             try:
                 client = await self._client(standby)
                 if client is None:

@@ -6,7 +6,7 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import tr
-from localllm.llm.addresses import server_root
+from localllm.llm.addresses import apart_from_password, server_root
 from localllm.llm.clients import LLMClient
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo
@@ -58,7 +58,7 @@ def describe(client: LLMClient, server: Server | None) -> str:
     name = client.provider.name
     software = software_of(server) if server else _SOFTWARE.get(name, name)
     address = server.base_url if server else client.provider.address
-    address = server_root(address) if "://" in address else address  # a file
+    address = apart_from_password(server_root(address))[0] if "://" in address else address  # a file
     return " · ".join(part for part in (software, address, client.model, window(client)) if part)
 
 

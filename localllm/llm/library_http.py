@@ -61,7 +61,7 @@ class LibraryHttp:
                 self._client = httpx.AsyncClient(
                     verify=self._base_url.startswith("https:"),
                     trust_env=not is_loopback(self._base_url),
-                    headers={"user-agent": "localllm"},
+                    headers={"user-agent": "localllm", "accept-encoding": "identity"},
                 )
             except (ValueError, ImportError) as error:  # a proxy in the environment that httpx cannot use
                 raise ConnectError(str(error)) from error

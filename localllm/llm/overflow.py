@@ -13,7 +13,10 @@ from localllm.base.events import Json
 _SAYS_SO = (
     r"exceed_context_size|context.?(length|window|size)|maximum context|maximum model len|n_ctx|too many tokens"
     r"|prompt is too long|input.{0,20}too long|context_length_exceeded|input token count.{0,40}exceeds"
+    r"|request too large for .{0,200}tokens per min"
 )
+
+_NEVER_GRANTED = r"request too large for .{0,200}tokens per min"
 
 _COUNT = r"(\d[\d,]*)"
 
@@ -26,6 +29,7 @@ _PROMPT_TOKENS = (
     rf"too long: {_COUNT} tokens",
     rf"n_keep: {_COUNT}",
     rf"you requested {_COUNT} tokens",
+    rf"limit \d+, requested {_COUNT}",
 )
 """How many tokens the prompt has, the surest wording first."""
 
@@ -34,6 +38,7 @@ _WINDOW = (
     rf"context (?:size|length|window)[^\d.]{{0,20}}{_COUNT}",
     rf"maximum (?:number of tokens|model length)[^\d.]{{0,20}}{_COUNT}",
     rf"> {_COUNT} maximum",
+    rf"limit {_COUNT}, requested",
 )
 
 
@@ -47,6 +52,12 @@ class Overflow(msgspec.Struct, frozen=True):
     def is_of_the_answer(self) -> bool:
         """The prompt itself fits: it is the answer asked for (max_tokens) that has no room beside it."""
         return 0 < self.n_prompt_tokens < self.n_ctx
+
+
+def is_never_granted(said: str) -> bool:
+    """Whether an error of status 429 is about a request that alone is more than a minute's allowance (OpenAI, Groq).
+    Waiting does not help, a shorter prompt does: that allowance is the window."""
+    return bool(re.search(_NEVER_GRANTED, said, re.IGNORECASE))
 
 
 def read_overflow(said: str, details: Mapping[str, Json]) -> Overflow | None:

@@ -6,9 +6,9 @@ more. Everything else goes through httpx, see `transport`.
 
 import asyncio
 import zlib
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 from urllib.parse import urlsplit
 
 from localllm.llm.addresses import is_loopback
@@ -22,7 +22,11 @@ _LONGEST_HEAD = 65_536
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _SECONDS_TO_SEND_ON = 0.25
 
-_Keep = Callable[["_Connection"], None]
+_Keep = Callable[["_Connection"], bool]
+"""Takes a connection for the next request; False where there will be none."""
+
+_Expand = Callable[[bytes], Iterator[bytes]]
+"""Decompresses, in pieces of bounded size."""
 
 
 def is_plain(url: str, environ: Mapping[str, str]) -> bool:
@@ -41,6 +45,7 @@ class PlainHttp:
 
     def __init__(self) -> None:
         self._idle: dict[tuple[str, int], list[_Connection]] = {}
+        self._is_closed = False
 
     async def send(self, request: HttpRequest, connect_seconds: float) -> "PlainResponse":
         """The beginning of the answer; see HttpCarrier.
@@ -51,6 +56,9 @@ class PlainHttp:
         place = _place(request.url)
         while idle := self._idle.get(place):
             connection = idle.pop()
+            if not connection.is_quiet:
+                await connection.abort()
+                continue
             try:
                 return await connection.exchange(request, self._keep)
             except CutError:
@@ -66,14 +74,17 @@ class PlainHttp:
             raise
 
     async def aclose(self) -> None:
-        """Close the connections that wait for a next request."""
+        """Close the connections that wait for a next request. Those in use are closed when their answers end."""
+        self._is_closed = True
         for connections in self._idle.values():
             for connection in connections:
                 await connection.abort()
         self._idle.clear()
 
-    def _keep(self, connection: "_Connection") -> None:
-        self._idle.setdefault(connection.place, []).append(connection)
+    def _keep(self, connection: "_Connection") -> bool:
+        if not self._is_closed:
+            self._idle.setdefault(connection.place, []).append(connection)
+        return not self._is_closed
 
 
 class PlainResponse:
@@ -90,24 +101,32 @@ class PlainResponse:
         """The body as it arrives, decompressed. Raises CutError."""
         expand = _decompressor(self.headers.get("content-encoding", ""))
         while (data := await self._connection.body_piece()) is not None:
-            if piece := _expanded(expand, data):
+            for piece in _expanded(expand, data):
                 yield piece
+                if len(piece) >= _READ_SIZE:  # much more may be in these bytes: others have their turn
+                    await asyncio.sleep(0)
         self._ended = True
 
     async def aclose(self) -> None:
         """Keep the connection for the next request where the body was read to its end; else close it, so that the
         server stops."""
-        if self._ended and self._connection.is_reusable():
-            self._keep(self._connection)
-        else:
+        if not (self._ended and self._connection.is_reusable() and self._keep(self._connection)):
             await self._connection.abort()
 
 
 class _Reader(asyncio.StreamReader):
     """Gives everything that has arrived before it tells that the connection broke: a StreamReader of asyncio would
-    throw that away, and with it the end of an answer whose server resets the connection at once."""
+    throw that away, and with it the end of an answer whose server resets the connection at once. `unread`: bytes
+    that have arrived and were not read."""
 
     broken: Exception | None = None
+    unread = 0
+
+    def feed_data(self, data: Iterable[SupportsIndex]) -> None:
+        """Take what has arrived."""
+        arrived = bytes(data)
+        self.unread += len(arrived)
+        super().feed_data(arrived)
 
     def set_exception(self, exc: Exception) -> None:
         """Remember the failure; it is raised when all has been read."""
@@ -117,6 +136,7 @@ class _Reader(asyncio.StreamReader):
     async def read(self, n: int = -1) -> bytes:
         """The next bytes, b"" at the end. Raises OSError."""
         data = await super().read(n)
+        self.unread -= len(data)
         if not data and self.broken is not None:
             raise self.broken
         return data
@@ -133,6 +153,12 @@ class _Connection:
         self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
         self._reader = reader
         self._writer = writer
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the server has neither closed the connection nor said anything on it that nobody has asked for, such
+        as 408 when it has kept it long enough."""
+        return not (self._reader.unread or self._reader.at_eof())
 
     async def exchange(self, request: HttpRequest, keep: _Keep) -> PlainResponse:
         """Send `request`, wait for the head of its answer. Raises CutError, UnwritableError."""
@@ -168,7 +194,7 @@ class _Connection:
         """Whether another request may follow on this connection; afterwards it is ready for one."""
         states = (self._protocol.our_state, self._protocol.their_state)
         unread, _ = self._protocol.trailing_data
-        if states != (self._h11.DONE, self._h11.DONE) or unread or self._reader.at_eof():
+        if states != (self._h11.DONE, self._h11.DONE) or unread or not self.is_quiet:
             return False
         self._protocol.start_next_cycle()
         return True
@@ -200,7 +226,10 @@ class _Connection:
                     return event
                 if event is h11.PAUSED:
                     raise CutError("the server went on after the end of its answer")
-                self._protocol.receive_data(await self._reader.read(_READ_SIZE))
+                data = await self._reader.read(_READ_SIZE)
+                if not data and self._protocol.their_state is h11.SEND_RESPONSE and not self._protocol.trailing_data[0]:
+                    raise CutError("the server closed the connection without an answer")
+                self._protocol.receive_data(data)
             except h11.RemoteProtocolError as error:
                 raise CutError(str(error)) from error
             except OSError as error:
@@ -229,8 +258,10 @@ async def _open(place: tuple[str, int]) -> tuple[_Reader, asyncio.StreamWriter]:
 
 async def _finished(sending: asyncio.Future[None]) -> None:
     """Give what is being sent a moment to end once the answer has begun; then it is of no use any more."""
-    if not sending.done():
-        await asyncio.wait({sending}, timeout=_SECONDS_TO_SEND_ON)
+    try:
+        if not sending.done():
+            await asyncio.wait({sending}, timeout=_SECONDS_TO_SEND_ON)
+    finally:
         sending.cancel()
 
 
@@ -239,19 +270,32 @@ def _place(url: str) -> tuple[str, int]:
     return parts.hostname or "", 80 if parts.port is None else parts.port
 
 
-def _decompressor(encoding: str) -> Callable[[bytes], bytes]:
+def _decompressor(encoding: str) -> _Expand:
     """For gzip and deflate; asked for is neither, but some gateways compress all the same."""
     match encoding.strip().lower():
         case "gzip" | "x-gzip" | "deflate":
-            return zlib.decompressobj(wbits=47).decompress  # either header, told by itself
+            return _inflating()
         case "" | "identity":
-            return bytes
+            return lambda data: iter((data,))
         case other:
             raise GarbledError(f"it is compressed in a way not asked for: {other}")
 
 
-def _expanded(expand: Callable[[bytes], bytes], data: bytes) -> bytes:
+def _inflating() -> _Expand:
+    stream = zlib.decompressobj(wbits=47)  # either header, told by itself
+
+    def expand(data: bytes) -> Iterator[bytes]:
+        full = True
+        while data or full:
+            piece = stream.decompress(data, _READ_SIZE)
+            data, full = stream.unconsumed_tail, len(piece) == _READ_SIZE
+            yield piece
+
+    return expand
+
+
+def _expanded(expand: _Expand, data: bytes) -> Iterator[bytes]:
     try:
-        return expand(data)
+        yield from filter(None, expand(data))
     except zlib.error as error:
         raise GarbledError(f"its compression is broken: {error}") from error

@@ -20,6 +20,7 @@ from localllm.llm.http_messages import (
 from localllm.llm.library_http import LibraryHttp
 from localllm.llm.plain_http import PlainHttp, is_plain
 from localllm.llm.reasons import short_reason
+from localllm.llm.wire import check_length
 
 __all__ = ["HttpFailure", "HttpRequest", "HttpTransport", "refused"]
 
@@ -71,7 +72,7 @@ class HttpTransport:
         """The body of a short request, within the time limit. Raises HttpFailure and LLMConnectionError."""
         try:
             async with asyncio.timeout(self._timeout), self.stream(request) as pieces:
-                return b"".join([piece async for piece in pieces])
+                return await self._whole(pieces)
         except TimeoutError as error:
             raise LLMConnectionError(
                 "llm_idle", url=self._base_url, seconds=self._timeout, provider=self._provider, retryable=True
@@ -86,6 +87,16 @@ class HttpTransport:
             async with aclosing(response.pieces()) as pieces:
                 async for piece in pieces:
                     yield piece
+
+    async def _whole(self, pieces: AsyncIterator[bytes]) -> bytes:
+        whole = bytearray()
+        async for piece in pieces:
+            whole += piece
+            try:
+                check_length(len(whole))
+            except ValueError as error:
+                raise self._garbled(str(error)) from error
+        return bytes(whole)
 
     async def _read_some(self, response: HttpResponse) -> bytes:
         """The body of a failure, as far as it comes in time and whole: the status alone says enough to go on."""
@@ -108,11 +119,13 @@ class HttpTransport:
         except ConnectError as error:
             raise refused(self._provider, self._base_url, short_reason(str(error))) from error
         except GarbledError as error:
-            raise LLMConnectionError(
-                "llm_malformed", url=self._base_url, reason=short_reason(str(error)), provider=self._provider
-            ) from error
+            raise self._garbled(str(error)) from error
         except CutError as error:
             raise self._cut(short_reason(str(error)), retryable=True) from error
+
+    def _garbled(self, reason: str) -> LLMConnectionError:
+        said = short_reason(reason)
+        return LLMConnectionError("llm_malformed", url=self._base_url, reason=said, provider=self._provider)
 
     def _cut(self, reason: str, *, retryable: bool = False) -> LLMConnectionError:
         return LLMConnectionError("llm_cut", url=self._base_url, reason=reason, retryable=retryable)

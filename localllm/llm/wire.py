@@ -5,6 +5,9 @@ Feed whatever arrives, in whatever pieces; what is complete comes back.
 
 import msgspec
 
+LONGEST = 128 * 1024 * 1024
+"""Bytes: more than any list of models, any batch of vectors, any line a model writes."""
+
 
 class ServerSentEvent(msgspec.Struct, frozen=True):
     """One event: its name ("message" unless the server says otherwise) and its data lines, joined."""
@@ -13,27 +16,45 @@ class ServerSentEvent(msgspec.Struct, frozen=True):
     event: str = "message"
 
 
+def check_length(size: int) -> None:
+    """Raises ValueError for more bytes than a line or a whole answer may have."""
+    if size > LONGEST:
+        raise ValueError(f"it does not end: more than {LONGEST:,} bytes have come")
+
+
 class LineSplitter:
     """Cuts bytes into lines at LF, CRLF or CR, as the event-stream format asks (HTML standard, 9.2.6)."""
 
     def __init__(self) -> None:
-        self._held = b""
+        self._held: list[bytes] = []
+        self._size = 0
+        self._after_return = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that `data` completes, without their ends."""
-        text = self._held + data
-        # A CR at the very end may be half of a CRLF: wait for what follows.
-        keep_return = text.endswith(b"\r")
-        if keep_return:
-            text = text[:-1]
-        lines = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        self._held = lines.pop() + (b"\r" if keep_return else b"")
+        """The lines that `data` completes, without their ends. Raises ValueError for a line that does not end."""
+        if not data:
+            return []
+        if self._after_return:  # this may be the other half of a CRLF
+            data = data.removeprefix(b"\n")
+        self._after_return = data.endswith(b"\r")
+        first, *others = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        self._hold(first)
+        if not others:
+            return []
+        lines = [*self.close(), *others] if self._size else [b"", *others]
+        self._hold(lines.pop())
         return lines
 
     def close(self) -> list[bytes]:
         """The last line, where it had no end."""
-        rest, self._held = self._held.removesuffix(b"\r"), b""
+        rest, self._held, self._size = b"".join(self._held), [], 0
         return [rest] if rest else []
+
+    def _hold(self, piece: bytes) -> None:
+        if piece:
+            self._held.append(piece)
+            self._size += len(piece)
+            check_length(self._size)
 
 
 class SSEDecoder:

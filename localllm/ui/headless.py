@@ -80,7 +80,7 @@ class HeadlessPrinter:
         self._verbose = verbose
         self._activity = Activity(time.monotonic)
         self._started = RunStarted(session_id="", query="", provider="", model="")
-        self._model = ""
+        self._model = self._provider = ""
         self._tools: list[dict[str, Json]] = []
         self.said = ""
         self._finished: RunFinished | None = None
@@ -119,11 +119,12 @@ class HeadlessPrinter:
         """Keep what the report at the end will say."""
         match event:
             case RunStarted():
-                self._started, self._model = event, event.model
+                self._started, self._model, self._provider = event, event.model, event.provider
                 self._activity.start_run()
             case MessageCompleted(text=text):
                 self.said = text
                 self._model = event.model or self._model
+                self._provider = event.provider or self._provider
                 self._activity.wait()
             case ToolFinished():
                 self._tools.append({"name": event.name, "success": event.success, "summary": event.summary})
@@ -179,7 +180,7 @@ class HeadlessPrinter:
             "status": event.status,
             "answer": event.answer,
             "session_id": self._started.session_id,
-            "provider": self._started.provider,
+            "provider": self._provider,
             "model": self._model,
             "steps": event.steps,
             "usage": {

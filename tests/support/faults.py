@@ -89,6 +89,7 @@ def overflows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FIXTURES / "overflow.jsonl").read_text("utf-8").splitlines()]
 
 
+TOO_LARGE = "Request too large for m in organization o on tokens per min (TPM): Limit 30000, Requested 43205."
 UNREAD_CALL = 'Failed to parse input at pos 17: <tool_call>{"name": "look", "arguments": the context window'
 UNREAD_JSON = 'error parsing tool call: raw=\'{"name": "look", "a\', err=unexpected end of JSON input'
 
@@ -124,6 +125,7 @@ FAULTS = (
     Fault("429 without Retry-After", refuses(429), "llm_rate_limited", "often"),
     Fault("429, to wait a day", refuses(429, retry_after="86400"), "llm_rate_limited"),
     Fault("429, quota used up", refuses(429, {"message": "no", "code": "insufficient_quota"}), "llm_quota_spent"),
+    Fault("429, more than a minute's allowance at once", refuses(429, TOO_LARGE), "llm_context_overflow"),
     Fault("500", refuses(500), "llm_server_failed", "often"),
     Fault("500, the model's call cannot be read", refuses(500, UNREAD_CALL), "llm_bad_call", "reworded"),
     Fault("500, the model's JSON cannot be read", refuses(500, UNREAD_JSON), "llm_bad_call", "reworded"),
@@ -202,8 +204,9 @@ said here, nothing hangs, and the conversation can be gone on with. Four rules a
 - **Nothing has a deadline but silence in the middle** (`idle_timeout`): a server may read a long prompt as long as it
   likes, and a sign of life is not yet an answer.
 - **A prompt that is too long is not sent again as it is.** The error carries what the server told (`n_prompt_tokens`,
-  `n_ctx`), and the window is taken to be `n_ctx` from then on. Where only the answer asked for has no room
-  (`llm.max_tokens`), the request is sent again without that limit.
+  `n_ctx`), and the window is taken to be `n_ctx` from then on. It is also taken to be what a server evidently reads
+  that drops the beginning without a word: its counts stay at the same window while the prompt grows. Where only the
+  answer asked for has no room (`llm.max_tokens`), the request is sent again without that limit.
 
 A server that has answered before and now refuses the connection is taken to be restarting: it is tried again after 1,
 2, 4, … seconds, `llm.max_retries` times. Where it cannot be reached or keeps failing, those in

@@ -23,15 +23,36 @@ def open_model_file(written: str, root: Path) -> tuple[Path, Header]:
     """
     if not written:
         raise ConfigurationError("gguf_not_set", near=near(root))
-    file = root / Path(written).expanduser()
-    if not file.is_file():
-        raise ConfigurationError("gguf_missing", file=file, near=near(file.parent, root))
+    file = root / _at_home(written)
     try:
+        if not file.is_file():
+            raise ConfigurationError("gguf_missing", file=file, near=near(file.parent, root))
         return file.resolve(), read_header(file)
     except NotGgufError as error:
         raise ConfigurationError("gguf_not_gguf", file=file, reason=str(error)) from error
     except OSError as error:
         raise ConfigurationError("gguf_unreadable", file=file, reason=error.strerror or str(error)) from error
+
+
+def fault_of(file: Path) -> str:
+    """What is wrong by now with a file that was a model when it was chosen; empty where nothing is."""
+    try:
+        if not file.is_file():
+            return "there is no such file any more"
+        read_header(file)
+    except NotGgufError as error:
+        return str(error)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _at_home(written: str) -> Path:
+    """With the home folder for “~”; as it is where nobody knows whose that would be."""
+    try:
+        return Path(written).expanduser()
+    except RuntimeError:
+        return Path(written)
 
 
 def near(*folders: Path) -> Phrase:

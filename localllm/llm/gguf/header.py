@@ -15,7 +15,13 @@ _FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<
 """The types of a value that have a fixed size, as struct writes them."""
 
 _LONGEST_TEXT = 65_536
-_LONGEST_VALUE = 1 << 40
+_LONGEST_HEADER = 64 * 1024 * 1024
+"""Bytes: the largest vocabularies take a third of it. What is longer is no header, and would take long to read."""
+
+_SHORTEST_KEY, _SHORTEST_TEXT = 13, 8
+"""Bytes: the length of a name, the kind of its value, the value; the length of a text."""
+
+_MOST_TOKENS = 1 << 31
 _SHOWN = 24
 
 _Value = int | float | str | None
@@ -53,6 +59,7 @@ def _begin(stream: BinaryIO) -> int:
     version, _, count = struct.unpack("<IQQ", start[4:])
     if version not in _VERSIONS:
         raise NotGgufError(f"it is of version {version:,}, or for another kind of machine")
+    _check(count * _SHORTEST_KEY)
     return count
 
 
@@ -65,6 +72,7 @@ def _header(stream: BinaryIO, count: int) -> Header:
     """The keys up to the last that matters: the vocabulary, which comes behind, takes long to pass over."""
     found: dict[str, _Value] = {}
     for _ in range(count):
+        _check(stream.tell())
         key = _text(stream)
         value = _value(stream, _number(stream, "<I"))
         if key.startswith("general.") or key.endswith(".context_length"):
@@ -76,7 +84,7 @@ def _header(stream: BinaryIO, count: int) -> Header:
     return Header(
         architecture=architecture if isinstance(architecture, str) else "",
         size_label=size if isinstance(size := found.get("general.size_label"), str) else "",
-        context_length=window if isinstance(window, int) else 0,
+        context_length=window if isinstance(window, int) and 1 < window < _MOST_TOKENS else 0,
     )
 
 
@@ -99,6 +107,7 @@ def _pass_over(stream: BinaryIO, kind: int, count: int) -> None:
         case _ if kind in _FORMATS:
             _skip(stream, count * struct.calcsize(_FORMATS[kind]))
         case 8:  # of texts
+            _check(count * _SHORTEST_TEXT)
             for _ in range(count):
                 _skip(stream, _number(stream, "<Q"))
         case _:
@@ -106,9 +115,13 @@ def _pass_over(stream: BinaryIO, kind: int, count: int) -> None:
 
 
 def _skip(stream: BinaryIO, length: int) -> None:
-    if length > _LONGEST_VALUE:
-        raise NotGgufError("its header is damaged")
+    _check(length)
     stream.seek(length, 1)
+
+
+def _check(length: int) -> None:
+    if length > _LONGEST_HEADER:
+        raise NotGgufError("its header is damaged")
 
 
 def _number(stream: BinaryIO, form: str) -> int:

@@ -18,7 +18,9 @@ import msgspec
 from localllm.base import logs
 from localllm.base.config.schema import SECRET_VARIABLES
 from localllm.base.errors import LLMConnectionError
+from localllm.base.i18n import Phrase
 from localllm.llm.gguf import child
+from localllm.llm.gguf.files import fault_of
 from localllm.llm.gguf.last_words import died
 from localllm.llm.gguf.machine import lacks_avx2
 
@@ -62,6 +64,9 @@ class ModelProcess:
             raise LLMConnectionError("gguf_not_installed")
         if lacks_avx2():
             raise LLMConnectionError("gguf_no_avx2")
+        if fault := fault_of(Path(order.file)):
+            advice = Phrase("gguf.mend_file")
+            raise LLMConnectionError("gguf_unloadable", file=order.file, reason=fault, advice=advice)
         self.api_key = os.urandom(24).hex()
         self.began = time.monotonic()
         self._file = order.file

@@ -2,20 +2,26 @@
 
 import asyncio
 from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Protocol
 
 from localllm.base.errors import LLMConnectionError
+from localllm.llm.addresses import apart_from_password
+from localllm.llm.overflow import is_never_granted
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader
 from localllm.llm.transport import HttpFailure, HttpRequest, HttpTransport
-from localllm.llm.wire import ServerSentEvent, SSEDecoder
+from localllm.llm.wire import ServerSentEvent, SSEDecoder, check_length
 
 DONE = FinishChunk("")
 """What a parser gives when the answer is over: nothing that follows is part of it."""
 
 _RELEASE_SECONDS = 0.25
+
+_TOO_LONG, _TOO_OFTEN = 413, 429
 
 _ANOTHER_MODEL_MENDS = frozenset({"llm_model_not_found", "llm_no_tools", "llm_no_deployment"})
 
@@ -46,16 +52,16 @@ class AnswerBody:
     """The body of an answer while it arrives. `idle_timeout`: seconds of silence it may hold once it is awake."""
 
     def __init__(self, pieces: AsyncIterator[bytes], errors: ErrorReader, idle_timeout: float) -> None:
+        self.errors = errors
         self._pieces = pieces
-        self._errors = errors
         self._idle_timeout = idle_timeout
 
     async def head(self) -> bytes:
-        """The body's beginning, as far as its first byte that is not blank. Refuses a web page."""
+        """The body's beginning: a piece from its first byte on that is not blank. Refuses a web page."""
         head = b""
-        while not head.strip(BLANK) and (piece := await self.next(awake=False)) is not None:
-            head += piece
-        self._errors.refuse_html(head)
+        while not head and (piece := await self.next(awake=False)) is not None:
+            head = piece.lstrip(BLANK)
+        self.errors.refuse_html(head)
         return head
 
     async def next(self, *, awake: bool) -> bytes | None:
@@ -65,14 +71,15 @@ class AnswerBody:
             async with asyncio.timeout(self._idle_timeout if awake else None):
                 return await anext(self._pieces, None)
         except TimeoutError as error:
-            raise self._errors.idle(self._idle_timeout) from error
+            raise self.errors.idle(self._idle_timeout) from error
 
     async def rest(self) -> bytes:
         """All that is still to come."""
-        pieces: list[bytes] = []
+        rest = bytearray()
         while (piece := await self.next(awake=True)) is not None:
-            pieces.append(piece)
-        return b"".join(pieces)
+            rest += piece
+            self.errors.guard(partial(check_length, len(rest)))
+        return bytes(rest)
 
     async def release(self) -> None:
         """Read on to the body's end, which follows at once as a rule: then the connection serves the next request.
@@ -110,7 +117,7 @@ async def whole_or_streamed(
     """The chunks of a body that is one JSON text or a stream. Its first byte tells which: servers and gateways
     mislabel it."""
     head = await body.head()
-    if head.lstrip(BLANK).startswith((b"{", b"[")):
+    if head.startswith((b"{", b"[")):
         whole = head + await body.rest()
         for chunk in errors.guard(lambda: parse_whole(whole)):
             yield chunk
@@ -125,7 +132,7 @@ async def streamed(head: bytes, body: AnswerBody, parser: StreamParser) -> Async
     awake = False
     piece: bytes | None = head
     while piece is not None:
-        for chunk in parser.feed(piece):
+        for chunk in body.errors.guard(partial(parser.feed, piece)):
             awake = True
             yield chunk
             if chunk == DONE:
@@ -138,7 +145,8 @@ async def streamed(head: bytes, body: AnswerBody, parser: StreamParser) -> Async
 
 class HttpProvider(ABC):
     """A provider called `name` whose server is at `address`. The key goes into the header `key_header`, after the word
-    Bearer where that is authorization; `key_variable` is where it comes from, for errors."""
+    Bearer where that is authorization; `key_variable` is where it comes from, for errors. A name and password in the
+    address go there instead: `self.address` is without them."""
 
     constrains: bool = False
 
@@ -153,12 +161,15 @@ class HttpProvider(ABC):
         key_variable: str = "",
         key_header: str = "authorization",
     ) -> None:
+        address, secret = apart_from_password(address)
         self.name = name
         self.address = address
         self._idle_timeout = idle_timeout
         self._headers = {"content-type": "application/json"}
         if api_key:
             self._headers[key_header] = f"Bearer {api_key}" if key_header == "authorization" else api_key
+        if secret:
+            self._headers["authorization"] = f"Basic {b64encode(secret.encode()).decode()}"
         self._transport = HttpTransport(name, address, timeout)
         self._errors = ErrorReader(name, address, key_variable)
 
@@ -189,7 +200,7 @@ class HttpProvider(ABC):
                         said = said or isinstance(chunk, TextChunk | ToolCallChunk)
                         yield chunk
         except HttpFailure as failure:
-            error = self._errors.of_status(failure.status, failure.headers, failure.body)
+            error = self._meaning(failure)
             raise await self._naming_models(error, model) from failure
         except LLMConnectionError as error:
             if finished and error.key in _HARMLESS_AFTER_THE_FINISH:
@@ -204,17 +215,18 @@ class HttpProvider(ABC):
         self, prepare: Callable[[], HttpRequest], model: str, learn: Callable[[LLMConnectionError], bool]
     ) -> AsyncGenerator[Chunk]:
         """The answer of `model` to what `prepare` gives. Where it fails before its first chunk and `learn` has
-        learned something from that, so that `prepare` now gives something else, it is asked again at once."""
+        learned something from that, or from another request meanwhile, so that `prepare` now gives something else, it
+        is asked again at once."""
         while True:
-            begun = False
+            begun, prepared = False, prepare()
             try:
-                async with aclosing(self._answer(prepare(), model)) as chunks:
+                async with aclosing(self._answer(prepared, model)) as chunks:
                     async for chunk in chunks:
                         begun = True
                         yield chunk
                     return
             except LLMConnectionError as error:
-                if begun or not learn(error):
+                if begun or not (learn(error) or prepare() != prepared):
                     raise
 
     async def _fetch(self, url: str, body: bytes = b"") -> bytes:
@@ -223,9 +235,13 @@ class HttpProvider(ABC):
         try:
             answer = await self._transport.fetch(request)
         except HttpFailure as failure:
-            raise self._errors.of_status(failure.status, failure.headers, failure.body) from failure
+            raise self._meaning(failure) from failure
         self._errors.refuse_html(answer)
         return answer
+
+    def _meaning(self, failure: HttpFailure) -> LLMConnectionError:
+        never = failure.status == _TOO_OFTEN and is_never_granted(failure.body.decode("utf-8", errors="replace"))
+        return self._errors.of_status(_TOO_LONG if never else failure.status, failure.headers, failure.body)
 
     async def _naming_models(self, error: LLMConnectionError, model: str) -> LLMConnectionError:
         """The error itself; where another model would mend it, with the names of those there are."""

@@ -51,6 +51,20 @@ _NO_THINKING = re.compile(
     r"|include_?thoughts is only enabled",
     re.IGNORECASE,
 )
+_NO_IMAGES = (
+    r"(does|do)( not|n't) support (image|vision|visual|multi.?modal)|not a multi.?modal|at most \d+ image"
+    r"|\b(image_url|image( input)?s?)\b (content )?((is|are) )?(not|only) supported|that support image"
+    r"|missing data required for image|vision model not found|unknown variant .?image_url|provide the mmproj"
+    r"|not compiled for multimodal|not configured with a mmproj"
+)
+"""llama.cpp without --mmproj, Ollama, LM Studio, OpenAI and Azure, vLLM, gateways. Like the next it is compiled when it
+is first needed: most sessions see no such error."""
+
+_UNREADABLE_IMAGE = (
+    r"failed to (load|decode|process) .{0,12}image|image: unknown format|cannot identify image|loaded image state"
+    r"|(invalid|unsupported|could not process|unable to (process|decode)) (the )?(input )?image"
+    r"|must be a base64 encoded image"
+)
 _PARAMETER = re.compile(
     r"(?:unsupported (?:parameter|value)|unrecognized request argument supplied): ?'?(\w+)", re.IGNORECASE
 )
@@ -174,6 +188,10 @@ class ErrorReader:
             return self._overflow(reason, overflow)
         if _LOADING.match(error.message):
             return self._make("llm_loading", reason=reason, retryable=True)
+        if re.search(_NO_IMAGES, said, re.IGNORECASE):
+            return self._make("llm_no_images", reason=reason)
+        if re.search(_UNREADABLE_IMAGE, said, re.IGNORECASE):
+            return self._make("llm_image_unreadable", reason=reason)
         if _NO_TOOLS.search(said):
             return self._make("llm_no_tools", model="", reason=reason, available="?")
         if _NO_THINKING.search(said):
@@ -200,6 +218,18 @@ class ErrorReader:
     def bad_call(self, message: str) -> LLMConnectionError:
         """The server itself could not read the tool call its model made."""
         return self._make("llm_bad_call", reason=sentence(message), retryable=True)
+
+    def no_embeddings(self, reason: str) -> LLMConnectionError:
+        """The server, or the model, makes no embeddings; `reason` is a sentence."""
+        return self._make("llm_no_embeddings", model="", reason=reason, available="?")
+
+    def text_too_long(self, reason: str, model: str) -> LLMConnectionError:
+        """A text is longer than `model` can make a vector of; `reason` is a sentence."""
+        return self._make("llm_text_too_long", model=model, reason=reason)
+
+    def bad_vectors(self, model: str, why: str) -> LLMConnectionError:
+        """The vectors of `model` cannot be used."""
+        return self._make("llm_bad_vectors", model=model, reason=sentence(why))
 
     def naming(self, error: LLMConnectionError, model: str, available: list[str]) -> LLMConnectionError:
         """`error` of `model` with the names of the models that would do, those nearest to it first."""

@@ -155,10 +155,12 @@ def test_closing_it_ends_it_also_while_it_is_loading(model_file: ModelFile) -> N
     assert not process.is_running
 
 
-def test_the_key_and_those_of_other_servers_are_not_to_be_seen(small: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_and_those_of_other_servers_are_not_to_be_seen(
+    small: Served, model_file: ModelFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert len(small.process.api_key) >= 32
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody")
-    process = ModelProcess(Order(file="/nowhere", name="tiny", window=512), os.environ)
+    process = ModelProcess(Order(file=str(model_file("plain")), name="tiny", window=512), os.environ)
     try:
         seen = [Path(f"/proc/{process.pid}/{what}").read_bytes() for what in ("cmdline", "environ")]
     finally:

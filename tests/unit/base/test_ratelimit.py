@@ -1,5 +1,7 @@
 """How often something may be asked."""
 
+import asyncio
+
 import pytest
 
 from localllm.base.ratelimit import RateLimiter
@@ -79,3 +81,23 @@ async def test_a_server_that_asked_to_wait_is_left_alone() -> None:
     assert await limiter.wait("a", told.append) == 20
     assert await limiter.wait("a", told.append) == 0
     assert told == [20]
+
+
+async def test_whoever_does_not_wait_to_the_end_gives_the_turn_back() -> None:
+    time, waiting = Time(), asyncio.Event()
+    waits: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+        waiting.set()
+        await asyncio.Event().wait()
+
+    limiter = RateLimiter(6, clock=time.clock, pause=pause)
+    await limiter.wait("a")
+    for _ in range(3):
+        waiting.clear()
+        asked = asyncio.create_task(limiter.wait("a"))
+        await waiting.wait()
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+    assert waits == [pytest.approx(10)] * 3

@@ -97,6 +97,9 @@ class TestDropping:
     def test_a_frugal_tokenizer_is_no_cut(self) -> None:
         assert settled(Accounting(), 6_500, 16_384) == ""
 
+    def test_a_count_below_nothing_is_no_cut(self) -> None:
+        assert settled(Accounting(), -7, 4_096) == ""
+
     def test_a_count_of_the_uncached_part_alone_is_no_cut(self) -> None:
         assert settled(Accounting(), 12, 16_384) == ""
 
@@ -113,3 +116,39 @@ class TestDropping:
     )
     def test_the_signs(self, counted: int, window: int, assumed: bool, sure: bool, cut: bool) -> None:
         assert was_cut(counted, 10_000, window, assumed=assumed, sure=sure) is cut
+
+
+class TestEvidentWindow:
+    @staticmethod
+    def after(*prompts: tuple[int, int], model: str = "m") -> int:
+        """The window that is evident after prompts of so many sentences, counted as so many tokens."""
+        accounting = Accounting()
+        for sentences, counted in prompts:
+            messages = (UserMessage("All work and no play makes Jack a dull boy. " * sentences),)  # 12 tokens each
+            asked = exchange(UsageChunk(counted, 5), messages)
+            accounting.settle(asked, Stopwatch(), 65_536, assumed=False)
+        return accounting.evident_window(model)
+
+    def test_prompts_of_different_length_that_fill_the_same_window(self) -> None:
+        assert self.after((800, 4_090), (850, 4_096)) == 4_096
+
+    @pytest.mark.parametrize(
+        "prompts",
+        [
+            [(800, 4_090)],  # once is chance
+            [(800, 4_090), (800, 4_090)],  # the same again tells nothing new
+            [(800, 4_090), (1_200, 4_090)],  # it may be what is new in the prompt that was counted
+            [(800, 4_090), (850, 2_040)],  # two edges
+            [(800, 3_000), (850, 3_000)],  # no window anybody sets
+            [(400, 4_090), (420, 4_096)],  # a count of the whole
+            [(800, -5), (850, -5)],
+        ],
+    )
+    def test_where_there_is_no_evidence(self, prompts: list[tuple[int, int]]) -> None:
+        assert self.after(*prompts) == 0
+
+    def test_of_another_model_nothing_is_known(self) -> None:
+        assert self.after((800, 4_090), (850, 4_096), model="n") == 0
+
+    def test_a_longer_count_proves_it_wrong(self) -> None:
+        assert self.after((800, 4_090), (850, 4_096), (900, 9_000)) == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.llm.addresses import address_fault, api_root, is_loopback, server_root
+from localllm.llm.addresses import address_fault, apart_from_password, api_root, is_loopback, server_root
 
 
 @pytest.mark.parametrize(
@@ -105,3 +105,16 @@ def test_an_unusable_address_is_told(url: str, word: str) -> None:
 @pytest.mark.parametrize("url", ["localhost:1234", " http://[::1]:8080/v1 ", "https://例え.jp/llm", "10.0.0.1"])
 def test_a_usable_address_has_no_fault(url: str) -> None:
     assert address_fault(url) == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "address", "secret"),
+    [
+        ("http://" + "name:pass%40word" + "@host:1/v1", "http://host:1/v1", "name:pass@word"),
+        ("http://host/v1/a@b", "http://host/v1/a@b", ""),
+        ("name:word@host", "host", "name:word"),
+        ("http://[::1]:1234", "http://[::1]:1234", ""),
+    ],
+)
+def test_a_password_is_not_shown(written: str, address: str, secret: str) -> None:
+    assert apart_from_password(written) == (address, secret)

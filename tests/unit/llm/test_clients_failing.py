@@ -106,8 +106,34 @@ class TestOverflow:
         assert told.n_ctx == 4096
         assert told.n_prompt_tokens > 9000
 
+    async def test_more_than_a_minutes_allowance_is_not_asked_for_again(self) -> None:
+        words = "Request too large for gpt-4o in organization o on tokens per min (TPM): Limit 30000, Requested 43205."
+        with WireServer([fails(429, words, {"retry-after": "1"})]) as server:
+            async with Asked(server) as asked:
+                assert overflow_of(await asked.failure()) == Overflow(43_205, 30_000)
+                assert asked.client.context_window == 30_000
+        assert (len(server.requests), asked.waits) == (1, [])
+
+    async def test_what_a_refusal_told_is_forgotten_when_the_model_is_chosen_anew(self) -> None:
+        with WireServer([TOO_LONG]) as server:
+            async with Asked(server) as asked:
+                await asked.failure()
+                await asked.client.use(asked.client.provider, "m")
+                assert asked.client.assumes_window
+
 
 class TestDropping:
+    async def test_the_window_is_what_the_server_evidently_reads(self) -> None:
+        with WireServer([counting(4090), counting(4093), says("x")], routes=window(65_536)) as server:
+            async with Asked(server, context_window=32_768) as asked:
+                await asked.ask(LONG)
+                assert asked.client.context_window == 32_768
+                await asked.ask(LONG + HELLO)
+                assert asked.client.context_window == 4096
+                assert len(asked.notices) == 1
+                await asked.client.use(asked.client.provider, "m")
+                assert asked.client.context_window == 32_768
+
     async def test_a_prompt_that_was_cut_to_fit_is_told_once(self) -> None:
         with WireServer([counting(4090)], routes=window(4096)) as server:
             async with Asked(server) as asked:

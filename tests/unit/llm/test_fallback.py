@@ -118,6 +118,15 @@ async def test_they_are_tried_in_their_order() -> None:
     assert [notice.split(" ")[0] for notice in here.notices] == ["standby0", "standby1", "No"]
 
 
+async def test_in_the_pause_whoever_has_answered_is_asked_first() -> None:
+    with closed_ports(2) as [url, other], WireServer([says("last")]) as last:
+        async with world(url, other, last.url) as here:
+            assert await here.ask() == "last"
+            here.notices.clear()
+            assert await here.ask() == "last"
+    assert here.notices == []
+
+
 async def test_where_nobody_can_it_is_the_first_failure_that_is_told() -> None:
     with closed_ports(1) as [url], WireServer([fails(401)]) as second:
         async with world(url, second.url) as here:
@@ -189,7 +198,8 @@ class TestFromTheSettings:
         assert "ollama" in notices[0].text
         assert isinstance(events[-1], RunFinished)
         assert events[-1].answer == "I am here"
-        assert [event.model for event in events if isinstance(event, MessageCompleted)] == ["qwen3:8b"]
+        [message] = [event for event in events if isinstance(event, MessageCompleted)]
+        assert (message.provider, message.model) == ("ollama", "qwen3:8b")
 
     async def test_by_default_nobody_stands_in(self, tmp_path: Path) -> None:
         client = make_client(LLMSettings(provider="openai"), tmp_path, {})

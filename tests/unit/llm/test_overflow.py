@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.overflow import Overflow, overflow_of, read_overflow
+from localllm.llm.overflow import Overflow, is_never_granted, overflow_of, read_overflow
 from tests.support.faults import overflows
 
 
@@ -35,6 +35,10 @@ def test_every_known_wording(known: dict[str, Any]) -> None:
             "You passed 5000 input tokens and requested 100 output tokens. However, the model's context length is only "
             "4096 tokens, resulting in a maximum input length of 3996 tokens.",
             Overflow(5000, 4096),
+        ),
+        (
+            "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 43205.",
+            Overflow(43_205, 30_000),
         ),
         ("context_length_exceeded", Overflow()),
     ],
@@ -65,3 +69,15 @@ def test_what_an_error_carries() -> None:
     assert overflow_of(error) == Overflow(9000, 4096)
     assert overflow_of(LLMConnectionError("llm_context_overflow", reason="")) == Overflow()
     assert overflow_of(LLMConnectionError("llm_empty", url="u", reason="")) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "never"),
+    [
+        ("Request too large for `llama-3.1-8b` in organization `o` on tokens per minute (TPM): Limit 6000", True),
+        ("Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000.", False),
+        ("Too many tokens, please wait before trying again.", False),
+    ],
+)
+def test_more_than_a_minutes_allowance_does_not_pass_by_waiting(words: str, never: bool) -> None:
+    assert is_never_granted(words) is never

@@ -5,7 +5,7 @@ import gzip
 import socket
 import struct
 import zlib
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import pytest
 
@@ -67,6 +67,7 @@ async def test_a_body_in_every_form(answer: bytes) -> None:
 
 BROKEN = {
     "nothing": (b"", CutError),
+    "another protocol": (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", CutError),
     "not HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", CutError),
     "half a head": (OK + b"Content-Le", CutError),
     "half a body": (OK + b"Content-Length: 9\r\n\r\nhello", CutError),
@@ -228,3 +229,76 @@ async def test_what_had_arrived_before_a_reset_is_not_lost() -> None:
                 await anext(pieces)
         await response.aclose()
     await http.aclose()
+
+
+async def test_a_server_that_says_nothing_is_told_in_plain_words() -> None:
+    with pytest.raises(CutError, match="without an answer"):
+        await answered(b"")
+
+
+async def test_what_a_server_says_to_an_idle_connection_is_no_answer_to_the_next_request() -> None:
+    said, may_say = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(BODIES["length"])
+        await writer.drain()
+        await may_say.wait()
+        writer.write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        said.set()
+        await reader.read()
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        assert await fetch(http, get(url)) == (200, b"hello")
+        may_say.set()
+        await said.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)  # it has arrived
+        assert await fetch(http, get(url)) == (200, b"hello")
+        await http.aclose()
+
+
+async def test_an_answer_that_ends_after_the_closing_leaves_no_connection_open() -> None:
+    gone = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(BODIES["length"])
+        with suppress(OSError):
+            await reader.read()
+        gone.set()
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        response = await http.send(get(url), 5)
+        await http.aclose()
+        async with aclosing(response.pieces()) as pieces:
+            assert b"".join([piece async for piece in pieces]) == b"hello"
+        await response.aclose()
+        await gone.wait()
+
+
+async def test_a_kilobyte_that_becomes_many_megabytes_comes_in_small_pieces_and_others_have_their_turn() -> None:
+    bomb = gzip.compress(bytes(16 << 20))
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    http = PlainHttp()
+    async with serving(always(OK + b"Content-Encoding: gzip\r\n\r\n" + bomb)) as url:
+        response = await http.send(get(url), 5)
+        running = asyncio.create_task(others())
+        async with aclosing(response.pieces()) as pieces:
+            sizes = [len(piece) async for piece in pieces]
+        running.cancel()
+        await response.aclose()
+        await http.aclose()
+    assert sum(sizes) == 16 << 20
+    assert max(sizes) <= 65_536
+    assert turns > len(sizes) // 2

@@ -2,10 +2,11 @@
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.llm.wire import NDJSONDecoder, ServerSentEvent, SSEDecoder
+from localllm.llm.wire import LONGEST, NDJSONDecoder, ServerSentEvent, SSEDecoder
 
 STREAM = (
     "\ufeff: a comment\n"
@@ -58,3 +59,19 @@ def test_json_lines_do_not_depend_on_how_the_bytes_arrive(cuts: list[int]) -> No
     decoder = NDJSONDecoder()
     lines = [line for piece in pieces(data, cuts) for line in decoder.feed(piece)]
     assert lines + decoder.close() == ['{"a": "ä"}'.encode(), b'{"b": 2}', b'{"c": 3}']
+
+
+def test_returns_alone_end_lines_at_once_and_half_of_one_that_came_late_is_no_line() -> None:
+    decoder = SSEDecoder()
+    assert decoder.feed(b"data: x\r\r") == [ServerSentEvent("x")]
+    assert decoder.feed(b"\ndata: y\r") == []
+    assert decoder.feed(b"\n") == []
+    assert decoder.feed(b"\r") == [ServerSentEvent("y")]
+
+
+def test_a_line_that_does_not_end_is_not_kept_for_ever() -> None:
+    decoder, piece = NDJSONDecoder(), bytes(LONGEST // 4)
+    for _ in range(4):
+        assert decoder.feed(piece) == []
+    with pytest.raises(ValueError, match="does not end"):
+        decoder.feed(b"x")

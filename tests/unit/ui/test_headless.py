@@ -113,6 +113,13 @@ async def test_json() -> None:
     assert printed.out.getvalue().count("\n") == 1
 
 
+async def test_json_names_who_has_answered_where_another_had_to_stand_in() -> None:
+    said = MessageCompleted(text="So.", provider="ollama", model="m2")
+    printed = await Printed("json").run([STARTED, said, DONE])
+    report = json.loads(printed.out.getvalue())
+    assert (report["provider"], report["model"]) == ("ollama", "m2")
+
+
 async def test_json_of_a_failure() -> None:
     async def failing() -> AsyncGenerator[AgentEvent]:
         yield STARTED

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ConfigurationError
+from localllm.llm.gguf.files import fault_of as fault_by_now
 from localllm.llm.gguf.files import open_model_file
 from tests.support.tiny_gguf import WINDOW, make_tiny_gguf
 
@@ -75,3 +76,20 @@ def test_a_text_file_with_the_right_name(root: Path) -> None:
 def test_a_device_is_not_read(root: Path) -> None:
     os.mkfifo(root / "m.gguf")
     assert fault_of("m.gguf", root).key == "gguf_missing"
+
+
+@pytest.mark.parametrize(
+    ("written", "key"), [("a" * 300, "gguf_unreadable"), ("~nobody-of-that-name/m", "gguf_missing")]
+)
+def test_a_name_that_cannot_be_one_is_no_crash(root: Path, written: str, key: str) -> None:
+    assert fault_of(f"{written}.gguf", root).key == key
+
+
+def test_what_has_become_of_a_file_meanwhile(root: Path) -> None:
+    file = make_tiny_gguf(root / "m.gguf")
+    assert fault_by_now(file) == ""
+    file.write_bytes(b"<html>")
+    assert "<html>" in fault_by_now(file)
+    file.unlink()
+    os.mkfifo(file)  # whoever opens it waits
+    assert "no such file" in fault_by_now(file)

@@ -70,10 +70,32 @@ def test_a_window_of_another_architecture_is_not_its_own(tmp_path: Path) -> None
         (gguf_file(pair("x", 9, struct.pack("<IQ", 9, 1))), "unknown kind 9"),
         (gguf_file(pair("x", 9, struct.pack("<IQ", 4, 2**63))), "damaged"),
         (gguf_file(struct.pack("<Q", 2**63) + b"x"), "in the middle of its header"),
-        (gguf_file(pair("x", 9, struct.pack("<IQ", 8, 2**60))), "in the middle of its header"),
+        (gguf_file(pair("x", 9, struct.pack("<IQ", 8, 2**20))), "in the middle of its header"),
+        (gguf_file(pair("x", 9, struct.pack("<IQ", 8, 2**60))), "damaged"),
     ],
 )
 def test_what_is_no_gguf_file_is_told_as_what_it_is(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(NotGgufError) as caught:
         header_of(content, tmp_path)
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "start", [gguf_file(count=2**60), gguf_file(pair("x", 9, struct.pack("<IQ", 8, 2**60)))], ids=["keys", "texts"]
+)
+def test_a_large_file_of_nothing_is_not_read_through(tmp_path: Path, start: bytes) -> None:
+    file = tmp_path / "m.gguf"
+    with file.open("wb") as stream:
+        stream.write(start)
+        stream.truncate(20 << 30)  # all zeros, and none of them on the disk
+    with pytest.raises(NotGgufError, match="damaged"):
+        read_header(file)
+
+
+@pytest.mark.parametrize(
+    "written", [struct.pack("<Iq", 11, -5), struct.pack("<IQ", 10, 2**63), struct.pack("<I?", 7, True)]
+)
+def test_a_window_that_cannot_be_is_none(tmp_path: Path, written: bytes) -> None:
+    name = b"qwen3.context_length"
+    window = struct.pack("<Q", len(name)) + name + written
+    assert header_of(gguf_file(ARCHITECTURE, window), tmp_path) == Header("qwen3")
