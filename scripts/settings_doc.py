@@ -98,11 +98,12 @@ def row(setting: Setting) -> str:
 
 
 def meaning(setting: Setting) -> str:
-    """The line `name: …` of the section's docstring, or of the one it derives from."""
+    """The entry `name: …` of the section's docstring, or of the one it derives from, up to the next entry."""
     name = setting.key.rpartition(".")[2]
     for section in setting.section.__mro__:
-        if found := re.search(rf"^{name}: (.+)$", inspect.getdoc(section) or "", re.M):
-            return found[1][0].upper() + found[1][1:]
+        if found := re.search(rf"^{name}: (.+(?:\n(?!\w+: |$).+)*)", inspect.getdoc(section) or "", re.M):
+            words = " ".join(found[1].split())
+            return words[0].upper() + words[1:]
     sys.exit(f"settings_doc: the schema does not say what {setting.key} means")
 
 

@@ -78,8 +78,8 @@ async def _as_ollama(ask: Ask, window: int) -> Found | None:
 
 
 async def _as_lmstudio(ask: Ask) -> Found | None:
-    """LM Studio's own list says of each model of what type it is and whether it is loaded. Older versions have none,
-    but a way of their own to say so."""
+    """LM Studio's own lists say of each model of what type it is and whether it is loaded. The oldest versions have
+    none, but a way of their own to say so."""
     own = await ask("/api/v0/models")
     if _wants_key(own):
         return LOCKED
@@ -87,7 +87,14 @@ async def _as_lmstudio(ask: Ask) -> Found | None:
     models = _decoded(own, parse_native_models)
     if marks and models is not None and (marks.data or marks.object == "list"):
         return _model_server("lmstudio", "LM Studio", models)
-    if b"Unexpected endpoint" not in own.body:
+    its_words = b"Unexpected endpoint" in own.body
+    if its_words or own.status == 404:  # versions that have the newer list alone
+        newer = await ask("/api/v1/models")
+        models = _decoded(newer, parse_native_models)
+        marks = _decoded(newer, lambda body: msgspec.json.decode(body, type=_NewerList))
+        if marks and models is not None and (marks.models or its_words):
+            return _model_server("lmstudio", "LM Studio", models)
+    if not its_words:
         return None
     entries = _listed(await ask("/v1/models"))
     return None if entries is None else _model_server("lmstudio", "LM Studio", [entry.info for entry in entries])
@@ -200,3 +207,13 @@ class _NativeEntry(msgspec.Struct):
 class _NativeList(msgspec.Struct):
     data: list[_NativeEntry]
     object: str | None = None
+
+
+class _NewerEntry(msgspec.Struct):
+    type: str
+    key: str
+    loaded_instances: list[object]
+
+
+class _NewerList(msgspec.Struct):
+    models: list[_NewerEntry]

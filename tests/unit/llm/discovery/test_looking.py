@@ -97,6 +97,18 @@ async def test_an_older_lm_studio_without_a_list_of_its_own(nobody: LLMSettings)
     assert "phi-4" in [model.id for model in server.models]
 
 
+@pytest.mark.parametrize("gone", [None, 404])
+async def test_a_newer_lm_studio_that_has_only_its_newer_list(nobody: LLMSettings, gone: int | None) -> None:
+    site = peers.lm_studio()
+    entry = {"type": "llm", "key": "qwen/qwen3-8b", "loaded_instances": [{"config": {"context_length": 4096}}]}
+    site.pages = {"/api/v1/models": peers.answer({"models": [entry]}), "/v1/models": site.pages["/v1/models"]}
+    if gone:
+        site.pages["/api/v0/models"] = peers.answer({"error": "no such page"}, gone)
+    server = await look_at(site, nobody)
+    assert (server.provider, server.software) == ("lmstudio", "LM Studio")
+    assert [(model.id, model.context_window) for model in server.models] == [("qwen/qwen3-8b", 4096)]
+
+
 async def test_llama_cpp_with_the_window_of_one_slot(nobody: LLMSettings) -> None:
     server = await look_at(peers.llama_cpp(), nobody)
     assert (server.provider, server.state, server.software) == ("openai", "ready", "llama.cpp")
