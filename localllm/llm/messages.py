@@ -13,10 +13,18 @@ class SystemMessage(msgspec.Struct, frozen=True, tag="system", tag_field="role")
     text: str
 
 
-class UserMessage(msgspec.Struct, frozen=True, tag="user", tag_field="role"):
+class Image(msgspec.Struct, frozen=True):
+    """A picture as it lies in its file: `media_type` is image/png, image/jpeg, image/webp or image/gif."""
+
+    media_type: str
+    data: bytes
+
+
+class UserMessage(msgspec.Struct, frozen=True, tag="user", tag_field="role", omit_defaults=True):
     """What the person said, with the files it names."""
 
     text: str
+    images: tuple[Image, ...] = ()
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant", tag_field="role"):
@@ -27,12 +35,13 @@ class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant", tag_field="
     thinking: str = ""
 
 
-class ToolMessage(msgspec.Struct, frozen=True, tag="tool", tag_field="role"):
-    """The result of the call `call_id`, as text for the model."""
+class ToolMessage(msgspec.Struct, frozen=True, tag="tool", tag_field="role", omit_defaults=True):
+    """The result of the call `call_id`, as text for the model, with the pictures it found."""
 
     call_id: str
     name: str
     text: str
+    images: tuple[Image, ...] = ()
 
 
 Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage

@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from localllm.base.events import ToolCall
-from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
 
 NOT_RUN = "This call was not run."
 """The result of a call that has none."""
@@ -17,6 +17,9 @@ NO_ANSWER = "[no answer]"
 
 BEGINNING = "[the conversation began earlier]"
 """Stands for the user where the model spoke first."""
+
+LOOKING = "[looking at the pictures]"
+"""Stands for the model between the results of tools and the pictures among them, which are the user's to show."""
 
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
@@ -29,7 +32,8 @@ def normalised(messages: Iterable[Message], *, thinking: bool = True, short_ids:
 
     What is valid already is passed on as it is, the same objects. The rest: system messages at the beginning are
     joined, later ones become the user's words; neighbours of one role are joined; missing results and missing turns
-    are filled in; empty answers and results of no call are left out; names are made of what servers take. `thinking`:
+    are filled in; empty answers and results of no call are left out; names are made of what servers take. Pictures of
+    results, which no server takes there, become a turn of the user behind the results of the same answer. `thinking`:
     keep the thinking behind answers. `short_ids`: ids are nine letters and digits.
 
     It reads from the front to the back and never looks ahead past the end of an answer's results: what was made of a
@@ -51,6 +55,8 @@ class _Conversation:
         self._open: list[tuple[ToolCall, ToolCall]] = []
         """Calls without a result, as they came and as they are now."""
         self._ids: set[str] = set()
+        self._results: list[ToolMessage] = []
+        """Those of the last answer, with their pictures."""
 
     def add(self, message: Message) -> None:
         match message:
@@ -85,7 +91,8 @@ class _Conversation:
 
     def _add_user(self, message: UserMessage) -> None:
         if isinstance(self._last, UserMessage):
-            self._messages[-1] = UserMessage(_joined(self._last.text, message.text))
+            images = (*self._last.images, *message.images)
+            self._messages[-1] = UserMessage(_joined(self._last.text, message.text), images)
             return
         if isinstance(self._last, ToolMessage):
             self._messages.append(AssistantMessage(NO_ANSWER))
@@ -106,14 +113,18 @@ class _Conversation:
         for asked, sent in self._open:
             if asked.id == message.call_id:
                 self._open.remove((asked, sent))
-                same = (message.call_id, message.name) == (sent.id, sent.name)
+                same = (message.call_id, message.name, message.images) == (sent.id, sent.name, ())
+                self._results.append(msgspec.structs.replace(message, name=sent.name))
                 self._messages.append(message if same else ToolMessage(sent.id, sent.name, message.text))
                 return
 
     def _close(self) -> None:
-        """Answer the calls that are open."""
+        """Answer the calls that are open, and show the pictures of the others."""
         self._messages += [ToolMessage(sent.id, sent.name, NOT_RUN) for _, sent in self._open]
         self._open.clear()
+        if shown := _shown(self._results):
+            self._messages += [AssistantMessage(LOOKING), shown]
+        self._results.clear()
 
     def _tidied(self, message: AssistantMessage) -> AssistantMessage:
         calls = tuple(self._tidied_call(call) for call in message.tool_calls)
@@ -145,6 +156,19 @@ class _Conversation:
 def _merged(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
     thinking = _joined(first.thinking, second.thinking)
     return AssistantMessage(_joined(first.text, second.text), (*first.tool_calls, *second.tool_calls), thinking)
+
+
+def _shown(results: Sequence[ToolMessage]) -> UserMessage | None:
+    """The pictures of the results of one answer, with a line for each result that has some; None without any."""
+    lines: list[str] = []
+    images: list[Image] = []
+    for number, result in enumerate(results, 1):
+        if result.images:
+            shown = range(len(images) + 1, len(images) + len(result.images) + 1)
+            which = f"picture {shown[0]}" if len(shown) == 1 else f"pictures {shown[0]} to {shown[-1]}"
+            lines.append(f"[{which}: from result {number}, of {result.name}]")
+            images += result.images
+    return UserMessage("\n".join(lines), tuple(images)) if images else None
 
 
 def _joined(first: str, second: str) -> str:

@@ -60,7 +60,7 @@ class AzureSettings(Section, frozen=True):
     endpoint: the address of the resource, https://NAME.openai.azure.com, or any address of a deployment as the portal
     shows it.
     deployment_name: the name under which the model is deployed there; empty takes llm.model.
-    api_version: the version of its interface: a date, or v1; empty takes the one in the endpoint, else 2024-10-21.
+    api_version: the version of its interface: a date, or v1; empty takes the one in the endpoint, else v1.
     api_key: always empty in a file; the key comes from the environment, or a token from AZURE_OPENAI_AD_TOKEN.
     timeout: seconds to connect, and for short requests.
     idle_timeout: seconds of silence allowed in the middle of an answer; the first token has no deadline.
@@ -116,7 +116,7 @@ class LLMSettings(Section, frozen=True):
     else embedded.
     model: its name on the server; empty takes the first the server offers.
     max_tokens: the longest answer, in tokens; 0 leaves it to the server.
-    temperature: how freely the model chooses its words; 0 is the most predictable.
+    temperature: how freely words are chosen; 0 is the most predictable. Gemini 3 keeps its own while it is the default.
     context_window: tokens the model can read; 0 takes what the server tells, else 8,192 are assumed.
     dialect: how the model calls tools: native is the server's own way, structured is JSON the server holds to a
     schema, text is ReAct; auto takes what the model can do, and another where that fails.

@@ -6,6 +6,7 @@ from typing import Any
 
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
+from localllm.llm.normalising import LOOKING
 
 _LONGEST_THOUGHT = 1_000
 """Characters of thinking that are shown to the model again. Longer ones are a thinking model's own, not the thought
@@ -19,13 +20,17 @@ def spell_out(
     messages: Sequence[Message], instructions: str, step: SpellStep, result: Callable[[ToolMessage], str]
 ) -> tuple[Message, ...]:
     """The valid conversation `messages` (see normalising.py) without calls and results. `instructions` go to the end
-    of the system message. An answer with several calls becomes several answers, each with its result."""
+    of the system message. An answer with several calls becomes several answers, each with its result. The pictures of
+    results follow the last of them, where they are the user's already."""
     results = {message.call_id: message for message in messages if isinstance(message, ToolMessage)}
-    return tuple(
-        spelled
-        for message in _with_instructions(messages, instructions)
-        for spelled in _spelled(message, results, step, result)
-    )
+    spelled: list[Message] = []
+    for message in _with_instructions(messages, instructions):
+        for said in _spelled(message, results, step, result):
+            if isinstance(said, UserMessage) and spelled and isinstance(before := spelled[-1], UserMessage):
+                spelled[-1] = UserMessage(f"{before.text}\n\n{said.text}", (*before.images, *said.images))
+            else:
+                spelled.append(said)
+    return tuple(spelled)
 
 
 def _with_instructions(messages: Sequence[Message], instructions: str) -> Iterable[Message]:
@@ -43,6 +48,8 @@ def _spelled(
 ) -> Iterator[Message]:
     match message:
         case ToolMessage():
+            return
+        case AssistantMessage(text, ()) if text == LOOKING:
             return
         case AssistantMessage(tool_calls=()):
             yield AssistantMessage(step(message, None))

@@ -6,6 +6,7 @@ from localllm.llm.providers.azure_address import azure_place
 from localllm.llm.providers.azure_errors import AzureErrors
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.providers.openai_compatible import OpenAICompatible
+from localllm.llm.providers.openai_models import makes_vectors
 
 KEY_VARIABLE = "AZURE_OPENAI_API_KEY"
 TOKEN_VARIABLE = "AZURE_OPENAI_AD_TOKEN"  # noqa: S105 - the variable's name
@@ -15,8 +16,7 @@ class Azure(OpenAICompatible):
     """The resource at `endpoint`; see azure_place for the forms it may have. A model's name is its deployment's.
 
     `deployment` is used where no model is named. `api_version` is a date, for the addresses with a deployment in them,
-    or v1; empty takes what the endpoint says, else the newest dated one. `ad_token`, a token of Microsoft Entra ID,
-    wins over `api_key`.
+    or v1; empty takes what the endpoint says, else v1. `ad_token`, a token of Microsoft Entra ID, wins over `api_key`.
 
     Raises ConfigurationError where the endpoint cannot be used, or there is neither key nor token.
     """
@@ -49,7 +49,7 @@ class Azure(OpenAICompatible):
             key_variable=variable,
             key_header="authorization" if ad_token else "api-key",
         )
-        self._errors = AzureErrors("azure", self.address, variable)
+        self._errors = AzureErrors("azure", self.address, variable, undated=self._place.is_undated)
 
     async def list_models(self) -> list[ModelInfo]:
         """The deployment of the settings, unasked: Azure lists the models of a region, but no deployments."""
@@ -57,12 +57,19 @@ class Azure(OpenAICompatible):
             raise LLMConnectionError("llm_which_deployment", url=self.address)
         return [ModelInfo(self._deployment)]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def list_embedding_models(self) -> list[str]:
+        """The deployment of the settings where its name tells that it is one; see `list_models`."""
+        return [self._deployment] if makes_vectors(self._deployment) else []
+
+    async def _described(self, model: str) -> ModelInfo:
         """The name alone: a deployment tells neither its window nor its abilities."""
         return ModelInfo(model)
 
     def _chat_url(self, model: str) -> str:
         return self._place.chat_url(model)
+
+    def _embeddings_url(self, model: str) -> str:
+        return self._place.embeddings_url(model)
 
 
 def _check_endpoint(endpoint: str) -> None:

@@ -7,8 +7,9 @@ import msgspec
 
 from localllm.llm.addresses import is_loopback
 
-DEFAULT_VERSION = "2024-10-21"
-"""The newest dated version that is no preview (Azure OpenAI API lifecycle); after it came the undated v1."""
+NEWEST_DATED = "2024-10-21"
+"""The newest dated version that is no preview; after it came the undated v1, for all to use since August 2025 (Azure
+OpenAI API lifecycle). It is taken for an address with a deployment in it, where nothing names a version."""
 
 _UNDATED = frozenset({"v1", "preview", "latest"})
 """Versions of the v1 interface, which has no deployments in its addresses."""
@@ -28,24 +29,37 @@ class AzurePlace(msgspec.Struct, frozen=True):
     version: str
 
     @property
+    def is_undated(self) -> bool:
+        """Whether it is asked through the v1 interface."""
+        return self.version in _UNDATED
+
+    @property
     def base_url(self) -> str:
         """What the addresses of all its endpoints begin with."""
-        return f"{self.root}/v1" if self.version in _UNDATED else self.root
+        return f"{self.root}/v1" if self.is_undated else self.root
 
     def chat_url(self, deployment: str) -> str:
         """Where an answer of `deployment` is asked for."""
+        return self._url(deployment, "chat/completions")
+
+    def embeddings_url(self, deployment: str) -> str:
+        """Where vectors of `deployment` are asked for."""
+        return self._url(deployment, "embeddings")
+
+    def _url(self, deployment: str, what: str) -> str:
         match self.version:
             case "v1":
-                return f"{self.base_url}/chat/completions"
+                return f"{self.base_url}/{what}"
             case "preview" | "latest":
-                return f"{self.base_url}/chat/completions?api-version={self.version}"
+                return f"{self.base_url}/{what}?api-version={self.version}"
             case _:
-                path = f"deployments/{quote(deployment, safe='')}/chat/completions"
+                path = f"deployments/{quote(deployment, safe='')}/{what}"
                 return f"{self.root}/{path}?api-version={quote(self.version, safe='')}"
 
 
 def azure_place(endpoint: str, version: str = "") -> AzurePlace:
-    """The place `endpoint` tells of; `version`, where it is not empty, wins over the one in the address.
+    """The place `endpoint` tells of; `version`, where it is not empty, wins over the one in the address. Where neither
+    says anything, it is v1.
 
     Accepts a host, with any path of the resource behind it: /openai, /openai/v1, a whole deployment's address with its
     api-version, a project's address. What a gateway has before /openai is kept.
@@ -60,7 +74,7 @@ def azure_place(endpoint: str, version: str = "") -> AzurePlace:
     return AzurePlace(
         f"{parts.scheme}://{parts.netloc}{prefix}/openai",
         unquote(named[1]) if named else "",
-        version.strip() or in_address or DEFAULT_VERSION,
+        version.strip() or in_address or (NEWEST_DATED if rest.startswith("deployments") else "v1"),
     )
 
 

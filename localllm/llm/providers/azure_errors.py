@@ -3,13 +3,28 @@
 import re
 
 from localllm.base.errors import LLMConnectionError
+from localllm.llm.providers.azure_address import NEWEST_DATED
 from localllm.llm.providers.openai_errors import ErrorReader, ServerError, sentence
 
 _VERSION = re.compile(r"only for api versions|api.?version.{0,40}not (supported|valid|available)", re.IGNORECASE)
 
 
+_NOT_THERE = 404
+
+
 class AzureErrors(ErrorReader):
-    """Makes LLMConnectionErrors of the failures of one Azure resource."""
+    """Makes LLMConnectionErrors of the failures of one Azure resource; `undated`: it is asked through v1."""
+
+    def __init__(self, provider: str, url: str, key_variable: str, *, undated: bool) -> None:
+        super().__init__(provider, url, key_variable)
+        self._undated = undated
+
+    def of_status(self, status: int, headers: dict[str, str], body: bytes) -> LLMConnectionError:
+        """As ever; but who does not know the v1 address may know the dated ones."""
+        error = super().of_status(status, headers, body)
+        if self._undated and status == _NOT_THERE and error.key in ("llm_azure_address", "llm_bad_request"):
+            return self._make("llm_azure_no_v1", reason=error.params["reason"], version=NEWEST_DATED)
+        return error
 
     def _of_words(self, error: ServerError) -> LLMConnectionError | None:
         reason = sentence(error.message)

@@ -1,6 +1,6 @@
 """What every provider offers. A provider is immutable settings around two pure halves: prepare and parse."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -112,4 +112,26 @@ class Preparing(Protocol):
     @property
     def preparing(self) -> str:
         """What it is, for a person, in the current language; empty where there is nothing to wait for."""
+        ...
+
+
+class Embeddings(msgspec.Struct, frozen=True):
+    """One vector per text, in the order of the texts, all of one length. `tokens` the server has read, 0 where it does
+    not say."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    tokens: int = 0
+
+
+@runtime_checkable
+class Embedding(Protocol):
+    """A provider whose server turns texts into vectors."""
+
+    async def embed(self, texts: Sequence[str], model: str) -> Embeddings:
+        """The vectors of `texts` as `model` makes them; the vectors are not normalised unless the server does so.
+        Raises LLMConnectionError where the server or the model cannot, or has answered with another number of them."""
+        ...
+
+    async def list_embedding_models(self) -> list[str]:
+        """The names of the models that can, as far as the server or their names tell."""
         ...

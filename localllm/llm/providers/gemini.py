@@ -1,6 +1,6 @@
 """Google's Gemini API: generateContent, streamed as server-sent events."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from urllib.parse import quote
 from uuid import uuid4
@@ -10,12 +10,15 @@ import msgspec
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import CompletionRequest
-from localllm.llm.providers.base import Chunk, ModelInfo, ToolCallChunk
+from localllm.llm.providers.base import Chunk, Embeddings, ModelInfo, ToolCallChunk
+from localllm.llm.providers.embedding import EmbeddingProvider, check_vectors
 from localllm.llm.providers.gemini_answers import GeminiParser, SignedCallChunk
+from localllm.llm.providers.gemini_embeddings import batches, embedding_body, joined, parse_embeddings
 from localllm.llm.providers.gemini_errors import GeminiErrors
 from localllm.llm.providers.gemini_messages import NO_SIGNATURES, Signatures, request_json
-from localllm.llm.providers.gemini_models import gemini_root, parse_model, parse_page, resource_name
-from localllm.llm.providers.http_provider import AnswerBody, EventParser, HttpProvider, whole_or_streamed
+from localllm.llm.providers.gemini_models import GeminiModel, gemini_root, parse_model, parse_page, resource_name
+from localllm.llm.providers.http_provider import AnswerBody, EventParser, whole_or_streamed
+from localllm.llm.providers.sight import Sight
 from localllm.llm.transport import HttpRequest
 
 BASE_URL = "https://generativelanguage.googleapis.com"
@@ -26,7 +29,7 @@ _PAGE_SIZE = 1000
 _MOST_PAGES = 10
 
 
-class Gemini(HttpProvider):
+class Gemini(EmbeddingProvider):
     """The Gemini API at `base_url`, or a proxy that speaks as it does.
 
     Gemini 3 refuses a conversation in which one of its own calls comes back without its thought signature. The
@@ -37,7 +40,7 @@ class Gemini(HttpProvider):
     Raises ConfigurationError where the API itself is to be asked without a key.
     """
 
-    constrains: bool = False
+    constrains: bool = True
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class Gemini(HttpProvider):
         )
         self._errors = self._gemini_errors = GeminiErrors("gemini", root, key_variable)
         self._learned: dict[str, _Learned] = {}
+        self._sight = Sight()
 
     def prepare(
         self, request: CompletionRequest, *, signatures: Signatures = NO_SIGNATURES, thoughts: bool = False
@@ -79,25 +83,19 @@ class Gemini(HttpProvider):
         learned = self._of(request.model)
 
         def prepare() -> HttpRequest:
-            return self.prepare(request, signatures=learned.signatures, thoughts=bool(learned.thinks))
+            seen = self._sight.adapted(request)
+            return self.prepare(seen, signatures=learned.signatures, thoughts=bool(learned.thinks))
 
-        async with aclosing(self._adapting(prepare, request.model, learned.learn)) as chunks:
+        def learn(error: LLMConnectionError) -> bool:
+            return self._sight.learns(request, error) or learned.learn(error)
+
+        async with aclosing(self._adapting(prepare, request.model, learn)) as chunks:
             async for chunk in chunks:
                 yield learned.keep(chunk) if isinstance(chunk, ToolCallChunk) else chunk
 
     async def list_models(self) -> list[ModelInfo]:
         """The models that answer in text, with the tokens they can read; see Provider."""
-        models: list[ModelInfo] = []
-        page = ""
-        for _ in range(_MOST_PAGES):
-            after = f"&pageToken={quote(page, safe='')}" if page else ""
-            body = await self._fetch(f"{self.address}/models?pageSize={_PAGE_SIZE}{after}")
-            listed = self._errors.guard(lambda body=body: parse_page(body))
-            models += [model.info for model in listed.models or () if model.chats]
-            page = listed.next_page_token or ""
-            if not page:
-                break
-        return models
+        return [model.info async for model in self._listed() if model.chats]
 
     async def describe(self, model: str) -> ModelInfo:
         """What the API tells of the model; see Provider. One that thinks is asked for summaries of it from now on."""
@@ -105,7 +103,46 @@ class Gemini(HttpProvider):
         told = self._errors.guard(lambda: parse_model(body))
         learned = self._of(model)
         learned.thinks = bool(told.thinking) if learned.thinks is None else learned.thinks
-        return msgspec.structs.replace(told.info, id=model)
+        return self._sight.told(msgspec.structs.replace(told.info, id=model))
+
+    async def embed(self, texts: Sequence[str], model: str) -> Embeddings:
+        """The vectors of `texts`; see Embedding. One request for each hundred of them."""
+        parts: list[Embeddings] = []
+        for batch in batches(texts):
+            parts.append(await super().embed(batch, model))
+        told = joined(parts)
+        try:
+            check_vectors(told.vectors, len(texts))
+        except ValueError as fault:
+            raise self._errors.bad_vectors(model, str(fault)) from fault
+        return told
+
+    def prepare_embedding(self, texts: Sequence[str], model: str) -> HttpRequest:
+        """See EmbeddingProvider."""
+        resource = resource_name(model)
+        url = f"{self.address}/{resource}:batchEmbedContents"
+        return HttpRequest("POST", url, self._headers, embedding_body(texts, resource))
+
+    def parse_embeddings(self, body: bytes) -> Embeddings:
+        """See EmbeddingProvider."""
+        return parse_embeddings(body)
+
+    async def list_embedding_models(self) -> list[str]:
+        """The models that make vectors; see Embedding."""
+        return [model.info.id async for model in self._listed() if model.embeds]
+
+    async def _listed(self) -> AsyncIterator[GeminiModel]:
+        """All the models there are, from all pages of the list."""
+        page = ""
+        for _ in range(_MOST_PAGES):
+            after = f"&pageToken={quote(page, safe='')}" if page else ""
+            body = await self._fetch(f"{self.address}/models?pageSize={_PAGE_SIZE}{after}")
+            listed = self._errors.guard(lambda body=body: parse_page(body))
+            for model in listed.models or ():
+                yield model
+            page = listed.next_page_token or ""
+            if not page:
+                return
 
     def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
         parser = GeminiParser(self._gemini_errors)

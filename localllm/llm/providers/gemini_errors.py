@@ -10,6 +10,10 @@ from localllm.llm.providers.openai_errors import BLANK, ErrorReader, ServerError
 
 _FIRST_FAILURE = 400
 _RETRY_IN = re.compile(r"retry in ([\d.hms]+s)", re.IGNORECASE)
+_NO_SCHEMA = re.compile(r"json mode is not (enabled|supported)", re.IGNORECASE)
+_NO_IMAGES = re.compile(r"image input modality is not (enabled|supported)", re.IGNORECASE)
+"""Both of models of other families, such as Gemma."""
+
 _BAD_KEY = re.compile(r"API_KEY_INVALID|API key (not valid|not found|expired)", re.IGNORECASE)
 
 
@@ -25,10 +29,14 @@ class GeminiErrors(ErrorReader):
         return super().of_stream(body)
 
     def _of_words(self, error: ServerError) -> LLMConnectionError | None:
-        """As ever; but a bad key has status 400."""
+        """As ever; but a bad key has status 400, and some models take no schema or no pictures."""
+        reason = sentence(error.message)
+        if _NO_SCHEMA.search(error.message):
+            return self._make("llm_parameter_refused", parameter="responseJsonSchema", reason=reason)
+        if _NO_IMAGES.search(error.message):
+            return self._make("llm_no_images", reason=reason)
         reasons = [detail.get("reason", "") for detail in _details(error)]
         if _BAD_KEY.search(" ".join((error.message, *map(str, reasons)))):
-            reason = sentence(error.message)
             return self._make("llm_unauthorized", status=400, reason=reason, variable=self._key_variable)
         return super()._of_words(error)
 

@@ -1,30 +1,39 @@
 """A request in Gemini's form: turns of user and model that hold parts, and declarations of functions."""
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
+from localllm.base.config.schema import LLMSettings
 from localllm.base.events import Json, ToolCall
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
+    Image,
     Message,
     SystemMessage,
     ToolMessage,
     ToolSpec,
     UserMessage,
 )
+from localllm.llm.providers.gemini_schemas import answer_schema, schema
 from localllm.llm.providers.openai_compatible import replayable
+from localllm.llm.providers.sight import base64_text
 
 PLACEHOLDER = "skip_thought_signature_validator"
 """What Google's guide on thought signatures says to send for a call that Gemini did not make. The model then goes on
 without the thoughts behind that call."""
 
-_KEPT = frozenset({"type", "description", "nullable", "enum", "required", "items", "properties", "anyOf"})
-"""Of a JSON schema, what Gemini's Schema has and tools use: another word makes it refuse the request."""
-
 _MODES = {"none": "NONE", "required": "ANY"}
+
+_MOST_STOPS = 5
+"""So many stop sequences a request may have (reference of GenerationConfig); with one more it is refused."""
+
+_AT_HOME_AT_1 = re.compile(r"(models/)?gemini-(?![12]\b)")
+"""Gemini 3 and what came after it, whatever they are called: Google's guide says to leave them their temperature, for
+they may loop under a lower one."""
 
 Parts = list[dict[str, Json]]
 
@@ -58,13 +67,22 @@ def request_json(request: CompletionRequest, signatures: Signatures, *, thoughts
 
 def _generation_config(request: CompletionRequest, *, thoughts: bool) -> dict[str, Json]:
     settings: dict[str, Json] = {}
-    if request.temperature is not None:
+    if request.temperature is not None and not _is_left_alone(request):
         settings["temperature"] = request.temperature
     if request.max_tokens:
         settings["maxOutputTokens"] = request.max_tokens
+    if request.stop:
+        settings["stopSequences"] = request.stop[:_MOST_STOPS]
+    if request.schema is not None and not request.tools:  # most models refuse it beside functions
+        settings |= {"responseMimeType": "application/json", "responseJsonSchema": answer_schema(request.schema)}
     if thoughts:
         settings["thinkingConfig"] = {"includeThoughts": True}
     return settings
+
+
+def _is_left_alone(request: CompletionRequest) -> bool:
+    """Whether the temperature is the one nobody has chosen, that of our settings, and the model has a better one."""
+    return request.temperature == LLMSettings().temperature and bool(_AT_HOME_AT_1.match(request.model))
 
 
 def contents(messages: Sequence[Message], signatures: Signatures) -> list[dict[str, Json]]:
@@ -85,8 +103,8 @@ def _parts(message: Message, signatures: Signatures) -> Parts:
     match message:
         case SystemMessage():
             return []
-        case UserMessage(text):
-            return _text_parts(text)
+        case UserMessage(text, images):
+            return [*map(_image_part, images), *_text_parts(text)]
         case ToolMessage(call_id, name, text):
             return [{"functionResponse": {"id": call_id, "name": name, "response": {"output": text}}}]
         case AssistantMessage(text, calls):
@@ -95,6 +113,11 @@ def _parts(message: Message, signatures: Signatures) -> Parts:
 
 def _text_parts(text: str) -> Parts:
     return [{"text": text}] if text else []
+
+
+def _image_part(image: Image) -> dict[str, Json]:
+    """A picture; before the text that speaks of it, as Google's guide on images has it."""
+    return {"inlineData": {"mimeType": image.media_type, "data": base64_text(image)}}
 
 
 def _call_parts(calls: Sequence[ToolCall], signatures: Signatures) -> Parts:
@@ -117,37 +140,3 @@ def declaration(tool: ToolSpec) -> dict[str, Json]:
     if tool.parameters.get("properties"):
         declared["parameters"] = schema(tool.parameters)
     return declared
-
-
-def schema(node: Json) -> dict[str, Json]:
-    """A JSON schema in the words Gemini has for it; an empty one where anything goes."""
-    if not isinstance(node, dict):
-        return {}
-    told = _renamed(cast("dict[str, Json]", node))
-    for word, value in told.items():
-        match word, value:
-            case "properties", dict():
-                told[word] = {name: schema(one) for name, one in cast("dict[str, Json]", value).items()}
-            case "items", _:
-                told[word] = schema(value)
-            case "anyOf", list():
-                told[word] = [schema(one) for one in cast("list[Json]", value)]
-            case _:
-                pass
-    return told
-
-
-def _renamed(node: dict[str, Json]) -> dict[str, Json]:
-    """What Gemini has words for, in these: nullable for a type of null, anyOf for oneOf, enumerations of strings."""
-    told = {"anyOf" if word == "oneOf" else word: value for word, value in node.items()}
-    if isinstance(const := told.get("const"), str):
-        told["enum"] = [const]
-    if not all(isinstance(choice, str) for choice in told.get("enum") or ()):
-        del told["enum"]
-    match told.get("type"):
-        case [*types]:
-            real = [one for one in types if one != "null"]
-            told |= {"type": real[0] if real else "string"} | ({"nullable": True} if real != types else {})
-        case _:
-            pass
-    return {word: value for word, value in told.items() if word in _KEPT}

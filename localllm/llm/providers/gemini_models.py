@@ -29,6 +29,11 @@ class GeminiModel(msgspec.Struct, rename="camel"):
         )
 
     @property
+    def embeds(self) -> bool:
+        """Whether it makes vectors of texts. Of its two methods the list names the one, the other or both."""
+        return not {"embedContent", "batchEmbedContents"}.isdisjoint(self.supported_generation_methods or ())
+
+    @property
     def info(self) -> ModelInfo:
         """The same in our words. The window is for what is read; an answer has a limit of its own."""
         return ModelInfo(

@@ -1,6 +1,6 @@
 """LM Studio: OpenAI's chat completions, and its own list of models, which tells the window each is loaded with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -16,12 +16,15 @@ _NOT_THERE = frozenset({"llm_malformed", "llm_bad_request", "llm_model_not_found
 status 200."""
 
 
+_EMBEDDING_TYPES = frozenset({"embedding", "embeddings"})
+
+
 class LMStudio(OpenAICompatible):
     """LM Studio's server at `base_url`.
 
     It has two lists of its own: /api/v0/models, there since 0.3.6, and /api/v1/models, there since 0.4.0. The first is
-    asked, for every version in use has it; the second only where the first leaves a window out. Where there is neither,
-    /v1/models has the names. That is one request as a rule, and two at most.
+    asked, for every version in use has it; the second only where the first is gone, or leaves a window out. Where there
+    is neither, /v1/models has the names. That is one request as a rule, and three at most.
     """
 
     constrains: bool = True
@@ -47,12 +50,9 @@ class LMStudio(OpenAICompatible):
 
     async def list_models(self) -> list[ModelInfo]:
         """The chat models, loaded ones first; see Provider."""
-        try:
-            models = await self._native("v0")
-        except LLMConnectionError as error:
-            if error.key not in _NOT_THERE:
-                raise
-            return await super().list_models()
+        if (models := await self._native_if_there("v0")) is None:
+            models = await self._native_if_there("v1")
+            return await super().list_models() if models is None else models
         if all(info.context_window for info in models if info.loaded):
             return models
         try:
@@ -60,25 +60,59 @@ class LMStudio(OpenAICompatible):
         except LLMConnectionError:
             return models
 
-    async def describe(self, model: str) -> ModelInfo:
-        """What the list of models tells of it; see Provider."""
+    async def list_embedding_models(self) -> list[str]:
+        """The models of that type, loaded ones first; see Embedding."""
+        for version in ("v0", "v1"):
+            try:
+                body = await self._native_list(version)
+                return self._errors.guard(lambda body=body: parse_native_embedders(body))
+            except LLMConnectionError as error:
+                if error.key not in _NOT_THERE:
+                    raise
+        return await super().list_embedding_models()
+
+    async def _described(self, model: str) -> ModelInfo:
         return find_model(model, await self.list_models())
 
+    async def _native_if_there(self, version: str) -> list[ModelInfo] | None:
+        """The list, None where this version of the server has none."""
+        try:
+            return await self._native(version)
+        except LLMConnectionError as error:
+            if error.key not in _NOT_THERE:
+                raise
+            return None
+
     async def _native(self, version: str) -> list[ModelInfo]:
-        body = await self._fetch(f"{self._root}/api/{version}/models")
+        body = await self._native_list(version)
         return self._errors.guard(lambda: parse_native_models(body))
+
+    async def _native_list(self, version: str) -> bytes:
+        return await self._fetch(f"{self._root}/api/{version}/models")
 
 
 def parse_native_models(body: bytes) -> list[ModelInfo]:
     """The chat models in an answer of /api/v0/models or /api/v1/models, loaded ones first. Raises ValueError."""
+    return _loaded_first(entry.info for entry in _entries(body) if entry.answers)
+
+
+def parse_native_embedders(body: bytes) -> list[str]:
+    """The names of the embedding models in such an answer, loaded ones first. Raises ValueError."""
+    return [info.id for info in _loaded_first(entry.info for entry in _entries(body) if entry.embeds)]
+
+
+def _loaded_first(models: Iterable[ModelInfo]) -> list[ModelInfo]:
+    return sorted(models, key=lambda info: info.loaded is False)
+
+
+def _entries(body: bytes) -> Sequence["_V0Model | _V1Model"]:
     answer = msgspec.json.decode(body, type=_Answer)
     if answer.error:
         raise ValueError(str(answer.error))
     entries = answer.data if answer.models is None else answer.models
     if entries is None:
         raise ValueError("it lists no models")
-    models = [entry.info for entry in entries if entry.answers]
-    return sorted(models, key=lambda info: info.loaded is False)
+    return entries
 
 
 def fill_windows(models: Sequence[ModelInfo], others: Sequence[ModelInfo]) -> list[ModelInfo]:
@@ -103,7 +137,12 @@ class _V0Model(msgspec.Struct):
 
     @property
     def answers(self) -> bool:
-        return self.type != "embeddings" and not is_embedding_name(self.id)
+        return self.type not in _EMBEDDING_TYPES and not is_embedding_name(self.id)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it is of that type: LM Studio makes no embeddings with others, whatever their names are."""
+        return self.type in _EMBEDDING_TYPES
 
     @property
     def info(self) -> ModelInfo:
@@ -154,7 +193,12 @@ class _V1Model(msgspec.Struct):
 
     @property
     def answers(self) -> bool:
-        return self.type not in ("embedding", "embeddings") and not is_embedding_name(self.key)
+        return self.type not in _EMBEDDING_TYPES and not is_embedding_name(self.key)
+
+    @property
+    def embeds(self) -> bool:
+        """See `_V0Model`."""
+        return self.type in _EMBEDDING_TYPES
 
     @property
     def info(self) -> ModelInfo:

@@ -1,7 +1,7 @@
 """Ollama's own API: /api/chat over NDJSON, because its /v1 can set neither the window nor thinking."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from localllm.llm.messages import (
 )
 from localllm.llm.providers.base import (
     Chunk,
+    Embeddings,
     FinishChunk,
     ModelInfo,
     TextChunk,
@@ -28,9 +29,11 @@ from localllm.llm.providers.base import (
     ToolCallChunk,
     UsageChunk,
 )
-from localllm.llm.providers.http_provider import DONE, AnswerBody, HttpProvider, streamed
+from localllm.llm.providers.embedding import EmbeddingProvider
+from localllm.llm.providers.http_provider import DONE, AnswerBody, streamed
 from localllm.llm.providers.ollama_models import (
     Shown,
+    TagEntry,
     choose_window,
     full_name,
     list_info,
@@ -41,6 +44,7 @@ from localllm.llm.providers.ollama_models import (
 )
 from localllm.llm.providers.openai_compatible import replayable, tool_json
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in
+from localllm.llm.providers.sight import Sight, base64_text
 from localllm.llm.transport import HttpRequest
 from localllm.llm.wire import NDJSONDecoder
 
@@ -53,7 +57,7 @@ Think = bool | str | None
 """As Ollama takes it: false, true or a level; None leaves it to the model."""
 
 
-class Ollama(HttpProvider):
+class Ollama(EmbeddingProvider):
     """A server at `base_url`. `num_ctx` is the window asked for, in tokens; 0 lets the provider choose it.
 
     A model's window is chosen once and is the same in all its requests, for another would make Ollama load the model
@@ -86,6 +90,7 @@ class Ollama(HttpProvider):
         self._windows: dict[str, int] = {}
         self._choosing = asyncio.Lock()
         self._unthinking: set[str] = set()
+        self._sight = Sight()
 
     def prepare(self, request: CompletionRequest, *, num_ctx: int, think: Think = None) -> HttpRequest:
         """The HTTP request for `request`. Messages come last, so that the bytes of a conversation's next request begin
@@ -114,28 +119,50 @@ class Ollama(HttpProvider):
         return HttpRequest("POST", f"{self.address}/api/chat", self._headers, encode_json(body))
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
-        """The answer as it arrives; see Provider. A model that cannot think is asked again without being told to."""
+        """The answer as it arrives; see Provider. A model that cannot think is asked again without being told to, one
+        that cannot see without the pictures."""
         window = await self._window(request.model)
-        think = None if full_name(request.model) in self._unthinking else self._think
-        try:
-            prepared = self.prepare(request, num_ctx=window, think=think)
-            async with aclosing(self._answer(prepared, request.model)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-                return
-        except LLMConnectionError as error:
-            if think is None or error.key != "llm_no_thinking":
-                raise
-        self._unthinking.add(full_name(request.model))
-        async with aclosing(self._answer(self.prepare(request, num_ctx=window), request.model)) as chunks:
+        name = full_name(request.model)
+
+        def prepare() -> HttpRequest:
+            think = None if name in self._unthinking else self._think
+            return self.prepare(self._sight.adapted(request), num_ctx=window, think=think)
+
+        def learn(error: LLMConnectionError) -> bool:
+            if error.key != "llm_no_thinking":
+                return self._sight.learns(request, error)
+            learned = self._think is not None and name not in self._unthinking
+            self._unthinking.add(name)
+            return learned
+
+        async with aclosing(self._adapting(prepare, request.model, learn)) as chunks:
             async for chunk in chunks:
                 yield chunk
+
+    def prepare_embedding(self, texts: Sequence[str], model: str) -> HttpRequest:
+        """See EmbeddingProvider. A text that is too long is an error: by default it would be cut in silence.
+
+        No window is asked for, for an embedding model has a small one of its own; unless the model is in use with
+        one already: with another, it would be loaded anew.
+        """
+        body: dict[str, Json] = {"model": model, "truncate": False}
+        if window := self._windows.get(full_name(model)):
+            body["options"] = {"num_ctx": window}
+        body["input"] = list(texts)
+        return HttpRequest("POST", f"{self.address}/api/embed", self._headers, encode_json(body))
+
+    def parse_embeddings(self, body: bytes) -> Embeddings:
+        """See EmbeddingProvider."""
+        return parse_embeddings(body)
+
+    async def list_embedding_models(self) -> list[str]:
+        """The models that say so, or whose family or name does; see Embedding."""
+        return [entry.name for entry in await self._tags() if entry.embeds]
 
     async def list_models(self) -> list[ModelInfo]:
         """The chat models, those in memory first with the window they are served with; the others with the one their
         requests would have, where the list tells enough to know it."""
-        body = await self._fetch(f"{self.address}/api/tags")
-        entries = self._errors.guard(lambda: parse_tags(body))
+        entries = await self._tags()
         running = await _unless_it_fails(self._running())
         models = [
             list_info(entry, running, self._windows.get(full_name(entry.name), 0), self._num_ctx)
@@ -148,6 +175,10 @@ class Ollama(HttpProvider):
         """The model with the window its requests have from now on."""
         async with self._choosing:
             return await self._learn(model)
+
+    async def _tags(self) -> list[TagEntry]:
+        body = await self._fetch(f"{self.address}/api/tags")
+        return self._errors.guard(lambda: parse_tags(body))
 
     async def _window(self, model: str) -> int:
         """The window of the model's requests. Raises LLMConnectionError where nobody takes the connection."""
@@ -169,7 +200,7 @@ class Ollama(HttpProvider):
                 running = await _unless_it_fails(self._running())
         shown = shown or Shown()
         window = choose_window(self._num_ctx, shown, (running or {}).get(name, 0))
-        return shown_info(model, shown, self._windows.setdefault(name, window), running)
+        return self._sight.told(shown_info(model, shown, self._windows.setdefault(name, window), running))
 
     async def _show(self, model: str) -> Shown:
         body = await self._fetch(f"{self.address}/api/show", encode_json({"model": model}))
@@ -212,8 +243,10 @@ def message_json(message: Message) -> dict[str, Json]:
     match message:
         case SystemMessage(text):
             return {"role": "system", "content": text}
-        case UserMessage(text):
+        case UserMessage(text, ()):
             return {"role": "user", "content": text}
+        case UserMessage(text, images):
+            return {"role": "user", "content": text, "images": [base64_text(image) for image in images]}
         case ToolMessage(call_id, name, text):
             return {"role": "tool", "content": text, "tool_name": name, "tool_call_id": call_id}
         case AssistantMessage(text, tool_calls, thinking):
@@ -226,6 +259,12 @@ def message_json(message: Message) -> dict[str, Json]:
                     for call in tool_calls
                 ]
             return answer
+
+
+def parse_embeddings(body: bytes) -> Embeddings:
+    """The vectors in an answer of /api/embed. Raises msgspec.DecodeError."""
+    answer = msgspec.json.decode(body, type=_Embedded)
+    return Embeddings(answer.embeddings, answer.prompt_eval_count or 0)
 
 
 def _object(arguments: str) -> Json:
@@ -311,6 +350,11 @@ class _Message(msgspec.Struct):
     content: str | None = None
     thinking: str | None = None
     tool_calls: list[_Call] | None = None
+
+
+class _Embedded(msgspec.Struct):
+    embeddings: tuple[tuple[float, ...], ...]
+    prompt_eval_count: int | None = None
 
 
 class _Line(msgspec.Struct):

@@ -41,6 +41,13 @@ class TagEntry(msgspec.Struct, frozen=True):
         family = (self.details and self.details.family) or ""
         return "bert" not in family.lower() and not is_embedding_name(self.name)
 
+    @property
+    def embeds(self) -> bool:
+        """Whether it makes embeddings. Older versions do not say: then it is one that does not answer."""
+        if self.capabilities is not None:
+            return "embedding" in self.capabilities
+        return not self.answers and "rerank" not in self.name.lower()
+
 
 class Shown(msgspec.Struct, frozen=True):
     """The answer of /api/show; empty where it told nothing."""

@@ -1,6 +1,6 @@
 """Any server that speaks OpenAI's chat completions: LM Studio, llama.cpp, vLLM, a LiteLLM proxy, …"""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
@@ -11,6 +11,7 @@ from localllm.llm.addresses import api_root, server_root
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
+    Image,
     Message,
     SystemMessage,
     ToolMessage,
@@ -18,28 +19,20 @@ from localllm.llm.messages import (
     UserMessage,
 )
 from localllm.llm.overflow import overflow_of
-from localllm.llm.providers.base import (
-    Chunk,
-    FinishChunk,
-    ModelInfo,
-    TextChunk,
-    ThinkingChunk,
-    ToolCallChunk,
-    UsageChunk,
+from localllm.llm.providers.base import Chunk, Embeddings, ModelInfo
+from localllm.llm.providers.embedding import EmbeddingProvider
+from localllm.llm.providers.http_provider import AnswerBody, EventParser, whole_or_streamed
+from localllm.llm.providers.openai_answers import parse_event, parse_whole
+from localllm.llm.providers.openai_embeddings import embedding_body, parse_embeddings
+from localllm.llm.providers.openai_models import (
+    ModelEntry,
+    find_model,
+    parse_embedding_models,
+    parse_entries,
+    told_by_props,
 )
-from localllm.llm.providers.content_filter import filtered_categories
-from localllm.llm.providers.http_provider import (
-    DONE,
-    AnswerBody,
-    EventParser,
-    FilteredChunk,
-    HttpProvider,
-    whole_or_streamed,
-)
-from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in
-from localllm.llm.providers.openai_models import ModelEntry, find_model, parse_entries, told_by_props
+from localllm.llm.providers.sight import Sight, base64_text
 from localllm.llm.transport import HttpRequest
-from localllm.llm.wire import ServerSentEvent
 
 _DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stop"})
 """Parameters a request may do without. Reasoning models take max_completion_tokens for max_tokens and refuse stop and
@@ -51,10 +44,10 @@ _CONSTRAINING = frozenset({"llamacpp", "vllm", "sglang"})
 """What servers that hold an answer to a JSON schema call themselves, as `owned_by` of their models."""
 
 
-class OpenAICompatible(HttpProvider):
+class OpenAICompatible(EmbeddingProvider):
     """A server under `base_url`. `idle_timeout` is how many seconds of silence an answer may hold.
 
-    A parameter that a model refuses is left out of its requests from then on.
+    A parameter that a model refuses is left out of its requests from then on, and so are pictures.
     """
 
     def __init__(
@@ -78,6 +71,7 @@ class OpenAICompatible(HttpProvider):
             key_header=key_header,
         )
         self._refused: dict[str, frozenset[str]] = {}
+        self._sight = Sight()
         self.constrains = self.constrains or self.address.startswith("https://api.openai.com/")
 
     def prepare(self, request: CompletionRequest, *, refused: frozenset[str] = frozenset()) -> HttpRequest:
@@ -104,9 +98,12 @@ class OpenAICompatible(HttpProvider):
         """The answer as it arrives; see Provider."""
 
         def prepare() -> HttpRequest:
-            return self.prepare(request, refused=self._refused.get(request.model, frozenset()))
+            return self.prepare(self._sight.adapted(request), refused=self._refused.get(request.model, frozenset()))
 
-        return self._adapting(prepare, request.model, lambda error: self._learn(request.model, error))
+        def learn(error: LLMConnectionError) -> bool:
+            return self._sight.learns(request, error) or self._learn(request.model, error)
+
+        return self._adapting(prepare, request.model, learn)
 
     async def list_models(self) -> list[ModelInfo]:
         """What the server offers, embedding models left out where their names tell; see Provider."""
@@ -114,6 +111,22 @@ class OpenAICompatible(HttpProvider):
 
     async def describe(self, model: str) -> ModelInfo:
         """What the list of models tells of it, and llama.cpp's /props, which knows the window of one slot."""
+        return self._sight.told(await self._described(model))
+
+    async def list_embedding_models(self) -> list[str]:
+        """The models whose names tell that they make embeddings, loaded ones first; see Embedding."""
+        body = await self._fetch(f"{self.address}/models")
+        return self._errors.guard(lambda: parse_embedding_models(body))
+
+    def prepare_embedding(self, texts: Sequence[str], model: str) -> HttpRequest:
+        """See EmbeddingProvider."""
+        return HttpRequest("POST", self._embeddings_url(model), self._headers, embedding_body(texts, model))
+
+    def parse_embeddings(self, body: bytes) -> Embeddings:
+        """See EmbeddingProvider."""
+        return parse_embeddings(body)
+
+    async def _described(self, model: str) -> ModelInfo:
         entries = await self._listed()
         info = find_model(model, [entry.info for entry in entries])
         if not any(entry.is_llama_cpp for entry in entries):
@@ -126,6 +139,10 @@ class OpenAICompatible(HttpProvider):
     def _chat_url(self, model: str) -> str:
         """Where an answer of `model` is asked for: the same address for all, but Azure has the model in it."""
         return f"{self.address}/chat/completions"
+
+    def _embeddings_url(self, model: str) -> str:
+        """Where vectors of `model` are asked for; see `_chat_url`."""
+        return f"{self.address}/embeddings"
 
     def _learn(self, model: str, error: LLMConnectionError) -> bool:
         """Whether `error` tells of parameters that the requests to `model` can do without, and shall from now on."""
@@ -160,8 +177,10 @@ def message_json(message: Message) -> dict[str, Json]:
     match message:
         case SystemMessage(text):
             return {"role": "system", "content": text}
-        case UserMessage(text):
+        case UserMessage(text, ()):
             return {"role": "user", "content": text}
+        case UserMessage(text, images):
+            return {"role": "user", "content": [*_text_part(text), *(_image_part(image) for image in images)]}
         case ToolMessage(call_id, _, text):
             return {"role": "tool", "tool_call_id": call_id, "content": text}
         case AssistantMessage(text, tool_calls, thinking):
@@ -178,6 +197,14 @@ def message_json(message: Message) -> dict[str, Json]:
                     for call in tool_calls
                 ]
             return answer
+
+
+def _text_part(text: str) -> list[Json]:
+    return [{"type": "text", "text": text}] if text else []
+
+
+def _image_part(image: Image) -> dict[str, Json]:
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{base64_text(image)}"}}
 
 
 def tool_json(tool: ToolSpec) -> dict[str, Json]:
@@ -206,121 +233,3 @@ def replayable(arguments: str) -> str:
     except msgspec.DecodeError:
         pass
     return msgspec.json.encode({"malformed": arguments}).decode()
-
-
-def parse_event(event: ServerSentEvent, errors: ErrorReader) -> list[Chunk]:
-    """The chunks in one event of a stream. Raises LLMConnectionError for an error in it, ValueError for nonsense."""
-    if event.data.strip() == "[DONE]":
-        return [DONE]
-    if event.event == "error":
-        raise errors.of_stream(event.data.encode())
-    return parse_body(event.data.encode(), errors)
-
-
-def parse_whole(body: bytes, errors: ErrorReader) -> list[Chunk]:
-    """The chunks of an answer that came whole although a stream was asked for. Raises as parse_event does."""
-    if chunks := parse_body(body, errors):
-        return [*chunks, DONE]
-    raise ValueError(f"it holds no answer: {body.decode('utf-8', errors='replace')}")
-
-
-def parse_body(body: bytes, errors: ErrorReader) -> list[Chunk]:
-    """The chunks of one JSON object, whole or of a stream. Raises as parse_event does."""
-    try:
-        answer = msgspec.json.decode(body.strip(BLANK), type=_ChatAnswer)
-    except msgspec.ValidationError:
-        if error_in(msgspec.json.decode(body.strip(BLANK))):
-            raise errors.of_stream(body) from None
-        raise
-    if answer.error or (not answer.choices and error_in(msgspec.json.decode(body.strip(BLANK)))):
-        raise errors.of_stream(body)
-    chunks = [chunk for choice in (answer.choices or ())[:1] for chunk in _choice_chunks(choice)]
-    return [*chunks, *_usage_chunks(answer)]
-
-
-def _choice_chunks(choice: "_Choice") -> list[Chunk]:
-    delta = choice.delta or choice.message or _Delta()
-    chunks: list[Chunk] = []
-    if thinking := delta.reasoning_content or delta.reasoning or delta.thinking:
-        chunks.append(ThinkingChunk(thinking))
-    if delta.content:
-        chunks.append(TextChunk(delta.content))
-    for position, call in enumerate(delta.tool_calls or ()):
-        function = call.function or _Function()
-        arguments = function.arguments or ""
-        text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
-        if call.id or function.name or text:
-            index = position if call.index is None else call.index
-            chunks.append(ToolCallChunk(index, call.id or "", function.name or "", text))
-    if choice.finish_reason == "content_filter":
-        chunks.append(FilteredChunk("content_filter", filtered_categories(choice.content_filter_results)))
-    elif choice.finish_reason:
-        chunks.append(FinishChunk(choice.finish_reason))
-    return chunks
-
-
-def _usage_chunks(answer: "_ChatAnswer") -> list[Chunk]:
-    """The token counts, where there are some that can be read: an answer is worth more than its bill."""
-    try:
-        usage = msgspec.json.decode(answer.usage, type=_Usage | None)
-        timings = msgspec.json.decode(answer.timings, type=_Timings | None) or _Timings()
-    except msgspec.DecodeError:
-        return []
-    if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
-        return []
-    details = usage.prompt_tokens_details or _CachedTokens()
-    cached = details.cached_tokens or usage.prompt_cache_hit_tokens or timings.cache_n or 0
-    seconds = (timings.predicted_ms or 0) / 1000
-    return [UsageChunk(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached, seconds)]
-
-
-# The server's JSON, as far as it is read. Everything may be missing or null.
-
-
-class _Function(msgspec.Struct):
-    name: str | None = None
-    arguments: Json = ""
-
-
-class _Call(msgspec.Struct):
-    function: _Function | None = None
-    index: int | None = None
-    id: str | None = None
-
-
-class _Delta(msgspec.Struct):
-    content: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    thinking: str | None = None
-    tool_calls: list[_Call] | None = None
-
-
-class _Choice(msgspec.Struct):
-    delta: _Delta | None = None
-    message: _Delta | None = None
-    finish_reason: str | None = None
-    content_filter_results: Json = None
-
-
-class _CachedTokens(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _CachedTokens | None = None
-    prompt_cache_hit_tokens: int | None = None
-
-
-class _Timings(msgspec.Struct):
-    cache_n: int | None = None
-    predicted_ms: float | None = None
-
-
-class _ChatAnswer(msgspec.Struct):
-    choices: list[_Choice] | None = None
-    usage: msgspec.Raw = msgspec.Raw(b"null")
-    timings: msgspec.Raw = msgspec.Raw(b"null")
-    error: Json = None

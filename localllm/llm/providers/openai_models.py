@@ -1,11 +1,15 @@
 """What OpenAI-compatible servers tell of their models: /v1/models in the words of each, and llama.cpp's /props."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
 from localllm.base.events import Json
 from localllm.llm.providers.base import Ability, ModelInfo
+
+_EMBEDDING_NAME = r"embed|(?<![a-z0-9])(bge|gte|e5|minilm|labse|sentence-t5|paraphrase)(?![a-z0-9])"
+"""Most embedding models say so in their names; these are the families that do not."""
 
 # The servers' JSON, as far as it is read. Everything but a model's name may be missing or null.
 
@@ -80,13 +84,21 @@ class _Props(msgspec.Struct):
 
 def parse_entries(body: bytes) -> list[ModelEntry]:
     """The chat models of a /v1/models answer, loaded ones first. Raises ValueError for anything else."""
+    return [entry for entry in _all_entries(body) if not is_embedding_name(entry.id)]
+
+
+def parse_embedding_models(body: bytes) -> list[str]:
+    """The names of the embedding models in such an answer, loaded ones first. Raises as that does."""
+    return [entry.id for entry in _all_entries(body) if makes_vectors(entry.id)]
+
+
+def _all_entries(body: bytes) -> list[ModelEntry]:
     answer = msgspec.json.decode(body, type=_ModelsAnswer)
     if answer.error:
         raise ValueError(str(answer.error))
     if answer.data is msgspec.UNSET:
         raise ValueError("it lists no models")
-    entries = [entry for entry in answer.data or () if not is_embedding_name(entry.id)]
-    return sorted(entries, key=lambda entry: entry.info.loaded is False)
+    return sorted(answer.data or (), key=lambda entry: entry.info.loaded is False)
 
 
 def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
@@ -127,5 +139,10 @@ def find_model(model: str, models: Sequence[ModelInfo]) -> ModelInfo:
 
 
 def is_embedding_name(name: str) -> bool:
-    """Whether a model of this name makes embeddings and no answers."""
-    return "embed" in name.lower()
+    """Whether a model of this name makes embeddings, or ranks texts by them, and no answers."""
+    return re.search(_EMBEDDING_NAME, name, re.IGNORECASE) is not None
+
+
+def makes_vectors(name: str) -> bool:
+    """Whether a model of this name makes embeddings."""
+    return is_embedding_name(name) and "rerank" not in name.lower()

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.anyio
 
 HELLO = (SystemMessage("You help."), UserMessage("Hello"))
 BY_DATE = "POST /openai/deployments/my-gpt/chat/completions?api-version=2024-10-21"
+V1 = "POST /openai/v1/chat/completions"
 NO_MAX_TOKENS = cassette("azure/err_400_max_tokens")
 READ_BY_SDK: dict[str, str | None] = json.loads((FIXTURES / "sdk_reads.json").read_text(encoding="utf-8"))
 """The text an official client reads from the same bytes; null where it raises."""
@@ -95,7 +96,7 @@ class TestFailures:
             ("err_400_ctx", "llm_context_overflow"),
             ("err_401", "llm_unauthorized"),
             ("err_404_deployment", "llm_no_deployment"),
-            ("err_404_resource", "llm_azure_address"),
+            ("err_404_resource", "llm_azure_no_v1"),
             ("err_429", "llm_rate_limited"),
             ("err_500", "llm_server_failed"),
             ("err_503_html", "llm_server_failed"),
@@ -128,6 +129,17 @@ class TestFailures:
         error = await failure(cassette("azure/err_404_deployment"))
         assert "my-gpt" in error.what
         assert "llm.azure.deployment_name" in error.mend
+
+    @pytest.mark.parametrize("reply", [cassette("azure/err_404_resource"), Reply((b"",), 404), fails(404, "No route")])
+    async def test_who_does_not_know_the_v1_address_may_know_the_dated_ones(self, reply: Reply) -> None:
+        error = await failure(reply)
+        assert error.key == "llm_azure_no_v1"
+        assert "llm.azure.api_version, such as 2024-10-21" in error.mend
+        assert "llm.azure.endpoint" in error.mend
+
+    async def test_a_resource_that_is_not_there_under_a_date_either_is_another(self) -> None:
+        error = await failure(cassette("azure/err_404_resource"), api_version="2024-10-21")
+        assert error.key == "llm_azure_address"
 
     async def test_a_version_that_does_not_have_the_model_names_the_setting(self) -> None:
         message = "Model {modelName} is enabled only for api versions 2024-12-01-preview and later"
@@ -237,9 +249,10 @@ class TestRequests:
     @pytest.mark.parametrize(
         ("options", "asked"),
         [
-            ({}, BY_DATE),
+            ({}, V1),
+            ({"api_version": "2024-10-21"}, BY_DATE),
             ({"api_version": "2025-01-01-preview"}, BY_DATE.replace("2024-10-21", "2025-01-01-preview")),
-            ({"api_version": "v1"}, "POST /openai/v1/chat/completions"),
+            ({"api_version": "v1"}, V1),
         ],
     )
     async def test_both_kinds_of_address(self, options: dict[str, str], asked: str) -> None:
@@ -262,10 +275,15 @@ class TestRequests:
 
     async def test_a_model_that_is_named_is_the_deployment(self) -> None:
         with WireServer([says("hi")]) as server:
+            client = LLMClient(azure(server.url, api_version="2024-10-21"), model="another")
+            await client.complete(HELLO)
+            await client.aclose()
             client = LLMClient(azure(server.url), model="another")
             await client.complete(HELLO)
             await client.aclose()
         assert "/deployments/another/" in server.asked[0]
+        assert server.asked[1:] == [V1]
+        assert [body["model"] for body in server.bodies()] == ["another", "another"]
 
     async def test_the_models_are_the_deployment_of_the_settings_or_of_the_address(self) -> None:
         pasted = "https://r.openai.azure.com/openai/deployments/pasted/chat/completions?api-version=2024-10-21"

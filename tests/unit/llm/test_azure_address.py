@@ -2,19 +2,20 @@
 
 import pytest
 
-from localllm.llm.providers.azure_address import DEFAULT_VERSION, azure_place
+from localllm.llm.providers.azure_address import NEWEST_DATED, azure_place
 
-BY_DATE = f"https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version={DEFAULT_VERSION}"
+BY_DATE = f"https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version={NEWEST_DATED}"
 V1 = "https://r.openai.azure.com/openai/v1/chat/completions"
 
 
 @pytest.mark.parametrize(
     ("endpoint", "version", "url"),
     [
-        ("https://r.openai.azure.com", "", BY_DATE),
-        ("https://r.openai.azure.com/", "", BY_DATE),
-        (" r.openai.azure.com ", "", BY_DATE),
-        ("https://r.openai.azure.com/openai", "", BY_DATE),
+        ("https://r.openai.azure.com", "", V1),
+        ("https://r.openai.azure.com/", "", V1),
+        (" r.openai.azure.com ", "", V1),
+        ("https://r.openai.azure.com/openai", "", V1),
+        ("https://r.openai.azure.com", NEWEST_DATED, BY_DATE),
         ("https://r.openai.azure.com/openai/deployments", "", BY_DATE),
         ("https://r.openai.azure.com/openai/deployments/d/", "", BY_DATE),
         (
@@ -24,7 +25,7 @@ V1 = "https://r.openai.azure.com/openai/v1/chat/completions"
         ),
         (
             "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2025-01-01-preview",
-            DEFAULT_VERSION,
+            NEWEST_DATED,
             BY_DATE,
         ),
         ("https://r.openai.azure.com", "v1", V1),
@@ -32,18 +33,18 @@ V1 = "https://r.openai.azure.com/openai/v1/chat/completions"
         ("https://r.openai.azure.com/openai/v1/", "", V1),
         ("https://r.openai.azure.com/openai/v1/chat/completions?api-version=preview", "", f"{V1}?api-version=preview"),
         ("https://r.openai.azure.com/openai/v1/responses", "", V1),
-        ("https://r.openai.azure.com/openai/v1", DEFAULT_VERSION, BY_DATE),
+        ("https://r.openai.azure.com/openai/v1", NEWEST_DATED, BY_DATE),
         (
             "https://r.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview",
             "",
-            BY_DATE.replace("openai.azure", "services.ai.azure"),
+            V1.replace("openai.azure", "services.ai.azure"),
         ),
         ("https://r.services.ai.azure.com/api/projects/p", "v1", V1.replace("openai.azure", "services.ai.azure")),
-        ("https://r.cognitiveservices.azure.com/", "", BY_DATE.replace("openai.azure", "cognitiveservices.azure")),
+        ("https://r.cognitiveservices.azure.com/", "", V1.replace("openai.azure", "cognitiveservices.azure")),
         (
             "https://gateway.example/llm",
             "",
-            BY_DATE.replace("r.openai.azure.com", "gateway.example/llm"),
+            V1.replace("r.openai.azure.com", "gateway.example/llm"),
         ),
         (
             "https://gateway.example/llm/openai/deployments/d/chat/completions?api-version=2024-06-01",
@@ -63,4 +64,4 @@ def test_the_deployment_is_read_from_the_address() -> None:
 
 
 def test_a_deployment_is_quoted_in_the_address() -> None:
-    assert "/deployments/a%2Fb%3F/" in azure_place("https://r.openai.azure.com").chat_url("a/b?")
+    assert "/deployments/a%2Fb%3F/" in azure_place("https://r.openai.azure.com", NEWEST_DATED).chat_url("a/b?")

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from localllm.base.config.schema import LLMSettings
 from localllm.base.events import ToolCall
 from localllm.base.jsontext import encode_json
+from localllm.llm.dialects.structured import step_schema
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
+    Image,
     Message,
     SystemMessage,
     ToolMessage,
@@ -24,8 +27,8 @@ from localllm.llm.providers.gemini_messages import (
     contents,
     declaration,
     request_json,
-    schema,
 )
+from localllm.llm.providers.gemini_schemas import answer_schema, schema
 
 HELLO = (SystemMessage("You help."), UserMessage("Hello"))
 LOOK = ToolSpec("look", "Look.", {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
@@ -117,6 +120,55 @@ class TestTurns:
             assert later.startswith(earlier.removesuffix(b"]}"))
         assert b'"contents":' in bodies[0]
 
+    def test_pictures_stand_before_the_text_about_them(self) -> None:
+        (turn,) = contents(
+            [UserMessage("Which?", (Image("image/png", b"\x89PNG"), Image("image/jpeg", b"")))], NO_SIGNATURES
+        )
+        assert turn["parts"] == [
+            {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}},
+            {"inlineData": {"mimeType": "image/jpeg", "data": ""}},
+            {"text": "Which?"},
+        ]
+
+    def test_a_picture_without_words(self) -> None:
+        (turn,) = contents([UserMessage("", (Image("image/png", b"x"),))], NO_SIGNATURES)
+        assert [list(part) for part in turn["parts"]] == [["inlineData"]]
+
+
+class TestSettings:
+    def test_stop_sequences_are_five_at_most(self) -> None:
+        assert body(*HELLO, stop=("\nObservation:",))["generationConfig"] == {"stopSequences": ("\nObservation:",)}
+        assert len(body(*HELLO, stop=tuple("abcdefg"))["generationConfig"]["stopSequences"]) == 5
+
+    def test_a_schema_but_never_beside_functions(self) -> None:
+        told = body(*HELLO, schema=LOOK.parameters)["generationConfig"]
+        assert told == {"responseMimeType": "application/json", "responseJsonSchema": LOOK.parameters}
+        both = body(*HELLO, schema=LOOK.parameters, tools=(LOOK,))
+        assert "tools" in both
+        assert "generationConfig" not in both
+
+    @pytest.mark.parametrize(
+        ("model", "is_sent"),
+        [
+            ("gemini-3-flash", False),
+            ("models/gemini-3.1-pro-preview", False),
+            ("gemini-flash-latest", False),
+            ("gemini-10-pro", False),
+            ("gemini-2.5-pro", True),
+            ("gemini-1.5-flash", True),
+            ("gemma-3-27b-it", True),
+        ],
+    )
+    def test_newer_models_keep_their_temperature_unless_another_is_set(self, model: str, *, is_sent: bool) -> None:
+        def sent(temperature: float | None) -> Any:
+            request = CompletionRequest(model=model, messages=HELLO, temperature=temperature)
+            return request_json(request, NO_SIGNATURES, thoughts=False).get("generationConfig")
+
+        default = LLMSettings().temperature
+        assert sent(default) == ({"temperature": default} if is_sent else None)
+        assert sent(0.7) == {"temperature": 0.7}
+        assert sent(None) is None
+
 
 class TestSignatures:
     def test_known_ones_are_sent_with_their_calls(self) -> None:
@@ -169,4 +221,38 @@ class TestDeclarations:
     def test_a_schema_keeps_only_words_gemini_has(self, given: dict[str, Any], told: dict[str, Any]) -> None:
         before = json.dumps(given)
         assert schema(given) == told
+        assert json.dumps(given) == before
+
+
+class TestSchemasOfAnswers:
+    def test_the_step_of_the_structured_dialect_is_told_whole_and_in_its_order(self) -> None:
+        step = step_schema((LOOK,))
+        assert answer_schema(step) == step
+        assert encode_json(answer_schema(step)).startswith(b'{"type":"object","properties":{"thought":')
+
+    @pytest.mark.parametrize(
+        ("given", "told"),
+        [
+            ({"const": "a"}, {"enum": ["a"]}),
+            ({"enum": ["a", 1, 0.5]}, {"enum": ["a", 1, 0.5]}),
+            ({"enum": [True, None]}, {}),
+            ({"type": ["string", "null"], "minLength": 1}, {"type": ["string", "null"]}),
+            ({"type": "integer", "minimum": 1, "exclusiveMaximum": 9}, {"type": "integer", "minimum": 1}),
+            (
+                {"properties": {"pattern": {"pattern": "x"}}, "additionalProperties": {"default": 1}},
+                {"properties": {"pattern": {}}, "additionalProperties": {}},
+            ),
+            (
+                {"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"const": "b"}]}}},
+                {"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"enum": ["b"]}]}}},
+            ),
+            (
+                {"items": {"title": "T", "examples": []}, "prefixItems": [{"not": {}}]},
+                {"items": {"title": "T"}, "prefixItems": [{}]},
+            ),
+        ],
+    )
+    def test_only_words_gemini_keeps_to(self, given: dict[str, Any], told: dict[str, Any]) -> None:
+        before = json.dumps(given)
+        assert answer_schema(given) == told
         assert json.dumps(given) == before

@@ -104,9 +104,22 @@ class TestOtherVersions:
         "missing", [UNEXPECTED, cassette("llamacpp/get_v0_models_404"), fails(405), Reply((b"<html>404</html>",), 404)]
     )
     async def test_without_its_own_list_the_names_are_all_there_is(self, missing: Reply) -> None:
-        models, asked = await listed({V0: missing})
+        models, asked = await listed({V0: missing, V1: missing})
         assert models == [ModelInfo("a"), ModelInfo("b")]
-        assert asked == [f"GET {V0}", "GET /v1/models"]
+        assert asked == [f"GET {V0}", f"GET {V1}", "GET /v1/models"]
+
+    @pytest.mark.parametrize("missing", [UNEXPECTED, fails(404)])
+    async def test_the_newer_list_stands_in_for_the_older_once_that_is_gone(self, missing: Reply) -> None:
+        models, asked = await listed({V0: missing, V1: cassette("lmstudio/v1_api_models")})
+        assert [(model.id, model.context_window, model.loaded) for model in models] == [
+            ("google/gemma-4-26b-a4b", 4096, True)
+        ]
+        assert asked == [f"GET {V0}", f"GET {V1}"]
+
+    async def test_a_newer_list_that_fails_is_told(self) -> None:
+        with pytest.raises(LLMConnectionError) as caught:
+            await listed({V0: UNEXPECTED, V1: cassette("lmstudio/err_401_token")})
+        assert caught.value.key == "llm_unauthorized"
 
     async def test_a_window_left_out_is_asked_of_the_newer_interface(self) -> None:
         newer = answer({"models": [{"key": "m", "loaded_instances": [{"config": {"context_length": 6000}}]}]})

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.base.events import ToolCall
-from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
-from localllm.llm.normalising import BEGINNING, NO_ANSWER, NOT_RUN, normalised
+from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
+from localllm.llm.normalising import BEGINNING, LOOKING, NO_ANSWER, NOT_RUN, normalised
+from tests.support.pictures import JPEG, PNG, WEBP
 
 READ = ToolCall("1", "read_file", "{}")
 LOOK = ToolCall("2", "git_status", "{}")
@@ -26,11 +28,12 @@ ids = st.sampled_from(["", "a", "b", "c0", "call_1", "functions.read:0", "ABCdef
 names = st.sampled_from(["read_file", "file.read", "", "名前", "x" * 80])
 texts = st.sampled_from(["", " ", "one", "two\n", "三"])
 calls = st.builds(ToolCall, ids, names, st.sampled_from(["{}", '{"a":', ""]))
+images = st.lists(st.sampled_from([PNG, JPEG, WEBP]), max_size=2).map(tuple)
 messages = st.one_of(
     st.builds(SystemMessage, texts),
-    st.builds(UserMessage, texts),
+    st.builds(UserMessage, texts, images),
     st.builds(AssistantMessage, texts, st.lists(calls, max_size=3).map(tuple), texts),
-    st.builds(ToolMessage, ids, names, texts),
+    st.builds(ToolMessage, ids, names, texts, images),
 )
 conversations = st.lists(messages, max_size=12)
 
@@ -57,7 +60,9 @@ def fault(sent: Sequence[Message]) -> str:
                     return "an id that is empty or not the only one"
                 seen |= {call.id for call in made}
                 opened = list(made)
-            case ToolMessage(call_id, name):
+            case ToolMessage(call_id, name, _, pictures):
+                if pictures:
+                    return "a picture in a result"
                 answered = next((call for call in opened if (call.id, call.name) == (call_id, name)), None)
                 if answered is None:
                     return "a result of no call"
@@ -91,12 +96,75 @@ def test_what_was_sent_is_the_beginning_of_what_is_sent_later(
     later = normalised([*before, *after], thinking=keep, short_ids=short_ids)
     assert later[: len(sent) - 1] == sent[:-1]
     assert later[len(sent) - 1].text.startswith(sent[-1].text), "only more of the user's words may come behind"
+    assert shown(later[len(sent) - 1])[: len(shown(sent[-1]))] == shown(sent[-1]), "and more of the user's pictures"
     if (
-        not asked
+        isinstance(sent[-1], ToolMessage)
         or not after
         or (isinstance(after[0], AssistantMessage) and (after[0].text.strip() or after[0].tool_calls))
     ):
         assert later[: len(sent)] == sent
+
+
+@given(conversations)
+def test_no_picture_is_lost_or_made_up(given_: list[Message]) -> None:
+    """But for those in results of no call; the others keep their order within an answer."""
+    sent = [image for message in normalised(given_) for image in shown(message)]
+    users = [image for message in given_ if isinstance(message, UserMessage) for image in message.images]
+    everything = [image for message in given_ for image in getattr(message, "images", ())]
+    assert len(users) <= len(sent) <= len(everything)
+    assert not [image for image in sent if image not in everything]
+
+
+@given(conversations)
+def test_without_pictures_nothing_is_said_of_any(given_: list[Message]) -> None:
+    bare = [msgspec.structs.replace(m, images=()) if isinstance(m, UserMessage | ToolMessage) else m for m in given_]
+    assert LOOKING not in [message.text for message in normalised(bare)]
+
+
+def shown(message: Message) -> tuple[Image, ...]:
+    return message.images if isinstance(message, UserMessage) else ()
+
+
+def test_pictures_of_results_are_shown_by_the_user_behind_all_results() -> None:
+    results = (
+        ToolMessage("2", "git_status", "clean"),
+        ToolMessage("1", "read_file", "x", (PNG, JPEG)),
+    )
+    before = (UserMessage("a"), AssistantMessage("", (READ, LOOK)))
+    sent = normalised([*before, *results])
+    assert sent == (
+        *before,
+        ToolMessage("2", "git_status", "clean"),
+        ToolMessage("1", "read_file", "x"),
+        AssistantMessage(LOOKING),
+        UserMessage("[pictures 1 to 2: from result 2, of read_file]", (PNG, JPEG)),
+    )
+    later = normalised([*before, *results, AssistantMessage("I see."), UserMessage("b", (WEBP,))])
+    assert later == (*sent, AssistantMessage("I see."), UserMessage("b", (WEBP,)))
+
+
+def test_pictures_of_several_results_say_whose_they_are() -> None:
+    made = AssistantMessage("", (READ, LOOK))
+    results = [ToolMessage("1", "read_file", "x", (PNG,)), ToolMessage("2", "git_status", "y", (WEBP,))]
+    *_, last = normalised([UserMessage("a"), made, *results, UserMessage("b", (JPEG,))])
+    assert last == UserMessage(
+        "[picture 1: from result 1, of read_file]\n[picture 2: from result 2, of git_status]\n\nb", (PNG, WEBP, JPEG)
+    )
+
+
+def test_pictures_of_a_result_are_shown_though_another_result_is_missing() -> None:
+    made = AssistantMessage("", (READ, LOOK))
+    sent = normalised([UserMessage("a"), made, ToolMessage("1", "read_file", "x", (PNG,))])
+    assert [type(message) for message in sent[2:]] == [ToolMessage, ToolMessage, AssistantMessage, UserMessage]
+    assert sent[3] == ToolMessage("2", "git_status", NOT_RUN)
+
+
+def test_a_result_of_no_call_shows_nothing() -> None:
+    assert normalised([UserMessage("a"), ToolMessage("1", "read_file", "x", (PNG,))]) == (UserMessage("a"),)
+
+
+def test_neighbouring_pictures_of_the_user_stay_together() -> None:
+    assert normalised([UserMessage("a", (PNG,)), UserMessage("b", (JPEG,))]) == (UserMessage("a\n\nb", (PNG, JPEG)),)
 
 
 def test_what_is_valid_passes_unchanged() -> None:

@@ -113,6 +113,15 @@ class TestAnswers:
         answer = await ask(Reply(sse(call(None, "one"), delta("tool_calls"))))
         assert answer.message.tool_calls[0].id
 
+    async def test_a_password_in_the_address_is_sent_and_not_shown(self) -> None:
+        with WireServer([fails(500)]) as server:
+            client = LLMClient(provider(server.url.replace("//", "//name:pass%40word@")), model="m", max_retries=0)
+            with pytest.raises(LLMConnectionError) as caught:
+                await client.complete(HELLO)
+            await client.aclose()
+        assert "word" not in f"{client.provider.address} {caught.value}"
+        assert {sent["authorization"] for sent in server.headers} == {"Basic bmFtZTpwYXNzQHdvcmQ="}
+
     async def test_a_key_is_sent_only_where_there_is_one(self) -> None:
         request = CompletionRequest(model="m", messages=HELLO)
         assert "authorization" not in provider("localhost:1").prepare(request).headers
@@ -135,7 +144,7 @@ class TestFailures:
             ("openai/err_401", "llm_unauthorized"),
             ("openai/err_404_model", "llm_model_not_found"),
             ("openai/err_429_quota", "llm_quota_spent"),
-            ("openai/err_429_tpm", "llm_rate_limited"),
+            ("openai/err_429_tpm", "llm_context_overflow"),
             ("gemini_oai/err_400", "llm_no_signature"),
             ("gemini_oai/err_429", "llm_rate_limited"),
         ],

@@ -386,6 +386,19 @@ MODEL_SERVER: Entries = {
             "llm.azure.api_version を v1 か、ここに示されたバージョンにしてください。",
         ),
     ),
+    "llm_azure_no_v1": (
+        "E2061",
+        (
+            "{url} does not know the v1 interface of Azure OpenAI.",
+            "{reason}",
+            "Check llm.azure.endpoint; an older resource or gateway needs llm.azure.api_version, such as {version}.",
+        ),
+        (
+            "{url} は Azure OpenAI の v1 インターフェースに対応していません。",
+            "{reason}",
+            "llm.azure.endpoint を確かめてください。古いリソースやゲートウェイでは llm.azure.api_version（{version} など）も必要です。",
+        ),
+    ),
     "llm_unreachable": (
         "E2032",
         (
@@ -397,6 +410,73 @@ MODEL_SERVER: Entries = {
             "{url} に接続できません。",
             "{reason}。",
             "ネットワーク、プロキシ（HTTPS_PROXY）、llm.{provider} に設定したアドレスを確かめてください。",
+        ),
+    ),
+    "llm_no_images": (
+        "E2033",
+        (
+            "The model at {url} cannot see pictures.",
+            "{reason}",
+            "Choose one that can with --model, /model or llm.model; llama.cpp needs the model's --mmproj file as well.",
+        ),
+        (
+            "{url} のモデルは画像を見られません。",
+            "{reason}",
+            "見られるモデルを --model、/model または llm.model で選んでください。llama.cpp にはモデルの --mmproj ファイルも必要です。",
+        ),
+    ),
+    "llm_image_unreadable": (
+        "E2034",
+        (
+            "The server at {url} cannot read a picture it was sent.",
+            "{reason}",
+            "Send it as PNG or JPEG.",
+        ),
+        (
+            "{url} のサーバーが、送られた画像を読み取れません。",
+            "{reason}",
+            "PNG か JPEG で送ってください。",
+        ),
+    ),
+    "llm_no_embeddings": (
+        "E2035",
+        (
+            "The server at {url} makes no embeddings with the model “{model}”.",
+            "{reason}",
+            "Name an embedding model; here that is: {available}. llama.cpp has to be started with --embeddings, and with "
+            "--pooling mean where the model itself names no pooling.",
+        ),
+        (
+            "{url} のサーバーはモデル「{model}」で埋め込みを作れません。",
+            "{reason}",
+            "埋め込み用のモデルを指定してください。ここにあるもの: {available}。llama.cpp は --embeddings を付けて起動し、"
+            "モデルに pooling の指定がなければ --pooling mean も付けてください。",
+        ),
+    ),
+    "llm_bad_vectors": (
+        "E2036",
+        (
+            "The embeddings that “{model}” at {url} has made cannot be used.",
+            "{reason}",
+            "Check that it is an embedding model, and look at the server's own log.",
+        ),
+        (
+            "{url} の「{model}」が作った埋め込みは使えません。",
+            "{reason}",
+            "埋め込み用のモデルかどうか確かめ、サーバーのログを見てください。",
+        ),
+    ),
+    "llm_text_too_long": (
+        "E2037",
+        (
+            "A text is longer than the embedding model “{model}” at {url} reads.",
+            "{reason}",
+            "Cut the texts into shorter pieces, or send fewer at a time; llama.cpp reads longer ones with a larger --ubatch-size.",
+        ),
+        (
+            "テキストが、{url} の埋め込みモデル「{model}」の読める長さを超えています。",
+            "{reason}",
+            "テキストをもっと短く分けるか、一度に送る数を減らしてください。llama.cpp は --ubatch-size を大きくすれば長いものも読めます。",
         ),
     ),
     "llm_loading": (

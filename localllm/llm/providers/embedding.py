@@ -1,0 +1,115 @@
+"""Embeddings over HTTP: how any server is asked for them, and which vectors are not to be used."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from math import isfinite
+
+import msgspec
+
+from localllm.base.errors import LLMConnectionError
+from localllm.llm.providers.base import Embeddings
+from localllm.llm.providers.http_provider import AnswerBody, HttpProvider
+from localllm.llm.providers.openai_errors import error_in
+from localllm.llm.transport import HttpFailure, HttpRequest
+
+_NO_EMBEDDINGS = (
+    r"does not support embed|embeddings? operation does not work|generate embeddings from this model"
+    r"|model is not embedding|not an? (text )?embeddings? model|pooling type .{0,10} is not"
+)
+"""llama.cpp without --embeddings or --pooling, Ollama and vLLM, Azure, OpenAI, LM Studio."""
+
+_TOO_LONG = r"too large to process|maximum input length|input length exceeds"
+"""llama.cpp, OpenAI, Ollama; who speaks of a context means an overflow anyway."""
+
+_ANOTHER_MODEL_MENDS = frozenset({"llm_no_embeddings", "llm_model_not_found", "llm_no_deployment"})
+
+_PLAIN = frozenset({"llm_bad_request", "llm_server_failed"})
+"""Errors whose words say nothing in particular."""
+
+_NOT_OFFERED = frozenset({404, 405, 501})
+"""Statuses of a server that has no embeddings to offer, where its words do not say so: vLLM with a chat model."""
+
+
+class EmbeddingProvider(HttpProvider):
+    """A provider over HTTP whose server makes embeddings; see Embedding."""
+
+    @abstractmethod
+    def prepare_embedding(self, texts: Sequence[str], model: str) -> HttpRequest:
+        """The HTTP request for the vectors of `texts`."""
+
+    @abstractmethod
+    def parse_embeddings(self, body: bytes) -> Embeddings:
+        """The vectors of an answer, in the order of the texts. Raises ValueError, msgspec.DecodeError."""
+
+    @abstractmethod
+    async def list_embedding_models(self) -> list[str]:
+        """See Embedding."""
+
+    async def embed(self, texts: Sequence[str], model: str) -> Embeddings:
+        """See Embedding. All texts go in one request, and as with an answer there is no limit to the time until its
+        vectors begin to come."""
+        if not texts:
+            return Embeddings(())
+        try:
+            body = await self._whole(self.prepare_embedding(texts, model))
+            return self._usable(body, len(texts), model)
+        except HttpFailure as failure:
+            raise await self._of_embeddings(self._meaning(failure), model) from failure
+        except LLMConnectionError as error:
+            if (told := await self._of_embeddings(error, model)) is error:
+                raise
+            raise told from error
+
+    async def _whole(self, request: HttpRequest) -> bytes:
+        async with self._transport.stream(request) as pieces:
+            body = AnswerBody(pieces, self._errors, self._idle_timeout)
+            return await body.head() + await body.rest()
+
+    def _usable(self, body: bytes, wanted: int, model: str) -> Embeddings:
+        try:
+            told = self.parse_embeddings(body)
+            check_vectors(told.vectors, wanted)
+        except (msgspec.DecodeError, ValueError) as fault:
+            if _is_error(body):
+                raise self._errors.of_stream(body) from None
+            raise self._errors.bad_vectors(model, str(fault)) from fault
+        return told
+
+    async def _of_embeddings(self, error: LLMConnectionError, model: str) -> LLMConnectionError:
+        """What `error` means where vectors of `model` were asked for."""
+        reason = str(error.params.get("reason", ""))
+        if error.key == "llm_context_overflow" or re.search(_TOO_LONG, reason, re.IGNORECASE):
+            return self._errors.text_too_long(reason, model)
+        not_offered = error.key in _PLAIN and error.params.get("status") in _NOT_OFFERED
+        if not_offered or re.search(_NO_EMBEDDINGS, reason, re.IGNORECASE):
+            error = self._errors.no_embeddings(reason)
+        if error.key not in _ANOTHER_MODEL_MENDS:
+            return error
+        try:
+            available = await self.list_embedding_models()
+        except LLMConnectionError:
+            available = []
+        return self._errors.naming(error, model, available)
+
+
+def check_vectors(vectors: Sequence[Sequence[float]], wanted: int) -> None:
+    """Raises ValueError, saying why, for vectors that cannot be compared with each other, or of another number."""
+    if len(vectors) != wanted:
+        raise ValueError(f"{len(vectors)} vectors came for {wanted} texts")
+    lengths = sorted({len(vector) for vector in vectors})
+    if 0 in lengths:
+        raise ValueError("an empty vector came")
+    if len(lengths) > 1:
+        raise ValueError(f"vectors of different lengths came: {', '.join(map(str, lengths))}")
+    if not all(all(map(isfinite, vector)) for vector in vectors):
+        raise ValueError("a vector came with a value that is not a number")
+    if not all(map(any, vectors)):
+        raise ValueError("a vector came that is all zeros")
+
+
+def _is_error(body: bytes) -> bool:
+    try:
+        return error_in(msgspec.json.decode(body)) is not None
+    except msgspec.DecodeError:
+        return False
