@@ -106,7 +106,7 @@ def test_a_server_that_says_nothing_does_not_keep_anybody_waiting(open_chat: Ope
 
 def test_models_and_providers_change_within_a_conversation(open_chat: Open) -> None:
     with (
-        WireServer([says("I am A.")], models=("qwen3-8b", "phi-4")) as one,
+        WireServer([says("I am A."), says("Still A.")], models=("qwen3-8b", "phi-4")) as one,
         WireServer([says("I am B.")], models=("gemma-3-12b",)) as two,
     ):
         chat = open_chat(lmstudio=one.url, openai=two.url, columns=100)
