@@ -12,8 +12,11 @@ from types import CodeType
 
 from localllm.sandbox.spec import LaunchSpec
 
-_MODULES = ("spec", "linux", "landlock", "limits", "launcher")
+_BASES = ("spec", "removal", "linux")
+_MODULES = (*_BASES, "landlock", "limits", "mounts", "namespaces", "bubblewrap", "doorway", "launcher")
 """In the order they are made: each imports only those before it."""
+
+_SERVER = "fork_server"
 
 _BOOT = """
 import marshal, sys
@@ -23,8 +26,10 @@ for name, code in modules:
     module = sys.modules["localllm.sandbox." + name] = type(sys)(name)
     setattr(sys.modules.setdefault("localllm.sandbox", type(sys)("sandbox")), name, module)
     exec(code, module.__dict__)
-spec = sys.modules["localllm.sandbox.spec"].LaunchSpec(**values)
-sys.modules["localllm.sandbox.launcher"].main(spec)
+if values is None:
+    sys.modules["localllm.sandbox.fork_server"].serve(int(sys.argv[2]))
+else:
+    sys.modules["localllm.sandbox.launcher"].main(sys.modules["localllm.sandbox.spec"].LaunchSpec(**values))
 """
 
 
@@ -33,7 +38,7 @@ class Bundle:
 
     def __init__(self) -> None:
         folder = Path(__file__).parent
-        self._sources = {name: (folder / f"{name}.py").read_bytes() for name in _MODULES}
+        self._sources = {name: (folder / f"{name}.py").read_bytes() for name in (*_MODULES, _SERVER)}
 
     @cached_property
     def _modules(self) -> list[tuple[str, CodeType]]:
@@ -41,19 +46,42 @@ class Bundle:
 
     def open(self, spec: LaunchSpec) -> int:
         """The launcher and its order in a file without a name. Returns the descriptor; the caller closes it."""
-        fd = os.memfd_create("launcher")
-        os.write(fd, marshal.dumps((self._modules, vars(spec))))
-        os.lseek(fd, 0, os.SEEK_SET)
-        return fd
+        return _in_memory((self._launcher, vars(spec)))
+
+    @cached_property
+    def code(self) -> bytes:
+        """The launcher without an order, for one that starts itself again."""
+        return marshal.dumps(self._launcher)
+
+    @property
+    def _launcher(self) -> list[tuple[str, CodeType]]:
+        return [module for module in self._modules if module[0] != _SERVER]
+
+    def open_server(self) -> int:
+        """The same with the fork server, which gets its orders later."""
+        return _in_memory((self._modules, None))
 
 
-def launcher_arguments(fd: int) -> list[str]:
-    """The command line of an interpreter that runs what `Bundle.open` gave.
+def open_order(spec: LaunchSpec) -> int:
+    """An order for the fork server, as a file without a name. Returns the descriptor; the caller closes it."""
+    return _in_memory(vars(spec))
+
+
+def _in_memory(value: object) -> int:
+    fd = os.memfd_create("launcher")
+    with open(fd, "wb", closefd=False) as file:
+        file.write(marshal.dumps(value))  # pyright: ignore[reportArgumentType] - what marshal can write has no type
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def launcher_arguments(*fds: int) -> list[str]:
+    """The command line of an interpreter that runs what `Bundle.open` gave; or `open_server`, with its socket.
 
     It is the interpreter the environment was made from, told to look at no variable, no site folder and not at the
     working folder.
     """
-    return [base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, str(fd)]
+    return [base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, *map(str, fds)]
 
 
 def base_interpreter() -> str:

@@ -15,7 +15,7 @@ _PATH_BENEATH = 1
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
-_REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+_REFER, _TRUNCATE, _IOCTL_DEV, _RESOLVE_UNIX = 1 << 13, 1 << 14, 1 << 15, 1 << 16
 _FIRST_ABI_RIGHTS = (1 << 13) - 1
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _BIND_TCP_AND_CONNECT_TCP = 0b11
@@ -24,7 +24,10 @@ _ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
 READ = _EXECUTE | _READ_FILE | _READ_DIR
 DEVICE_READ = _READ_FILE
 DEVICE_WRITE = _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+TERMINALS = DEVICE_WRITE | _READ_DIR
 WRITE = (_FIRST_ABI_RIGHTS | _REFER | _TRUNCATE) & ~(_MAKE_CHAR | _MAKE_BLOCK)
+
+_TOP = "bin boot etc lib lib32 lib64 libx32 media mnt nix opt proc sbin snap srv sys usr var"
 
 LEAST_ABI = 3
 """Before it (Linux 6.2), files outside could be emptied."""
@@ -59,13 +62,16 @@ def enclose_signals(kernel: Kernel) -> bool:
     return False
 
 
-def everything(version: int) -> tuple[int, ...]:
-    """All that this version of Landlock can refuse, as Ruleset wants it."""
+def everything(version: int, *, has_own_network: bool = False) -> tuple[int, ...]:
+    """All that this version of Landlock can refuse, as Ruleset wants it. TCP in a network of one's own is fine.
+
+    Sockets in files: of those, only the ones that are not the command's own are refused.
+    """
     rights = _FIRST_ABI_RIGHTS
-    for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
+    for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV), (9, _RESOLVE_UNIX)):
         if version >= since:
             rights |= right
-    fields = (rights, _BIND_TCP_AND_CONNECT_TCP, _ABSTRACT_SOCKETS | _SIGNALS)
+    fields = (rights, 0 if has_own_network else _BIND_TCP_AND_CONNECT_TCP, _ABSTRACT_SOCKETS | _SIGNALS)
     return fields[: 1 + (version >= _TCP_SINCE) + (version >= _SCOPES_SINCE)]
 
 
@@ -120,7 +126,9 @@ class Ruleset:
         try:
             names = os.listdir(start)  # noqa: PTH208 - pathlib costs more than the whole ruleset
         except OSError:
-            return  # what cannot be listed is not granted
+            if start != "/":
+                return  # what cannot be listed is not granted
+            names = _TOP.split()  # within another sandbox
         for name in names:
             self.allow_around(beneath, rights, inside + name)
 

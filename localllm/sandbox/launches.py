@@ -1,5 +1,6 @@
 """How a command is started, and ended with all it started: a face for each level of protection, and the plain one."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
+from localllm.sandbox.proxy import Contact
 from localllm.sandbox.spec import BASH
 
 Excess = Literal["", "output", "processes", "memory", "disk"]
@@ -18,31 +20,27 @@ Excess = Literal["", "output", "processes", "memory", "disk"]
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How a command ended: its return code (-N: killed by signal N), and the reason if it was killed."""
+    """How a command ended: its return code (-N: killed by signal N), and the reason if it was killed. `contacts`: the
+    hosts it asked for."""
 
     return_code: int
     excess: Excess = ""
+    contacts: tuple[Contact, ...] = ()
+
+
+class Running(Protocol):
+    """A process that was started."""
+
+    async def wait(self) -> int:
+        """Wait till it has ended; its exit status, -N where signal N ended it. Can be called again if cancelled."""
+        ...
 
 
 class Launch(Protocol):
     """One start of one command."""
 
-    @property
-    def arguments(self) -> Sequence[str]:
-        """What to execute."""
-        ...
-
-    @property
-    def environment(self) -> Mapping[str, str]: ...
-    @property
-    def folder(self) -> Path: ...
-    @property
-    def inherited(self) -> Sequence[int]:
-        """The descriptors it keeps, beside the first three."""
-        ...
-
-    def started(self, pid: int) -> None:
-        """It runs, and leads a session and a process group of its own."""
+    async def start(self, stdout: int, stderr: int) -> Running:
+        """Start it without input, in a session and a process group of its own. Raises OSError."""
         ...
 
     def ask_to_end(self) -> None:
@@ -63,6 +61,44 @@ class Launch(Protocol):
     def close(self) -> None:
         """Kill what still runs, and close every descriptor."""
         ...
+
+
+class Executed(Protocol):
+    """A launch that is the execution of a program."""
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """What to execute."""
+        ...
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def inherited(self) -> Sequence[int]:
+        """The descriptors it keeps, beside the first three."""
+        ...
+
+    def started(self, pid: int) -> None:
+        """It runs."""
+        ...
+
+
+async def execute(launch: Executed, stdout: int, stderr: int) -> Running:
+    """Start it, as `Launch.start` does."""
+    process = await asyncio.create_subprocess_exec(
+        *launch.arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=launch.folder,
+        env=launch.environment,
+        pass_fds=launch.inherited,
+        start_new_session=True,
+    )
+    launch.started(process.pid)
+    return process
 
 
 def as_argument(command: str) -> bytes:
@@ -87,6 +123,9 @@ class PlainLaunch:
         self.environment = environment
         self._group = 0
         self._killed = False
+
+    async def start(self, stdout: int, stderr: int) -> Running:
+        return await execute(self, stdout, stderr)
 
     def started(self, pid: int) -> None:
         self._group = pid

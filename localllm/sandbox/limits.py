@@ -14,12 +14,14 @@ _EVERYBODY = -1  # of those whom a signal reaches
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def rise_above() -> None:
+def rise_above(*, hand_down: bool = False) -> None:
     """Be scheduled before everything the command starts, where that is permitted: for root, whom no number of
-    processes is too many for the kernel, and whose fork bombs have to be outrun. What is forked is ordinary again.
+    processes is too many for the kernel, and whose fork bombs have to be outrun. What is forked is ordinary again,
+    unless `hand_down`: in a namespace it is too late to ask for this, but not to end its being handed down.
     """
     try:
-        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+        policy = os.SCHED_RR if hand_down else os.SCHED_RR | os.SCHED_RESET_ON_FORK
+        os.sched_setscheduler(0, policy, os.sched_param(1))
     except OSError:
         return  # an ordinary user: RLIMIT_NPROC holds
 
@@ -32,7 +34,7 @@ def set_limits(spec: LaunchSpec) -> None:
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_NOFILE, spec.open_files)
     _lower(resource.RLIMIT_FSIZE, spec.disk)
-    _lower(resource.RLIMIT_NPROC, _threads_running() + _most_threads(spec))  # it counts the user's others as well
+    _lower(resource.RLIMIT_NPROC, _threads_running() + most_threads(spec))  # it counts the user's others as well
 
 
 def _lower(kind: int, value: int) -> None:
@@ -42,13 +44,14 @@ def _lower(kind: int, value: int) -> None:
     resource.setrlimit(kind, (value, value))
 
 
-def _most_threads(spec: LaunchSpec) -> int:
+def most_threads(spec: LaunchSpec) -> int:
+    """How many threads the command and all it starts may have."""
     return spec.threads or 1024 + 32 * (os.cpu_count() or 1)
 
 
 def _threads_running() -> int:
     """On the whole machine: the number after the stroke in /proc/loadavg."""
-    return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
+    return int(read("/proc/loadavg").split()[3].partition(b"/")[2])
 
 
 class Supervisor:
@@ -64,7 +67,7 @@ class Supervisor:
         self._pid = 0
         self._folders = [os.open(folder, os.O_PATH | os.O_CLOEXEC) for folder in spec.writable]
         self._free_at_start = self._free_space()
-        self._most_threads = _most_threads(spec)
+        self._most_threads = most_threads(spec)
         self._memory = spec.memory or os.sysconf("SC_PHYS_PAGES") * _PAGE * 3 // 4
         self.abandoned = False
 
@@ -106,7 +109,8 @@ class Supervisor:
         used = [_threads_and_memory(pid) for pid in family]
         if sum(threads for threads, _ in used) > self._most_threads:
             return "processes"
-        if sum(memory for _, memory in used) > self._memory < sum(_fair_memory(pid) for pid in family):
+        held = _held_by_nobody() if self._spec.level != "landlock" else 0
+        if held + sum(memory for _, memory in used) > self._memory < held + sum(map(_fair_memory, family)):
             return "memory"
         free = self._free_space()
         if any(before - now > self._spec.disk for before, now in zip(self._free_at_start, free, strict=True)):
@@ -189,7 +193,7 @@ def _children(process: str) -> list[int]:
         names = os.listdir(threads)  # noqa: PTH208 - pathlib takes longer to import than this program to run
     except OSError:
         return []
-    return [int(child) for name in names for child in _read(f"{threads}/{name}/children").split()]
+    return [int(child) for name in names for child in read(f"{threads}/{name}/children").split()]
 
 
 def can_see_children() -> bool:
@@ -199,17 +203,24 @@ def can_see_children() -> bool:
 
 def _threads_and_memory(pid: int) -> tuple[int, int]:
     """How many threads a process has and how many bytes it holds, shared ones included. proc_pid_stat(5)."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return (int(fields[17]), int(fields[21]) * _PAGE) if fields else (0, 0)
 
 
 def _fair_memory(pid: int) -> int:
     """Bytes a process holds, of each shared page its share. Slow, so asked only when in doubt."""
-    lines = _read(f"/proc/{pid}/smaps_rollup").splitlines()
+    lines = read(f"/proc/{pid}/smaps_rollup").splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:")), 0)
 
 
-def _read(path: str) -> bytes:
+def _held_by_nobody() -> int:
+    """Bytes of shared memory that is there without a process that has it mapped. proc_sysvipc(5), and /dev/shm."""
+    segments = [line.split() for line in read("/proc/sysvipc/shm").splitlines()[1:]]
+    files = os.statvfs("/dev/shm")  # noqa: S108 - where the C library makes them
+    return sum(int(fields[14]) for fields in segments) + (files.f_blocks - files.f_bfree) * files.f_frsize
+
+
+def read(path: str) -> bytes:
     """A small file of /proc; nothing if the process it tells of has ended."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

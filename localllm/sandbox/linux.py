@@ -14,9 +14,22 @@ _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
 _CAPABILITIES = 64
-_SIGNALS = 64
-_SIGKILL, _SIGSTOP = 9, 19
+_SIGKILL = 9
 _SIG_SETMASK = 2
+
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442  # the same on every architecture
+_NEW_NAMESPACES = 0x20000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000
+"""Mount, UTS, IPC, user, PID, network: linux/sched.h."""
+_NEW_CGROUP = 0x2000000
+_SIGCHLD = 17
+_AT_FDCWD, _AT_RECURSIVE, _AT_EMPTY_PATH = -100, 0x8000, 0x1000
+_CLONE_TREE, _FROM_AND_TO_DESCRIPTORS = 1, 0x44  # OPEN_TREE_CLONE, MOVE_MOUNT_{F,T}_EMPTY_PATH
+_RESOLVE_NO_LINKS_AND_BENEATH = 0x04 | 0x08
+_READ_ONLY, _NO_SET_ID, _NO_DEVICES = 1, 2, 4  # MOUNT_ATTR_…
+_BIND, _RECURSIVE, _UNBINDABLE, _PRIVATE, _SLAVE = 1 << 12, 1 << 14, 1 << 17, 1 << 18, 1 << 19  # MS_…
+_DETACH = 2
+_AF_INET, _SOCK_DGRAM, _SIOCSIFFLAGS, _IFF_UP = 2, 2, 0x8914, 1
 
 
 class Kernel:
@@ -75,16 +88,106 @@ class Kernel:
         described = (ctypes.c_uint64 * 2)(len(program) // 8, pointer)  # struct sock_fprog: u16, padding, pointer
         self.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(described))
 
-    def reset_signals(self) -> None:
-        """Every signal at its default and none blocked, as a program expects to be started."""
-        for number in range(1, _SIGNALS + 1):
-            if number not in (_SIGKILL, _SIGSTOP):
-                self._libc.signal(number, None)  # the two the C library keeps for itself are refused: fine
+    def reset_signals(self, ignored: list[int]) -> None:
+        """Every signal at its default and none blocked, as a program expects to be started. Those with a handler are
+        without one after execve(2) anyway; those `ignored` would stay so."""
+        for number in ignored:
+            self._libc.signal(number, None)
         self._libc.sigprocmask(_SIG_SETMASK, bytes(128), None)
 
     def ignore_signal(self, number: int) -> None:
         """Take no notice of a signal."""
         self._libc.signal(number, 1)
+
+    def clone_into_namespaces(self) -> int:
+        """fork(2), whose child is process 1 in namespaces of its own where it has every capability."""
+        number = _CLONE[os.uname().machine]
+        try:
+            return self.syscall(number, _NEW_NAMESPACES | _NEW_CGROUP | _SIGCHLD, 0, 0, 0, 0)
+        except OSError:
+            pass  # perhaps only one of them is refused
+        try:
+            return self.syscall(number, _NEW_NAMESPACES | _SIGCHLD, 0, 0, 0, 0)
+        except OSError as error:
+            raise OSError(error.errno, f"no namespaces can be made: {os.strerror(error.errno or 0)}") from error
+
+    def cut_off_mounts(self) -> None:
+        """Let nothing that is mounted from now on be seen outside this process's mount namespace."""
+        self._mount(None, "/", None, _RECURSIVE | _SLAVE)
+
+    def bind(self, source: str, target: str) -> None:
+        """Show `source`, and all that is mounted beneath, at `target` as well."""
+        self._mount(source, target, None, _BIND | _RECURSIVE)
+
+    def open_path(self, root: str, path: str) -> int:
+        """A descriptor of `root` + `path`, which stands for the same thing whatever is renamed. No link is followed."""
+        folder = os.open(root, os.O_PATH | os.O_CLOEXEC)
+        how = _words(os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_NO_LINKS_AND_BENEATH)
+        try:
+            return self.syscall(_OPENAT2, folder, os.fsencode(path.lstrip("/")), how, len(how))
+        finally:
+            os.close(folder)
+
+    def bind_open(self, source: int, target: int, *, read_only: bool) -> None:
+        """Show what the descriptor `source` stands for at that of `target` as well, `read_only` from the beginning."""
+        copy = self.syscall(_OPEN_TREE, source, b"", _CLONE_TREE | _AT_RECURSIVE | _AT_EMPTY_PATH | os.O_CLOEXEC)
+        try:
+            wanted = _NO_SET_ID | _NO_DEVICES | (_READ_ONLY if read_only else 0)
+            attributes = _words(wanted, 0, _PRIVATE, 0)
+            self.syscall(_MOUNT_SETATTR, copy, b"", _AT_RECURSIVE | _AT_EMPTY_PATH, attributes, len(attributes))
+            self.syscall(_MOVE_MOUNT, copy, b"", target, b"", _FROM_AND_TO_DESCRIPTORS)
+        finally:
+            os.close(copy)
+
+    def mount(self, kind: str, target: str, options: str = "") -> None:
+        """Mount a new filesystem of a `kind`: without set-id bits, and only devpts with devices."""
+        flags = _NO_SET_ID if kind == "devpts" else _NO_SET_ID | _NO_DEVICES
+        self._mount(kind, target, kind, flags, options)
+
+    def keep_out_of_binds(self, target: str) -> None:
+        """Leave the mount at `target`, and all beneath, out where something around it is bound elsewhere."""
+        self._mount(None, target, None, _UNBINDABLE)
+
+    def restrict_mount(self, target: str, *, read_only: bool) -> None:
+        """No set-id bits, no devices, and no news of the machine's mounts, at `target` and all mounted `beneath`."""
+        wanted = _NO_SET_ID | _NO_DEVICES | (_READ_ONLY if read_only else 0)
+        attributes = _words(wanted, 0, _PRIVATE, 0)
+        try:
+            self.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(target), _AT_RECURSIVE, attributes, len(attributes))
+        except OSError as error:
+            raise OSError(error.errno, f"{target} cannot be restricted: {error.strerror}") from error
+
+    def make_read_only(self, target: str) -> None:
+        """Change nothing but that the mount at `target` cannot be written to."""
+        attributes = _words(_READ_ONLY, 0, 0, 0)
+        self.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(target), 0, attributes, len(attributes))
+
+    def change_root(self, folder: str) -> None:
+        """Make a mounted folder `/`, and what was `/` disappear."""
+        os.chdir(folder)
+        if self._libc.pivot_root(b".", b".") or self._libc.umount2(b".", _DETACH):
+            raise _last_error("pivot_root")
+        os.chdir("/")
+
+    def raise_loopback(self) -> None:
+        """Let 127.0.0.1 work in a new network namespace."""
+        fd = self._libc.socket(_AF_INET, _SOCK_DGRAM, 0)
+        if fd < 0:
+            raise _last_error("socket")
+        request = b"lo".ljust(16, b"\0") + _IFF_UP.to_bytes(2, "little").ljust(24, b"\0")  # struct ifreq
+        failed = self._libc.ioctl(fd, ctypes.c_ulong(_SIOCSIFFLAGS), request)
+        os.close(fd)
+        if failed:
+            raise _last_error("loopback")
+
+    def _mount(self, source: str | None, target: str, kind: str | None, flags: int, options: str = "") -> None:
+        given = [None if value is None else os.fsencode(value) for value in (source, target, kind)]
+        if self._libc.mount(*given, ctypes.c_ulong(flags), options.encode() or None):
+            raise _last_error(f"mount on {target}")
+
+
+def _words(*values: int) -> bytes:
+    return b"".join(value.to_bytes(8, "little") for value in values)
 
 
 def _last_error(what: str) -> OSError:

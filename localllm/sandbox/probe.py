@@ -1,18 +1,28 @@
-"""Which protection holds on this machine: found out once, by a command that tries what it must not be able to do."""
+"""Which protection holds on this machine: found out once, by commands that try what they must not be able to do.
+
+There is one such command for each level, from the best, till one is held; so as a rule there is one.
+"""
 
 import os
 import shlex
 import socket
 import subprocess
 import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.sandbox import seccomp
+from localllm.sandbox import bubblewrap, seccomp
 from localllm.sandbox.bundle import Bundle, base_interpreter
 from localllm.sandbox.confinement import Confinement
-from localllm.sandbox.visibility import Scratch, Visibility
+from localllm.sandbox.levels import LEVELS, Level, SandboxLevel
+from localllm.sandbox.scratch import Scratch
+from localllm.sandbox.seatbelt import SeatbeltConfinement
+from localllm.sandbox.visibility import Visibility
 
 _PATIENCE = 20.0  # seconds; it takes some hundredths of one
 
@@ -21,42 +31,85 @@ _CANARY = """
 echo changed >> {outside}
 read -r secret < {home}/secret && echo "$secret"
 : > /dev/tcp/127.0.0.1/{port}
+chmod 777 {outside} {home}
+readlink /proc/self/ns/user /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/ipc
 echo done > {project}/made
 """
+_NAMESPACES = 5  # that a command writes the names of
 
 
 Weakness = Phrase | str | None
 
 
-def probe(bundle: Bundle, project: Path) -> Weakness:
-    """Why commands in `project` cannot be held, or None if they can. Takes as long as a command; starts processes."""
-    if sys.platform != "linux":
+class Probed(msgspec.Struct, frozen=True):
+    """The best level that holds, and why each better one does not."""
+
+    level: SandboxLevel
+    failed: dict[Level, Phrase | str] = {}
+
+    @property
+    def reason(self) -> Phrase | str:
+        """Why there is not even the least; empty where something holds."""
+        return "" if self.level != "none" else next(reversed(self.failed.values()), "")
+
+
+def probe(bundle: Bundle, project: Path, levels: Sequence[Level] = LEVELS) -> Probed:
+    """The first of `levels` that holds commands in `project`. Takes as long as a command or a few; starts processes."""
+    if (reason := _unfit(project)) is not None:
+        return Probed("none", dict.fromkeys(levels, reason))
+    failed: dict[Level, Phrase | str] = {}
+    for level in levels:
+        reason = _weakness(bundle, level)
+        if reason is None:
+            return Probed(level, failed)
+        failed[level] = reason
+    return Probed("none", failed)
+
+
+def _unfit(project: Path) -> Weakness:
+    """Why no level can hold on this machine."""
+    if sys.platform not in ("linux", "darwin"):
         return Phrase("sandbox.not_linux")
-    if os.uname().machine not in seccomp.AUDIT_NAMES:
+    if sys.platform == "linux" and os.uname().machine not in seccomp.AUDIT_NAMES:
         return Phrase("sandbox.unknown_machine", machine=os.uname().machine)
     if any(Path(path).is_relative_to(project) for path in (base_interpreter(), os.path.realpath(sys.base_prefix))):
         return Phrase("sandbox.interpreter_in_project")
+    return None
+
+
+def _weakness(bundle: Bundle, level: Level) -> Weakness:
+    if level == "bubblewrap" and not bubblewrap.program():
+        return Phrase("sandbox.no_bubblewrap")
     try:
         with Scratch({}) as stage, Scratch({}) as scratch:
-            return _try_to_escape(bundle, stage, scratch)
+            return _try_to_escape(bundle, level, stage, scratch)
     except ToolExecutionError as error:
         return str(error.params.get("reason") or error)
     except OSError as error:
         return str(error)
 
 
-def _try_to_escape(bundle: Bundle, stage: Scratch, scratch: Scratch) -> Weakness:
-    """Only what can be seen from outside counts: the file, what was read, who connected."""
-    project, outside = stage.folder / "project", stage.folder / "outside"
+def _try_to_escape(bundle: Bundle, level: Level, stage: Scratch, scratch: Scratch) -> Weakness:
+    """Only what can be seen from outside counts: the file, what was read, who connected, where it ran."""
+    project, visible = stage.folder / "project", stage.folder / "visible"
+    outside = visible / "file"
     project.mkdir()
+    visible.mkdir()
     outside.write_text("unchanged")
+    outside.chmod(0o600)
     (stage.home / "secret").write_text(f"{_HIDDEN_WORDS}\n")
-    visibility = Visibility(homes=(), hidden=(stage.home,), shown=(), toolchains={})
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.setblocking(False)  # noqa: FBT003 - by position only
-        places = {"outside": outside, "home": stage.home, "project": project, "port": listener.getsockname()[1]}
+    shown = (visible, Path(os.path.realpath(sys.base_prefix)))
+    visibility = Visibility(homes=(), hidden=(stage.home,), shown=shown, toolchains={})
+    with _listener() as listener:
+        port = listener.getsockname()[1] if listener else 1
+        places = {"outside": outside, "home": stage.home, "project": project, "port": port}
         command = _CANARY.format(**{name: shlex.quote(str(place)) for name, place in places.items()})
-        printed = _run(Confinement(bundle, project, visibility), command, project, scratch)
+        confinement = (
+            SeatbeltConfinement(project, visibility)
+            if level == "seatbelt"
+            else Confinement(bundle, project, visibility, level=level)
+        )
+        printed = _run(confinement, command, project, scratch)
         connected = _is_called(listener)
     if outside.read_text() != "unchanged":
         return Phrase("sandbox.wrote_outside")
@@ -64,12 +117,23 @@ def _try_to_escape(bundle: Bundle, stage: Scratch, scratch: Scratch) -> Weakness
         return Phrase("sandbox.read_secret")
     if connected:
         return Phrase("sandbox.connected")
+    if level != "landlock" and outside.stat().st_mode & 0o777 != 0o600:
+        return Phrase("sandbox.not_apart")
+    if level in ("namespaces", "bubblewrap") and not _is_elsewhere(printed):
+        return Phrase("sandbox.not_apart")
     if not (project / "made").exists():
         return Phrase("sandbox.useless")
     return None
 
 
-def _run(confinement: Confinement, command: str, project: Path, scratch: Scratch) -> str:
+def _is_elsewhere(printed: str) -> bool:
+    """Whether all the namespaces a command told are others than ours."""
+    theirs = [line.partition(":") for line in printed.splitlines() if ":[" in line]
+    ours = [os.readlink(f"/proc/self/ns/{name}") for name, _, _ in theirs]  # noqa: PTH115 - no file, only a name
+    return len(theirs) == _NAMESPACES and not set(ours) & {"".join(line) for line in theirs}
+
+
+def _run(confinement: Confinement | SeatbeltConfinement, command: str, project: Path, scratch: Scratch) -> str:
     """What the command printed. Raises ToolExecutionError where it was not run."""
     launch = confinement.launch(command, project, scratch, {})
     try:
@@ -93,7 +157,22 @@ def _run(confinement: Confinement, command: str, project: Path, scratch: Scratch
         launch.close()
 
 
-def _is_called(listener: socket.socket) -> bool:
+@contextmanager
+def _listener() -> Generator[socket.socket | None]:
+    """What a command must not reach; None where not even we may have one: within another sandbox."""
+    try:
+        listener = socket.create_server(("127.0.0.1", 0))
+    except PermissionError:
+        yield None
+        return
+    with listener:
+        listener.setblocking(False)  # noqa: FBT003 - by position only
+        yield listener
+
+
+def _is_called(listener: socket.socket | None) -> bool:
+    if not listener:
+        return False
     try:
         listener.accept()[0].close()
     except BlockingIOError:

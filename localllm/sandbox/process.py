@@ -4,12 +4,11 @@ import asyncio
 import codecs
 import os
 import time
-from asyncio.subprocess import DEVNULL
 from collections.abc import Callable
 
 import msgspec
 
-from localllm.sandbox.launches import Launch
+from localllm.sandbox.launches import Launch, Running
 
 _HEAD = 0.2  # the share of the cap that goes to the head of an output that is cut
 _RUNAWAY = 64  # output of so many times the cap ends the command
@@ -31,12 +30,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Process:
-    """Runs one process, once. `output_cap`: how many bytes are kept of each, stdout and stderr."""
+    """Runs one process, once. `output_cap`: how many bytes are kept of each, stdout and stderr.
 
-    def __init__(self, launch: Launch, output_cap: int) -> None:
+    `together`: both go there as they come, and the outcome's stdout is all of it.
+    """
+
+    def __init__(self, launch: Launch, output_cap: int, together: "HeadAndTail | None" = None) -> None:
         self._launch = launch
-        self._stdout = _Stream(output_cap, self._flood)
-        self._stderr = _Stream(output_cap, self._flood)
+        self._stdout = _Stream(together or HeadAndTail(output_cap), self._flood)
+        self._stderr = _Stream(HeadAndTail(output_cap), self._flood)
+        self._is_one = together is not None
         self._timed_out = False
         self._flooded = False
 
@@ -47,35 +50,31 @@ class Process:
         """
         begun = time.perf_counter()
         with self._stdout, self._stderr:
-            process = await asyncio.create_subprocess_exec(
-                *self._launch.arguments,
-                stdin=DEVNULL,
-                stdout=self._stdout.write_end,
-                stderr=self._stderr.write_end,
-                cwd=self._launch.folder,
-                env=self._launch.environment,
-                pass_fds=self._launch.inherited,
-                start_new_session=True,
-            )
-            self._launch.started(process.pid)
+            errors = self._stdout if self._is_one else self._stderr
+            process = await self._launch.start(self._stdout.write_end, errors.write_end)
             self._stdout.listen()
             self._stderr.listen()
-            await self._wait(process, seconds)
+            exit_status = await self._wait(process, seconds)
         return Outcome(
             stdout=self._stdout.kept.text(),
             stderr=self._stderr.kept.text(),
-            exit_status=process.returncode or 0,
+            exit_status=exit_status,
             seconds=time.perf_counter() - begun,
             timed_out=self._timed_out,
             truncated=self._stdout.kept.is_cut or self._stderr.kept.is_cut,
             flooded=self._flooded,
         )
 
-    async def _wait(self, process: asyncio.subprocess.Process, seconds: float) -> None:
+    def ask_to_end(self) -> None:
+        """Give it a moment to end in good order."""
+        self._launch.ask_to_end()
+        asyncio.get_running_loop().call_later(_GRACE, self._launch.kill)
+
+    async def _wait(self, process: Running, seconds: float) -> int:
         loop = asyncio.get_running_loop()
         deadlines = (loop.call_later(seconds, self._time_out), loop.call_later(seconds + _GRACE, self._launch.kill))
         try:
-            await process.wait()
+            return await process.wait()
         except asyncio.CancelledError:
             self._launch.kill()
             await process.wait()
@@ -97,11 +96,11 @@ class Process:
 class _Stream:
     """A pipe that the event loop empties as it fills."""
 
-    def __init__(self, cap: int, flood: Callable[[], None]) -> None:
-        self.kept = HeadAndTail(cap)
+    def __init__(self, kept: "HeadAndTail", flood: Callable[[], None]) -> None:
+        self.kept = kept
         self.write_end = -1
         self._read_end = -1
-        self._most = cap * _RUNAWAY
+        self._most = kept.cap * _RUNAWAY
         self._flood = flood
 
     def __enter__(self) -> None:
@@ -149,6 +148,7 @@ class HeadAndTail:
     """The first and the last bytes of an output, together at most `cap`."""
 
     def __init__(self, cap: int) -> None:
+        self.cap = cap
         self._most_head = int(cap * _HEAD)
         self._most_tail = cap - self._most_head
         self._head = bytearray()
@@ -168,6 +168,14 @@ class HeadAndTail:
         self._tail += data[room:]
         if len(self._tail) > 2 * self._most_tail:  # now and then, or every piece would move the whole tail
             del self._tail[: -self._most_tail]
+
+    def since(self, position: int) -> tuple[bytes, int]:
+        """What came after so many bytes, as far as it was kept, and how many bytes of it were not."""
+        tail_at = self.total - len(self._tail)
+        if position >= tail_at:
+            return bytes(self._tail[position - tail_at :]), 0
+        head = self._head[position:]
+        return bytes(head + self._tail), tail_at - max(position, len(self._head))
 
     def text(self) -> str:
         """What was kept, as UTF-8 with replacement, and a note where something is missing."""

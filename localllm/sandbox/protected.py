@@ -3,13 +3,20 @@
 The file tools refuse to write there. Commands: see `reverting`.
 """
 
+import math
 import os
 import stat
+import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import msgspec
+
+from localllm.sandbox import unfinished_work
+from localllm.sandbox.folder_listings import FolderListings
+from localllm.sandbox.unfinished_work import is_unfinished_work
 
 PROTECTED_NAMES = (
     ".git/hooks",
@@ -19,19 +26,36 @@ PROTECTED_NAMES = (
     ".git/info/attributes",
     ".git/modules",
     ".git/worktrees",
+    *(f".git/{name}" for name in unfinished_work.NAMES),
     ".gitmodules",
     ".envrc",
     ".vscode",
     ".idea",
     ".zed",
     ".fleet",
+    ".vs",
+    ".nova",
+    ".helix",
     ".dir-locals.el",
+    ".dir-locals-2.el",
     ".exrc",
     ".vimrc",
+    ".lvimrc",
+    ".nvimrc",
     ".nvim.lua",
+    "_vimrc",
+    "_exrc",
+    ".ycm_extra_conf.py",
     ".gdbinit",
     ".lldbinit",
+    ".pdbrc",
+    ".pryrc",
+    ".irbrc",
+    ".ghci",
+    ".Rprofile",
+    ".rvmrc",
     ".devcontainer",
+    ".devcontainer.json",
     ".husky",
     ".github/workflows",
     ".gitlab-ci.yml",
@@ -52,14 +76,23 @@ PROTECTED_NAMES = (
     ".zshrc",
     ".zprofile",
     ".zlogin",
+    ".zlogout",
 )
 """Paths below the project, or below any folder in it; of a folder, all that is beneath. A `.git` that is not a folder
 (but leads to one) is protected as well."""
 
-_IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.startswith(".git/"))
-_WHOLE = frozenset(name for name in PROTECTED_NAMES if "/" not in name)
-_SKIPPED = frozenset({"node_modules", "site-packages"})
-_MOST_FOLDERS = 5_000  # looked into for protected names, the nearest first
+PROTECTED_ENDINGS = (".code-workspace",)
+"""Of names of files, wherever they are."""
+
+_SETTINGS_OF_MODULES = ("/config", "/config.worktree", "/commondir", "/attributes")
+IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.startswith(".git/"))
+"""Paths in the folder of a repository."""
+
+_WHOLE = frozenset(name.casefold() for name in PROTECTED_NAMES if "/" not in name)
+_LOOKED_FOR = _WHOLE | {".git", "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
+SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
+_MOST_FOLDERS = 200_000
+_MOST_LEAVES = 5_000  # of what is protected for what else names it
 _MOST_CONTENT = 8_000_000  # bytes of protected files that are held while a command runs
 
 
@@ -71,13 +104,33 @@ def is_protected(relative_path: str) -> bool:
 
 def _begins_protected(parts: list[str]) -> bool:
     path = "/".join(parts)
-    return any(path == name or path.startswith(f"{name}/") for name in PROTECTED_NAMES)
+    if parts[0].endswith(PROTECTED_ENDINGS):
+        return True
+    return any(path == name or path.startswith(f"{name}/") for name in map(str.casefold, PROTECTED_NAMES))
 
 
 def is_git_settings(path: str) -> bool:
     """Whether a protected path is the settings file of a repository."""
     *folders, name = path.casefold().split("/")
     return name == "config" and _WHOLE.isdisjoint(folders)
+
+
+def may_be_read_only(path: str) -> bool:
+    """Whether honest work changes nothing of a protected path: git keeps data beside settings in some folders."""
+    return not (path.casefold().endswith((".git/modules", ".git/worktrees")) or is_unfinished_work(path))
+
+
+def folders_that_lead_to(path: str) -> list[str]:
+    """The folders above a protected path that are part of its being protected: `.git` of `.git/hooks`.
+
+    The outermost first. Those that merely hold such a thing are left out: honest work renames between them.
+    """
+    *above, name = path.split("/")
+    if name.casefold() in _WHOLE or not above:
+        return []
+    begins = [at for at, folder in enumerate(above) if folder.casefold() in (".git", ".github")]
+    first = begins[-1] if begins else len(above) - 1
+    return ["/".join(above[: at + 1]) for at in range(first, len(above))]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -92,14 +145,68 @@ class Entry(msgspec.Struct, frozen=True):
     content: bytes | None
 
 
-def look(root: Path, known: Mapping[str, Entry] | None = None) -> dict[str, Entry]:
+def may_matter(entry: os.DirEntry[str]) -> bool:
+    """Whether a protected name may be the entry's, or lie beneath it."""
+    return entry.is_dir(follow_symlinks=False) or _is_looked_for(entry.name.casefold())
+
+
+def _is_wanted(entry: os.DirEntry[str]) -> bool:
+    return _is_looked_for(entry.name.casefold())
+
+
+def _is_looked_for(name: str) -> bool:
+    return name in _LOOKED_FOR or name.endswith(PROTECTED_ENDINGS)
+
+
+class Reach:
+    """How far a look may go, and how far it got. `seconds`: for all folders; `skipped`: also into those of packages.
+
+    `visited`: the folders that were looked into. `is_complete`: there are no others.
+    """
+
+    def __init__(self, seconds: float = math.inf, *, skipped: bool = False) -> None:
+        self.seconds = seconds
+        self.skipped = skipped
+        self.visited: set[str] = set()
+        self.is_complete = True
+
+
+def look(
+    root: Path,
+    known: Mapping[str, Entry] | None = None,
+    listings: FolderListings | None = None,
+    tops: list[str] | None = None,
+    reach: Reach | None = None,
+) -> dict[str, Entry]:
     """Every protected entry below `root`, folders themselves left out, by its path there.
 
-    Looks in as many folders as is quickly done, the nearest first. Content that is in `known` is not read again.
+    Looks in as many folders as `reach` permits: those that are new, then the nearest. Content that is in `known` is not
+    read again, nor are folders `listings` knows (those of entries that `may_matter`). To `tops` go the protected paths
+    themselves, also those of folders that are empty.
     """
+    walk = _Walk(root, listings or FolderListings(may_matter), [] if tops is None else tops, reach or Reach())
+    return _entries(root, list(walk.protected_paths()), known)
+
+
+def look_at(
+    root: Path, paths: Iterable[str], known: Mapping[str, Entry] | None = None, tops: list[str] | None = None
+) -> dict[str, Entry]:
+    """As `look`, of what is at, or beneath, certain paths."""
+    leaves: list[str] = []
+    for path in paths:
+        try:
+            found = list(islice(_leaves_at(root, path), _MOST_LEAVES))
+        except OSError:
+            continue  # there is none
+        leaves += found
+        if tops is not None:
+            tops.append(path)
+    return _entries(root, leaves, known)
+
+
+def _entries(root: Path, paths: list[str], known: Mapping[str, Entry] | None) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     room = _MOST_CONTENT
-    paths = list(_protected_paths(root))
     for path in sorted(paths, key=_is_own):  # our own logs may be large: what is small comes first
         try:
             about = (root / path).lstat()
@@ -137,38 +244,72 @@ def _is_bulk(path: str) -> bool:
     return path.casefold().startswith(".localllm/tool-output/")
 
 
-def _protected_paths(root: Path) -> Iterator[str]:
-    """The nearest first. A folder that looks like a bare repository is searched like a `.git`."""
-    pending = deque([""])
-    for _ in range(_MOST_FOLDERS):
-        if not pending:
-            return
-        folder = pending.popleft()
-        entries = _list(root, folder)
-        if {"HEAD", "objects", "refs"} <= {entry.name for entry in entries}:
-            yield from _beneath_any(root, folder, entries, _IN_GIT)
+class _Walk:
+    """One look through a project for protected paths; those that are whole, files or folders, go to `tops`."""
+
+    def __init__(self, root: Path, listings: FolderListings, tops: list[str], reach: Reach) -> None:
+        self._root = root
+        self._listings = listings
+        self._tops = tops
+        self._reach = reach
+
+    def _folders(self) -> Iterator[tuple[str, list[str]]]:
+        """Each folder, and a list for those in it that are to be looked into as well."""
+        fresh, known = deque([""]), deque[str]()
+        last: list[str] = []
+        knows = self._listings.knows
+        deadline = time.monotonic() + self._reach.seconds
+        for _ in range(_MOST_FOLDERS):
+            if not (fresh or known) or time.monotonic() > deadline:
+                break
+            folder = fresh.popleft() if fresh else known.popleft()
+            inside: list[str] = []
+            yield folder, inside
+            self._reach.visited.add(folder)
+            for path in inside:
+                if path.rpartition("/")[2].casefold() in SKIPPED:
+                    last.append(path)
+                else:
+                    (known if knows(f"{self._root}/{path}") else fresh).append(path)
+        self._reach.is_complete = not (fresh or known)
+        for top in last if self._reach.skipped else ():
+            folders, is_complete = self._listings.search(f"{self._root}/{top}", _is_wanted, deadline)
+            self._reach.is_complete &= is_complete
+            for folder in folders:
+                yield folder[len(str(self._root)) + 1 :], []
+
+    def protected_paths(self) -> Iterator[str]:
+        """The nearest first. A folder that looks like a bare repository is searched like a `.git`."""
+        for folder, inside in self._folders():
+            entries = self._listings.of(f"{self._root}/{folder}")
+            names = {entry.name for entry in entries}
+            if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names):
+                yield from self._beneath_any(folder, entries, IN_GIT)
+            for entry in entries:
+                name, path = entry.name.casefold(), _join(folder, entry.name)
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if name == ".git" and is_folder:
+                    yield from self._beneath_any(path, _list(self._root, path), IN_GIT)
+                elif name == ".git" or name in _WHOLE or (name.endswith(PROTECTED_ENDINGS) and not is_folder):
+                    yield from self._whole(path, entry)
+                elif name == ".github" and is_folder:
+                    yield from self._beneath_any(path, _list(self._root, path), ("workflows",))
+                elif is_folder:
+                    inside.append(path)
+
+    def _beneath_any(self, folder: str, entries: list[os.DirEntry[str]], names: tuple[str, ...]) -> Iterator[str]:
+        """The leaves of those of `entries` whose names begin one of `names` (`a` or `a/b`)."""
         for entry in entries:
             name, path = entry.name.casefold(), _join(folder, entry.name)
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if name == ".git" and is_folder:
-                yield from _beneath_any(root, path, _list(root, path), _IN_GIT)
-            elif name == ".git" or name in _WHOLE:
-                yield from _leaves(root, path, entry)
-            elif name == ".github" and is_folder:
-                yield from _beneath_any(root, path, _list(root, path), ("workflows",))
-            elif is_folder and name not in _SKIPPED:
-                pending.append(path)
+            if name in names:
+                yield from self._whole(path, entry)
+            elif entry.is_dir(follow_symlinks=False):
+                deeper = tuple(other.partition("/")[2] for other in names if other.startswith(f"{name}/"))
+                yield from self._beneath_any(path, _list(self._root, path), deeper) if deeper else ()
 
-
-def _beneath_any(root: Path, folder: str, entries: list[os.DirEntry[str]], names: tuple[str, ...]) -> Iterator[str]:
-    """The leaves of those of `entries` whose names begin one of `names` (`a` or `a/b`)."""
-    for entry in entries:
-        name, path = entry.name.casefold(), _join(folder, entry.name)
-        if name in names:
-            yield from _leaves(root, path, entry)
-        elif entry.is_dir(follow_symlinks=False):
-            deeper = tuple(other.partition("/")[2] for other in names if other.startswith(f"{name}/"))
-            yield from _beneath_any(root, path, _list(root, path), deeper) if deeper else ()
+    def _whole(self, path: str, entry: os.DirEntry[str]) -> Iterator[str]:
+        self._tops.append(path)
+        return _leaves(self._root, path, entry)
 
 
 def _leaves(root: Path, path: str, entry: os.DirEntry[str]) -> Iterator[str]:
@@ -187,11 +328,17 @@ def _matters(path: str) -> bool:
         return False
     _, worktree, its_data = lower.partition("/.git/worktrees/")
     if worktree:
-        return its_data.endswith(("/commondir", "/config.worktree", "/gitdir"))
+        return its_data.endswith(("/commondir", "/config.worktree", "/gitdir")) or is_unfinished_work(lower)
     _, inside, rest = lower.partition("/.git/modules/")
-    return (
-        not inside or "/hooks/" in rest or rest.endswith(("/config", "/config.worktree", "/commondir", "/attributes"))
-    )
+    return not inside or "/hooks/" in rest or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
+
+
+def _leaves_at(root: Path, path: str) -> Iterator[str]:
+    if not stat.S_ISDIR((root / path).lstat().st_mode):
+        yield path
+        return
+    for inner in _list(root, path):
+        yield from _leaves(root, _join(path, inner.name), inner)
 
 
 def _list(root: Path, folder: str) -> list[os.DirEntry[str]]:

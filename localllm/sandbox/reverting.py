@@ -2,13 +2,40 @@
 
 import os
 import stat
+import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
 
+from localllm.sandbox.folder_listings import FolderListings
 from localllm.sandbox.git_settings import is_harmless_change
-from localllm.sandbox.protected import Entry, is_git_settings, is_protected, look
+from localllm.sandbox.home_settings import git_settings_of_user
+from localllm.sandbox.leads import Leads
+from localllm.sandbox.protected import (
+    SKIPPED,
+    Entry,
+    Reach,
+    folders_that_lead_to,
+    is_git_settings,
+    is_protected,
+    look,
+    look_at,
+    may_be_read_only,
+    may_matter,
+)
 from localllm.sandbox.restoring import Restorer
+from localllm.sandbox.unfinished_work import harmless_part, is_unfinished_work
+
+_NOTHING = Entry(0, (), b"")
+
+_MOST_PINS = 200  # each is a mount or two
+_MOST_ROUNDS = 10  # from settings to included settings, from link to link
+_MOST_ROUNDS_AHEAD = 100
+_TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
+_TIME_AFTER = 3.0
+_COARSE = 3_000_000_000  # nanoseconds by which the times of some file systems are off
 
 
 class ProtectedFiles:
@@ -16,50 +43,154 @@ class ProtectedFiles:
 
     Commands may overlap: what was there before the first of them counts for all. What a command put there is moved to
     `quarantine`, or lost if that is None. Nothing tells what somebody else changes meanwhile from a command's doing.
+    What protected files lead to (see `leads`) is protected as well. `coarse`: nanoseconds by which the times of files
+    may be off.
     """
 
-    def __init__(self, root: Path, quarantine: Path | None) -> None:
+    def __init__(self, root: Path, quarantine: Path | None, coarse: int = _COARSE) -> None:
         self._root = root
         self._quarantine = quarantine
         self._lock = Lock()
         self._running = 0
         self._before: dict[str, Entry] = {}
+        self._tops: list[str] = []
+        self._listings = FolderListings(may_matter)
+        self._named: tuple[str, ...] = ()
+        self._reach = Reach()
+        self._coarse = coarse
+        self._begun = 0
+        self._is_overlooked = False
+
+    def look_ahead(self) -> None:
+        """Look into every folder once, for a thread that has time: commands wait less, and nothing is overlooked."""
+        for _ in range(_MOST_ROUNDS_AHEAD):
+            reach = Reach(_TIME_BEFORE, skipped=True)
+            with self._lock:
+                look(self._root, self._before, self._listings, reach=reach)
+            if reach.is_complete:
+                return
 
     def begin(self) -> None:
         """A command is about to run."""
         with self._lock:
             if not self._running:
-                self._before = look(self._root, self._before)
+                self._begun = time.time_ns() - self._coarse
+                self._tops = []
+                self._reach = Reach(_TIME_BEFORE)
+                known = self._before
+                self._before = look(self._root, known, self._listings, self._tops, self._reach)
+                self._named = self._look_at_named(known)
+                self._is_overlooked = False
             self._running += 1
+
+    def _look_at_named(self, known: Mapping[str, Entry]) -> tuple[str, ...]:
+        """Look at what the protected files themselves lead to, and at what that does in turn."""
+        leads = Leads(self._root, git_settings_of_user(os.environ, self._root), os.environ.get("HOME", ""))
+        named: set[str] = set()
+        further = leads.of(self._before) - set(self._tops)
+        for _ in range(_MOST_ROUNDS):
+            if not further:
+                break
+            found = look_at(self._root, sorted(further), known, self._tops)
+            self._before |= found
+            named |= further
+            further = (leads.of(found) | leads.of_included(found, further)) - named
+        return tuple(sorted(named))
+
+    @property
+    def is_overlooked(self) -> bool:
+        """Whether, since commands began, there were more new folders than there was time to look into."""
+        return self._is_overlooked
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no more than one command is running."""
+        return self._running <= 1
+
+    def pins(self) -> tuple[list[str], list[str]]:
+        """The absolute paths that can be made read-only while a command runs, and the folders above them that must not
+        be renamed. The nearest ones, if there are very many; nothing is undone the less for it.
+        """
+        whole = {top for top in self._tops if may_be_read_only(top)}
+        rest = {
+            path
+            for path in self._before
+            if not (is_unfinished_work(path) or any(folder in whole for folder in _and_above(path)))
+        }
+        pinned = sorted(whole | rest, key=lambda path: (path.count("/"), path))[:_MOST_PINS]
+        held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
+        absolute = f"{self._root}/"
+        return [absolute + path for path in pinned], sorted(absolute + folder for folder in held)
 
     def end(self) -> tuple[str, ...]:
         """A command has ended: undo what it changed. The paths, sorted. Raises OSError where that is not possible."""
         with self._lock:
             self._running -= 1
-            after = look(self._root, self._before)
-            changed = [path for path in sorted(self._before | after) if self._must_be_undone(path, after.get(path))]
-            if changed:
-                self._undo(changed)
-            return tuple(changed)
+            return self._put_back()
+
+    def check(self) -> tuple[str, ...]:
+        """While commands run: undo what they have changed so far. Otherwise as `end`."""
+        with self._lock:
+            changed = self._put_back()
+            for path in changed:
+                if self._before.get(path, _NOTHING).content is None:
+                    del self._before[path]  # it could not be put back, and will not be looked for again
+            return changed
+
+    def _put_back(self) -> tuple[str, ...]:
+        reach = Reach(_TIME_AFTER, skipped=True)
+        after = look(self._root, self._before, self._listings, reach=reach)
+        self._is_overlooked |= not reach.is_complete
+        after |= look_at(self._root, self._named, self._before)
+        if not reach.is_complete:
+            after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
+        changed = [path for path in sorted(self._before | after) if self._must_be_undone(path, after.get(path))]
+        if changed:
+            self._undo(changed, after)
+        return tuple(changed)
 
     def _must_be_undone(self, path: str, after: Entry | None) -> bool:
         before = self._before.get(path)
         if after is None:
-            return not self._went_with_its_repository(path)
+            return not (is_unfinished_work(path) or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):
             return False
+        if before is None and self._was_there(path, after):
+            return False
         return not _is_harmless(path, before, after)
+
+    def _was_there(self, path: str, entry: Entry) -> bool:
+        """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""
+        if self._reach.is_complete and SKIPPED.isdisjoint(path.casefold().split("/")):
+            return False
+        times = [entry.identity[4]]
+        folder = path
+        while (above := folder.rpartition("/")[0]) and above not in self._reach.visited:
+            if folder != path:
+                times.append(_changed(self._root / folder))
+            folder = above
+        was_seen = folder == path or is_protected(folder) or is_protected(f"{folder}/workflows")
+        return not was_seen and max(times) < self._begun
 
     def _went_with_its_repository(self, path: str) -> bool:
         """Whether it was part of a `.git` that is gone as a whole: a repository that is no more is not believed."""
         above, git, _ = f"/{path}".rpartition("/.git/")
         return bool(git) and not os.path.lexists(f"{self._root}{above}/.git")
 
-    def _undo(self, changed: list[str]) -> None:
+    def _undo(self, changed: list[str], after: Mapping[str, Entry]) -> None:
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         with Restorer(self._root, kept_in) as restorer:
             for path in changed:
-                _restore(restorer, path, self._before.get(path))
+                before, now = self._before.get(path), after.get(path)
+                part = _harmless_part(path, before, now) if now else None
+                if part is not None and now:
+                    restorer.put_file(path, part, stat.S_IMODE(now.mode))
+                else:
+                    _restore(restorer, path, before)
+
+
+def _and_above(path: str) -> list[str]:
+    return [path, *map(str, PurePosixPath(path).parents)]
 
 
 def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:
@@ -75,6 +206,20 @@ def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:
                     return
 
 
+def _changed(folder: Path) -> int:
+    try:
+        return folder.lstat().st_ctime_ns
+    except OSError:
+        return sys.maxsize
+
+
+def _harmless_part(path: str, before: Entry | None, after: Entry) -> bytes | None:
+    """What may stay of a file that may stay in part; else None."""
+    if not is_unfinished_work(path) or not stat.S_ISREG(after.mode) or after.content is None:
+        return None
+    return harmless_part(path, (before and before.content) or b"", after.content)
+
+
 def _is_same(before: Entry, after: Entry) -> bool:
     return before.content is not None and (before.mode, before.content) == (after.mode, after.content)
 
@@ -83,6 +228,8 @@ def _is_harmless(path: str, before: Entry | None, after: Entry) -> bool:
     """Whether a change is one that cannot do harm later, or our own."""
     if not stat.S_ISREG(after.mode) or after.content is None:
         return False
+    if is_unfinished_work(path):
+        return _harmless_part(path, before, after) == after.content
     old = (before and before.content) or b""
     if is_git_settings(path):
         return is_harmless_change(old, after.content)

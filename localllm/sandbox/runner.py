@@ -1,25 +1,45 @@
 """What the rest of the program sees of the sandbox: run one command, get its outcome."""
 
 import asyncio
+import math
 import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
+from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
+from localllm.sandbox.background import Handle
 from localllm.sandbox.bundle import Bundle
-from localllm.sandbox.confinement import Confinement
+from localllm.sandbox.confinement import Confinement, Surroundings
+from localllm.sandbox.forking import ForkServer
+from localllm.sandbox.hard_links import MOST_COPIED, Severed, sever
+from localllm.sandbox.home_settings import put_into, settings_for
+from localllm.sandbox.inventory import Inventory
 from localllm.sandbox.job import Done, Job
 from localllm.sandbox.launches import Excess, Launch, PlainLaunch
-from localllm.sandbox.probe import Weakness, probe
+from localllm.sandbox.levels import LEVELS, Level, Network, SandboxLevel
+from localllm.sandbox.network_hosts import NetworkHosts
+from localllm.sandbox.probe import Probed, probe
+from localllm.sandbox.process import HeadAndTail
+from localllm.sandbox.proxy import Contact
 from localllm.sandbox.reverting import ProtectedFiles
-from localllm.sandbox.visibility import Scratch, Visibility, survey, variables
+from localllm.sandbox.scratch import Scratch, remove_stale
+from localllm.sandbox.seatbelt import SeatbeltConfinement
+from localllm.sandbox.sockets import in_use, of_this_machine
+from localllm.sandbox.visibility import Visibility, survey, variables
 
-SandboxLevel = Literal["landlock", "none"]
-"""How strongly commands are held, as proved by an active probe on this machine."""
+__all__ = ["CommandResult", "CommandRunner", "SandboxLevel", "SandboxRunner"]
+
+_MOST_NAMED = 20
+_MOST_SHARED = 1_000  # files that are too large to copy, each a mount
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +48,10 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     `return_code` is negative (-N) for a command killed by signal N. `execution_time` is in seconds. Output is
     decoded as UTF-8 with replacement, at most the runner's cap of each stream; `truncated` says that some was
     dropped from its middle. `excess`: what it was killed for using too much of. `reverted`: protected files it
-    changed, which are as they were again.
+    changed, which are as they were again. `unlinked`: files that were also files outside by a hard link, and before the
+    command became the project's own. `overlooked`: it made more folders than there was time to look into for what it
+    must not put there. `network`: what of it was open; `contacts`: the hosts it asked for, refused or
+    not.
     """
 
     stdout: str
@@ -40,6 +63,10 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     level: SandboxLevel = "none"
     excess: Excess = ""
     reverted: tuple[str, ...] = ()
+    unlinked: tuple[str, ...] = ()
+    overlooked: bool = False
+    network: Network = "off"
+    contacts: tuple[Contact, ...] = ()
 
 
 class CommandRunner(Protocol):
@@ -59,13 +86,20 @@ class CommandRunner(Protocol):
         """
         ...
 
+    async def begin(self, command: str, *, cwd: Path) -> Handle:
+        """Begin `command` as `run` does, without a limit of time, and do not wait for it. Raises as `run` does."""
+        ...
+
 
 class SandboxRunner:
     """The CommandRunner of a project.
 
     `state_folder`: the program's own, outside the project; commands cannot see it, and what they put at protected
     names is kept there in `quarantine`. `accept_no_sandbox`: run commands also where nothing protects from them.
-    `output_cap`: bytes kept of each, stdout and stderr; a command that writes 64 times as much is killed.
+    `unreadable`, `unwritable`: what of the project is closed to commands, where the level can do that (not Landlock).
+    `network_hosts`: what commands may reach, as `safety.network_hosts` has it. `output_cap`: bytes kept of each, stdout
+    and stderr; a command that writes 64 times as much is killed.
+    `levels`: what is tried, in turn. Tests ask for one; no setting and no variable does.
     """
 
     def __init__(
@@ -74,37 +108,71 @@ class SandboxRunner:
         *,
         state_folder: Path | None = None,
         accept_no_sandbox: bool = False,
+        unreadable: Sequence[Path] = (),
+        unwritable: Sequence[Path] = (),
+        network_hosts: Sequence[str] = (),
         output_cap: int = 1_000_000,
+        levels: Sequence[Level] = LEVELS,
     ) -> None:
         self._root = root.resolve()
-        self._hidden = (state_folder,) if state_folder else ()
+        self._hidden = (*((state_folder,) if state_folder else ()), *unreadable)
+        self._unwritable = tuple(map(str, unwritable))
         self._accept_no_sandbox = accept_no_sandbox
+        self._hosts = NetworkHosts.of(network_hosts)
         self._output_cap = output_cap
         self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine")
+        self._inventory = Inventory(self._root)
+        self._levels = levels
         self._bundle = Bundle()
+        self._server = ForkServer(self._bundle)
 
     @property
     def level(self) -> SandboxLevel:
         """The level in force. At the first use this runs a command to find out."""
-        return "none" if self._weakness else "landlock"
+        return self._probed.level
+
+    @property
+    def network(self) -> Network:
+        """What of the network commands reach. Probes, as `level` does."""
+        if self.level == "none":
+            return "all"
+        if not self._hosts:
+            return "off"
+        return "not possible" if self.level in ("landlock", "seatbelt") else "hosts"
 
     @property
     def reason(self) -> str:
         """Why there is no sandbox; empty where there is one."""
-        return str(self._weakness or "")
+        return str(self._probed.reason)
+
+    @property
+    def failed_levels(self) -> dict[str, str]:
+        """Why each better level than the one in force does not hold here, the best first."""
+        return {level: str(reason) for level, reason in self._probed.failed.items()}
+
+    def prepare(self) -> None:
+        """Start what commands are started by, and look through the project, when there is time; the level must be
+        known. The first command waits less.
+        """
+        if self.level != "none":
+            threading.Thread(target=self._look_ahead, daemon=True).start()
+            with suppress(OSError):  # the first command tries again, and can do without
+                self._server.start()
+
+    def _look_ahead(self) -> None:
+        self._inventory.look_everywhere()
+        self._protected.look_ahead()
+
+    def close(self) -> None:
+        """End what commands are started by. Of the commands none may be running; others can be run again later."""
+        self._server.close()
 
     async def run(self, command: str, *, cwd: Path, timeout: float) -> CommandResult:  # noqa: ASYNC109 - see CommandRunner
         """See CommandRunner. Also raises SafetyViolationError for a project that holds the user's home."""
-        await asyncio.to_thread(self._refuse)
-        job = Job(
-            partial(self._launch, command, self._folder(cwd)),
-            toolchains=self._confinement.toolchains,
-            protected=self._protected,
-            output_cap=self._output_cap,
-        )
+        job, result = await self._job(command, cwd)
         task = asyncio.ensure_future(job.run(timeout))
         try:
-            return self._result(await asyncio.shield(task))
+            return result(await asyncio.shield(task))
         except asyncio.CancelledError:
             job.stop()
             await asyncio.wait({task})
@@ -112,23 +180,66 @@ class SandboxRunner:
                 task.exception()  # the one who cancels does not want to know
             raise
 
+    async def begin(self, command: str, *, cwd: Path) -> "BegunCommand":
+        """Begin `command` as `run` does, and do not wait for it. Raises as `run` does."""
+        output = HeadAndTail(self._output_cap)
+        job, result = await self._job(command, cwd, output)
+        return BegunCommand(job, output, result, self.level)
+
+    async def _job(
+        self, command: str, cwd: Path, together: HeadAndTail | None = None
+    ) -> tuple[Job, Callable[[Done], CommandResult]]:
+        severed = await asyncio.to_thread(self._prepare)
+        job = Job(
+            partial(self._launch, command, self._folder(cwd), severed.shared),
+            toolchains=self._confinement.toolchains,
+            protected=self._protected,
+            output_cap=self._output_cap,
+            together=together,
+        )
+        return job, partial(self._result, severed.copied)
+
     @cached_property
-    def _weakness(self) -> Weakness:
-        return probe(self._bundle, self._root)
+    def _probed(self) -> Probed:
+        threading.Thread(target=remove_stale, daemon=True).start()  # nobody has to wait for that
+        return probe(self._bundle, self._root, self._levels)
 
     @cached_property
     def _visibility(self) -> Visibility:
-        return survey(os.environ, self._hidden)
+        return survey(os.environ, self._hidden, self._root)
 
     @cached_property
-    def _confinement(self) -> Confinement:
-        return Confinement(self._bundle, self._root, self._visibility)
+    def _confinement(self) -> Confinement | SeatbeltConfinement:
+        level = self._probed.level
+        if level == "seatbelt":
+            return SeatbeltConfinement(self._root, self._visibility)
+        if level == "none":  # then nothing is held: only what a home leads to is asked for
+            return Confinement(self._bundle, self._root, self._visibility)
+        return Confinement(self._bundle, self._root, self._visibility, self._server, level=level, hosts=self._hosts)
+
+    def _prepare(self) -> Severed:
+        """Cut the ties of the project's files to the rest of the machine. Raises like `_refuse`."""
+        self._refuse()
+        if self.level == "none":
+            return Severed()
+        linked = self._inventory.look().linked
+        if not linked:
+            return Severed()
+        largest = sys.maxsize if self.level == "landlock" else MOST_COPIED
+        severed = sever(self._root, linked, largest=largest)
+        if severed.copied:
+            self._inventory.forget()
+            names = ", ".join(severed.copied[:_MOST_NAMED])
+            logs.of("SANDBOX").warning(
+                "hard links to files outside were replaced by %d copies: %s", len(severed.copied), names
+            )
+        return severed
 
     def _refuse(self) -> None:
         """Raise SafetyViolationError where commands are not to be run at all."""
-        if self._weakness:
+        if self.level == "none":
             if not self._accept_no_sandbox:
-                raise SafetyViolationError("command_no_sandbox", reason=self._weakness)
+                raise SafetyViolationError("command_no_sandbox", reason=self._probed.reason)
         elif any(home.is_relative_to(self._root) for home in self._visibility.homes):
             raise SafetyViolationError("command_root_too_wide", root=self._root)
 
@@ -140,13 +251,31 @@ class SandboxRunner:
             raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.no_folder", path=cwd))
         return folder
 
-    def _launch(self, command: str, folder: Path, scratch: Scratch) -> Launch:
-        if not self._weakness:
-            return self._confinement.launch(command, folder, scratch, os.environ)
+    def _launch(self, command: str, folder: Path, shared: tuple[str, ...], scratch: Scratch) -> Launch:
+        if self.level != "none":
+            surroundings = self._surroundings(shared)
+            put_into(scratch.home, settings_for(os.environ, self._root))
+            return self._confinement.launch(command, folder, scratch, os.environ, surroundings)
         home = os.environ.get("HOME", str(scratch.home))
         return PlainLaunch(command, folder, variables(os.environ, HOME=home, TMPDIR=str(scratch.temporary)))
 
-    def _result(self, done: Done) -> CommandResult:
+    def _surroundings(self, shared: tuple[str, ...]) -> Surroundings:
+        if self.level == "landlock":
+            return Surroundings()
+        pinned, held = self._protected.pins()
+        if self.level == "bubblewrap" and not self._protected.is_alone:
+            # It goes by names, and another command might make a link of one at the wrong moment. What is changed at
+            # these names is undone all the same.
+            pinned, held = [], []
+        pinned += [f"{self._root}/{path}" for path in shared[:_MOST_SHARED]]
+        pinned += self._unwritable
+        ties = self._inventory.look()
+        ours = [f"{self._root}/{path}" for path in ties.sockets]
+        pipes = [f"{self._root}/{path}" for path in ties.pipes]  # who is at the other end cannot be told
+        masked = dict.fromkeys([*in_use(ours), *pipes, *of_this_machine()])
+        return Surroundings(tuple(pinned), tuple(held), tuple(masked))
+
+    def _result(self, unlinked: tuple[str, ...], done: Done) -> CommandResult:
         outcome = done.outcome
         return CommandResult(
             stdout=outcome.stdout,
@@ -158,4 +287,41 @@ class SandboxRunner:
             level=self.level,
             excess="output" if outcome.flooded else done.ending.excess,
             reverted=done.reverted,
+            unlinked=unlinked,
+            overlooked=done.overlooked,
+            network=self.network,
+            contacts=done.ending.contacts,
         )
+
+
+class BegunCommand:
+    """A command without a limit of time. Its `output` is stdout and stderr as they came."""
+
+    def __init__(self, job: Job, output: HeadAndTail, result: Callable[[Done], CommandResult], level: str) -> None:
+        self.output = output
+        self.level = level
+        self._job = job
+        self._result = result
+        self._work = asyncio.ensure_future(job.run(math.inf))
+
+    @property
+    def reverted(self) -> tuple[str, ...]:
+        """The protected files it changed so far, which are as they were again."""
+        return self._job.reverted
+
+    def ask_to_end(self) -> None:
+        """Stop it, soon; it may tidy up first."""
+        self._job.ask_to_end()
+
+    def stop(self) -> None:
+        """Kill it."""
+        self._job.stop()
+
+    async def ended(self) -> CommandResult:
+        """Wait for its end. Raises ToolExecutionError where it could not be run, or was killed before that."""
+        try:
+            return self._result(await asyncio.shield(self._work))
+        except asyncio.CancelledError:
+            if self._work.cancelled():
+                raise ToolExecutionError("command_lost", status=-9) from None
+            raise

@@ -68,7 +68,8 @@ _REFUSED: dict[int, str] = {
 }
 
 _NEW_NAMESPACES = 0x7E020000  # clone: mount, cgroup, UTS, IPC, user, PID, network
-_AF_UNIX = 1
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_NETLINK_ROUTE, _NETLINK_SOCK_DIAG = 0, 4
 _CONNECTED = tuple(kind | flags for kind in (1, 5) for flags in (0, 0o4000, 0o2000000, 0o2004000))
 """SOCK_STREAM and SOCK_SEQPACKET, with SOCK_NONBLOCK and SOCK_CLOEXEC. A datagram socket could reach any other."""
 _CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE
@@ -87,7 +88,22 @@ _IOCTLS = (
 )
 
 Test = tuple[str, int, tuple[int, ...]]
-"""`("refuse_any_bit" | "refuse_equal" | "refuse_other" | "go_on_if_any_bit", argument, values)`."""
+"""`("refuse_any_bit" | "refuse_equal" | "refuse_other" | "go_on_if_any_bit" | "go_on_if_equal", argument, values)`."""
+
+
+_FINE_IN_NAMESPACES = (
+    "ptrace process_vm_readv process_vm_writev socket "  # debuggers: whom they reach is in the namespace
+    "shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink "
+    "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat"
+)
+_CONDITIONS_IN_NAMESPACES: dict[str, tuple[Test, ...]] = {
+    "socket": (
+        ("refuse_other", 0, (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK)),
+        ("go_on_if_equal", 0, (_AF_NETLINK,)),
+        ("refuse_other", 2, (_NETLINK_ROUTE, _NETLINK_SOCK_DIAG)),
+    ),
+    "socketpair": (("refuse_other", 0, (_AF_UNIX,)),),
+}
 
 
 def _conditions(guarded: list[int]) -> dict[str, tuple[Test, ...]]:
@@ -122,20 +138,25 @@ def numbers(machine: str) -> dict[str, int]:
     return {name: int(number) for name, number in zip(words[::2], words[1::2], strict=True)}
 
 
-def program(machine: str, guarded: list[int]) -> bytes:
+def program(machine: str, guarded: list[int], *, has_namespaces: bool = False) -> bytes:
     """The filter, 8 bytes an instruction. KeyError for a machine it does not know.
 
     `guarded`: processes (and, as negative numbers, groups) that must not be signalled or slowed down; the supervisor
-    is always one of them.
+    is always one of them. `has_namespaces`: the network, shared memory and mounts are the command's own, so that it may
+    use sockets among its processes, and extended attributes.
     """
     known = numbers(machine)
+    fine = _FINE_IN_NAMESPACES.split() if has_namespaces else []
     code = _Code()
     code.begin(AUDIT_NAMES[machine])
     for error, names in _REFUSED.items():
         for name in names.split():
-            if name in known:
+            if name in known and name not in fine:
                 code.refuse(known[name], error)
-    for name, tests in _conditions([*guarded, SUPERVISOR, -SUPERVISOR]).items():
+    conditions = _conditions([*guarded, SUPERVISOR, -SUPERVISOR])
+    if has_namespaces:
+        conditions |= _CONDITIONS_IN_NAMESPACES
+    for name, tests in conditions.items():
         if name in known:
             code.refuse_if(known[name], tests)
     return code.end()
@@ -181,6 +202,9 @@ class _Code:
                 self._add(_RETURN, _FAIL | EPERM)
             case "go_on_if_any_bit":
                 self._add(_ANY_BIT, values[0], if_true=1)
+                self._add(_RETURN, _ALLOW)
+            case "go_on_if_equal":
+                self._add(_EQUAL, values[0], if_true=1)
                 self._add(_RETURN, _ALLOW)
             case "refuse_equal":
                 for value in values:

@@ -15,8 +15,15 @@ class LaunchSpec:
 
     Paths are absolute, with links resolved. `writable`: folders it may change; `scratch` is the one of them that is
     thrown away. `hidden`: what it may not read, with `shown` as exceptions beneath. `call_filter`: a seccomp program.
+    `level`: how it is held. "landlock" takes `hidden` and `shown` as rules on files; "namespaces" and "bubblewrap" make
+    a view of the machine of them, in which besides each of `private` is an empty folder of the command's own, `pinned`
+    are read-only, `held` cannot be renamed, `masked` (sockets) are closed and `links` (name → target) made. "inside" is
+    the second half of "bubblewrap", which starts itself again by `again`: a command line to which a descriptor is
+    added, and the code that it reads from there.
     `live_fd`: a pipe; anything written to it asks the command to end, its end of file means that nobody waits any more.
-    `status_fd`: a pipe for the outcome. `threads` 0: some hundreds, more on larger machines; `memory` (bytes) 0: three
+    `status_fd`: a pipe for the outcome. `gate_fd`: a socket for the way to the network (see `doorway`), -1 for none.
+    `error_fd`: the stderr of the command where it is not the launcher's, else -1.
+    `threads` 0: some hundreds, more on larger machines; `memory` (bytes) 0: three
     quarters of the machine's; `disk` (bytes) bounds each file, and what the free space may shrink by.
     """
 
@@ -31,8 +38,17 @@ class LaunchSpec:
         shown: list[str],
         scratch: str,
         call_filter: bytes,
+        level: str = "landlock",
+        private: list[str] | None = None,
+        pinned: list[str] | None = None,
+        held: list[str] | None = None,
+        masked: list[str] | None = None,
+        links: dict[str, str] | None = None,
+        again: tuple[list[str], bytes] = ([], b""),
         live_fd: int = -1,
         status_fd: int = -1,
+        gate_fd: int = -1,
+        error_fd: int = -1,
         processes: int = 512,
         threads: int = 0,
         open_files: int = 4096,
@@ -47,8 +63,17 @@ class LaunchSpec:
         self.shown = shown
         self.scratch = scratch
         self.call_filter = call_filter
+        self.level = level
+        self.private = private or []
+        self.pinned = pinned or []
+        self.held = held or []
+        self.masked = masked or []
+        self.links = links or {}
+        self.again = again
         self.live_fd = live_fd
         self.status_fd = status_fd
+        self.gate_fd = gate_fd
+        self.error_fd = error_fd
         self.processes = processes
         self.threads = threads
         self.open_files = open_files

@@ -1,7 +1,7 @@
-"""What a command sees of the machine: its variables, what it may read, and a home of its own that is thrown away."""
+"""What a command sees of the machine: its variables, and what it may read."""
 
 import os
-import stat
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -9,11 +9,26 @@ from pathlib import Path
 
 import msgspec
 
+from localllm.sandbox.home_settings import CARGO, has_secret, is_git_secret
+from localllm.sandbox.repository import around
+
 _KEPT = (
-    "PATH LANG LANGUAGE TERM TZ USER LOGNAME SHELL VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME GOROOT "
+    "PATH TERM TZ USER LOGNAME SHELL VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME GOROOT "
     "PYENV_ROOT PYENV_VERSION RUSTUP_HOME RUSTUP_TOOLCHAIN CARGO_HOME NVM_DIR RBENV_ROOT SDKMAN_DIR"
 )
-"""Variables a command gets from the user's; all of LC_… besides. Everything else may be a secret, or a lever."""
+"""Variables a command gets from the user's. Everything else may be a secret, or a lever."""
+
+_LOCALE = (
+    "LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LC_MONETARY LC_PAPER LC_NAME LC_ADDRESS "
+    "LC_TELEPHONE LC_MEASUREMENT LC_IDENTIFICATION"
+)
+"""locale(7): those there are; sshd hands on whatever else begins so. Kept where their values look like locales."""
+
+_ONE_LOCALE = r"(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]{1,12})?(@[a-z]{1,12})?"
+_LOCALE_VALUE = re.compile(f"{_ONE_LOCALE}(:{_ONE_LOCALE})*")
+_NAME_VALUE = re.compile(r"[A-Za-z0-9_.+/: -]{0,64}")
+_NAMES = "TERM TZ USER LOGNAME CONDA_DEFAULT_ENV PYENV_VERSION RUSTUP_TOOLCHAIN"
+"""Kept where their values are short names; the other variables are paths."""
 
 _SET = {
     "PAGER": "cat",
@@ -22,20 +37,35 @@ _SET = {
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",
     "ASAN_OPTIONS": "detect_leaks=0",  # the search for leaks would have to trace the process
+    "TAR_OPTIONS": "--no-same-owner",  # as for everybody but root, who cannot give files away here either
 }
 """Variables every command gets: there is no terminal, and nobody to answer."""
 
 _DEFAULTS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 _TOOLCHAINS = (
-    ".gitconfig .config/git .local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv .local/share/mise "
+    ".local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv .local/share/mise "
     ".local/share/fnm .pyenv miniconda3 anaconda3 miniforge3 mambaforge .rustup .cargo go .nvm .nodenv .volta .bun "
     ".deno .asdf .sdkman .m2/repository .gradle/wrapper .rbenv .rvm .gem .opam .ghcup .juliaup .dotnet .nix-profile"
 )
-"""What of a home a command may read: programs and their libraries, and what git needs to know."""
+"""What of a home a command may read: programs and their libraries. Settings: see `home_settings`."""
+
+_TAKEN_APART = ".cargo"
+"""Of this toolchain each entry is shown for itself, without those with secrets."""
+
+_NOT_OF_CARGO = (*(name.removeprefix(".cargo/") for name in CARGO), "credentials", "credentials.toml")
+
+_SETTINGS_AMONG_TOOLCHAINS = (
+    ".cargo/config .cargo/config.toml .nvm/versions/node/*/etc/npmrc .nodenv/versions/*/etc/npmrc "
+    ".volta/tools/image/node/*/etc/npmrc .asdf/installs/nodejs/*/etc/npmrc .local/share/mise/installs/node/*/etc/npmrc "
+    "mini*/.condarc ana*/.condarc mamba*/.condarc .local/pipx/venvs/*/pip.conf .local/share/pipx/venvs/*/pip.conf "
+    "mini*/pip.conf ana*/pip.conf .opam/config"
+)
+"""Hidden where they hold a secret."""
 
 _SECRETS_AMONG_TOOLCHAINS = (
-    ".cargo/credentials .cargo/credentials.toml .gem/credentials .config/git/credentials .rvm/user .sdkman/etc/config"
+    ".cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/uv/credentials .rvm/user "
+    ".sdkman/etc/config .opam/opam-init/private"
 )
 
 _SYSTEM_SECRETS = (
@@ -48,6 +78,8 @@ _SYSTEM_SECRETS = (
 _ALWAYS_HIDDEN = "/home /root /run /tmp /var/tmp"
 """Besides homes: sockets and run-time secrets, and the temporary files of other programs (tickets, session keys)."""
 
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - to keep commands out of them
+
 _SECRETS_NAMED_BY = (
     "GOOGLE_APPLICATION_CREDENTIALS KUBECONFIG AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE DOCKER_CONFIG NETRC "
     "NPM_CONFIG_USERCONFIG PIP_CONFIG_FILE XAUTHORITY SSH_AUTH_SOCK GNUPGHOME XDG_CONFIG_HOME XDG_DATA_HOME "
@@ -55,37 +87,76 @@ _SECRETS_NAMED_BY = (
 )
 """Variables that name a file or a folder with secrets, which need not lie in the home."""
 
+_SETTINGS_OF_ENVIRONMENTS = ("pip.conf", ".condarc", "etc/npmrc")  # hidden where they hold a secret
+
+_GIT_SETTINGS = ("config", "config.worktree")  # as above
+
 _NOT_HOMES = "/ /bin /dev /etc /lib /opt /proc /sbin /sys /usr /var"
 
 
 class Visibility(msgspec.Struct, frozen=True, kw_only=True):
     """What is hidden, as real paths. `shown` may be read although it lies beneath something in `hidden`.
 
-    `toolchains`: a name in the home → where that really is.
+    `toolchains`: a name in the home → where that really is. `links`: the names by which the user knows shown folders,
+    where these are links → where they really are.
     """
 
     homes: tuple[Path, ...]
     hidden: tuple[Path, ...]
     shown: tuple[Path, ...]
     toolchains: dict[str, Path]
+    links: dict[str, Path] = {}
+
+    @property
+    def private(self) -> tuple[Path, ...]:
+        """Of the hidden folders, those that a command gets an empty one of its own for, where there are namespaces."""
+        return (*self.homes, *_real(map(Path, _TEMPORARY)))
 
 
-def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = ()) -> Visibility:
-    """What is to be hidden on this machine, and what shown all the same."""
+def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), project: Path | None = None) -> Visibility:
+    """What is to be hidden on this machine, and what shown all the same, also of the repository `project` is part of.
+
+    A command's home leads to the toolchains of the first home alone: two homes' settings do not mix.
+    """
     homes = _homes(environment)
     secrets = [home / name for home in homes for name in _SECRETS_AMONG_TOOLCHAINS.split()]
+    secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS.split() for file in _matching(home, name)]
     secrets += [Path(path) for path in _SYSTEM_SECRETS.split() if os.access(path, os.R_OK)]
     secrets += [path for name in _SECRETS_NAMED_BY.split() if (path := Path(environment.get(name, ""))).is_absolute()]
+    found = [(name, _real([home / name])[0]) for home in homes for name in _toolchains(home) if _exists(home / name)]
+    programs = _programs(environment)
+    secrets += [file for folder in programs for name in _SETTINGS_OF_ENVIRONMENTS if has_secret(file := folder / name)]
+    repository = around(project, [*homes, *map(Path, _ALWAYS_HIDDEN.split())]) if project else []
+    places = [*repository, *(folder / ".git" for folder in (project.parents if project else ()))]
+    secrets += [file for folder in places for name in _GIT_SETTINGS if is_git_secret(file := folder / name)]
     hidden = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
-    names = _TOOLCHAINS.split()
-    found = [(name, _real([home / name])[0]) for home in homes for name in names if _exists(home / name)]
-    shown = _real([*(path for _, path in found), *_programs(environment)])
+    shown = _real([*(path for _, path in found), *programs, *repository])
     return Visibility(
         homes=homes,
         hidden=hidden,
         shown=tuple(path for path in shown if any(folder in path.parents for folder in hidden)),
-        toolchains=dict(reversed(found)),  # so that the first home counts
+        toolchains={
+            name: _real([home / name])[0] for home in homes[:1] for name in _toolchains(home) if _exists(home / name)
+        },
+        links={name: real for path in programs if (name := os.path.abspath(path)) != str(real := _real([path])[0])},  # noqa: PTH100 - Path.absolute keeps `..`
     )
+
+
+def _toolchains(home: Path) -> list[str]:
+    """Names in the home."""
+    names = [name for name in _TOOLCHAINS.split() if name != _TAKEN_APART]
+    with suppress(OSError):
+        inside = sorted(os.listdir(home / _TAKEN_APART))  # noqa: PTH208 - names are what is wanted
+        names += [f"{_TAKEN_APART}/{name}" for name in inside if name not in _NOT_OF_CARGO]
+    return names
+
+
+def _matching(home: Path, pattern: str) -> list[Path]:
+    """Those that hold a secret of the files `pattern` stands for."""
+    try:
+        return [file for file in home.glob(pattern) if has_secret(file)]
+    except OSError:
+        return []
 
 
 def _homes(environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -122,40 +193,19 @@ def _exists(path: Path) -> bool:
 
 def variables(environment: Mapping[str, str], **fixed: str) -> dict[str, str]:
     """The variables for a command: an allow-list of the user's, and what makes programs work without a terminal."""
-    names = _KEPT.split()
-    kept = {name: value for name, value in environment.items() if name in names or name.startswith("LC_")}
+    kept = {name: value for name, value in environment.items() if _is_kept(name, value)}
+    kept = {name: value for name, value in kept.items() if not _is_default(name, value, environment)}
     return {**_DEFAULTS, **kept, **_SET, **fixed}
 
 
-class Scratch:
-    """A folder for one command: for its temporary files, and as its home, where links lead to the toolchains."""
+def _is_kept(name: str, value: str) -> bool:
+    if name in _LOCALE.split():
+        return bool(_LOCALE_VALUE.fullmatch(value))
+    if name in _NAMES.split():
+        return bool(_NAME_VALUE.fullmatch(value))
+    return name in _KEPT.split() and "://" not in value
 
-    def __init__(self, toolchains: Mapping[str, Path]) -> None:
-        base = Path(os.environ.get("TMPDIR") or "/tmp").resolve()  # noqa: S108 - the name below it is a random one
-        self.folder = base / f"localllm-{os.urandom(8).hex()}"
-        self.temporary = self.folder / "tmp"
-        self.home = self.folder / "home"
-        self.folder.mkdir(mode=0o700)
-        self.temporary.mkdir()
-        self.home.mkdir()
-        for name, target in toolchains.items():
-            link = self.home / name
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(target)
 
-    def __enter__(self) -> "Scratch":
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.remove()
-
-    def remove(self) -> None:
-        """Delete it, also what a command has made read-only. What cannot be deleted stays."""
-        import shutil
-
-        try:
-            shutil.rmtree(self.folder)
-        except OSError:
-            for folder, _, _ in os.walk(self.folder):
-                os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101 - os.walk gives strings
-            shutil.rmtree(self.folder, ignore_errors=True)
+def _is_default(name: str, value: str, environment: Mapping[str, str]) -> bool:
+    """Whether it says no more than HOME does, which a command has its own of."""
+    return name == "CARGO_HOME" and value.rstrip("/") == f"{environment.get('HOME', '').rstrip('/')}/{_TAKEN_APART}"

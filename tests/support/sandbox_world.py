@@ -2,8 +2,11 @@
 
 import os
 import textwrap
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
+from localllm.sandbox.levels import LEVELS, Level, SandboxLevel
 from localllm.sandbox.runner import CommandResult, SandboxRunner
 
 SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----"
@@ -12,7 +15,7 @@ SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----"
 class World:
     """A project, a home with a secret in it, and a folder that is none of a command's business."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, levels: Sequence[Level] = LEVELS) -> None:
         self.project = folder / "project"
         self.home = folder / "home"
         self.outside = folder / "outside"
@@ -22,7 +25,8 @@ class World:
         self.key.write_text(SECRET)
         self.file = self.outside / "file"
         self.file.write_text("kept")
-        self.runner = SandboxRunner(self.project, state_folder=folder / "state")
+        self.levels = levels
+        self.runner = SandboxRunner(self.project, state_folder=folder / "state", levels=levels)
 
     async def run(self, command: str, timeout: float = 20) -> CommandResult:
         return await self.runner.run(textwrap.dedent(command), cwd=self.project, timeout=timeout)
@@ -33,6 +37,12 @@ class World:
 
     def outside_is_untouched(self) -> bool:
         return [path.name for path in self.outside.iterdir()] == ["file"] and self.file.read_text() == "kept"
+
+
+@cache
+def level_here() -> SandboxLevel:
+    """The level the program uses on this machine."""
+    return SandboxRunner(Path.cwd()).level
 
 
 def processes_with(mark: str) -> list[str]:

@@ -7,7 +7,7 @@ from subprocess import SubprocessError
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import tr
 from localllm.integrations.doctor.finding import STATUSES, Finding, of_error, problem
-from localllm.integrations.doctor.machine import git, program, ripgrep, sandbox, terminal
+from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model
 from localllm.integrations.doctor.project import size, space, writable
 from localllm.integrations.doctor.settings import folders_moved, settings
@@ -21,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     writable,
     space,
     sandbox,
+    journal,
     git,
     size,
     ripgrep,

@@ -1,7 +1,6 @@
 """The machine: sandbox, git, ripgrep, the terminal and the program itself."""
 
 import platform
-import re
 import shutil
 from collections.abc import Iterator
 
@@ -10,10 +9,9 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import language, tr
 from localllm.integrations.doctor.finding import Finding, note, of_error, ok, warning
 from localllm.integrations.doctor.surroundings import Screen, Surroundings
+from localllm.sandbox.remedies import landlock_remedy, remedies
+from localllm.tools.guard.journal import check
 from localllm.tools.repository import Repository
-
-LEAST_KERNEL = (6, 2)
-"""The first Linux whose Landlock keeps files from being emptied (sandbox/landlock.py)."""
 
 _LEAST_COLUMNS, _LEAST_LINES = 60, 15
 
@@ -23,17 +21,34 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
     if here.sandbox.level == "none":
         what = tr("doctor.no_sandbox", reason=here.sandbox.reason.rstrip("。."), kernel=here.kernel)
         yield warning("sandbox", what, _sandbox_mend(here.kernel))
+        return
+    what = tr("doctor.sandbox", level=here.sandbox.level, kernel=here.kernel)
+    if here.sandbox.level == "landlock":
+        failed = "; ".join(f"{level}: {reason}" for level, reason in here.sandbox.failed_levels.items())
+        mends = [*map(str, remedies(here.sandbox.failed_levels, here.kernel)), tr("doctor.sandbox_stronger_mend")]
+        yield note("sandbox", tr("doctor.sandbox_weaker", what=what, failed=failed), " ".join(mends))
     else:
-        yield ok("sandbox", tr("doctor.sandbox", level=here.sandbox.level, kernel=here.kernel))
+        yield ok("sandbox", what)
+    if here.sandbox.level in ("landlock", "seatbelt") and here.loaded.settings.safety.network_hosts:
+        what = tr("sandbox.network.not_possible", level=here.sandbox.level)
+        yield note("network", f"{what}.", tr("doctor.sandbox_stronger_mend"))
 
 
 def _sandbox_mend(kernel: str) -> str:
     if platform.system() != "Linux":
         return tr("doctor.sandbox_mend_other")
-    number = re.match(r"(\d+)\.(\d+)", kernel)
-    if number and (int(number[1]), int(number[2])) < LEAST_KERNEL:
-        return tr("doctor.sandbox_mend_kernel", least=".".join(map(str, LEAST_KERNEL)))
-    return tr("doctor.sandbox_mend_landlock")
+    return str(landlock_remedy(kernel))
+
+
+def journal(here: Surroundings) -> Iterator[Finding]:
+    """Whether the record of what tools did is as it was written."""
+    file = here.state / "journal.jsonl"
+    checked = check(file)
+    if checked.broken:
+        what = tr("doctor.journal_broken", broken=checked.broken[0], file=file)
+        yield warning("journal", what, tr("doctor.journal_broken_mend"))
+    elif checked.lines:
+        yield ok("journal", tr("doctor.journal", lines=f"{checked.lines:,}"))
 
 
 def git(here: Surroundings) -> Iterator[Finding]:

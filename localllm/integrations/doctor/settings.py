@@ -6,8 +6,8 @@ from localllm.base.config.loading import RESERVED_VARIABLES
 from localllm.base.i18n import tr
 from localllm.integrations.doctor.finding import Finding, note, of_error, ok, warning
 from localllm.integrations.doctor.surroundings import Surroundings
-from localllm.tools.builtin import BUILTIN_TOOLS
-from localllm.tools.guard.policy import check_rules
+from localllm.tools.builtin import ALL_TOOLS
+from localllm.tools.guard.rules import check_rules
 
 
 def settings(here: Surroundings) -> Iterator[Finding]:
@@ -22,7 +22,7 @@ def settings(here: Surroundings) -> Iterator[Finding]:
     if here.loaded.withheld:
         keys = ", ".join(here.loaded.withheld)
         yield note("trust", tr("doctor.withheld", keys=keys), tr("doctor.withheld_mend"))
-    check_rules(here.loaded.settings.safety, [tool.name for tool in BUILTIN_TOOLS])
+    check_rules(here.loaded.settings.safety, ALL_TOOLS)
 
 
 def folders_moved(here: Surroundings) -> Iterator[Finding]:

@@ -32,6 +32,11 @@ class Held(Protocol):
         """Why they are not; empty where they are."""
         ...
 
+    @property
+    def failed_levels(self) -> Mapping[str, str]:
+        """Why each better level does not hold, the best first."""
+        ...
+
 
 class Screen(msgspec.Struct, frozen=True, kw_only=True):
     """The terminal the person sits at. `kind` is TERM; `encoding` that of what is printed."""
@@ -77,7 +82,7 @@ def look_around(
         state=state,
         config=config_file(environ).parent,
         screen=_screen(environ),
-        sandbox=SandboxRunner(project, state_folder=state),
+        sandbox=SandboxRunner(project, state_folder=state, network_hosts=loaded.settings.safety.network_hosts),
         kernel=platform.release(),
         free_space=_free_space,
         try_to_write=_try_to_write,

@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from localllm.sandbox import bubblewrap
+from localllm.sandbox.levels import LEVELS, Level
 from tests.support.sandbox_world import World
 
 
@@ -17,13 +20,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="the sandbox is for Linux so far"))
 
 
+@pytest.fixture(params=LEVELS)
+def level(request: pytest.FixtureRequest) -> Level:
+    if request.param == "bubblewrap" and not bubblewrap.program():
+        pytest.skip("bubblewrap is not installed")
+    return request.param
+
+
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: Level) -> Iterator[World]:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    world = World(tmp_path)
-    assert world.runner.level == "landlock", f"this machine has no sandbox: {world.runner.reason}"
-    return world
+    world = World(tmp_path, (level,))
+    assert world.runner.level == level, f"this machine does not have this level: {world.runner.reason}"
+    yield world
+    world.runner.close()
 
 
 @pytest.fixture

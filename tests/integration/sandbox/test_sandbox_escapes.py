@@ -219,6 +219,129 @@ async def test_no_datagram_leaves_through_a_pair_of_sockets(world: World, kind: 
     assert (world.project / "tried").exists()
 
 
+LANDLOCK_CANNOT = {
+    "chmod": "chmod 777 {file}",
+    "utime": "touch -d 2001-01-01 {file}",
+    "names": "ls {folder}/..; stat {file} > seen && grep -q Size seen && touch -d 2001-01-01 {file}",
+}
+"""What changes a file outside under Landlock alone, which has no word on permissions and times."""
+
+
+@pytest.mark.parametrize("attempt", LANDLOCK_CANNOT.values(), ids=LANDLOCK_CANNOT)
+async def test_permissions_and_times_of_what_can_be_read_are_kept(world: World, attempt: str) -> None:
+    """Of a toolchain, say. This is one of the differences between the levels."""
+    toolchain = world.home / ".cargo"
+    toolchain.mkdir()
+    file = toolchain / "env"
+    file.write_text("kept")
+    before = file.stat()
+    done = await world.run(f"cat {file}; {attempt.format(file=file, folder=toolchain)}")
+    assert "kept" in done.stdout, "it is there to be read"
+    after = file.stat()
+    is_untouched = (before.st_mode, before.st_mtime_ns) == (after.st_mode, after.st_mtime_ns)
+    assert is_untouched == (world.runner.level != "landlock")
+
+
+@pytest.mark.parametrize("attempt", ["echo changed > {file}", "rm {file}", "mv {file} x", "echo x > {file}/../new"])
+async def test_what_can_be_read_outside_cannot_be_changed(world: World, attempt: str) -> None:
+    toolchain = world.home / ".cargo"
+    toolchain.mkdir()
+    (toolchain / "env").write_text("kept")
+    await world.run(f"cat {toolchain}/env && {attempt.format(file=toolchain / 'env')}")
+    assert [(path.name, path.read_text()) for path in toolchain.iterdir()] == [("env", "kept")]
+
+
+async def test_a_hard_link_that_already_stood_in_the_project_is_no_way_out(world: World) -> None:
+    (world.project / "linked").hardlink_to(world.file)
+    (world.project / "sub").mkdir()
+    (world.project / "sub/linked").hardlink_to(world.file)
+    done = await world.run("cat linked; chmod 777 linked; touch -d 2001-01-01 linked; echo changed > linked")
+    assert (done.stdout, done.unlinked) == ("kept", ("linked", "sub/linked"))
+    assert world.outside_is_untouched()
+    assert world.file.stat().st_mode & 0o777 != 0o777
+    assert (world.project / "sub/linked").read_text() == "changed\n", "they are still one file"
+    assert (await world.run("true")).unlinked == ()
+
+
+async def test_a_large_shared_file_is_read_only_or_copied(world: World) -> None:
+    with world.file.open("r+b") as file:
+        file.truncate(65 << 20)
+    (world.project / "linked").hardlink_to(world.file)
+    await world.run("printf changed > linked; printf changed | dd of=linked conv=notrunc; mv linked x; rm linked")
+    assert world.file.stat().st_size == 65 << 20
+    with world.file.open("rb") as file:
+        assert file.read(7) == b"kept\0\0\0"
+
+
+@pytest.mark.parametrize("kind", ["in a toolchain", "by a relative name", "moved"])
+async def test_a_listening_socket_that_can_be_seen_is_not_reached(world: World, kind: str) -> None:
+    folder = world.home / ".cargo" if kind == "in a toolchain" else world.project / "sub"
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = Path.cwd()
+        os.chdir(folder)
+        try:
+            listener.bind(str(folder / "s") if kind == "in a toolchain" else "s")
+        finally:
+            os.chdir(here)
+        listener.listen()
+        listener.setblocking(False)
+        if kind == "moved":
+            folder = folder.rename(world.project / "elsewhere")
+        await world.python(f"""
+            import os, socket
+            open("tried", "w").close()
+            os.chdir({str(folder)!r})
+            try: os.rename("s", "t")
+            except OSError: pass
+            for name in "st":
+                try: socket.socket(socket.AF_UNIX).connect(name)
+                except OSError: pass
+        """)
+        assert (world.project / "tried").exists()
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+async def test_other_processes_are_not_even_seen(world: World) -> None:
+    done = await world.run(f"cat /proc/{os.getpid()}/cmdline /proc/[0-9]*/cmdline | tr '\\0' ' '")
+    assert ("pytest" in done.stdout) == (world.runner.level == "landlock"), "Landlock does not hide command lines"
+
+
+async def test_the_settings_of_the_kernel_are_read_only(world: World) -> None:
+    """Root may write to them without any capability."""
+    pattern = Path("/proc/sys/kernel/core_pattern")
+    before = pattern.read_text()
+    await world.run(f"echo '|/bin/false' > {pattern}; echo h > /proc/sysrq-trigger; echo 1 > /sys/kernel/profiling")
+    try:
+        assert pattern.read_text() == before
+    finally:
+        if os.geteuid() == 0 and pattern.read_text() != before:
+            pattern.write_text(before)
+
+
+async def test_no_namespaces_no_mounts_and_no_devices(world: World) -> None:
+    await world.python("""
+        import ctypes, os
+        libc = ctypes.CDLL(None)
+        made = [libc.unshare(flag) for flag in (0x10000000, 0x20000, 0x40000000)]
+        made += [libc.mount(b"/", b"/tmp", None, 4096, None), libc.umount2(b"/root", 2), libc.chroot(b".")]
+        made.append(libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0))
+        open("said", "w").write(repr(made))
+    """)
+    assert set((world.project / "said").read_text().strip("[]").split(", ")) == {"-1"}
+
+
+@pytest.mark.parametrize("family", [17, 38, 40])  # packets, the kernel's cryptography, the host of a virtual machine
+async def test_no_socket_of_another_kind_is_made(world: World, family: int) -> None:
+    await world.python(f"""
+        import socket
+        try: socket.socket({family}, socket.SOCK_STREAM); open("made", "w")
+        except OSError: open("refused", "w")
+    """)
+    assert (world.project / "refused").exists()
+
+
 async def test_other_processes_are_left_alone(world: World) -> None:
     other = subprocess.Popen(["sleep", "60"])
     try:

@@ -1,23 +1,27 @@
 """The launcher cannot be tampered with, and where it fails nothing is run."""
 
+import itertools
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.sandbox.levels import Level
 from localllm.sandbox.runner import SandboxRunner
 from tests.support.sandbox_world import SECRET, World, processes_with, unlike_any_other
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_command_cannot_change_how_the_next_one_is_started(tmp_path: Path) -> None:
+async def test_a_command_cannot_change_how_the_next_one_is_started(tmp_path: Path, level: Level) -> None:
     """The package lies in the project, as it does in an environment there; a command rewrites it."""
     import localllm
 
@@ -31,11 +35,11 @@ async def test_a_command_cannot_change_how_the_next_one_is_started(tmp_path: Pat
         root = Path(sys.argv[1])
         assert Path(runner.__file__).is_relative_to(root)
         async def main():
-            sandbox = runner.SandboxRunner(root)
+            sandbox = runner.SandboxRunner(root, levels=(sys.argv[4],))
             tampered = await sandbox.run(sys.argv[2], cwd=root, timeout=20)
             assert tampered.return_code == 0, tampered
-            after = await sandbox.run(f"echo changed > {sys.argv[3]}", cwd=root, timeout=20)
-            assert after.return_code, after
+            after = await sandbox.run(f"echo changed > {sys.argv[3]}; echo >> {sys.argv[3]}", cwd=root, timeout=20)
+            assert after.level == sys.argv[4], after
         asyncio.run(main())
     """)
     outside = tmp_path / "outside"
@@ -45,7 +49,7 @@ async def test_a_command_cannot_change_how_the_next_one_is_started(tmp_path: Pat
         for file in localllm/sandbox/*.py ctypes.py marshal.py os.py sitecustomize.py; do cp evil $file; done
     """
     done = subprocess.run(
-        [sys.executable, "-c", program, project, tamper, outside],
+        [sys.executable, "-c", program, project, tamper, outside, level],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": f"{project}{os.pathsep}{os.pathsep.join(sys.path)}"},
         capture_output=True,
@@ -58,11 +62,11 @@ async def test_a_command_cannot_change_how_the_next_one_is_started(tmp_path: Pat
     assert not (tmp_path / "owned").exists()
 
 
-async def test_a_failed_set_up_runs_nothing(tmp_path: Path) -> None:
+async def test_a_failed_set_up_runs_nothing(tmp_path: Path, level: Level) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    runner = SandboxRunner(project)
-    assert runner.level == "landlock"
+    runner = SandboxRunner(project, levels=(level,))
+    assert runner.level == level
     shutil.rmtree(project)
     with pytest.raises(ToolExecutionError) as raised:
         await runner.run(f"touch {tmp_path}/ran", cwd=project, timeout=10)
@@ -99,11 +103,11 @@ AS_NOBODY = """
 import asyncio, os, sys
 from pathlib import Path
 from localllm.sandbox.runner import SandboxRunner
-project, outside, key, seconds = sys.argv[1:]
+project, outside, key, seconds, level = sys.argv[1:]
 
 async def main():
-    runner = SandboxRunner(Path(project))
-    assert runner.level == "landlock", runner.reason
+    runner = SandboxRunner(Path(project), levels=(level,))
+    assert runner.level == level, runner.reason
     async def run(command):
         return await runner.run(command, cwd=Path(project), timeout=20)
     await run(f"echo changed > {outside}; cat {key}; cp {key} stolen; setsid sleep {seconds} & echo x > .envrc")
@@ -141,7 +145,7 @@ def command_as_nobody() -> list[str]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; the other tests run as this one")
-async def test_a_user_without_rights_is_held_as_well() -> None:
+async def test_a_user_without_rights_is_held_as_well(level: Level) -> None:
     command = command_as_nobody()
     if not command:
         pytest.skip("no Python here that another user can start")
@@ -156,7 +160,7 @@ async def test_a_user_without_rights_is_held_as_well() -> None:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, NOBODY, NOBODY)
         done = subprocess.run(
-            [*command, "-c", AS_NOBODY, project, outside, home / "key", seconds],
+            [*command, "-c", AS_NOBODY, project, outside, home / "key", seconds, level],
             env={**BARE, "HOME": str(home)},
             capture_output=True,
             text=True,
@@ -167,3 +171,27 @@ async def test_a_user_without_rights_is_held_as_well() -> None:
         assert outside.read_text() == "kept"
         assert [path.name for path in project.iterdir() if path.stat().st_size] == []
         assert not processes_with(seconds)
+
+
+async def test_sockets_that_come_and_go_meanwhile_do_not_matter(world: World) -> None:
+    """They are closed to the command while it runs; some vanish just when that is done."""
+    ended = threading.Event()
+
+    def come_and_go() -> None:
+        for number in itertools.count():
+            path = world.project / f"socket{number}"
+            with socket.socket(socket.AF_UNIX) as server:
+                server.bind(str(path))
+                server.listen()
+                if ended.wait(0.002):
+                    return
+            path.unlink()
+
+    others = threading.Thread(target=come_and_go)
+    others.start()
+    try:
+        results = [await world.run("echo fine; echo also >&2") for _ in range(25)]
+    finally:
+        ended.set()
+        others.join()
+    assert {(done.stdout, done.stderr, done.return_code) for done in results} == {("fine\n", "also\n", 0)}

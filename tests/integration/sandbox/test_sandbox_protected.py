@@ -1,12 +1,17 @@
 """What a command changed at protected names is undone."""
 
 import asyncio
+import re
+import subprocess
 
 import pytest
 
 from tests.support.sandbox_world import World, fingerprint
 
 pytestmark = pytest.mark.anyio
+
+REFUSED = re.compile("Read-only file system|Device or resource busy|could not lock|cross-device")
+"""What is said where a protected path is read-only in the first place, which Landlock cannot do."""
 
 
 @pytest.mark.parametrize(
@@ -40,7 +45,7 @@ async def test_protected_files_are_put_back(repository: World, attempt: str, tol
     before = fingerprint(repository.project)
     done = await repository.run(attempt)
     assert fingerprint(repository.project) == before
-    assert told in done.reverted
+    assert told in done.reverted or (done.level != "landlock" and REFUSED.search(done.stderr))
 
 
 @pytest.mark.parametrize("folder", [".venv/x", "__pycache__/x", "deep/er/x"])
@@ -81,7 +86,7 @@ async def test_putting_back_follows_no_link(repository: World) -> None:
     assert (repository.project / ".vscode/settings.json").read_text() == "{}"
     assert not (repository.project / ".vscode").is_symlink()
     assert repository.outside_is_untouched()
-    assert ".vscode" in done.reverted
+    assert ".vscode" in done.reverted or (done.level != "landlock" and REFUSED.search(done.stderr))
 
 
 async def test_a_moved_repository_gets_its_settings_back(repository: World) -> None:
@@ -91,9 +96,13 @@ async def test_a_moved_repository_gets_its_settings_back(repository: World) -> N
 
 
 async def test_honest_work_with_git_is_not_undone(repository: World) -> None:
-    done = await repository.run("""
+    settings = "git config user.name Someone; git config user.email someone@example.org"
+    if repository.runner.level != "landlock":  # there the settings of a repository are read-only, whatever they say
+        subprocess.run(settings, shell=True, cwd=repository.project, check=True)
+        settings = "git config user.name"
+    done = await repository.run(f"""
         set -e
-        git config user.name Someone; git config user.email someone@example.org
+        {settings} > /dev/null
         git add -A; git commit -qm first; git switch -qc other; git status --short; git log --oneline | wc -l
         git init -q new; git -C new status --short
     """)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protected import PROTECTED_NAMES, is_protected, look
+from localllm.sandbox.protected import PROTECTED_NAMES, Reach, is_protected, look
 
 
 @pytest.mark.parametrize("name", PROTECTED_NAMES)
@@ -15,7 +15,9 @@ def test_every_protected_name_is(name: str) -> None:
     assert is_protected(f"{name}/below")
 
 
-@pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".git", "sub/.GIT", ".git./config", ".vscode /tasks.json"])
+@pytest.mark.parametrize(
+    "path", [".git/hooks/pre-commit", ".git", "sub/.GIT", ".git./config", ".vscode /tasks.json", "a/b.code-workspace"]
+)
 def test_protected(path: str) -> None:
     assert is_protected(path)
 
@@ -81,3 +83,23 @@ def test_old_output_is_watched_but_not_held(tmp_path: Path) -> None:
     found = look(tmp_path)
     assert found[".localllm/tool-output/run.txt"].content is None
     assert found[".localllm/sessions/a.jsonl"].content == b".localllm/sessions/a.jsonl"
+
+
+def test_a_look_without_time_says_so(tmp_path: Path) -> None:
+    make(tmp_path, "sub/.envrc")
+    reach = Reach(0)
+    assert not look(tmp_path, reach=reach)
+    assert not reach.is_complete
+
+
+def test_folders_of_packages_are_looked_into_where_that_is_asked_for(tmp_path: Path) -> None:
+    make(tmp_path, "node_modules/x/.git/config", "lib/site-packages/.envrc")
+    reach = Reach(skipped=True)
+    assert not look(tmp_path)
+    assert set(look(tmp_path, reach=reach)) == {"node_modules/x/.git/config", "lib/site-packages/.envrc"}
+    assert reach.is_complete
+
+
+def test_repositories_told_by_where_their_settings_are(tmp_path: Path) -> None:
+    make(tmp_path, "docs/HEAD", "docs/commondir", "team.code-workspace", "sub/x.Code-Workspace")
+    assert set(look(tmp_path)) == {"docs/commondir", "team.code-workspace", "sub/x.Code-Workspace"}

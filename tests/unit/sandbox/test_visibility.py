@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.visibility import Scratch, survey, variables
+from localllm.sandbox.visibility import survey, variables
 
 
 @pytest.fixture
@@ -24,10 +24,18 @@ def test_the_home_is_hidden_and_its_toolchains_are_shown(home: Path) -> None:
     seen = survey({"HOME": str(home)})
     assert home in seen.homes
     assert home in seen.hidden
-    assert {home / ".cargo", home / ".config/git", home / "dotfiles/gitconfig"} <= set(seen.shown)
+    assert home / ".cargo/bin" in seen.shown
+    assert not {home / ".cargo", home / ".config/git", home / "dotfiles/gitconfig"} & set(seen.shown)
     assert not any(path.is_relative_to(home / ".ssh") for path in seen.shown)
     assert home / ".cargo/credentials.toml" in seen.hidden
-    assert seen.toolchains[".gitconfig"] == home / "dotfiles/gitconfig"
+    assert seen.toolchains[".cargo/bin"] == home / ".cargo/bin"
+
+
+def test_settings_with_a_secret_are_hidden(home: Path) -> None:
+    (home / ".cargo/config.toml").write_text('[registry]\ntoken = "x"\n')
+    (home / "venvs/a/pip.conf").write_text("[global]\nindex-url = https://me:x@example.org\n")
+    seen = survey({"HOME": str(home), "PATH": f"{home}/venvs/a/bin"})
+    assert {home / ".cargo/config.toml", home / "venvs/a/pip.conf"} <= set(seen.hidden)
 
 
 def test_programs_in_the_home_are_shown_with_their_environment(home: Path) -> None:
@@ -57,6 +65,9 @@ def test_variables_are_an_allow_list() -> None:
     given = {
         "PATH": "/x",
         "LC_TIME": "ja_JP",
+        "LC_TOKEN": "s",
+        "LC_NAME": "sk-123456",
+        "CARGO_HOME": "https://me:s@x",
         "OPENAI_API_KEY": "s",
         "LD_PRELOAD": "e",
         "GIT_DIR": "e",
@@ -66,7 +77,7 @@ def test_variables_are_an_allow_list() -> None:
     assert seen["PATH"] == "/x"
     assert seen["LC_TIME"] == "ja_JP"
     assert seen["HOME"] == "/h"
-    assert not {"OPENAI_API_KEY", "LD_PRELOAD", "GIT_DIR", "BASH_ENV"} & set(seen)
+    assert not {"OPENAI_API_KEY", "LD_PRELOAD", "GIT_DIR", "BASH_ENV", "LC_TOKEN", "LC_NAME", "CARGO_HOME"} & set(seen)
 
 
 def test_there_is_always_a_path_and_a_language() -> None:
@@ -74,22 +85,26 @@ def test_there_is_always_a_path_and_a_language() -> None:
     assert variables({})["LANG"] == "C.UTF-8"
 
 
-def test_a_scratch_folder_is_private_and_leaves_nothing(home: Path) -> None:
-    scratch = Scratch({".config/git": home / ".config/git"})
-    assert scratch.folder.stat().st_mode & 0o777 == 0o700
-    assert (scratch.home / ".config/git").resolve() == home / ".config/git"
-    closed = scratch.temporary / "a" / "b"
-    closed.mkdir(parents=True)
-    (closed / "c").touch()
-    closed.chmod(0o500)
-    closed.parent.chmod(0)
-    scratch.remove()
-    assert not scratch.folder.exists()
-    assert (home / ".config/git").exists()
-
-
 def test_the_interpreter_in_use_can_be_read() -> None:
     seen = survey(os.environ)
     base = Path(os.path.realpath(sys.base_prefix))
     hidden = any(folder in base.parents for folder in seen.hidden)
     assert not hidden or any(base.is_relative_to(path) for path in seen.shown)
+
+
+def test_a_commands_home_is_of_one_piece(home: Path) -> None:
+    """The user's other home, by the list of users, has settings that would come before those of this one."""
+    (home / ".gitconfig").unlink()
+    pwd = pytest.importorskip("pwd")
+    other = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    seen = survey({"HOME": str(home)})
+    assert seen.toolchains
+    assert not any(path.is_relative_to(other) for path in seen.toolchains.values()) or home.is_relative_to(other)
+
+
+def test_the_repository_around_a_project_is_shown(home: Path) -> None:
+    (home / "mono/.git").mkdir(parents=True)
+    (home / "mono/one").mkdir()
+    assert home / "mono" in survey({"HOME": str(home)}, project=home / "mono/one").shown
+    (home / ".git").mkdir()
+    assert home not in survey({"HOME": str(home)}, project=home / "tools").shown

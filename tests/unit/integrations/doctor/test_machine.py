@@ -5,10 +5,13 @@ import sys
 
 import pytest
 
+from localllm.base.config.loading import Loaded
+from localllm.base.config.schema import SafetySettings, Settings
 from localllm.base.i18n import set_language
 from localllm.integrations.doctor.finding import Finding
-from localllm.integrations.doctor.machine import git, program, ripgrep, sandbox, terminal
+from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.surroundings import Screen
+from localllm.tools.guard.journal import Journal, JournalEntry
 from tests.support.doctor_world import Sandbox, only, surroundings
 
 NOWHERE = {"PATH": "/nowhere", "HOME": "/nowhere"}
@@ -30,6 +33,35 @@ def test_an_old_kernel(tmp_path, kernel: str, mend: str) -> None:
 
 def test_a_sandbox(tmp_path) -> None:
     assert [finding.status for finding in sandbox(surroundings(tmp_path))] == ["ok"]
+
+
+def test_a_sandbox_that_could_be_better(tmp_path) -> None:
+    held = Sandbox("landlock", failed_levels={"namespaces": "Operation not permitted", "bubblewrap": "not there"})
+    (finding,) = sandbox(surroundings(tmp_path, sandbox=held))
+    assert finding.status == "note"
+    assert "namespaces: Operation not permitted; bubblewrap: not there" in finding.what
+    assert "bubblewrap" in finding.mend
+
+
+def test_hosts_that_cannot_be_told_apart(tmp_path) -> None:
+    loaded = Loaded(settings=Settings(safety=SafetySettings(network_hosts=("pypi.org",))))
+    assert [one.name for one in sandbox(surroundings(tmp_path, loaded=loaded))] == ["sandbox"]
+    _, finding = sandbox(surroundings(tmp_path, loaded=loaded, sandbox=Sandbox("landlock")))
+    assert (finding.name, finding.status) == ("network", "note")
+    assert "safety.network_hosts has no effect" in finding.what
+
+
+def test_the_journal(tmp_path) -> None:
+    here = surroundings(tmp_path)
+    assert list(journal(here)) == []
+    file = here.state / "journal.jsonl"
+    for name in ("one", "two"):
+        Journal(file, "s").write(JournalEntry(tool=name, arguments="", outcome="ok"))
+    (finding,) = journal(here)
+    assert (finding.status, "2 entries" in finding.what) == ("ok", True)
+    file.write_text(file.read_text().replace("one", "eno"))
+    (finding,) = journal(here)
+    assert (finding.status, "line 2" in finding.what) == ("warning", True)
 
 
 def test_git_is_missing(tmp_path) -> None:

@@ -1,0 +1,177 @@
+"""`localllm sandbox`: one command, held as the assistant's are; and what holds on this machine."""
+
+import asyncio
+import platform
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from localllm.base.errors import LocalLLMError
+from localllm.base.i18n import tr
+from localllm.base.paths import state_folder
+from localllm.cli.loading import load_here
+from localllm.cli.saying import print_error, say
+from localllm.sandbox.levels import Network
+from localllm.sandbox.remedies import remedies
+from localllm.sandbox.runner import CommandResult, SandboxRunner
+from localllm.sandbox.trial import Attempt, attempts
+from localllm.text.cleaning import clean, display_width
+from localllm.text.wrapping import wrap
+from localllm.tools.commands import remarks_on
+from localllm.ui.theme import Theme, choose_theme
+
+NOT_RUN = 125
+TIMED_OUT = 124
+"""Exit codes beside the command's own, as `env` and `timeout` have them."""
+
+_KILLED = 128  # and the number of the signal, as shells count
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--probe", is_flag=True, help="Show what holds here, by trying it.")
+@click.option("--json", "json", is_flag=True, help="With --probe: print one JSON object.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Kill it after that.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float | None, command: tuple[str, ...]) -> int:
+    """Run one command as the assistant would: localllm sandbox -- COMMAND…
+
+    The same sandbox, variables and limits; what it changes in the project stays, and is not kept for /undo. One word is
+    a line for bash, several are a program and its arguments. It gets no input; its output comes when it has ended. The
+    exit code is the command's, 124 where it took too long, 125 where it was not run.
+    """
+    if probe == bool(command) or (json and not probe) or (probe and timeout):
+        raise click.UsageError("Give a command after --, or --probe (with or without --json).")
+    project, loaded = load_here(context)
+    safety = loaded.settings.safety
+    accepted = bool(context.find_root().params["i_accept_no_sandbox"])
+    runner = SandboxRunner(
+        project, state_folder=state_folder(), accept_no_sandbox=accepted, network_hosts=safety.network_hosts
+    )
+    try:
+        if probe:
+            return _show(runner, project, safety.network_hosts, as_json=json)
+        line = command[0] if len(command) == 1 else shlex.join(command)
+        return _run(runner, line, timeout or safety.command_timeout)
+    finally:
+        runner.close()
+
+
+def _run(runner: SandboxRunner, line: str, seconds: float) -> int:
+    try:
+        done = asyncio.run(runner.run(line, cwd=Path.cwd(), timeout=seconds))
+    except LocalLLMError as error:
+        print_error(error)
+        return NOT_RUN
+    _write(sys.stdout, done.stdout)
+    _write(sys.stderr, done.stderr)
+    if done.timed_out:
+        say(f"localllm: {tr('sandbox.ended.timed_out', seconds=seconds)}")
+    elif done.excess:
+        say(f"localllm: {tr(f'command.excess.{done.excess}')}")
+    for remark in remarks_on(done):
+        say(remark)
+    return _exit_code(done)
+
+
+def _write(stream: object, text: str) -> None:
+    """Print what the command wrote: as it is into a file or a pipe, without what steers a terminal onto one."""
+    is_terminal = bool(getattr(stream, "isatty", bool)())
+    click.echo(clean(text) if is_terminal else text, nl=False, err=stream is sys.stderr)
+
+
+def _exit_code(done: CommandResult) -> int:
+    if done.timed_out:
+        return TIMED_OUT
+    return done.return_code if done.return_code >= 0 else _KILLED - done.return_code
+
+
+class _Probed(msgspec.Struct, frozen=True, kw_only=True):
+    """What `--probe` tells. `failed`: why each better level does not hold; `mends`: what would help."""
+
+    level: str
+    kernel: str
+    reason: str
+    network: Network
+    network_hosts: tuple[str, ...]
+    attempts: Sequence[Attempt]
+    failed: Mapping[str, str]
+    mends: Sequence[str]
+
+
+def _show(runner: SandboxRunner, project: Path, hosts: tuple[str, ...], *, as_json: bool) -> int:
+    """Print what holds; 1 where something does not."""
+    kernel = platform.release()
+    probed = _Probed(
+        level=runner.level,
+        kernel=kernel,
+        reason=runner.reason,
+        network=runner.network,
+        network_hosts=hosts,
+        attempts=_attempts(runner),
+        failed=runner.failed_levels,
+        mends=[str(mend) for mend in remedies(runner.failed_levels, kernel)] if sys.platform == "linux" else [],
+    )
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(probed), indent=2).decode())
+    else:
+        width = max(40, shutil.get_terminal_size().columns)
+        for line in listing(probed, project, width, choose_theme(sys.stdout)):
+            click.echo(line)
+    return int(probed.level == "none" or not all(attempt.ok for attempt in probed.attempts))
+
+
+def _attempts(runner: SandboxRunner) -> Sequence[Attempt]:
+    try:
+        return asyncio.run(attempts()) if runner.level != "none" else []
+    except (LocalLLMError, OSError) as error:
+        say(f"localllm: {error}")
+        return []
+
+
+def listing(probed: _Probed, project: Path, width: int, theme: Theme) -> Iterator[str]:
+    """What holds, what was tried, and what would help; no line is wider than `width`."""
+    key = "sandbox.head_none" if probed.level == "none" else "sandbox.head"
+    yield from _lines(tr(key, project=project, level=probed.level, kernel=probed.kernel, reason=probed.reason), width)
+    network = f"sandbox.network.{probed.network.replace(' ', '_')}"
+    yield from _lines(tr(network, hosts=", ".join(probed.network_hosts), level=probed.level), width)
+    for kind in ("forbidden", "needed"):
+        tried = [attempt for attempt in probed.attempts if attempt.kind == kind]
+        if tried:
+            yield from ("", *wrap(tr(f"sandbox.tried_{kind}"), width))
+            yield from _table(tried, width, theme)
+    if probed.failed:
+        yield from ("", *wrap(tr("sandbox.better"), width))
+        for level, reason in probed.failed.items():
+            yield from _lines(f"{level}: {reason}", width, "  ")
+    if probed.mends:
+        yield from ("", *wrap(tr("sandbox.mends"), width))
+        for mend in probed.mends:
+            yield from _lines(mend, width, "→ ")
+
+
+def _table(tried: Sequence[Attempt], width: int, theme: Theme) -> Iterator[str]:
+    labels = [_label(attempt) for attempt in tried]
+    column = max(map(display_width, labels)) + 4
+    for attempt, label in zip(tried, labels, strict=True):
+        first, *rest = wrap(tr(f"sandbox.trial.{attempt.name}"), width - column)
+        padding = " " * (column - 2 - display_width(label))
+        yield "  " + theme.paint("good" if attempt.ok else "error", label) + padding + first
+        yield from (" " * column + line for line in rest)
+
+
+def _label(attempt: Attempt) -> str:
+    if attempt.kind == "forbidden":
+        return tr("sandbox.stopped" if attempt.ok else "sandbox.not_stopped")
+    return tr("sandbox.works" if attempt.ok else "sandbox.does_not_work")
+
+
+def _lines(text: str, width: int, mark: str = "") -> Iterator[str]:
+    first, *rest = wrap(clean(text), width - len(mark)) or [""]
+    yield mark + first
+    yield from (" " * len(mark) + line for line in rest)

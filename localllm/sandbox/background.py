@@ -1,0 +1,223 @@
+"""Commands that go on while other things are done: started, read, listed, stopped; none outlives the session."""
+
+import asyncio
+import codecs
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.i18n import tr
+from localllm.sandbox.process import HeadAndTail
+
+MOST = 8
+"""How many may run at a time."""
+
+_MOST_REMEMBERED = 32  # with those that have ended
+_LAST_LINE = 4096  # bytes that are looked at for it
+_LAST_WAIT = 10.0  # seconds; the kernel does the rest when this process ends
+
+
+class CommandOutcome(Protocol):
+    """How a command ended."""
+
+    @property
+    def return_code(self) -> int:
+        """-N: killed by signal N."""
+        ...
+
+    @property
+    def excess(self) -> str:
+        """What it was killed for using too much of."""
+        ...
+
+
+class Handle(Protocol):
+    """A command without a limit of time that was begun."""
+
+    @property
+    def output(self) -> HeadAndTail:
+        """What it wrote so far."""
+        ...
+
+    @property
+    def reverted(self) -> tuple[str, ...]:
+        """The protected files it changed so far, which are as they were again."""
+        ...
+
+    @property
+    def level(self) -> str:
+        """What holds it."""
+        ...
+
+    def ask_to_end(self) -> None:
+        """Stop it, soon; it may tidy up first."""
+        ...
+
+    def stop(self) -> None:
+        """Kill it."""
+        ...
+
+    async def ended(self) -> CommandOutcome:
+        """Wait for its end, whatever becomes of the one who waits. Raises LocalLLMError where it was not run."""
+        ...
+
+
+class CommandStarter(Protocol):
+    """Whoever can begin a command."""
+
+    async def begin(self, command: str, *, cwd: Path) -> Handle:
+        """Begin `command` with bash in `cwd`. Raises as `CommandRunner.run` does."""
+        ...
+
+
+class BackgroundCommand:
+    """One of them. `number` is what it is called by; `was_stopped`: somebody wanted its end."""
+
+    def __init__(
+        self, number: int, command: str, handle: Handle, on_end: Callable[["BackgroundCommand"], None]
+    ) -> None:
+        self.number = number
+        self.command = command
+        self.outcome: CommandOutcome | None = None
+        self.error: LocalLLMError | None = None
+        self.was_stopped = False
+        self._handle = handle
+        self._on_end = on_end
+        self._begun = time.monotonic()
+        self._ended_at = 0.0
+        self._read = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._end = asyncio.ensure_future(self._wait())
+
+    @property
+    def is_running(self) -> bool:
+        return not self._ended_at
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running, or ran."""
+        return (self._ended_at or time.monotonic()) - self._begun
+
+    @property
+    def reverted(self) -> tuple[str, ...]:
+        """The protected files it changed so far, which are as they were again."""
+        return self._handle.reverted
+
+    @property
+    def level(self) -> str:
+        """What holds it."""
+        return self._handle.level
+
+    @property
+    def state(self) -> str:
+        """Whether it runs, or how it ended, in a few words."""
+        if self.is_running:
+            return tr("background.running")
+        if self.was_stopped:
+            return tr("background.stopped")
+        if self.error or not self.outcome:
+            return tr("background.failed")
+        if self.outcome.excess:
+            return tr(f"background.excess.{self.outcome.excess}")
+        return tr("background.ended", code=self.outcome.return_code)
+
+    @property
+    def last_line(self) -> str:
+        """The last line it wrote that is not empty."""
+        output = self._handle.output
+        data, _ = output.since(max(0, output.total - _LAST_LINE))
+        lines = data.decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def read(self) -> tuple[str, int]:
+        """What it wrote since this was last asked, and how many bytes of that were dropped from the middle."""
+        output = self._handle.output
+        data, dropped = output.since(self._read)
+        self._read = output.total
+        return self._decoder.decode(data, final=not self.is_running), dropped
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for its end, at most so long."""
+        await asyncio.wait({self._end}, timeout=seconds)
+
+    def ask_to_end(self) -> None:
+        """Stop it, soon; it may tidy up first."""
+        if self.is_running:
+            self.was_stopped = True
+            self._handle.ask_to_end()
+
+    def kill(self) -> None:
+        """Stop it at once."""
+        if self.is_running:
+            self.was_stopped = True
+            self._handle.stop()
+
+    async def _wait(self) -> None:
+        try:
+            self.outcome = await self._handle.ended()
+        except LocalLLMError as error:
+            self.error = error
+        except asyncio.CancelledError:
+            self._handle.stop()
+            raise
+        finally:
+            self._ended_at = time.monotonic()
+        self._on_end(self)
+
+
+def _ignore(command: BackgroundCommand) -> None:
+    del command
+
+
+class BackgroundCommands:
+    """Those of one session. `on_end` is called with each that has ended."""
+
+    def __init__(self, on_end: Callable[[BackgroundCommand], None] = _ignore) -> None:
+        self._on_end = on_end
+        self._commands: dict[int, BackgroundCommand] = {}
+        self._last = 0
+        self._beginning = 0
+
+    def all(self) -> Sequence[BackgroundCommand]:
+        """All that are remembered, the oldest first."""
+        return list(self._commands.values())
+
+    async def start(self, starter: CommandStarter, command: str, *, cwd: Path) -> BackgroundCommand:
+        """Begin one. Raises ToolExecutionError("background_too_many"), and as `CommandStarter.begin` does."""
+        if sum(one.is_running for one in self.all()) + self._beginning >= MOST:
+            raise ToolExecutionError("background_too_many", most=MOST)
+        self._beginning += 1
+        try:
+            handle = await starter.begin(command, cwd=cwd)
+        finally:
+            self._beginning -= 1
+        self._last += 1
+        self._forget()
+        begun = self._commands[self._last] = BackgroundCommand(self._last, command, handle, self._on_end)
+        return begun
+
+    def get(self, number: int) -> BackgroundCommand:
+        """The one of this number. Raises ToolExecutionError("background_unknown")."""
+        if number not in self._commands:
+            known = ", ".join(map(str, self._commands)) or "–"
+            raise ToolExecutionError("background_unknown", number=number, known=known)
+        return self._commands[number]
+
+    def kill_all(self) -> None:
+        """Stop all of them at once."""
+        for command in self.all():
+            command.kill()
+
+    async def end(self) -> None:
+        """Stop all of them, and wait till they are gone."""
+        self.kill_all()
+        for command in self.all():
+            await command.wait(_LAST_WAIT)
+
+    def _forget(self) -> None:
+        """The oldest of those that have ended, where they are too many."""
+        ended = [number for number, command in self._commands.items() if not command.is_running]
+        for number in ended[: max(0, len(self._commands) + 1 - _MOST_REMEMBERED)]:
+            del self._commands[number]

@@ -1,0 +1,89 @@
+"""Which entries folders have, remembered as long as the folders are unchanged."""
+
+import os
+import stat
+import time
+from collections.abc import Callable
+
+SETTLED = 3_000_000_000
+"""Nanoseconds. A folder changed within the last ones may change again without its times telling: clocks of file
+systems are as coarse as two seconds (FAT)."""
+
+_MOST = 150_000  # folders remembered
+_Entries = list[os.DirEntry[str]]
+
+
+class FolderListings:
+    """Lists folders; those that are as they were are not read again. Of the entries it tells only what `matters`.
+
+    A folder's change time moves whenever an entry comes, goes or is replaced, and no program can set it back.
+    """
+
+    def __init__(self, matters: Callable[[os.DirEntry[str]], bool], settled: int = SETTLED) -> None:
+        self._matters = matters
+        self._settled = settled
+        self._known: dict[str, tuple[tuple[int, ...], _Entries]] = {}
+        self._trees: dict[str, dict[str, tuple[int, bool]]] = {}
+
+    def knows(self, path: str) -> bool:
+        """Whether the folder was read before; it may have changed."""
+        return path in self._known
+
+    def of(self, path: str) -> _Entries:
+        """The entries of the folder `path`; none where it is gone, closed, or something else."""
+        try:
+            about = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - a Path for each would double the time
+            if not stat.S_ISDIR(about.st_mode):
+                return []
+            identity = (about.st_dev, about.st_ino, about.st_mtime_ns, about.st_ctime_ns)
+            known = self._known.get(path)
+            if known and known[0] == identity:
+                return known[1]
+            with os.scandir(path) as found:
+                entries = [entry for entry in found if self._matters(entry)]
+        except OSError:
+            return []
+        if max(about.st_mtime_ns, about.st_ctime_ns) + self._settled < time.time_ns():
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[path] = (identity, entries)
+        else:
+            self._known.pop(path, None)
+        return entries
+
+    def search(self, top: str, wanted: Callable[[os.DirEntry[str]], bool], deadline: float) -> tuple[list[str], bool]:
+        """The folders at and beneath `top` that have a `wanted` entry, and whether there was time for all of them.
+
+        For trees of very many folders that hardly ever change: each costs one question to the system. `wanted` is
+        always the same; `deadline` is by time.monotonic.
+        """
+        tree = self._trees.setdefault(top, {})
+        changed = [] if tree else [top]
+        stat_of = os.lstat
+        for path, (moment, _) in tree.items():
+            try:
+                if stat_of(path).st_ctime_ns != moment:
+                    changed.append(path)
+            except OSError:
+                changed.append(path)
+        while changed and time.monotonic() < deadline:
+            path = changed.pop()
+            tree.pop(path, None)
+            changed += self._enter(tree, path, wanted)
+        for path in changed:
+            tree[path] = (0, False)  # the next time
+        return [path for path, (_, is_wanted) in tree.items() if is_wanted], not changed
+
+    def _enter(
+        self, tree: dict[str, tuple[int, bool]], path: str, wanted: Callable[[os.DirEntry[str]], bool]
+    ) -> list[str]:
+        """Look into one folder of a tree; those in it that are new to the tree."""
+        try:
+            moment = os.lstat(path).st_ctime_ns
+        except OSError:
+            return []
+        entries = self.of(path)
+        is_settled = moment + self._settled < time.time_ns()
+        tree[path] = (moment if is_settled else 0, any(map(wanted, entries)))
+        inside = (f"{path}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False))
+        return [folder for folder in inside if folder not in tree]

@@ -1,0 +1,89 @@
+"""Reading git's settings files the way git does: all of what it would understand, and nothing of what it would refuse.
+
+The syntax is in git-config(1).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+_HEADING = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')
+_NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=)?")
+_REST_OF_LINE = re.compile(r"[^\n]*\n?")
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+_SPACES = " \t\r"
+
+
+class Setting(NamedTuple):
+    """`section` and `name` are in small letters; `value` is "true" where the file has none."""
+
+    section: str
+    subsection: str
+    name: str
+    value: str
+
+
+def parse(content: bytes) -> Iterator[Setting]:
+    """The settings of a file in their order. Lines that are no settings are passed over."""
+    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    section = subsection = ""
+    at = 0
+    while at < len(text):
+        if heading := _HEADING.match(text, at):
+            section, dot, below = heading[1].partition(".")
+            section = section.lower()
+            subsection = re.sub(r"\\(.)", r"\1", heading[2] or "") if not dot else below.lower()
+            at = heading.end()
+        elif name := _NAME.match(text, at):
+            value, at = _value(text, name.end()) if name[2] else ("true", _next_line(text, name.end()))
+            yield Setting(section, subsection, name[1].lower(), value)
+        else:
+            at = _next_line(text, at)
+
+
+def _next_line(text: str, at: int) -> int:
+    found = _REST_OF_LINE.match(text, at)
+    return max(found.end() if found else len(text), at + 1)
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """A value and where the next line begins."""
+    value: list[str] = []
+    quoted = False
+    solid = 0  # so much of it is not trailing space
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if char == "\n":
+            break
+        if char == "\\" and at < len(text):
+            char = text[at]
+            at += 1
+            if char != "\n":
+                value.append(_ESCAPES.get(char, char))
+                solid = len(value)
+        elif char == '"':
+            quoted = not quoted
+            solid = len(value)
+        elif char in "#;" and not quoted:
+            at = _next_line(text, at)
+            break
+        elif char not in _SPACES or quoted:
+            value.append(char)
+            solid = len(value)
+        elif value:
+            value.append(char)
+    return "".join(value[:solid]), at
+
+
+def write(settings: Iterable[Setting]) -> bytes:
+    """A file with these settings."""
+    lines: list[str] = []
+    for section, subsection, name, value in settings:
+        lines += [f'[{section} "{_quoted(subsection)}"]' if subsection else f"[{section}]"]
+        lines += [f'\t{name} = "{_quoted(value)}"']
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")

@@ -1,0 +1,135 @@
+"""Which hosts commands may reach: the user's list, and the addresses that its names may stand for."""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError, SafetyViolationError
+
+USUAL_PORTS = (443, 80)
+"""What a host without a port is allowed for."""
+
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
+_LONGEST_NAME = 253
+_MOST_PORT = 65535
+_ANY = 0  # stands for the usual ports
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the last four bytes are an IPv4 address
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Where a connection is to go: a name in small letters or an IP address, and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def address(self) -> Address | None:
+        """The address, where the host is one and not a name."""
+        try:
+            return ipaddress.ip_address(self.host)
+        except ValueError:
+            return None
+
+
+def target(text: str, usual_port: int | None = None) -> Target:
+    """The target written as HOST:PORT, or HOST where there is a usual port. Raises ValueError.
+
+    One spelling for one host: ASCII letters, digits, hyphens and underscores in labels, or an address as RFC 5952
+    writes it, IPv6 in brackets. Nobody who reads it later can take it for another.
+    """
+    bracketed = re.fullmatch(r"\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?", text, re.ASCII)
+    plain = re.fullmatch(r"([A-Za-z0-9._-]+)(?::(\d{1,5}))?", text, re.ASCII)
+    found = bracketed or plain
+    if found is None:
+        raise ValueError(text)
+    host = str(ipaddress.IPv6Address(found[1])) if bracketed else found[1].lower()
+    if found[2] and not 0 < int(found[2]) <= _MOST_PORT:
+        raise ValueError(text)
+    port = int(found[2]) if found[2] else usual_port
+    if port is None:
+        raise ValueError(text)
+    if not bracketed and (len(host) > _LONGEST_NAME or not _NAME.fullmatch(host)):
+        raise ValueError(text)
+    return Target(host, port)
+
+
+class HostRule(msgspec.Struct, frozen=True):
+    """One entry of the list. `subdomains`: it is for every name that ends in a dot and `host`, not for that itself."""
+
+    host: str
+    ports: tuple[int, ...]
+    subdomains: bool = False
+
+    def allows(self, wanted: Target) -> bool:
+        """Whether a connection to `wanted` is one it is for; what that name stands for is another question."""
+        if wanted.port not in self.ports:
+            return False
+        if self.subdomains:
+            return wanted.address is None and wanted.host.endswith(f".{self.host}")
+        return wanted.host == self.host
+
+    def names(self, wanted: Target) -> bool:
+        """Whether it is this very address and port: whoever wrote that knew where it leads."""
+        return wanted.address is not None and not self.subdomains and self == HostRule(wanted.host, (wanted.port,))
+
+
+class NetworkHosts:
+    """The hosts commands may reach. None, as a rule: then it is false."""
+
+    def __init__(self, rules: Sequence[HostRule] = ()) -> None:
+        self._rules = tuple(rules)
+
+    @classmethod
+    def of(cls, entries: Iterable[str]) -> "NetworkHosts":
+        """From `safety.network_hosts`. Raises ConfigurationError for an entry that is none."""
+        return cls([_rule(entry) for entry in entries])
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def check(self, wanted: Target) -> None:
+        """Raise SafetyViolationError where the list does not allow it."""
+        if not any(rule.allows(wanted) for rule in self._rules):
+            raise SafetyViolationError("network_not_allowed", host=wanted)
+
+    def vet(self, wanted: Target, addresses: Sequence[str]) -> None:
+        """Raise SafetyViolationError unless everything the allowed host stands for is public, or named as an address.
+
+        One address that is not makes all of them suspect: a name that is partly this machine's is a trap.
+        """
+        if any(rule.names(wanted) for rule in self._rules):
+            return
+        for address in addresses:
+            if not is_public(ipaddress.ip_address(address.partition("%")[0])):
+                raise SafetyViolationError("network_not_public", host=wanted, address=address)
+
+
+def is_public(address: Address) -> bool:
+    """Whether the address is another machine's on the internet, and no disguise of one that is not."""
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped or address.sixtofour or address.teredo:
+            return False
+        if address in _NAT64:
+            return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return address.is_global and not address.is_multicast
+
+
+def _rule(entry: str) -> HostRule:
+    """Raises ConfigurationError."""
+    subdomains = entry.startswith("*.")
+    text = entry.removeprefix("*.")
+    try:
+        named = target(text, usual_port=_ANY)
+    except ValueError as error:
+        raise ConfigurationError("network_host_invalid", entry=entry) from error
+    if subdomains and named.address is not None:
+        raise ConfigurationError("network_host_invalid", entry=entry)
+    return HostRule(named.host, USUAL_PORTS if named.port == _ANY else (named.port,), subdomains)

@@ -1,0 +1,89 @@
+"""Folders for the temporary files of commands: one for each, gone when the command is."""
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.base.files import try_lock
+from localllm.sandbox.removal import delete_tree
+
+_NAME = re.compile(r"localllm-[0-9a-f]{16}")
+_STALE = 3600.0  # seconds; a moment would do, in which one is made but not locked yet
+
+
+class Scratch:
+    """A folder for one command: for its temporary files, and as its home, where links lead to the toolchains.
+
+    It is locked as long as this process lives, which tells others that it is in use.
+    """
+
+    def __init__(self, toolchains: Mapping[str, Path]) -> None:
+        self.folder = _base() / f"localllm-{os.urandom(8).hex()}"
+        self.temporary = self.folder / "tmp"
+        self.home = self.folder / "home"
+        self.folder.mkdir(mode=0o700)
+        self._lock = _lock(self.folder)
+        try:
+            self._furnish(toolchains)
+        except OSError:
+            self.remove()  # the disk may be full
+            raise
+
+    def _furnish(self, toolchains: Mapping[str, Path]) -> None:
+        self.temporary.mkdir()
+        self.home.mkdir()
+        for name, target in toolchains.items():
+            link = self.home / name
+            if "/" in name:
+                link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(target)
+
+    def __enter__(self) -> "Scratch":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Delete it, also what a command has made read-only. What cannot be deleted stays."""
+        delete_tree(str(self.folder))
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_stale(age: float = _STALE) -> None:
+    """Delete the folders that programs left behind which were killed: nobody has them locked. `age`: in seconds, of
+    those that are old enough to be looked at."""
+    base = _base()
+    for name in filter(_NAME.fullmatch, os.listdir(base)):  # noqa: PTH208 - there may be thousands of others
+        with suppress(OSError):  # another one is deleting it as well
+            about = (base / name).lstat()
+            if about.st_uid == os.getuid() and about.st_mtime <= time.time() - age:
+                _remove_unless_locked(base / name)
+
+
+def _remove_unless_locked(folder: Path) -> None:
+    fd = _lock(folder)
+    if fd is not None:
+        delete_tree(str(folder))
+        os.close(fd)
+
+
+def _base() -> Path:
+    return Path(os.environ.get("TMPDIR") or "/tmp").resolve()  # noqa: S108 - the name below it is a random one
+
+
+def _lock(folder: Path) -> int | None:
+    """A descriptor that keeps it locked; None where another process has it, or folders cannot be locked."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
+    except PermissionError:
+        return None  # Windows has no locks of folders
+    if try_lock(fd):
+        return fd
+    os.close(fd)
+    return None

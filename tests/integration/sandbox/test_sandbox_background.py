@@ -1,0 +1,161 @@
+"""Commands in the background: under the same sandbox, read and stopped while they run, gone with the session."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.base.errors import LocalLLMError
+from localllm.sandbox.background import BackgroundCommands
+from localllm.tools.background import command_output, note_end
+from localllm.tools.commands import run_command
+from localllm.tools.context import ToolContext
+from localllm.tools.guard.journal import Journal
+from tests.support.sandbox_world import World, processes_with, unlike_any_other
+from tests.support.tools import make_context, use
+
+pytestmark = pytest.mark.anyio
+
+
+def context_of(world: World, background: BackgroundCommands | None = None) -> ToolContext:
+    background = background or BackgroundCommands()
+    return msgspec.structs.replace(make_context(world.project), runner=world.runner, background=background)
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+async def until(true: Callable[[], object], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
+async def test_it_runs_while_others_run_and_is_held_as_they_are(world: World) -> None:
+    context = context_of(world)
+    seconds = unlike_any_other()
+    begun = await use(
+        run_command, context, command=f"echo begun; echo x > {world.file}; sleep {seconds}", background=True
+    )
+    assert begun.success
+    assert begun.payload["running"]
+    assert begun.payload["id"] == 1
+    assert "begun\n" in begun.payload["output"]
+    assert "command_output" in begun.for_model
+    assert "cannot reach" in begun.for_model
+    assert (await use(run_command, context, command="echo meanwhile")).for_model == "meanwhile"
+    assert world.outside_is_untouched()
+    stopped = await use(command_output, context, id=1, stop=True)
+    assert not stopped.payload["running"]
+    assert not processes_with(seconds)
+
+
+async def test_what_is_new_is_read(world: World) -> None:
+    context = context_of(world)
+    command = "echo first; while [ ! -e go ]; do sleep 0.02; done; echo second >&2; echo third; exit 4"
+    begun = await use(run_command, context, command=command, background=True)
+    assert begun.payload["output"] == "first\n"
+    (world.project / "go").touch()
+    await context.background.get(1).wait(10)
+    done = await use(command_output, context, id="1")
+    assert (done.payload["output"], done.payload["return_code"], done.success) == ("second\nthird\n", 4, False)
+    assert (await use(command_output, context, id=1)).payload["output"] == ""
+
+
+async def test_one_that_fails_at_once_is_told_at_once(world: World) -> None:
+    done = await use(run_command, context_of(world), command="no-such-program", background=True)
+    assert (done.payload["running"], done.payload["return_code"]) == (False, 127)
+    assert "not found" in done.for_model
+
+
+async def test_one_that_cannot_be_run_is_an_error(world: World) -> None:
+    with pytest.raises(LocalLLMError) as raised:
+        await use(run_command, context_of(world), command="true " + "x" * 200_000, background=True)
+    assert raised.value.key == "command_failed_to_start"
+
+
+async def test_stopping_lets_it_tidy_up(world: World) -> None:
+    context = context_of(world)
+    command = "trap 'echo saved > state; exit 3' TERM; echo ready; while :; do sleep 0.05; done"
+    await use(run_command, context, command=command, background=True)
+    await until(lambda: context.background.get(1).last_line == "ready")
+    done = await use(command_output, context, id=1, stop=True)
+    assert (done.payload["return_code"], done.success) == (3, True)
+    assert (world.project / "state").read_text() == "saved\n"
+
+
+async def test_what_it_must_not_change_is_put_back_while_it_runs(world: World) -> None:
+    context = context_of(world)
+    await use(run_command, context, command="echo evil > .envrc; sleep 300", background=True)
+    await until(lambda: ".envrc" in context.background.get(1).reverted)
+    assert not (world.project / ".envrc").exists()
+    told = await use(command_output, context, id=1)
+    assert told.payload["running"]
+    assert ".envrc" in told.for_model
+    await context.background.end()
+
+
+async def test_all_end_with_the_session_and_are_in_the_journal(world: World, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    background = BackgroundCommands(lambda one: note_end(Journal(journal, "test"), one))
+    context = context_of(world, background)
+    seconds = unlike_any_other()
+    for _ in range(3):
+        await use(run_command, context, command=f"setsid -w sleep {seconds}", background=True)
+    for _ in range(5):
+        await background.start(world.runner, f"sleep {seconds}", cwd=world.project)
+    with pytest.raises(LocalLLMError) as raised:
+        await background.start(world.runner, f"sleep {seconds}", cwd=world.project)
+    assert raised.value.key == "background_too_many"
+    await background.end()
+    assert not processes_with(seconds)
+    entries = [msgspec.json.decode(line) for line in journal.read_text().splitlines()]
+    assert [entry["tool"] for entry in entries] == ["background"] * 8
+    assert {entry["outcome"] for entry in entries} == {"ok"}
+    assert {entry["sandbox"] for entry in entries} == {world.runner.level}
+
+
+async def test_nothing_of_it_stays_open(world: World) -> None:
+    context = context_of(world)
+    await world.run("true")
+    before = open_descriptors()
+    await use(run_command, context, command="sleep 300", background=True)
+    await context.background.end()
+    await until(lambda: open_descriptors() <= before)
+
+
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from localllm.sandbox.background import BackgroundCommands
+from localllm.sandbox.runner import SandboxRunner
+root = Path(sys.argv[1])
+runner = SandboxRunner(root, levels=sys.argv[3:])
+async def main():
+    await BackgroundCommands().start(runner, f"touch begun; setsid -w sleep {sys.argv[2]}", cwd=root)
+    if not (root / "die").exists():
+        await asyncio.sleep(60)
+    while not (root / "begun").exists():
+        await asyncio.sleep(0.02)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("end", ["kill -9", "leave"])
+async def test_none_outlives_the_program(world: World, end: str) -> None:
+    seconds = unlike_any_other()
+    if end == "leave":
+        (world.project / "die").touch()
+    program = subprocess.Popen([sys.executable, "-c", PROGRAM, str(world.project), seconds, *world.levels])
+    await until((world.project / "begun").exists)
+    if end == "kill -9":
+        program.kill()
+    program.wait(timeout=20)
+    await until(lambda: not processes_with(seconds))

@@ -1,0 +1,106 @@
+"""`localllm sandbox`: one command as the assistant would run it, and the table of what holds."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    return project
+
+
+def start(project: Path, *arguments: str) -> "subprocess.Popen[str]":
+    home = project.parent / "home"
+    variables = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "MY_API_KEY": "secret"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "localllm", *arguments],
+        cwd=project,
+        env={**variables, "PYTHONPATH": str(Path(__file__).parents[3])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(project: Path, *arguments: str) -> tuple[int, str, str]:
+    process = start(project, *arguments)
+    out, err = process.communicate("typed\n", timeout=60)
+    return process.returncode, out, err
+
+
+def test_a_program_with_its_arguments(project: Path) -> None:
+    assert run(project, "sandbox", "--", "printf", "%s\\n", "a  b", "$HOME") == (0, "a  b\n$HOME\n", "")
+
+
+def test_a_line_for_bash_its_streams_and_its_exit_code(project: Path) -> None:
+    code, out, err = run(project, "sandbox", "--", "echo out; echo err >&2; env; cat; exit 7")
+    assert code == 7
+    assert out.startswith("out\n")
+    assert "secret" not in out
+    assert "typed" not in out
+    assert err == "err\n"
+
+
+def test_it_runs_in_the_folder_one_is_in(project: Path) -> None:
+    (project / "sub").mkdir()
+    assert run(project / "sub" / "..", "sandbox", "--", "pwd")[1] == f"{project}\n"
+
+
+def test_what_it_may_not_do_is_said(project: Path) -> None:
+    code, _, err = run(project, "sandbox", "--", "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; touch /etc/x")
+    assert code == 1
+    assert "[Sandbox:" in err
+    assert not (project / ".git/hooks/pre-commit").exists()
+
+
+def test_too_long_and_killed(project: Path) -> None:
+    code, _, err = run(project, "sandbox", "--timeout", "0.3", "--", "sleep", "60")
+    assert (code, "not done after 0.3 s" in err) == (124, True)
+    assert run(project, "sandbox", "--", "kill -9 $$")[0] == 137
+
+
+def test_not_run_at_all(project: Path) -> None:
+    (project.parent / "home" / ".git").mkdir()
+    code, _, err = run(project.parent / "home", "sandbox", "--", "true")
+    assert (code, "E9020" in err) == (125, True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--json", "--", "true"), ("--probe", "--", "true"), ("--timeout", "0", "true")]
+)
+def test_usage(project: Path, arguments: tuple[str, ...]) -> None:
+    assert run(project, "sandbox", *arguments)[0] == 2
+
+
+def test_an_interrupt_ends_it(project: Path) -> None:
+    process = start(project, "sandbox", "--", "echo begun > begun; sleep 60; echo done > done")
+    deadline = time.monotonic() + 30
+    while not (project / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert not (project / "done").exists()
+
+
+def test_the_table(project: Path) -> None:
+    code, out, _ = run(project, "sandbox", "--probe", "--json")
+    told = json.loads(out)
+    assert code == int(not all(attempt["ok"] for attempt in told["attempts"]))
+    assert told["network"] == "off"
+    assert {attempt["name"] for attempt in told["attempts"]} >= {"write", "read", "tcp", "unix", "survivors", "files"}
+    for language, word in (("en", "Tried, and must not be possible"), ("ja", "試したこと")):
+        _, out, _ = run(project, "--lang", language, "sandbox", "--probe")
+        assert word in out

@@ -1,0 +1,122 @@
+"""Commands in the background, with one that only pretends to run."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.base.errors import ToolExecutionError
+from localllm.sandbox.background import MOST, BackgroundCommand, BackgroundCommands
+from localllm.sandbox.process import HeadAndTail
+
+pytestmark = pytest.mark.anyio
+
+
+class Ended(msgspec.Struct, frozen=True):
+    return_code: int = 0
+    excess: str = ""
+
+
+class Pretended:
+    """A handle that ends when it is told to."""
+
+    level = "namespaces"
+    reverted = ()
+
+    def __init__(self) -> None:
+        self.output = HeadAndTail(100)
+        self.end: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
+
+    def ask_to_end(self) -> None:
+        self.end.set_result(Ended(-15))
+
+    def stop(self) -> None:
+        self.end.set_result(Ended(-9))
+
+    async def ended(self) -> Ended:
+        return await asyncio.shield(self.end)
+
+
+class Starter:
+    def __init__(self) -> None:
+        self.handles: list[Pretended] = []
+
+    async def begin(self, command: str, *, cwd: Path) -> Pretended:
+        await asyncio.sleep(0)
+        if command == "bad":
+            raise ToolExecutionError("command_failed_to_start", reason="bad")
+        self.handles.append(Pretended())
+        return self.handles[-1]
+
+
+async def start(commands: BackgroundCommands, starter: Starter, command: str = "x") -> BackgroundCommand:
+    return await commands.start(starter, command, cwd=Path())
+
+
+async def test_each_has_a_number_and_ends_once() -> None:
+    ended: list[int] = []
+    commands, starter = BackgroundCommands(lambda one: ended.append(one.number)), Starter()
+    first, second = await start(commands, starter), await start(commands, starter)
+    assert [one.number for one in commands.all()] == [1, 2]
+    assert first.is_running
+    starter.handles[0].end.set_result(Ended(3))
+    await first.wait(1)
+    assert (first.is_running, first.state, ended) == (False, "exit 3", [1])
+    first.ask_to_end()
+    second.ask_to_end()
+    await second.wait(1)
+    assert (second.state, ended) == ("stopped", [1, 2])
+
+
+async def test_only_what_is_new_is_read_and_no_character_is_torn() -> None:
+    commands, starter = BackgroundCommands(), Starter()
+    command = await start(commands, starter)
+    output = starter.handles[0].output
+    output.add("one\n日".encode()[:-1])
+    assert command.read() == ("one\n", 0)
+    output.add("日本\nlast\n\n".encode()[2:])
+    assert command.read() == ("日本\nlast\n\n", 0)
+    assert command.read() == ("", 0)
+    assert command.last_line == "last"
+    for _ in range(50):
+        output.add(b"0123456789")
+    text, dropped = command.read()
+    assert dropped > 0
+    assert len(text) + dropped == 500
+    commands.kill_all()
+
+
+async def test_there_is_a_most_also_when_they_begin_together() -> None:
+    commands, starter = BackgroundCommands(), Starter()
+    results = await asyncio.gather(*(start(commands, starter) for _ in range(MOST + 3)), return_exceptions=True)
+    refused = [one.key for one in results if isinstance(one, ToolExecutionError)]
+    assert refused == ["background_too_many"] * 3
+    starter.handles[0].stop()
+    await commands.get(1).wait(1)
+    assert (await start(commands, starter)).number == MOST + 1
+    await commands.end()
+    assert not any(one.is_running for one in commands.all())
+
+
+async def test_what_cannot_begin_takes_no_place() -> None:
+    commands, starter = BackgroundCommands(), Starter()
+    for _ in range(MOST + 1):
+        with pytest.raises(ToolExecutionError, match="bad"):
+            await start(commands, starter, "bad")
+    assert commands.all() == []
+
+
+async def test_the_oldest_that_ended_are_forgotten() -> None:
+    commands, starter = BackgroundCommands(), Starter()
+    running = await start(commands, starter)
+    for _ in range(50):
+        one = await start(commands, starter)
+        one.kill()
+        await one.wait(1)
+    assert len(commands.all()) == 32
+    assert commands.get(1) is running
+    with pytest.raises(ToolExecutionError) as raised:
+        commands.get(2)
+    assert raised.value.key == "background_unknown"
+    commands.kill_all()

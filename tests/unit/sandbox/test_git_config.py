@@ -1,0 +1,46 @@
+"""Reading settings files as git does."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.git_config import parse, write
+
+ODD = r"""[core]
+ pager = less ; a remark
+	a-b = "q;\"x" y  # another
+	editor
+[alias]
+	st = status \
+   -s
+[url "https://x/"] insteadOf = gh:
+[include "a\"b"]
+path=~/x
+[diff.Foo]
+ textconv = x\ty
+"""
+
+
+def as_git_says(file: Path) -> list[str]:
+    done = subprocess.run(["git", "config", "--file", file, "--list", "-z"], capture_output=True, text=True, check=True)
+    return [line if "\n" in line else f"{line}\ntrue" for line in done.stdout.split("\0")[:-1]]
+
+
+def as_we_say(content: bytes) -> list[str]:
+    return [".".join(filter(None, one[:3])) + f"\n{one.value}" for one in parse(content)]
+
+
+def test_settings_are_what_git_takes_them_for(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(ODD)
+    assert as_we_say(ODD.encode()) == as_git_says(tmp_path / "config")
+
+
+def test_what_is_written_is_read_the_same(tmp_path: Path) -> None:
+    (tmp_path / "config").write_bytes(write(parse(ODD.encode())))
+    assert as_git_says(tmp_path / "config") == as_we_say(ODD.encode())
+
+
+@pytest.mark.parametrize("content", [b"", b"[", b"=", b"[a\nb", b'[a "', b"\xff", b"x = \\", b'[a]\nb = "', b"[a]b"])
+def test_nothing_written_upsets_it(content: bytes) -> None:
+    assert len(list(parse(content))) <= 1

@@ -1,0 +1,59 @@
+"""What protected files lead to."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.git_config import Setting, parse
+from localllm.sandbox.leads import Leads
+from localllm.sandbox.protected import look
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for folder in (".git", "tools", "hooks", "black"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "conv.py").touch()
+    return tmp_path.resolve()
+
+
+def leads(root: Path, user: list[Setting]) -> set[str]:
+    return Leads(root, user, "/home/me").of(look(root))
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ("[core]\nhooksPath = hooks", {"hooks"}),
+        ("[core]\nhooksPath = missing", {"missing"}),
+        ("[include]\npath = ../team", {"team"}),
+        ('[includeIf "onbranch:x"]\npath = ../team', {"team"}),
+        ("[core]\nfsmonitor = ./watch.sh", {"watch.sh"}),
+        ('[diff "x"]\ntextconv = python conv.py --all', {"conv.py"}),
+        ("[alias]\nx = \"!sh -c 'tools/go.sh $1'\"", {"tools/go.sh"}),
+        ('[credential]\nhelper = "!$(git rev-parse --show-toplevel)/tools/cred"', {"tools/cred"}),
+        ('[filter "x"]\nclean = black -q -', set[str]()),
+        ("[alias]\nst = tools/x", set[str]()),
+        ('[remote "o"]\nurl = ./tools', set[str]()),
+        ("[core]\nhooksPath = ../../outside", set[str]()),
+    ],
+)
+def test_files_that_settings_name(root: Path, settings: str, named: set[str]) -> None:
+    (root / ".git/config").write_text(settings)
+    found = leads(root, [])
+    assert named <= found
+    assert bool(found) == bool(named)
+
+
+def test_the_users_own_settings(root: Path) -> None:
+    assert ".githooks" in leads(root, list(parse(b"[core]\nhooksPath = .githooks")))
+
+
+def test_links_and_folders_kept_elsewhere(root: Path) -> None:
+    (root / ".envrc").symlink_to("tools/env")
+    (root / "sub").mkdir()
+    (root / "sub/.git").write_text("gitdir: ../store\n")
+    (root / "other").mkdir()
+    (root / "other/.git").symlink_to("../kept")
+    found = leads(root, [])
+    assert {"tools/env", "store/config", "kept/hooks"} <= found

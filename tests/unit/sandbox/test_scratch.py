@@ -1,0 +1,93 @@
+"""The folder a command gets, and what becomes of those nobody needs any more."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.scratch import Scratch, remove_stale
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def test_it_is_private_and_leaves_nothing(base: Path) -> None:
+    tool = base / "tool"
+    tool.mkdir()
+    scratch = Scratch({".config/git": tool})
+    assert scratch.folder.stat().st_mode & 0o777 == 0o700
+    assert (scratch.home / ".config/git").resolve() == tool
+    scratch.remove()
+    assert list(base.iterdir()) == [tool]
+
+
+def test_one_that_cannot_be_made_leaves_nothing(base: Path) -> None:
+    with pytest.raises(OSError, match="too long"):
+        Scratch({"x" * 300: base})
+    assert list(base.iterdir()) == []
+
+
+CLOSES_FOLDERS = """
+import os, shutil, sys
+os.environ["TMPDIR"] = sys.argv[1]
+from localllm.sandbox.scratch import Scratch
+tool = f"{sys.argv[1]}/tool"
+os.mkdir(tool, 0o500)
+scratch = Scratch({"tool": tool})
+os.makedirs(scratch.temporary / "a" / "b")
+(scratch.temporary / "a" / "b" / "c").touch()
+(scratch.temporary / "a" / "b").chmod(0o500)
+(scratch.temporary / "a").chmod(0)
+if os.getuid() == 0:
+    os.chown(sys.argv[1], 65534, 65534)
+    for folder, names, files in os.walk(sys.argv[1]):
+        for name in names + files:
+            os.lchown(f"{folder}/{name}", 65534, 65534)
+    os.setuid(65534)
+scratch.remove()
+print(scratch.folder.exists(), oct(os.stat(tool).st_mode & 0o777))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other permissions there")
+def test_folders_closed_to_their_owner_go_too_and_links_are_not_followed(base: Path) -> None:
+    """As an ordinary user: root is let in everywhere."""
+    folder = Path("/tmp" if sys.platform == "linux" else base) / f"scratch-of-nobody-{os.urandom(4).hex()}"
+    folder.mkdir()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", CLOSES_FOLDERS, folder], capture_output=True, text=True, timeout=30, check=False
+        )
+        assert done.stdout == "False 0o500\n", done.stderr
+    finally:
+        shutil.rmtree(folder)
+
+
+LEAVES_IT = "import os; from localllm.sandbox.scratch import Scratch; Scratch({}); os._exit(9)"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of folders there")
+def test_what_a_killed_program_left_is_removed(base: Path) -> None:
+    subprocess.run([sys.executable, "-c", LEAVES_IT], check=False, timeout=30)
+    (left,) = base.iterdir()
+    remove_stale()
+    assert left.exists(), "too young to be sure"
+    in_use = Scratch({})
+    (base / "localllm-notes").mkdir()
+    remove_stale(age=0)
+    assert sorted(base.iterdir()) == sorted([in_use.folder, base / "localllm-notes"])
+    in_use.remove()
+
+
+def test_where_there_is_nothing_to_remove(base: Path) -> None:
+    (base / "localllm-0123456789abcdef").write_text("a file")
+    remove_stale(age=0)
+    assert (base / "localllm-0123456789abcdef").read_text() == "a file"
