@@ -9,9 +9,11 @@ from typing import Literal, Protocol
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
 from localllm.base.i18n import tr
+from localllm.text.cleaning import clean, clusters
+from localllm.tools.guard.rules import lasting_rule
 from localllm.ui.report import wrapped
 from localllm.ui.screen import Screen
-from localllm.ui.theme import Line
+from localllm.ui.theme import Line, Style
 from localllm.ui.tool_lines import diff_lines
 
 DANGEROUS = "dangerous"
@@ -22,7 +24,7 @@ _SECONDS_TO_CATCH_UP = 2.0
 
 _ROWS_BESIDE_DETAIL = 8
 
-Answer = Literal["yes", "no", "always", "view"]
+Answer = Literal["yes", "no", "always", "project", "view"]
 
 _ANSWERS: dict[str, Answer] = {
     "": "no",
@@ -35,6 +37,9 @@ _ANSWERS: dict[str, Answer] = {
     "a": "always",
     "always": "always",
     "いつも": "always",
+    "p": "project",
+    "project": "project",
+    "プロジェクト": "project",
     "v": "view",
     "view": "view",
 }
@@ -51,8 +56,8 @@ class Stage(Protocol):
         """The screen and the keyboard for a question about `call_id` alone."""
         ...
 
-    async def ask(self) -> str:
-        """One line. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
+    async def ask(self, default: str = "") -> str:
+        """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
         ...
 
     async def view(self, lines: Sequence[Line]) -> None:
@@ -63,8 +68,8 @@ class Stage(Protocol):
 class TerminalConfirmer:
     """Shows what a tool wants to do and asks. Enter alone means no.
 
-    “Always” lasts for this session: for a command, this very command; for another tool, the tool. Dangerous calls are
-    asked about every time.
+    “Always” is for this session or for this project, and for what the person then sees and may shorten: the command,
+    the folder. What is dangerous is asked about every time.
     """
 
     def __init__(self, screen: Screen, stage: Stage, interrupt: Callable[[], None]) -> None:
@@ -72,34 +77,21 @@ class TerminalConfirmer:
         self._screen = screen
         self._stage = stage
         self._interrupt = interrupt
-        self._always: dict[tuple[str, str], None] = {}
-
-    @property
-    def always(self) -> list[str]:
-        """What has been allowed for the session, as rules are written: `edit_file`, `run_command(make test)`."""
-        return [f"{tool}({command})" if command else tool for tool, command in self._always]
-
-    def forget(self) -> None:
-        """Ask about everything again."""
-        self._always.clear()
 
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
         """The person's answer. Ctrl+C says no and breaks off the run; the end of input says no."""
-        rule = (request.tool, request.detail if request.detail_kind == "command" else "")
-        if rule in self._always and request.risk != DANGEROUS:
-            return _answer(request, approved=True, by="rule")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stage.reached(request.request_id), _SECONDS_TO_CATCH_UP)
         with self._stage.cleared(request.call_id):
             try:
-                return await self._ask(request, rule)
+                return await self._ask(request)
             except KeyboardInterrupt:
                 self._interrupt()
             except EOFError:
                 pass
         return _answer(request, approved=False)
 
-    async def _ask(self, request: ConfirmationRequested, rule: tuple[str, str]) -> ConfirmationAnswered:
+    async def _ask(self, request: ConfirmationRequested) -> ConfirmationAnswered:
         detail = detail_lines(request)
         room = max(4, self._screen.size().lines - _ROWS_BESIDE_DETAIL)
         is_cut = request.detail_kind != "command" and len(detail) > room + 1
@@ -112,15 +104,33 @@ class TerminalConfirmer:
                     return _answer(request, approved=True)
                 case "no":
                     return _answer(request, approved=False)
-                case "always" if request.risk != DANGEROUS:
-                    self._always[rule] = None
-                    return _answer(request, approved=True)
+                case "always" | "project" as lasting:
+                    if not request.lasting:
+                        continue
+                    scope = await self._scope(request)
+                    always = "session" if lasting == "always" else "project"
+                    return _answer(request, approved=True, always=always, scope=scope)
                 case "view":
                     await self._stage.view(detail)
-                case "always":
-                    continue
                 case None:
                     return _answer(request, approved=False, feedback=said)
+
+    async def _scope(self, request: ConfirmationRequested) -> str:
+        """What is allowed from now on: all that was asked about, or what the person leaves of it."""
+        kind = "command" if request.detail_kind == "command" else "folder"
+        while True:
+            scope = request.scope
+            if scope and "\n" not in scope:  # a text of several lines holds as it is
+                self._say(f"ui.always.{kind}", "dim")
+                scope = (await self._stage.ask(scope)).strip()
+            if rule := lasting_rule(request.tool, request.scope, scope):
+                self._say("ui.always.exactly" if rule.exact else "ui.always.rule", "good", rule=rule)
+                return scope
+            self._say(f"ui.always.not_{kind}", "warning")
+
+    def _say(self, key: str, style: Style, **parameters: object) -> None:
+        text = clean(tr(key, **parameters), keep_newlines=False)
+        self._screen.print_lines(wrapped("  ", text, style, self._screen.width))
 
     def _present(self, request: ConfirmationRequested, detail: list[Line], room: int) -> None:
         width = self._screen.width
@@ -129,14 +139,15 @@ class TerminalConfirmer:
         if request.reason:
             reason = tr("ui.dangerous_part", rule=request.reason) if request.risk == DANGEROUS else request.reason
             lines += wrapped("  ", reason, "bad", width)
-        lines += detail[:room]
+        is_command = request.detail_kind == "command"
+        lines += [part for row in detail for part in _folded(row, width)] if is_command else detail[:room]
         if room < len(detail):
             lines.append((("dim", "    " + tr("ui.more_lines", count=len(detail) - room)),))
         self._screen.print_lines(lines)
 
     def _offer(self, request: ConfirmationRequested, *, is_cut: bool) -> None:
         keys = ["ui.question.yes", "ui.question.no"]
-        keys += ["ui.question.always"] if request.risk != DANGEROUS else []
+        keys += ["ui.question.always", "ui.question.project"] if request.lasting else []
         keys += ["ui.question.view"] if is_cut else []
         text = "  ".join([*map(tr, keys), tr("ui.question.instead")])
         self._screen.print_lines(wrapped("  ", text, "bold", self._screen.width))
@@ -162,7 +173,31 @@ def detail_lines(request: ConfirmationRequested) -> list[Line]:
             return [(("", f"    {row}"),) for row in request.detail.removesuffix("\n").split("\n")]
 
 
+def _folded(row: Line, width: int) -> list[Line]:
+    """A row of a command in lines that all stand as deep as the first: none can pass for one of the question's own."""
+    (style, indent), *rest = row
+    text = clean("".join(part for _, part in rest), keep_newlines=False)
+    room = max(10, width - len(indent))
+    lines: list[str] = [""]
+    free = room
+    for start, end, cells in clusters(text):
+        if cells > free:
+            lines.append("")
+            free = room
+        lines[-1] += text[start:end]
+        free -= cells
+    indents = [indent, *[" " * len(indent)] * (len(lines) - 1)]
+    return [((style, before), ("bold", line)) for before, line in zip(indents, lines, strict=True)]
+
+
 def _answer(
-    request: ConfirmationRequested, *, approved: bool, by: str = "user", feedback: str = ""
+    request: ConfirmationRequested,
+    *,
+    approved: bool,
+    feedback: str = "",
+    always: Literal["", "session", "project"] = "",
+    scope: str = "",
 ) -> ConfirmationAnswered:
-    return ConfirmationAnswered(request_id=request.request_id, approved=approved, by=by, feedback=feedback)
+    return ConfirmationAnswered(
+        request_id=request.request_id, approved=approved, by="user", feedback=feedback, always=always, scope=scope
+    )

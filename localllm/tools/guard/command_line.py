@@ -1,13 +1,14 @@
-"""What a bash command line would run, as far as it can be told without a grammar.
+"""What a bash command line would run, as far as it can be told without a grammar: the second reader beside `shell`.
 
-Meant for refusing and warning: where the reading is unsure it gives too many commands rather than too few.
+A grammar may err without knowing it, and bash does not ask it. This reader has other weaknesses: where it is unsure it
+gives too many commands rather than too few.
 """
 
 import re
 import shlex
 from collections.abc import Iterator
 
-import msgspec
+from localllm.tools.guard.words import Word
 
 _TOKEN = re.compile(
     r"""(?P<blank>(?:[ \t\r]|\\\n)+)
@@ -28,13 +29,6 @@ _INTERPRETERS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "trap", "watch", "su", "env", "parallel"}
 )
 _MOST_TEXTS = 100  # how many texts within texts are read
-
-
-class Word(msgspec.Struct, frozen=True):
-    """A word without its quotes; `computed` where the shell would put something else in its place."""
-
-    text: str
-    computed: bool = False
 
 
 def commands_in(line: str) -> list[list[Word]]:

@@ -10,7 +10,8 @@ from localllm.base.events import Json
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.policy import Policy, Verdict, check_rules
+from localllm.tools.guard.policy import Policy, Verdict
+from localllm.tools.guard.rules import check_rules, closed_to_commands
 from localllm.tools.registry import Risk, Tool, ToolOutput, tool
 
 
@@ -149,7 +150,6 @@ def test_dangerous_commands_are_seen(command: str) -> None:
         "chmod 755 a",
         "echo format",
         "git log --format=%h",
-        "find . -delete",
         "git commit -m 'no; sudo here'",
         "grep -e sudo x",
         "echo a > sudo",
@@ -359,7 +359,7 @@ class TestPaths:
 
 
 class TestCheckRules:
-    TOOLS = ("edit_file", "read_file", "run_command")
+    TOOLS = (edit_file, read_file, run_command)
 
     @pytest.mark.parametrize(
         "rule",
@@ -405,3 +405,17 @@ class TestCheckRules:
             check_rules(SafetySettings(deny=("run_comand(git push)",)), self.TOOLS)
         assert found.value.params["nearest"] == "run_command"
         assert "run_comand(git push)" in str(found.value)
+
+
+def test_a_rule_for_all_commands_allows_none_that_a_denied_one_may_hide_in() -> None:
+    hidden = "echo Z2l0IHB1c2g= | base64 -d | sh"
+    allowing = SafetySettings(allow=("*",))
+    assert judge(run_command, allowing, command=hidden).decision == "allow"
+    forbidding = SafetySettings(allow=("*",), deny=("run_command(git push)",))
+    assert judge(run_command, forbidding, command=hidden).decision == "ask"
+    assert judge(run_command, forbidding, command="ls -l").decision == "allow"
+
+
+def test_what_is_denied_to_the_file_tools_is_closed_to_commands() -> None:
+    deny = ("read_file(secrets/)", "write_file(docs)", "edit_file(a.txt)", "run_command(git push)", "read_file")
+    assert closed_to_commands(SafetySettings(deny=deny)) == (["secrets/"], ["docs", "a.txt"])

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 
+import msgspec
 import pytest
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
@@ -14,11 +15,15 @@ from localllm.ui.theme import Line, Theme
 pytestmark = pytest.mark.anyio
 
 
+KEEPS = "(the answer that is there already)"
+
+
 class Person:
     """Answers from a list; an exception in it is raised as the keyboard would."""
 
     def __init__(self, *answers: str | type[BaseException]) -> None:
         self.answers = list(answers)
+        self.defaults: list[str] = []
         self.viewed: list[Sequence[Line]] = []
         self.interrupted = 0
         self.on_stage = False
@@ -34,9 +39,12 @@ class Person:
         yield
         self.on_stage = False
 
-    async def ask(self) -> str:
+    async def ask(self, default: str = "") -> str:
         assert self.on_stage
+        self.defaults.append(default)
         answer = self.answers.pop(0)
+        if answer == KEEPS:
+            return default
         if isinstance(answer, str):
             return answer
         raise answer
@@ -53,11 +61,16 @@ def request(**changes: str) -> ConfirmationRequested:
     return ConfirmationRequested(**{**fields, "detail": "make test", "detail_kind": "command", **changes})  # type: ignore[arg-type] - str for its literal
 
 
+def lasting(**changes: str) -> ConfirmationRequested:
+    asked = request(**{"detail": "make test -x", "scope": "make test -x", **changes})
+    return msgspec.structs.replace(asked, lasting=True)
+
+
 async def answer(*answers: str | type[BaseException], **changes: str) -> ConfirmationAnswered:
     return await Person(*answers).confirmer.confirm(request(**changes))
 
 
-@pytest.mark.parametrize("said", ["y", "Y", "yes", " y ", "ｙ", "はい", "a"])
+@pytest.mark.parametrize("said", ["y", "Y", "yes", " y ", "ｙ", "はい"])
 async def test_yes(said: str) -> None:
     given = await answer(said)
     assert (given.approved, given.by, given.request_id) == (True, "user", "r")
@@ -81,32 +94,64 @@ async def test_ctrl_c_is_no_and_breaks_off_the_run() -> None:
     assert not person.on_stage
 
 
-async def test_always_is_for_this_very_command() -> None:
-    person = Person("a", "n")
-    await person.confirmer.confirm(request())
-    again = await person.confirmer.confirm(request())
-    assert (again.approved, again.by) == (True, "rule")
-    person.stream.truncate(0)
-    other = await person.confirmer.confirm(request(detail="make test; rm x"))
-    assert not other.approved
-    assert person.confirmer.always == ["run_command(make test)"]
+@pytest.mark.parametrize(
+    ("key", "always"), [("a", "session"), ("いつも", "session"), ("p", "project"), ("Ｐ", "project")]
+)
+async def test_always_is_for_this_very_command_unless_the_person_shortens_it(key: str, always: str) -> None:
+    person = Person(key, KEEPS)
+    given = await person.confirmer.confirm(lasting())
+    assert (given.approved, given.by, given.always, given.scope) == (True, "user", always, "make test -x")
+    assert person.defaults == ["", "make test -x"]
+    assert "exactly so: run_command(make test -x)" in person.stream.getvalue()
 
 
-async def test_always_is_for_a_whole_other_tool_until_it_is_forgotten() -> None:
-    person = Person("a", "n")
-    await person.confirmer.confirm(request(tool="edit_file", detail_kind="diff", detail="+a"))
-    assert (await person.confirmer.confirm(request(tool="edit_file", detail_kind="diff", detail="+b"))).approved
-    person.confirmer.forget()
-    person.stream.truncate(0)
-    assert not (await person.confirmer.confirm(request(tool="edit_file", detail_kind="diff", detail="+c"))).approved
+async def test_a_beginning_of_the_command_may_be_left() -> None:
+    person = Person("p", "make test")
+    given = await person.confirmer.confirm(lasting())
+    assert (given.always, given.scope) == ("project", "make test")
+    assert "Allowed from now on: run_command(make test)" in person.stream.getvalue()
+
+
+@pytest.mark.parametrize("other", ["make tes", "make -x", "ls", "make test; ls", "make *", ""])
+async def test_what_would_not_allow_the_command_is_asked_for_again(other: str) -> None:
+    person = Person("a", other, "make")
+    assert (await person.confirmer.confirm(lasting())).scope == "make"
+    assert "would not allow this command" in person.stream.getvalue()
+
+
+@pytest.mark.parametrize("breaks_off", [KeyboardInterrupt, EOFError])
+async def test_breaking_off_there_is_no(breaks_off: type[BaseException]) -> None:
+    assert not (await Person("a", breaks_off).confirmer.confirm(lasting())).approved
+
+
+async def test_a_command_of_several_lines_holds_as_it_is() -> None:
+    command = "make test\nls"
+    given = await Person("a").confirmer.confirm(lasting(detail=command, scope=command))
+    assert (given.always, given.scope) == ("session", command)
+
+
+async def test_what_has_no_folder_is_allowed_as_a_tool() -> None:
+    person = Person("p")
+    given = await person.confirmer.confirm(lasting(tool="git_commit", detail_kind="text", scope=""))
+    assert (given.always, given.scope) == ("project", "")
+    assert "Allowed from now on: git_commit" in person.stream.getvalue()
+
+
+@pytest.mark.parametrize(("left", "scope"), [(KEEPS, "docs/api/"), ("docs", "docs"), (".", ".")])
+async def test_an_edit_is_allowed_in_a_folder(left: str, scope: str) -> None:
+    person = Person("a", "src", left)
+    given = await person.confirmer.confirm(
+        lasting(tool="edit_file", detail_kind="diff", detail="+a", scope="docs/api/")
+    )
+    assert (given.always, given.scope) == ("session", scope)
+    assert "not in that folder" in person.stream.getvalue()
 
 
 async def test_what_is_dangerous_is_asked_about_every_time() -> None:
-    person = Person("a", "y")
+    person = Person("a", "p", "y")
     given = await person.confirmer.confirm(request(risk="dangerous", reason="rm -rf"))
-    assert given.approved
+    assert (given.approved, given.always) == (True, "")
     assert person.answers == []
-    assert person.confirmer.always == []
     assert "[a]lways" not in person.stream.getvalue()
     assert "“rm -rf”" in person.stream.getvalue()
 
@@ -117,7 +162,8 @@ async def test_the_whole_command_is_shown_and_its_line_ends_are_visible() -> Non
     await person.confirmer.confirm(request(detail=command))
     shown = person.stream.getvalue()
     assert "    $ echo one␍␊\n" in shown
-    assert "x" * 500 + "␊\n" in shown
+    assert "x" * 500 + "␊" in shown.replace("\n      ", "")
+    assert all(line.startswith("  ") for line in shown.splitlines() if line)  # nothing at the question's own depth
     assert "␛[8mrm -rf hidden" in shown
     assert "more lines" not in shown
 
