@@ -7,7 +7,7 @@ else follows. Whatever is appended stays as it is, so that the next request begi
 import msgspec
 
 from localllm.base.events import ToolCall
-from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
 
 
 class History:
@@ -35,11 +35,11 @@ class History:
         self._sent = len(self._messages)
         return self.messages
 
-    def add_user(self, text: str) -> None:
-        """What the person said."""
+    def add_user(self, text: str, images: tuple[Image, ...] = ()) -> None:
+        """What the person said, with the pictures it names."""
         if isinstance(self._messages[-1], UserMessage) or self._open_calls:
             raise ValueError("a turn must be closed before the user speaks again")
-        self._messages.append(UserMessage(text))
+        self._messages.append(UserMessage(text, images))
 
     def add_assistant(self, message: AssistantMessage) -> None:
         """What the model answered; its calls are open until their results are added."""
@@ -48,13 +48,13 @@ class History:
         self._messages.append(message)
         self._open_calls = list(message.tool_calls)
 
-    def add_result(self, call_id: str, text: str) -> None:
-        """The result of an open call."""
+    def add_result(self, call_id: str, text: str, images: tuple[Image, ...] = ()) -> None:
+        """The result of an open call, with the pictures it found."""
         call = next((call for call in self._open_calls if call.id == call_id), None)
         if call is None:
             raise ValueError(f"no open call {call_id}")
         self._open_calls.remove(call)
-        self._messages.append(ToolMessage(call.id, call.name, text))
+        self._messages.append(ToolMessage(call.id, call.name, text, images))
 
     def append_note(self, text: str) -> None:
         """Add to the end of the newest message, which must not have been sent yet."""
@@ -77,3 +77,23 @@ class History:
             self.add_result(call.id, results)
         if isinstance(self._messages[-1], UserMessage | ToolMessage):
             self._messages.append(AssistantMessage(note))
+
+    def rewind(self, count: int) -> tuple[Message, ...]:
+        """Forget all but the first `count` messages, which stay what they are; the forgotten ones.
+
+        `count` must be where a turn ends, so that the user may speak next.
+        """
+        if not 0 < count <= len(self._messages) or self._open_calls:
+            raise ValueError("only a conversation between two turns can be rewound")
+        if isinstance(self._messages[count - 1], UserMessage | ToolMessage) or (
+            count < len(self._messages) and not isinstance(self._messages[count], UserMessage)
+        ):
+            raise ValueError("a conversation is rewound to the end of a turn")
+        forgotten = tuple(self._messages[count:])
+        del self._messages[count:]
+        self._sent = min(self._sent, count)
+        return forgotten
+
+    def restore(self, forgotten: tuple[Message, ...]) -> None:
+        """Take a `rewind` back, before anything else was said."""
+        self._messages += forgotten

@@ -31,7 +31,7 @@ from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
 from localllm.llm.assembling import MessageAssembler
 from localllm.llm.clients import LLMClient
-from localllm.llm.messages import Completion, ToolMessage
+from localllm.llm.messages import Completion, Image, ToolMessage
 from localllm.llm.providers.base import Chunk, TextChunk, ThinkingChunk
 from localllm.tools.tool_system import ToolResult, ToolSystem
 
@@ -95,6 +95,7 @@ class ReActAgent:
         self._usage = Usage()
         self._refused: list[str] = []
         self._data: dict[str, Json] = {}
+        self._offered: list[str] = []
 
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it."""
@@ -124,6 +125,10 @@ class ReActAgent:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
+    def offer(self, text: str) -> None:
+        """Let the model read `text` with the next request: what the person has looked at, and did not write."""
+        self._offered.append(text)
+
     def interrupt(self) -> None:
         """Break off the run that is going on; its events still end with RunFinished."""
         if self._running is not None:
@@ -149,14 +154,14 @@ class ReActAgent:
 
     async def _run(self, query: str, emit: Emit) -> None:
         """A run from the query to RunFinished, with the conversation left valid on every way out."""
-        self._begin()
+        self._begin(query)
         client = self.llm_client
         emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
         note = tr("agent.interrupted")
         try:
             async with asyncio.timeout(self._time_limit or None):
-                request = await self.auto_load_file_references(query, emit)
-                self.history.add_user(self._with_situation(request))
+                request, images = await self.auto_load_file_references(query, emit)
+                self.history.add_user(self._with_situation(self._with_offered(request)), images)
                 finished = await self._loop(query, emit)
         except TimeoutError:
             reason = tr("agent.limit.time", seconds=f"{self._time_limit:g}")
@@ -252,25 +257,32 @@ class ReActAgent:
         outcome = newest.text if isinstance(newest, ToolMessage) else "—"
         return tr("agent.blocker", reason=reason, goal=query, tried=tried, outcome=outcome[:_LONGEST_OUTCOME])
 
-    async def auto_load_file_references(self, query: str, emit: Emit) -> str:
-        """The query with the content of every file it names as @path behind it."""
+    async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
+        """The query with the content of every file it names as @path behind it, and the pictures among these."""
         parts = [query]
+        images: list[Image] = []
         for number, reference in enumerate(find_references(query)):
             arguments = encode_json(_read_arguments(reference)).decode()
             result = await self.tool_system.execute(ToolCall(f"@{number}", "read_file", arguments), _show_nobody)
             if result.success:
                 parts.append(f'<file path="{reference.path}">\n{result.for_model}\n</file>')
+                images += result.images
             else:
                 emit(Notice(text=f"@{reference.path}: {result.for_model}", level="warning"))
-        return "\n\n".join(parts)
+        return "\n\n".join(parts), tuple(images)
 
-    def _begin(self) -> None:
+    def _begin(self, query: str) -> None:
         self.current_iteration = 0
         self._usage = Usage()
         self._refused = []
         self._data = {}
         self._detector.reset()
-        self.tool_system.begin_turn()
+        self.tool_system.begin_turn(query)
+
+    def _with_offered(self, query: str) -> str:
+        """The query behind what was offered since the last one."""
+        offered, self._offered = self._offered, []
+        return "\n\n".join([*offered, query])
 
     def _with_situation(self, query: str) -> str:
         if len(self.history.messages) > 1:
@@ -292,7 +304,7 @@ class ReActAgent:
 
     async def _answer_call(self, call: ToolCall, emit: Emit, *, was_cut: bool) -> ToolResult:
         result = await self.tool_system.execute(call, emit, was_cut=was_cut)
-        self.history.add_result(call.id, result.for_model)
+        self.history.add_result(call.id, result.for_model, result.images)
         return result
 
     async def _stopped(self, stop: Stop, query: str) -> RunFinished:

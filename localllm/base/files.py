@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -23,14 +24,17 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
     _replace(target, data, mode, None)
 
 
-def atomic_write_at(folder_fd: int, name: str, data: bytes, *, mode: int | None = None) -> None:
+def atomic_write_at(
+    folder_fd: int, name: str, data: bytes, *, mode: int | None = None, create_only: bool = False
+) -> None:
     """`atomic_write` of the entry `name` in the open folder, wherever the folder's path leads by now.
 
-    `name` is one component. A symbolic link is not followed: OSError ELOOP. Not on Windows.
+    `name` is one component. With `create_only` nothing may be there yet: FileExistsError. A symbolic link is not
+    followed: OSError ELOOP. Not on Windows.
     """
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise _os_error(errno.EINVAL, name)
-    _replace(name, data, mode, folder_fd)
+    _replace(name, data, mode, folder_fd, create_only=create_only)
 
 
 class _Wanted(NamedTuple):
@@ -40,9 +44,17 @@ class _Wanted(NamedTuple):
     owner: tuple[int, int] | None
 
 
-def _replace(name: str, data: bytes, mode: int | None, folder_fd: int | None) -> None:
-    wanted = _take_over(name, mode, folder_fd)
-    beside = f".localllm-{os.urandom(6).hex()}.tmp"
+_TEMPORARY = (".localllm-", ".tmp")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file of this name is one that `atomic_write` makes, and removes unless it is killed."""
+    return name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1])
+
+
+def _replace(name: str, data: bytes, mode: int | None, folder_fd: int | None, *, create_only: bool = False) -> None:
+    wanted = _Wanted(mode, None) if create_only else _take_over(name, mode, folder_fd)
+    beside = f"{_TEMPORARY[0]}{os.urandom(6).hex()}{_TEMPORARY[1]}"
     temporary = os.path.join(os.path.dirname(name), beside)  # noqa: PTH118, PTH120 - relative to folder_fd
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     fd = os.open(temporary, flags, 0o666 if wanted.mode is None else 0o600, dir_fd=folder_fd)
@@ -52,11 +64,27 @@ def _replace(name: str, data: bytes, mode: int | None, folder_fd: int | None) ->
             file.flush()
             _apply(wanted, fd)
             os.fsync(fd)
-        os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+        if create_only:
+            _link(temporary, name, folder_fd)
+        else:
+            os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder_fd)
         raise
+
+
+def _link(temporary: str, name: str, folder_fd: int | None) -> None:
+    """Give the file its name unless that is taken. Where there are no hard links the name is taken first."""
+    try:
+        os.link(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder_fd))
+        os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+    else:
+        os.unlink(temporary, dir_fd=folder_fd)
 
 
 def _take_over(name: str, mode: int | None, folder_fd: int | None) -> _Wanted:
@@ -212,21 +240,29 @@ def _read_link(name: str, folder: int) -> str:
         return ""  # what is wrong, if anything is, shows when it is opened
 
 
+_POLL = 0.01  # seconds
+
+
 class FileLock:
-    """Holds a lock between processes (and threads) for a `with` block; waits for as long as another holds it.
+    """Holds a lock between processes (and threads) for a `with` block; waits for as long as another holds it, or
+    `patience` seconds at most.
 
     `path` is a file that serves as the lock, made when missing and left there; or a folder, which is locked itself.
-    Not re-entrant. Raises OSError where the lock cannot be opened.
+    Not re-entrant. Raises OSError where the lock cannot be opened, TimeoutError where it was waited for in vain.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patience: float | None = None) -> None:
         self._path = path
+        self._patience = patience
         self._fd = -1
 
     def __enter__(self) -> "FileLock":
         self._fd = _open_lock(self._path)
         try:
-            _lock(self._fd)
+            if self._patience is None:
+                _lock(self._fd)
+            else:
+                _lock_within(self._fd, self._patience)
         except BaseException:
             os.close(self._fd)
             raise
@@ -244,6 +280,30 @@ def _open_lock(path: Path) -> int:
     if path.is_dir():
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def try_lock(fd: int) -> bool:
+    """Lock an open file unless another holds it; whether it is locked now. Closing it gives the lock back."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _lock_within(fd: int, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not try_lock(fd):
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(_POLL)
 
 
 def _lock(fd: int) -> None:

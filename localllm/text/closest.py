@@ -3,6 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from heapq import nlargest
 from typing import NamedTuple
 
@@ -10,6 +11,11 @@ _CANDIDATES = 8
 _LINES_COMPARED = 5_000
 _CHARACTERS_COMPARED = 600
 _ALIKE = 0.6
+_NEARLY = 0.8
+_AS_ALIKE = 0.1
+_TELLING = 8  # characters: a shorter line stands anywhere
+_LINES_LEFT_OUT = 10
+_LINES_ALIGNED = 400
 
 
 class Region(NamedTuple):
@@ -27,15 +33,60 @@ def closest_region(text: str, passage: str) -> Region | None:
     White space around lines is not compared. The work is bounded: of a very long text the first lines are compared
     letter by letter, of a very long passage its beginning.
     """
+    return next(iter(closest_regions(text, passage)), None)
+
+
+def closest_regions(text: str, passage: str) -> list[Region]:
+    """The region of `closest_region`, and those after it that are as much like the passage."""
     lines = [line.strip() for line in text.split("\n")]
     wanted = [line.strip() for line in passage.strip().split("\n")]
+    starts = window_starts(text, passage.strip())
+    regions = sorted((_region(lines, wanted, start) for start in starts), key=lambda r: (-r.similarity, r.start))
+    alike = [region for region in regions if region.similarity >= _ALIKE or _shares_line(lines, wanted, region)]
+    found: list[Region] = []
+    for region in alike:
+        if region.similarity < alike[0].similarity - _AS_ALIKE:
+            break
+        grown = _grown(lines, wanted, region) if len(wanted) <= _LINES_ALIGNED else region
+        if all(grown.end < other.start or other.end < grown.start for other in found):
+            found.append(grown)
+    return found
+
+
+def _shares_line(lines: Sequence[str], wanted: Sequence[str], region: Region) -> bool:
+    """Whether a whole line that says something is the same, or the longest one nearly."""
+    present = lines[region.start - 1 : region.end]
+    if any(len(line) >= _TELLING and line in present for line in wanted):
+        return True
+    longest = max(wanted, key=len)
+    return len(longest) >= _TELLING and any(similarity(longest, line) >= _NEARLY for line in present)
+
+
+def _grown(lines: Sequence[str], wanted: Sequence[str], region: Region) -> Region:
+    """The region with the lines after it that the passage has too, where some between them were left out of it."""
+    first, last = region.start - 1, min(region.end + len(wanted) + _LINES_LEFT_OUT, len(lines))
+    matcher = difflib.SequenceMatcher(None, wanted, lines[first:last], autojunk=False)
+    blocks = [(i, j, size) for i, j, size in matcher.get_matching_blocks() if any(wanted[i : i + size])]
+    if not blocks:
+        return region
+    start = max(first + blocks[0][1] - blocks[0][0], first)
+    after = len(wanted) - blocks[-1][0] - blocks[-1][2]
+    end = min(first + blocks[-1][1] + blocks[-1][2] + after, len(lines))
+    shared = sum(len(line) for i, _, size in blocks for line in wanted[i : i + size])
+    before = Counter(wanted) & Counter(lines[first : region.end])
+    if shared <= sum(len(line) * count for line, count in before.items()):
+        return region
+    return Region(start + 1, end, region.similarity)
+
+
+@lru_cache(maxsize=2)  # whoever does not find a passage asks for the region closest to it next
+def window_starts(text: str, passage: str) -> frozenset[int]:
+    """The lines (from 0) at which the passage (without white space around it) may begin."""
+    lines = [line.strip() for line in text.split("\n")]
+    wanted = [line.strip() for line in passage.split("\n")]
     if not any(wanted):
-        return None
-    starts = {*_by_shared_lines(lines, wanted), *_by_similar_line(lines, wanted)}
-    windows = {tuple(lines[start : start + len(wanted)]): start for start in sorted(starts, reverse=True)}
-    regions = [_region(lines, wanted, start) for start in windows.values()]
-    best = max(regions, key=lambda region: region.similarity, default=None)
-    return best if best and best.similarity >= _ALIKE else None
+        return frozenset()
+    return frozenset((*_by_shared_lines(lines, wanted), *_by_similar_line(lines, wanted)))
 
 
 def similarity(one: str, other: str) -> float:
@@ -77,6 +128,6 @@ def _by_similar_line(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     ratios: list[tuple[float, int]] = []
     for index, line in enumerate(lines[:_LINES_COMPARED]):
         matcher.set_seq1(line[:_CHARACTERS_COMPARED])
-        if matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE:
-            ratios.append((matcher.quick_ratio(), index))
+        if matcher.real_quick_ratio() >= _ALIKE and (ratio := matcher.quick_ratio()) >= _ALIKE:
+            ratios.append((ratio, index))
     return [max(index - longest, 0) for _, index in nlargest(_CANDIDATES, ratios)]

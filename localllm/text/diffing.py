@@ -37,10 +37,18 @@ def _opcodes(before: list[str], after: list[str]) -> list[tuple[str, int, int, i
     """What turns `before` into `after`. Equal ends are set aside first: an edit of a long file is found at once."""
     head = _common(before, after)
     tail = _common(before[head:][::-1], after[head:][::-1])
-    middle = difflib.SequenceMatcher(None, before[head : len(before) - tail], after[head : len(after) - tail])
-    moved = [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in middle.get_opcodes()]
+    changed = _changes(before[head : len(before) - tail], after[head : len(after) - tail])
+    moved = [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in changed]
     ends = (("equal", 0, head, 0, head), ("equal", len(before) - tail, len(before), len(after) - tail, len(after)))
     return [ends[0], *moved, ends[1]]
+
+
+def _changes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
+    if before and after and set(before).isdisjoint(after):  # told at once, also of a very long text
+        return [("replace", 0, len(before), 0, len(after))]
+    if not before and after:
+        return [("insert", 0, 0, 0, len(after))]
+    return list(difflib.SequenceMatcher(None, before, after).get_opcodes())
 
 
 def _common(one: list[str], other: list[str]) -> int:
@@ -74,3 +82,13 @@ def _hunk(before: list[str], after: list[str], group: list[tuple[str, int, int, 
 def _span(start: int, end: int) -> str:
     """A range of lines as diff writes it: counted from 1, or the line before where it is empty."""
     return f"{start + 1 if end > start else start},{end - start}"
+
+
+def line_differences(old: str, new: str, *, most: int) -> list[str]:
+    """The lines that differ, `- ` before those of `old`, `+ ` before those of `new`; at most `most` of them."""
+    before, after = old.split("\n"), new.split("\n")
+    found: list[str] = []
+    for tag, i1, i2, j1, j2 in _opcodes(before, after):
+        if tag != "equal":
+            found += ["- " + line for line in before[i1:i2]] + ["+ " + line for line in after[j1:j2]]
+    return found if len(found) <= most else [*found[:most], "…"]

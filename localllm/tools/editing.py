@@ -1,46 +1,96 @@
-"""The tool edit_file: one passage of a file replaced by another."""
+"""The tool edit_file: passages of a file replaced by others, all of them or none."""
 
 import asyncio
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase, tr
-from localllm.text.closest import Region, closest_region, similarity
-from localllm.text.decoding import encode, split_lines
+from localllm.text.decoding import encode
 from localllm.text.diffing import unified
+from localllm.text.matching import Match, Span, Step, find, places
+from localllm.text.merging import indent_unit, merge
+from localllm.text.placeholders import placeholder
+from localllm.tools import edit_answers
 from localllm.tools.context import ToolContext
-from localllm.tools.guard.paths import ProjectRoot, shown
+from localllm.tools.guard.destruction import detect_code_destruction, new_errors
+from localllm.tools.guard.paths import shown
 from localllm.tools.registry import Preview, Risk, ToolOutput, tool
-from localllm.tools.text_files import TextFile, load, metadata, to_bytes
+from localllm.tools.text_files import TextFile, load, metadata, refuse_stale, to_bytes
 
-_LINES_NAMED = 10
-_LINES_SHOWN = 40
-_LINES_AROUND = 2
-_PROBABLY_THIS_EDIT = 20  # characters: a shorter new_string may stand anywhere by chance
+
+class Replacement(msgspec.Struct, frozen=True):
+    """One passage and what stands there afterwards."""
+
+    old_string: str
+    new_string: str
+
+
+class _Done(NamedTuple):
+    """A replacement as it was made: the step that found its places, and where they stand in the final text."""
+
+    step: Step
+    spans: tuple[Span, ...]
 
 
 class _Edit(NamedTuple):
-    """A file, its new text, and where (offsets in the new text, newlines as \\n) the passages now stand."""
+    """A file, its new text as it will be written and with newlines as \\n, and what was replaced."""
 
     file: TextFile
+    raw: str
     text: str
-    places: tuple[int, ...]
-    length: int
+    done: tuple[_Done, ...]
+
+    @property
+    def replacements(self) -> int:
+        return sum(len(done.spans) for done in self.done)
 
 
 def _preview(
-    context: ToolContext, file_path: str, old_string: str, new_string: str, replace_all: bool = False
+    context: ToolContext,
+    file_path: str,
+    old_string: str = "",
+    new_string: str = "",
+    replace_all: bool = False,
+    edits: list[Replacement] | None = None,
 ) -> Preview:
-    edit = _plan(context.root, file_path, old_string, new_string, replace_all=replace_all)
+    edit = _plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all)
     path = shown(edit.file.path)
-    return Preview(tr("edit.preview", path=path), unified(edit.file.text, edit.text, path), "diff")
+    return Preview(tr("edit.preview", path=path), unified(edit.file.text, edit.raw, path), "diff", _danger(edit))
 
 
-@tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview)
+_WHOLE = 0.9
+"""An edit that replaces this part of a file is a whole-file write by another name."""
+
+
+def _danger(edit: _Edit) -> str:
+    """What an edit of (nearly) the whole file would lose of it, if that is much."""
+    if not any(span.text.strip() for done in edit.done for span in done.spans):
+        return ""  # a deletion on purpose
+    kept = len(edit.text.strip()) - sum(len(span.text.strip()) for done in edit.done for span in done.spans)
+    if kept > (1 - _WHOLE) * len(edit.file.text.strip()):
+        return ""
+    return str(detect_code_destruction(edit.file.text, edit.raw, edit.file.path) or "")
+
+
+@tool(
+    risk=Risk.HIGH,
+    writes=("file_path",),
+    preview=_preview,
+    required=("file_path", "old_string", "new_string"),
+    unlisted=("edits",),
+)
 async def edit_file(
-    context: ToolContext, file_path: str, old_string: str, new_string: str, replace_all: bool = False
+    context: ToolContext,
+    file_path: str,
+    old_string: str = "",
+    new_string: str = "",
+    replace_all: bool = False,
+    edits: list[Replacement] | None = None,
 ) -> ToolOutput:
     """Replace a passage of a file. old_string must occur exactly once.
 
@@ -49,69 +99,140 @@ async def edit_file(
     new_string: what stands there afterwards
     replace_all: replace every occurrence
     """
-    edit = _plan(context.root, file_path, old_string, new_string, replace_all=replace_all)
+    edit = _plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all)
     path = edit.file.path
-    data = to_bytes(path, edit.text, edit.file.decoded)
-    await asyncio.to_thread(context.root.write_bytes, path, data)
-    facts = metadata(context.root, path, edit.file.decoded._replace(text=edit.text))
-    payload: dict[str, Json] = {"file_path": shown(path), "replacements": len(edit.places), "metadata": facts}
-    summary = _summary(edit)
-    return ToolOutput(payload=payload, for_model=f"{summary}\n{_now(edit)}", summary=summary)
+    data = to_bytes(path, edit.raw, edit.file.decoded)
+    await asyncio.to_thread(context.root.write_bytes, path, data, over=edit.file.data)
+    context.seen.note(path, data)
+    facts = metadata(context.root, path, edit.file.decoded._replace(text=edit.raw))
+    payload: dict[str, Json] = {
+        "file_path": shown(path),
+        "replacements": edit.replacements,
+        "matched": [done.step for done in edit.done],
+        "metadata": facts,
+    }
+    told = [edit_answers.summary(path, edit.text, done.spans, done.step) for done in edit.done]
+    answer = [*told, *(edit_answers.now(edit.text, done.spans[0]) for done in edit.done)]
+    answer += new_errors(path, edit.file.text, edit.raw)
+    return ToolOutput(payload=payload, for_model="\n".join(answer), summary=told[0])
 
 
-def _plan(root: ProjectRoot, file_path: str, old: str, new: str, *, replace_all: bool) -> _Edit:
-    """What the edit would make of the file; ToolExecutionError where it cannot be made."""
-    path = root.relative(file_path)
-    root.refuse_protected(path)
-    old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+def _asked(old: str, new: str, edits: Sequence[Replacement] | None) -> list[Replacement]:
+    """All replacements in their order. A first one left empty, or repeated in `edits`, is none."""
+    first = Replacement(old, new)
+    more = list(edits or ())
+    return more if more and (not (old or new) or first in more) else [first, *more]
+
+
+def _plan(context: ToolContext, file_path: str, asked: list[Replacement], *, replace_all: bool) -> _Edit:
+    """What the replacements would make of the file; ToolExecutionError where one of them cannot be made."""
+    path = context.root.relative(file_path)
+    context.root.refuse_protected(path)
+    file = load(context.root, path)
+    refuse_stale(context.seen, file)
+    if encode(file.text, file.decoded) != file.data:
+        reason = Phrase("edit.lossy", encoding=file.decoded.encoding)
+        raise ToolExecutionError("file_unwritable", path=shown(path), reason=reason)
+    edit = _Edit(file, file.text, file.text.replace("\r\n", "\n"), ())
+    for number, replacement in enumerate(asked, start=1):
+        try:
+            edit = _replaced(edit, replacement, replace_all=replace_all)
+        except ToolExecutionError as error:
+            if len(asked) == 1:
+                raise
+            raise ToolExecutionError("edit_of_several", number=number, count=len(asked), reason=error) from error
+    return edit
+
+
+def _replaced(edit: _Edit, asked: Replacement, *, replace_all: bool) -> _Edit:
+    path = edit.file.path
+    old, new = (text.replace("\r\n", "\n") for text in (asked.old_string, asked.new_string))
     if not old:
         raise ToolExecutionError("edit_empty", path=shown(path))
     if old == new:
         raise ToolExecutionError("edit_no_change")
-    file = load(root, path)
-    if encode(file.text, file.decoded) != file.data:
-        reason = Phrase("edit.lossy", encoding=file.decoded.encoding)
-        raise ToolExecutionError("file_unwritable", path=shown(path), reason=reason)
-    text = file.text.replace("\r\n", "\n")
-    places = _places(text, old, apart=replace_all)
-    if not places:
-        raise _miss(path, text, old, new)
-    if len(places) > 1 and not replace_all:
-        lines = _name_lines(text, places)
-        raise ToolExecutionError("edit_ambiguous", path=shown(path), count=len(places), lines=lines)
-    moved = tuple(place + index * (len(new) - len(old)) for index, place in enumerate(places))
-    return _Edit(file, _replace(file.text, places, old, new), moved, len(new))
+    match = find(edit.text, old, new, apart=replace_all)
+    if match is None:
+        raise edit_answers.miss(path, edit.text, old, new)
+    if line := placeholder(new, edit.text):
+        raise ToolExecutionError("edit_placeholder", line=line)
+    if len(match.spans) > 1 and not replace_all:
+        raise edit_answers.ambiguous(path, edit.text, match.spans)
+    _refuse_overlap(edit, match)
+    if all(edit.text[span.start : span.end] == span.text for span in match.spans):
+        line = edit.text.count("\n", 0, min(match.spans).start) + 1
+        raise ToolExecutionError("edit_already_applied", path=shown(path), line=line)
+    return _best_made(edit, match, old, new)
 
 
-def _places(text: str, passage: str, *, apart: bool) -> list[int]:
-    """Where `passage` begins; with `apart` only what does not overlap the one before."""
-    places: list[int] = []
-    at = text.find(passage)
-    while at >= 0:
-        places.append(at)
-        at = text.find(passage, at + (len(passage) if apart else 1))
-    return places
+def _best_made(edit: _Edit, match: Match, old: str, new: str) -> _Edit:
+    """The edit; of one line quoted without its indentation, with that before the new lines if it is broken without."""
+    made = _made(edit, match)
+    path = edit.file.path
+    if match.step != "exact" or "\n" in old or "\n" not in new or not new_errors(path, edit.text, made.text):
+        return made
+    fitting = [_fitted(edit.text, span, old, new) for span in match.spans]
+    spans = tuple(span for span in fitting if span is not None)
+    if len(spans) < len(fitting):
+        return made
+    fitted = _made(edit, Match("indent", spans))
+    return made if new_errors(path, edit.text, fitted.text) else fitted
 
 
-def _replace(raw: str, places: list[int], old: str, new: str) -> str:
-    """`raw` with `new` at `places`, which count every newline as one character.
+def _fitted(text: str, span: Span, old: str, new: str) -> Span | None:
+    """The span with the whole line, `new` indented as that is; None where more than its indentation stands before."""
+    start = text.rfind("\n", 0, span.start) + 1
+    put = None if text[start : span.start].strip() else merge(text[start : span.end], old, new, unit=indent_unit(text))
+    return None if put is None else Span(start, span.end, put)
 
-    In a file that mixes newlines the replacement ends its lines as the text it stands in does; all else stays as it is.
+
+def _refuse_overlap(edit: _Edit, match: Match) -> None:
+    """What one replacement of a call put there, another of it must not change: the two were not made for each other."""
+    for number, done in enumerate(edit.done, start=1):
+        for made in done.spans:
+            if any(span.start < made.end and made.start < span.end for span in match.spans):
+                raise ToolExecutionError("edit_overlap", number=number)
+
+
+def _made(edit: _Edit, match: Match) -> _Edit:
+    """The edit with the spans replaced; those replaced before are where they have moved to."""
+    parts: list[str] = []
+    moved: list[Span] = []
+    at = shift = 0
+    for span in match.spans:
+        parts += [edit.text[at : span.start], span.text]
+        at = span.end
+        moved.append(Span(span.start + shift, span.start + shift + len(span.text), span.text))
+        shift += len(span.text) - (span.end - span.start)
+    text = "".join([*parts, edit.text[at:]])
+    before = tuple(_Done(done.step, tuple(_moved(old, match) for old in done.spans)) for done in edit.done)
+    raw = _replace_raw(edit.raw, match.spans)
+    return _Edit(edit.file, raw, text, (*before, _Done(match.step, tuple(moved))))
+
+
+def _moved(span: Span, match: Match) -> Span:
+    shift = sum(len(new.text) - (new.end - new.start) for new in match.spans if new.start < span.start)
+    return Span(span.start + shift, span.end + shift, span.text)
+
+
+def _replace_raw(raw: str, spans: Sequence[Span]) -> str:
+    """`raw` with the spans replaced, which count every newline as one character.
+
+    In a file that mixes newlines a replacement ends its lines as the text it stands in does; all else stays as it is.
     """
     windows = _windows_newlines(raw)
     parts: list[str] = []
     done = 0
-    for place in places:
-        start = place + bisect_left(windows, place)
-        end = place + len(old)
-        parts += [raw[done:start], new.replace("\n", _newline_near(raw, start)) if windows else new]
-        done = end + bisect_left(windows, end)
+    for span in spans:
+        start = span.start + bisect_left(windows, span.start)
+        parts += [raw[done:start], span.text.replace("\n", _newline_near(raw, start)) if windows else span.text]
+        done = span.end + bisect_left(windows, span.end)
     return "".join([*parts, raw[done:]])
 
 
 def _windows_newlines(raw: str) -> list[int]:
     """Where in the text, every newline counted as one character, the newlines are that were written \\r\\n."""
-    found = _places(raw, "\r\n", apart=True)
+    found = places(raw, "\r\n", apart=True)
     return [place - index for index, place in enumerate(found)]
 
 
@@ -119,63 +240,3 @@ def _newline_near(raw: str, place: int) -> str:
     at = raw.find("\n", place)
     at = at if at >= 0 else raw.rfind("\n", 0, place)
     return "\r\n" if raw[at - 1 : at] == "\r" else "\n"
-
-
-def _miss(path: str, text: str, old: str, new: str) -> ToolExecutionError:
-    """The most helpful answer to an old_string that is not there."""
-    region = closest_region(text, old)
-    if line := _applied_at(text, old, new, region):
-        return ToolExecutionError("edit_already_applied", path=shown(path), line=line)
-    return ToolExecutionError("edit_no_match", path=shown(path), closest=_closest(text, region))
-
-
-def _applied_at(text: str, old: str, new: str, region: Region | None) -> int | None:
-    """The line where `new` stands already: there where `old` would be looked for, or long enough to be no chance.
-
-    Its lines must be more like `new` than like `old`: a `new` that is the beginning of what is there was not applied.
-    """
-    lines = text.split("\n")
-    for place in _places(text, new, apart=True) if new.strip() else []:
-        first = text.count("\n", 0, place)
-        last = first + new.count("\n")
-        expected = region is None or (first < region.end and last + 1 >= region.start)
-        if not expected or (region is None and len(new.strip()) < _PROBABLY_THIS_EDIT):
-            continue
-        there = "\n".join(lines[first : last + 1])
-        if similarity(there, new) > similarity(there, old):
-            return first + 1
-    return None
-
-
-def _closest(text: str, region: Region | None) -> Phrase:
-    if region is None:
-        return Phrase("edit.nothing_close")
-    end = min(region.end, region.start + _LINES_SHOWN - 1)
-    passage = "\n".join(text.split("\n")[region.start - 1 : end])
-    key = "edit.closest_space" if region.similarity == 1 else "edit.closest"
-    return Phrase(key, start=region.start, end=end, text=passage)
-
-
-def _name_lines(text: str, places: list[int] | tuple[int, ...]) -> str:
-    """The lines of the places, "3, 8, 12, …"."""
-    named = ", ".join(str(text.count("\n", 0, place) + 1) for place in places[:_LINES_NAMED])
-    return named + ", …" if len(places) > _LINES_NAMED else named
-
-
-def _summary(edit: _Edit) -> str:
-    lines = _name_lines(edit.text.replace("\r\n", "\n"), edit.places)
-    return tr("edit.done", path=shown(edit.file.path), count=len(edit.places), lines=lines)
-
-
-def _now(edit: _Edit) -> str:
-    """The first passage as it stands now, with a little around it; of a long one its ends."""
-    text = edit.text.replace("\r\n", "\n")
-    lines = split_lines(text)
-    first = text.count("\n", 0, edit.places[0])
-    last = text.count("\n", 0, edit.places[0] + edit.length)
-    start, end = max(first - _LINES_AROUND, 0), min(last + _LINES_AROUND + 1, len(lines))
-    part = lines[start:end]
-    if len(part) > _LINES_SHOWN // 2:
-        ends = _LINES_AROUND + 3
-        part = [*part[:ends], "…", *part[-ends:]]
-    return tr("edit.now", start=start + 1, end=end, text="\n".join(part))

@@ -1,14 +1,22 @@
-"""What the tools did, one line of JSON a call: kept outside the project, for whoever wants to know afterwards."""
+"""What the tools did, one line of JSON a call: kept outside the project, for whoever wants to know afterwards.
+
+Each line holds the SHA-256 of the one before it, so that a line that was changed, added or taken out shows. What was
+taken off the end does not: nothing comes after it.
+"""
 
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from localllm.base.events import Json
+from localllm.base.files import FileLock
+
+_BLOCK = 64 << 10
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -16,7 +24,9 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     `target` is the file or the whole command, `arguments` the `digest` of all of them: contents stay out. `paths` has,
     for each file that was changed, its state before and after as `Snapshots` writes it. `outcome` is "ok", "failed",
-    or the code of an error. `approval` says who or what permitted it, `sandbox` what held a command.
+    or the code of an error. `approval` says who or what permitted it, `sandbox` what held a command. `reverted`: the
+    protected files that were put back; `overlooked`: not all folders could be looked into for such. `hosts`: for each
+    HOST:PORT a command asked for, bytes sent and received, and the code of the error where it was refused.
     """
 
     tool: str
@@ -26,17 +36,27 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     approval: str = ""
     sandbox: str = ""
     paths: dict[str, tuple[str, str]] = {}
+    reverted: tuple[str, ...] = ()
+    overlooked: bool = False
+    hosts: dict[str, tuple[int, int, str]] = {}
 
 
 class _Line(JournalEntry, frozen=True, kw_only=True):
-    """An entry with what the journal itself knows. `time` is UTC."""
+    """An entry with what the journal itself knows. `time` is UTC; `previous` the digest of the line before."""
 
     time: str
     session: str
+    previous: str
+
+
+class _Link(msgspec.Struct, frozen=True):
+    """What of a line the chain is made of."""
+
+    previous: str
 
 
 class Journal:
-    """Appends to a file only its owner can read. Several programs may write to the same file."""
+    """Appends to a file only its owner can read. Several programs may write to the same file at once."""
 
     def __init__(self, file: Path, session: str) -> None:
         self._file = file
@@ -44,16 +64,65 @@ class Journal:
 
     def write(self, entry: JournalEntry) -> None:
         """Append `entry`. Raises OSError where the file cannot be written."""
-        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = _Line(time=time, session=self._session, **msgspec.structs.asdict(entry))
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-        try:
-            os.write(fd, msgspec.json.encode(line) + b"\n")
-        finally:
-            os.close(fd)
+        with FileLock(self._file.with_name(f"{self._file.name}.lock")):
+            fd = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+            try:
+                last = _last_line(fd)
+                torn = b"\n" if last and not last.endswith(b"\n") else b""  # whoever wrote it was killed
+                os.write(fd, torn + self._line(entry, last) + b"\n")
+            finally:
+                os.close(fd)
+
+    def _line(self, entry: JournalEntry, last: bytes) -> bytes:
+        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        known = {"time": time, "session": self._session, "previous": _sum(last)}
+        return msgspec.json.encode(_Line(**known, **msgspec.structs.asdict(entry)))
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What `check` found: how many lines there are, and the numbers (from 1) of those that do not follow from the line
+    before them, or are no entries."""
+
+    lines: int
+    broken: tuple[int, ...] = ()
+
+
+def check(file: Path) -> Checked:
+    """Whether the journal is as it was written; nothing is wrong with one that is not there. Raises OSError."""
+    count, last, broken = 0, b"", list[int]()
+    with suppress(FileNotFoundError), file.open("rb") as lines:
+        for line in lines:
+            count += 1
+            if _link(line) != _sum(last):
+                broken.append(count)
+            last = line
+    return Checked(count, tuple(broken))
 
 
 def digest(arguments: Mapping[str, Json]) -> str:
     """The SHA-256 of a call's arguments as JSON with sorted keys: enough to tell two calls apart, and no content."""
     return hashlib.sha256(msgspec.json.encode(dict(arguments), order="deterministic")).hexdigest()
+
+
+def _sum(line: bytes) -> str:
+    """What the next line says of this one; nothing where there is none."""
+    return hashlib.sha256(line.rstrip(b"\n")).hexdigest() if line else ""
+
+
+def _link(line: bytes) -> str | None:
+    try:
+        return msgspec.json.decode(line, type=_Link).previous
+    except msgspec.MsgspecError:
+        return None
+
+
+def _last_line(fd: int) -> bytes:
+    """The last line of a file, with its newline if it has one."""
+    end = os.fstat(fd).st_size
+    start, tail = end, b""
+    while start and b"\n" not in tail[:-1]:
+        start = max(0, start - _BLOCK)
+        os.lseek(fd, start, os.SEEK_SET)
+        tail = os.read(fd, end - start)
+    return tail[tail.rfind(b"\n", 0, -1) + 1 :]

@@ -5,6 +5,7 @@ import errno
 import os
 import posixpath
 import stat
+import sys
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
-from localllm.base.files import atomic_write_at, open_beneath
+from localllm.base.files import atomic_write_at, is_temporary, open_beneath
 from localllm.base.i18n import Phrase
 from localllm.base.walking import DEEPEST, walk
 from localllm.sandbox.protected import is_protected
@@ -98,18 +99,30 @@ class ProjectRoot:
             raise ToolExecutionError("file_too_large", path=shown(file_path), size=size, limit=limit)
         return data
 
-    def write_bytes(self, file_path: str, data: bytes, *, create_only: bool = False, mode: int | None = None) -> None:
+    def write_bytes(
+        self,
+        file_path: str,
+        data: bytes,
+        *,
+        create_only: bool = False,
+        mode: int | None = None,
+        over: bytes | None = None,
+    ) -> None:
         """Make `data` the whole content: replaced atomically, read back and compared. Missing folders are made.
 
         An existing file keeps its permissions unless `mode` is given; other hard links of it keep the old content.
-        `create_only` refuses an existing file (file_exists). Protected names, folders and read-only files are refused.
+        `create_only` refuses an existing file (file_exists), `over` one that does not hold these bytes any more
+        (file_changed_since). Protected names, folders and read-only files are refused.
         """
         relative = self._writable(file_path)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
+            _lock_folder(folder)
             if create_only:
-                _create(folder, name, data)
+                atomic_write_at(folder, name, data, create_only=True, mode=mode)
             else:
                 _refuse_read_only(folder, name)
+                if over is not None and not _holds(folder, name, over):
+                    raise ToolExecutionError("file_changed_since", path=shown(file_path))
                 atomic_write_at(folder, name, data, mode=mode)
             with suppress(OSError):  # not every file system can; the file itself is on the disk
                 os.fsync(folder)
@@ -123,6 +136,15 @@ class ProjectRoot:
         relative = self._writable(file_path)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=False) as (folder, name):
             os.unlink(name, dir_fd=folder)
+
+    def remove_leftovers(self, file_path: str) -> None:
+        """Remove what a program that was killed left half written beside a file. No other program is writing there."""
+        relative = self._writable(file_path)
+        with self._folder_of(relative, make=False) as (folder, _):
+            _lock_folder(folder)
+            for name in os.listdir(folder):  # noqa: PTH208 - by its descriptor
+                if is_temporary(name):
+                    os.unlink(name, dir_fd=folder)
 
     def is_protected(self, file_path: str) -> bool:
         """Whether only the user may change it: it would run, or be believed, outside the sandbox later."""
@@ -265,20 +287,23 @@ def _enter(folder: int, name: str, *, make: bool) -> int:
     return open_beneath(folder, name, _FOLDER)
 
 
-def _create(folder: int, name: str, data: bytes) -> None:
-    """The name is taken first, so that two who create the same file cannot both succeed."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    os.close(open_beneath(folder, name, flags, 0o666))
-    try:
-        atomic_write_at(folder, name, data)
-    except BaseException:
-        os.unlink(name, dir_fd=folder)
-        raise
-
-
 def _refuse_read_only(folder: int, name: str) -> None:
     """Replacing a file needs no right to write it; who took that right away meant it."""
     with suppress(FileNotFoundError):
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         if stat.S_ISREG(mode) and not mode & 0o222:
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+def _lock_folder(folder: int) -> None:
+    """Let one program at a time replace files in this folder, until it is closed."""
+    if sys.platform != "win32":
+        import fcntl
+
+        with suppress(OSError):  # not every file system can
+            fcntl.flock(folder, fcntl.LOCK_EX)
+
+
+def _holds(folder: int, name: str, data: bytes) -> bool:
+    with _open_regular(folder, name) as file:
+        return file.read(len(data) + 1) == data

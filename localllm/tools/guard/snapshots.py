@@ -1,28 +1,34 @@
 """Earlier versions of the files the tools changed, so that a change can be taken back.
 
-The contents lie outside the project under their SHA-256, beside a journal of the changes. Several programs may work
-on one project: the journal has a lock, contents never change.
+They lie outside the project: the store of contents (contents.py) beside the journal of changes (change_log.py).
+Several programs may work on one project: the journal has a lock, contents never change.
 """
 
+import asyncio
 import hashlib
 import os
+import re
 import stat
 import time
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from uuid import uuid4
 
 import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.files import FileLock, atomic_write
-from localllm.base.i18n import Phrase, tr
 from localllm.base.paths import state_folder
+from localllm.tools.guard.change_log import Begun, Change, ChangeLog, Ended, TakenBack
+from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.paths import ProjectRoot, shown
-
-ABSENT = "absent"
-"""The state of a file that is not there. Any other is `<SHA-256 of the content>:<permissions in octal>`."""
+from localllm.tools.guard.programs import Programs, make_folder
+from localllm.tools.guard.recovery import changed_by, recover, remove_temporaries
+from localllm.tools.guard.states import ABSENT, content_of, look, state_of
+from localllm.tools.guard.undoing import Undone, take_back
 
 MAX_AGE = 30 * 24 * 3600.0
 """Seconds a version is kept."""
@@ -32,61 +38,31 @@ MAX_BYTES = 500_000_000
 
 _CHUNK = 1_000_000
 _DAY = 24 * 3600.0
-_GRACE = 3600.0  # a content not yet in the journal may belong to a call that is still running
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
-    """What one call made of one file. `before` and `after` are states; `time` is seconds since the epoch."""
+class _Transition(NamedTuple):
+    """What this program made of one file, or took back."""
 
-    call: str
-    turn: str
-    tool: str
     path: str
     before: str
     after: str
-    time: float
-    program: str = ""
-
-    @property
-    def name(self) -> str:
-        """What tells it from every other change."""
-        return f"{self.call} {self.path}"
-
-
-class _TakenBack(msgspec.Struct, frozen=True, tag="undo"):
-    changes: tuple[str, ...]
-
-
-class Undone(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one file when a change was taken back: `error` says why it was left as it is.
-
-    `earlier` is when it had been changed (seconds since the epoch), where another program or session did it; else 0.
-    """
-
-    path: str
-    deleted: bool = False
-    earlier: float = 0.0
-    error: LocalLLMError | None = None
-
-    def __str__(self) -> str:
-        if self.error:
-            return str(self.error)
-        line = tr("undo.deleted" if self.deleted else "undo.restored", path=shown(self.path))
-        if not self.earlier:
-            return line
-        return tr("undo.earlier", line=line, when=time.strftime("%Y-%m-%d %H:%M", time.localtime(self.earlier)))
 
 
 class Snapshots:
-    """The earlier versions of one project's files, in `folder`."""
+    """The earlier versions of one project's files, in `folder`.
 
-    def __init__(self, folder: Path) -> None:
+    `patience`: the seconds that taking back waits for a write under way to end.
+    """
+
+    def __init__(self, folder: Path, *, patience: float = 5.0) -> None:
+        self._patience = patience
         self._folder = folder
-        self._objects = folder / "objects"
-        self._journal = folder / "changes.jsonl"
-        self._program = uuid4().hex
+        self._programs = Programs(folder / "programs")
+        self._contents = Contents(folder / "objects", self._programs)
+        self._log = ChangeLog(folder / "changes.jsonl")
         self._turn = uuid4().hex
         self._failure = ""
+        self._made: list[_Transition] = []
 
     @classmethod
     def of_project(cls, root: Path) -> "Snapshots":
@@ -108,221 +84,297 @@ class Snapshots:
         undo_cannot_keep, before the call ran, where a version cannot be stored.
         """
         before = {path: self.take(root, path) if enabled else look(root, path) for path in paths}
+        call = self.begin(before, tool=tool) if enabled and before else ""
         changes: list[Change] = []
         try:
             yield changes
         finally:
-            self._note(changes, root, before, tool, enabled=enabled)
+            self._note(changes, root, before, tool, call)
+
+    def begin(self, before: dict[str, str], *, tool: str, undoes: tuple[str, ...] = ()) -> str:
+        """Write down that a call is about to change the files of these states; its name. `record` says that it ended.
+
+        Should this program be killed before that, the next one finds out what became of them: `recover`.
+        """
+        begun = Begun(
+            call=uuid4().hex,
+            turn=self._turn,
+            tool=tool,
+            paths=before,
+            time=time.time(),
+            program=self._programs.own,
+            undoes=undoes,
+        )
+        try:
+            with self._locked():
+                self._programs.show_alive()
+                self._log.append([begun])
+        except OSError as error:  # then `record` fails as well, and the person is told after the call
+            self._failure = str(error)
+        return begun.call
+
+    def fail(self, reason: str) -> None:
+        """Keep for `take_failure` why changes could not be recorded."""
+        self._failure = reason
 
     def take_failure(self) -> str:
         """Why the last changes could not be recorded, once; empty where they were."""
         reason, self._failure = self._failure, ""
         return reason
 
-    def _note(
-        self, changes: list[Change], root: ProjectRoot, before: dict[str, str], tool: str, *, enabled: bool
-    ) -> None:
+    def _note(self, changes: list[Change], root: ProjectRoot, before: dict[str, str], tool: str, call: str) -> None:
         """Find and record the changes. The files are as they are by now: a failure is kept, not raised."""
         try:
-            changes += self._changes(root, before, tool)
-            if enabled:
-                self.record(*changes)
+            for path, state in before.items():
+                if (after := look(root, path)) != state:
+                    changes.append(self.make(call or uuid4().hex, tool, path, state, after))
+            if call:
+                self.record(*changes, ended=call)
         except (OSError, LocalLLMError) as error:
             self._failure = str(error)
 
+    def make(self, call: str, tool: str, path: str, before: str, after: str) -> Change:
+        """A change of this program's, now."""
+        return Change(
+            call=call,
+            turn=self._turn,
+            tool=tool,
+            path=path,
+            before=before,
+            after=after,
+            time=time.time(),
+            program=self._programs.own,
+        )
+
     def take(self, root: ProjectRoot, relative: str) -> str:
-        """Keep a file as it is now; its state."""
+        """Keep a file as it is now; its state. Raises ToolExecutionError undo_cannot_keep."""
         if not root.exists(relative):
             return ABSENT
         with root.open_file(relative) as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             try:
-                return f"{self._store(iter(lambda: file.read(_CHUNK), b''))}:{mode:o}"
+                return state_of(self._contents.put(iter(lambda: file.read(_CHUNK), b"")), mode)
             except OSError as error:
                 raise ToolExecutionError(
                     "undo_cannot_keep", path=shown(relative), folder=self._folder, reason=error.strerror
                 ) from error
 
-    def record(self, *changes: Change) -> None:
-        """Put changes into the journal; now and then what is too old or too much is dropped."""
-        if changes:
+    def keep_bytes(self, data: bytes) -> str:
+        """Keep a content that is in memory; its SHA-256."""
+        return self._contents.put_bytes(data)
+
+    def record(self, *changes: Change, ended: str = "", taken_back: Sequence[Change] = ()) -> None:
+        """Put changes into the journal, which were `taken_back`, and that the call `ended`; now and then what is too
+        old or too much is dropped."""
+        undone = [TakenBack(tuple(change.name for change in taken_back))] if taken_back else []
+        lines = [*changes, *undone, *([Ended(ended)] if ended else [])]
+        if lines:
             with self._locked():
-                self._append(changes)
+                self._log.append(lines)
+            self._made += [_Transition(change.path, change.before, change.after) for change in changes]
+            self._made += [_Transition(change.path, change.after, change.before) for change in taken_back]
+        if changes:
             self._prune_daily()
+
+    @property
+    def recorded(self) -> int:
+        """How much has been recorded, by all programs, for `recorded_since`."""
+        return self._log.size
+
+    def recorded_since(self, since: float, recorded: int = 0) -> dict[str, str]:
+        """The states in which changes left files that were recorded from `since` on (seconds since the epoch), and
+        when that much was `recorded` already."""
+        return {change.path: change.after for change in self._log.read(recorded).changes if change.time >= since}
+
+    @property
+    def position(self) -> int:
+        """How many changes this program has made by now, for `rewind`."""
+        return len(self._made)
+
+    def changed_since(self, position: int) -> list[str]:
+        """The files that are not as they were at `position`, as far as this program knows; sorted."""
+        return sorted(self._to_rewind(position))
+
+    def _to_rewind(self, position: int) -> dict[str, tuple[str, str]]:
+        """For each file its state at `position`, and the one this program left it in."""
+        states: dict[str, tuple[str, str]] = {}
+        for made in self._made[position:]:
+            first = states[made.path][0] if made.path in states else made.before
+            states[made.path] = first, made.after
+        return {path: (then, now) for path, (then, now) in states.items() if then != now}
+
+    def rewind(self, root: ProjectRoot, position: int) -> list[Undone]:
+        """Make the files what they were at `position`; one of what became of each. It is a change itself, so `undo`
+        takes it back. A file that somebody else changed since is left as it is; its `error` says so.
+
+        Raises ToolExecutionError undo_busy.
+        """
+        self.begin_turn()
+        states = self._to_rewind(position)
+        if not states:
+            return []
+        with self._writing_soon():
+            call = self.begin({path: now for path, (_, now) in states.items()}, tool="rewind")
+            changes = [self.make(call, "rewind", path, now, then) for path, (then, now) in sorted(states.items())]
+            undone = [self._take_back(root, _backwards(change)) for change in changes]
+            done = [change for change, one in zip(changes, undone, strict=True) if not one.error]
+            self.record(*done, ended=call)
+        return undone
 
     def undo(self, root: ProjectRoot, *, turn: bool = False) -> list[Undone]:
         """Take back the last call's changes, or all of the last turn's, the newest first.
 
         This program's own changes come first, then those of earlier ones. A file that was changed since is left as
-        it is (its `error` says so), and its change stays the next one. Raises ToolExecutionError undo_nothing.
+        it is (its `error` says so), and its change stays the next one. Raises ToolExecutionError undo_nothing,
+        undo_busy.
         """
-        with self._locked():
-            chosen = self._last(turn=turn)
+        with self._writing_soon():
+            chosen = self._last(turn=turn)[::-1]
             if not chosen:
                 raise ToolExecutionError("undo_nothing")
-            undone = [self._restore(root, change) for change in reversed(chosen)]
-            pairs = zip(reversed(chosen), undone, strict=True)
-            self._append([_TakenBack(tuple(change.name for change, done in pairs if not done.error))])
+            states = {change.path: change.after for change in reversed(chosen)}
+            call = self.begin(states, tool="undo", undoes=tuple(change.name for change in chosen))
+            undone = [self._take_back(root, change) for change in chosen]
+            done = [change for change, one in zip(chosen, undone, strict=True) if not one.error]
+            self.record(ended=call, taken_back=done)
         return undone
 
-    def prune(self, *, max_age: float = MAX_AGE, max_bytes: int = MAX_BYTES) -> None:
-        """Forget changes older than `max_age` seconds, and the oldest where contents exceed `max_bytes`."""
-        with self._locked():
-            changes, taken_back = self._read()
-            kept = self._worth_keeping(changes, time.time() - max_age, max_bytes)
-            names = {change.name for change in kept}
-            lines = [*kept, _TakenBack(tuple(taken_back & names))]
-            atomic_write(self._journal, b"".join(map(_line, lines)), mode=0o600)
-            self._forget_all_but({_content(change.before) for change in kept})
-
-    def _changes(self, root: ProjectRoot, before: dict[str, str], tool: str) -> list[Change]:
-        call, now = uuid4().hex, time.time()
-        return [
-            Change(
-                call=call,
-                turn=self._turn,
-                tool=tool,
-                path=path,
-                before=state,
-                after=after,
-                time=now,
-                program=self._program,
-            )
-            for path, state in before.items()
-            if (after := look(root, path)) != state
-        ]
+    def _take_back(self, root: ProjectRoot, change: Change) -> Undone:
+        earlier = 0.0 if change.program == self._programs.own else change.time
+        return take_back(root, change, self._contents, keep=self.take, earlier=earlier)
 
     def _last(self, *, turn: bool) -> list[Change]:
-        changes, taken_back = self._read()
+        with self._locked():
+            changes, taken_back, _ = self._log.read()
         left = [change for change in changes if change.name not in taken_back]
-        left = [change for change in left if change.program == self._program] or left
+        left = [change for change in left if change.program == self._programs.own] or left
         if not left:
             return []
         if turn:
             return [change for change in left if change.turn == left[-1].turn]
         return [change for change in left if change.call == left[-1].call]
 
-    def _restore(self, root: ProjectRoot, change: Change) -> Undone:
-        earlier = 0.0 if change.program == self._program else change.time
+    def recover(self, root: ProjectRoot, of_command: Callable[[Begun], list[Change]] | None = None) -> list[Change]:
+        """Find out what programs that were killed had changed, so that it can be undone; remove what they left half
+        written. The changes that are recorded by this. Cheap where no program was killed.
+
+        `of_command` finds those of a command, which may have changed any file.
+        """
+
+        def find(begun: Begun) -> list[Change]:
+            if of_command and not begun.paths:
+                return of_command(begun)
+            return changed_by(root, begun, partial(self.make, begun.call, begun.tool))
+
+        dead = self._programs.dead()
+        if not dead:
+            return []
+        with self._locked():
+            changes = recover(root, self._log, dead, find)
+            remove_temporaries(self._folder)
+        for name in dead:
+            self._contents.remove_half_written(name)
+            self._programs.forget(name)
+        return changes
+
+    def prune(self, *, max_age: float = MAX_AGE, max_bytes: int = MAX_BYTES) -> None:
+        """Forget changes older than `max_age` seconds, and the oldest where contents exceed `max_bytes`."""
+        with self._locked():
+            changes, taken_back, open_calls = self._log.read()
+            kept = self._worth_keeping(changes, time.time() - max_age, max_bytes)
+            names = {change.name for change in kept}
+            self._log.replace([*kept, TakenBack(tuple(taken_back & names)), *open_calls])
+            needed = {content_of(state) for change in kept for state in (change.before, change.after)}
+            needed |= {content_of(state) for begun in open_calls for state in begun.paths.values()}
+            self._contents.forget_all_but(needed | self._indexed())
+
+    def _indexed(self) -> set[str]:
+        """The contents the index of `CommandSnapshots` names, which may be of files that never changed yet."""
         try:
-            if look(root, change.path) != change.after:
-                raise self._changed_since(change)
-            if change.after != ABSENT:
-                self.take(root, change.path)
-            if change.before == ABSENT:
-                root.delete(change.path)
-                return Undone(path=change.path, deleted=True, earlier=earlier)
-            content, mode = self._kept(change)
-            root.write_bytes(change.path, content, mode=mode)
-        except LocalLLMError as error:
-            return Undone(path=change.path, error=error)
-        return Undone(path=change.path, earlier=earlier)
-
-    def _kept(self, change: Change) -> tuple[bytes, int]:
-        try:
-            content = self._object(_content(change.before)).read_bytes()
-        except OSError as error:
-            raise ToolExecutionError("undo_not_kept", path=shown(change.path)) from error
-        return content, int(change.before.partition(":")[2], 8)
-
-    def _changed_since(self, change: Change) -> ToolExecutionError:
-        nowhere = Phrase("undo.was_absent")
-        backup = nowhere if change.before == ABSENT else self._object(_content(change.before))
-        return ToolExecutionError("undo_changed_since", path=shown(change.path), backup=backup)
-
-    def _store(self, chunks: Iterable[bytes]) -> str:
-        """Put a content where its SHA-256 says; the SHA-256."""
-        self._ready(self._objects)
-        temporary = self._objects / f"{uuid4().hex}.tmp"
-        digest = hashlib.sha256()
-        try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-                for chunk in chunks:
-                    digest.update(chunk)
-                    out.write(chunk)
-            name = digest.hexdigest()
-            self._object(name).parent.mkdir(exist_ok=True, mode=0o700)
-            temporary.replace(self._object(name))
-        finally:
-            temporary.unlink(missing_ok=True)
-        return name
-
-    def _object(self, name: str) -> Path:
-        return self._objects / name[:2] / name
-
-    def _ready(self, folder: Path) -> None:
-        """Make our folders, closed to others (the mode of `mkdir` counts for the last one alone)."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.mkdir(exist_ok=True, mode=0o700)
-
-    def _locked(self) -> FileLock:
-        self._ready(self._folder)
-        return FileLock(self._folder / "lock")
-
-    def _append(self, lines: Sequence["Change | _TakenBack"]) -> None:
-        fd = os.open(self._journal, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-        try:
-            size = os.fstat(fd).st_size
-            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-            os.write(fd, b"\n" * torn + b"".join(map(_line, lines)))
-        finally:
-            os.close(fd)
-
-    def _read(self) -> tuple[list[Change], set[str]]:
-        """All changes, the oldest first, and the names of those that were taken back. A torn line is passed over."""
-        changes: list[Change] = []
-        taken_back: set[str] = set()
-        for line in self._journal.read_bytes().splitlines() if self._journal.exists() else []:
-            with suppress(msgspec.DecodeError):
-                entry = msgspec.json.decode(line, type=Change | _TakenBack)
-                if isinstance(entry, Change):
-                    changes.append(entry)
-                else:
-                    taken_back.update(entry.changes)
-        return changes, taken_back
+            return {name.decode() for name in re.findall(rb"([0-9a-f]{64}):", self.index_file.read_bytes())}
+        except OSError:
+            return set()
 
     def _prune_daily(self) -> None:
         stamp = self._folder / "pruned"
-        if stamp.exists() and time.time() - stamp.stat().st_mtime < _DAY:
-            return
-        stamp.touch(mode=0o600)
-        self.prune()
+        is_due = stamp.exists() and time.time() - stamp.stat().st_mtime >= _DAY
+        if is_due:
+            self.prune()
+        if is_due or not stamp.exists():
+            stamp.touch(mode=0o600)
 
     def _worth_keeping(self, changes: list[Change], since: float, max_bytes: int) -> list[Change]:
         """The newest changes that are young enough and whose contents fit, in their order."""
         counted: set[str] = set()
         kept: list[Change] = []
         for change in reversed(changes):
-            name = _content(change.before)
+            name = content_of(change.before)
             if name not in counted:
                 counted.add(name)
-                with suppress(FileNotFoundError):
-                    max_bytes -= self._object(name).stat().st_size
+                max_bytes -= self._contents.size(name)
             if change.time < since or max_bytes < 0:
                 break
             kept.append(change)
         return kept[::-1]
 
-    def _forget_all_but(self, names: set[str]) -> None:
-        young = time.time() - _GRACE
-        for file in self._objects.glob("*/*"):
-            with suppress(FileNotFoundError):
-                if file.name not in names and file.stat().st_mtime < young:
-                    file.unlink()
+    @property
+    def index_file(self) -> Path:
+        """Where `CommandSnapshots` keeps which version of each file it has."""
+        return self._folder / "index"
+
+    def write_index(self, data: bytes, *, add: bool = False) -> None:
+        """Replace `index_file`, or add to it."""
+        with self._locked():
+            if not add:
+                return atomic_write(self.index_file, data, mode=0o600)
+            with self.index_file.open("ab") as file:
+                file.write(data)
+        return None
+
+    def writing(self, patience: float | None = None) -> FileLock:
+        """Held by whoever looks at a file, changes it and records that, so that nobody else does in between.
+
+        It is waited for, `patience` seconds at most: then TimeoutError.
+        """
+        make_folder(self._folder)
+        return FileLock(self._folder / "writing", patience)
+
+    @contextmanager
+    def _writing_soon(self) -> Generator[None]:
+        """`writing`, not waited for longer than a person likes to: a call of this very program may hold it and be
+        unable to go on meanwhile."""
+        lock = self.writing(self._patience)
+        try:
+            lock.__enter__()
+        except TimeoutError as error:
+            raise ToolExecutionError("undo_busy") from error
+        try:
+            yield
+        finally:
+            lock.__exit__(None, None, None)
+
+    def _locked(self) -> FileLock:
+        make_folder(self._folder)
+        return FileLock(self._folder / "lock")
 
 
-def look(root: ProjectRoot, relative: str) -> str:
-    """The state of a file as it is now, without keeping it."""
-    if not root.exists(relative):
-        return ABSENT
-    with root.open_file(relative) as file:
-        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        return f"{hashlib.file_digest(file, 'sha256').hexdigest()}:{mode:o}"
+def _backwards(change: Change) -> Change:
+    return msgspec.structs.replace(change, before=change.after, after=change.before)
 
 
-def _content(state: str) -> str:
-    return state.partition(":")[0]
-
-
-def _line(line: "Change | _TakenBack") -> bytes:
-    return msgspec.json.encode(line) + b"\n"
+@asynccontextmanager
+async def held(lock: FileLock | None) -> AsyncGenerator[None]:
+    """Hold a lock (or none) without keeping other work of this program from going on while it is waited for."""
+    if lock is None:
+        yield
+        return
+    waiting = asyncio.ensure_future(asyncio.to_thread(lock.__enter__))
+    try:
+        await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        waiting.add_done_callback(lambda _: lock.__exit__(None, None, None))
+        raise
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)

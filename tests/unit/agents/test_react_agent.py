@@ -1,7 +1,8 @@
 """The ReAct loop over real tools: what it does, how it ends, and that the conversation is always valid."""
 
 import asyncio
-from contextlib import aclosing
+import os
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from localllm.base.events import (
     ToolFinished,
     ToolStarted,
 )
-from localllm.llm.messages import AssistantMessage, ToolMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, Image, ToolMessage, UserMessage
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.agents import Answering, call, make_agent, make_tools, play, scripted
 from tests.support.wire_server import Reply, WireServer, calls, delta, fails, says, sse
@@ -108,6 +109,25 @@ class TestReferences:
         sent = agent.history.messages[1].text
         assert len(sent) < 2_000
         assert "start_line" in sent
+
+    async def test_pictures_travel_with_what_named_them(self, project: Path) -> None:
+        data = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1"
+        (project / "a.png").write_bytes(data)
+        agent = make_agent(scripted(call("read_file", file_path="a.png"), "ok"), project)
+        await play(agent, "What is on @a.png")
+        images = [
+            message.images for message in agent.history.messages if isinstance(message, UserMessage | ToolMessage)
+        ]
+        assert images == [(Image("image/png", data),)] * 2
+
+    async def test_what_was_offered_goes_with_the_next_request_and_only_with_that(self, project: Path) -> None:
+        agent = make_agent(scripted("seen", "and now"), project)
+        agent.offer("[The user ran this: make]\nit failed")
+        await agent.execute_query("Why?")
+        await agent.execute_query("And now?")
+        first, second = [message.text for message in agent.history.messages if isinstance(message, UserMessage)]
+        assert first.startswith("[The user ran this: make]\nit failed\n\nWhy?")
+        assert second == "And now?"
 
     async def test_a_missing_or_forbidden_file_is_said_and_nothing_is_loaded(self, project: Path) -> None:
         agent = make_agent(scripted("ok"), project)
@@ -283,6 +303,15 @@ class TestPermission:
         assert "not found" in results(agent)[0]
 
 
+def running(argument: str) -> bool:
+    """Whether a process of this machine has been given the argument."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if argument.encode() in file.read_bytes().split(b"\0"):
+                return True
+    return False
+
+
 class TestInterrupts:
     async def test_in_the_middle_of_a_stream(self, project: Path) -> None:
         endless = Reply(sse(delta(content="Once upon"), delta(content=" a time")), hold_before=1)
@@ -317,13 +346,14 @@ class TestInterrupts:
             await agent.llm_client.aclose()
 
     async def test_in_the_middle_of_a_command(self, project: Path) -> None:
-        agent = make_agent(scripted(call("run_command", command="echo $$ > pid; sleep 60"), "never said"), project)
+        mark = f"60.{os.getpid()}{id(project)}"  # its own process number tells nothing where it has numbers of its own
+        agent = make_agent(scripted(call("run_command", command=f"sleep {mark}; echo"), "never said"), project)
         async for event in agent.run("wait"):
             if isinstance(event, ToolStarted):
-                while not (project / "pid").exists() or not (project / "pid").read_text():
+                while not running(mark):
                     await asyncio.sleep(0.01)
                 agent.interrupt()
-        assert not Path(f"/proc/{(project / 'pid').read_text().strip()}").exists()
+        assert not running(mark)
         assert "nterrupted" in results(agent)[-1]
         check_valid(agent.history.messages)
 

@@ -1,6 +1,6 @@
 """The region a passage was probably meant for."""
 
-from localllm.text.closest import closest_region
+from localllm.text.closest import closest_region, closest_regions
 
 TEXT = """import os
 
@@ -33,6 +33,28 @@ def test_one_line_with_a_typing_error() -> None:
     region = closest_region(TEXT, "retrun file.read()")
     assert region is not None
     assert region[:2] == (6, 6)
+
+
+def test_lines_left_out_in_the_middle_are_shown() -> None:
+    text = (
+        "def f(path):\n    a = open(path)\n    if a is None:\n        return None\n\n    b = a.read()\n    return b\n"
+    )
+    region = closest_region(text, "def f(path):\n    a = open(path)\n    b = a.read()\n    return b")
+    assert region is not None
+    assert region[:2] == (1, 7)
+
+
+def test_places_as_close_are_given_too() -> None:
+    found = closest_regions("total = x + 1\n\n\nother()\n\ntotal = x + 2\n", "total = x + 3")
+    assert {region.start for region in found} == {1, 6}
+
+
+def test_one_line_that_is_there_is_enough() -> None:
+    region = closest_region(
+        TEXT, "<<<<<<< SEARCH\n        file.write(text)\n=======\nsomething else that is long\n>>>>>>>"
+    )
+    assert region is not None
+    assert region.start <= 11 <= region.end
 
 
 def test_nothing_like_it() -> None:

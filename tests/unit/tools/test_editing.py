@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.tools.editing import edit_file
+from localllm.tools.files import read_file, write_file
 from localllm.tools.registry import Risk
 from tests.support.tools import make_context, preview, put, use
 
@@ -54,6 +56,15 @@ async def test_a_passage_is_replaced_and_shown_in_place(tmp_path: Path) -> None:
     assert edit_file.writes == ("file_path",)
 
 
+def test_an_edit_of_the_whole_file_is_looked_at_as_a_whole_file_write_is(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    arguments = {"file_path": "a.py", "old_string": CODE}
+    assert preview(edit_file, context, **arguments, new_string="x = 1\n").danger
+    assert not preview(edit_file, context, **arguments, new_string=CODE.replace("a - b", "a + b")).danger
+    assert not preview(edit_file, context, **arguments, new_string="").danger
+
+
 async def test_every_occurrence_on_request(tmp_path: Path) -> None:
     file = put(tmp_path / "a", "x = 1\ny = 2\nx = 1\n")
     output = await use(
@@ -81,10 +92,16 @@ async def test_a_miss_shows_the_closest_lines_as_they_are(tmp_path: Path) -> Non
     assert "lines 4-5:\ndef add(a, b):\n    return a - b\n" in str(error)
 
 
-async def test_a_miss_by_white_space_alone_is_called_that(tmp_path: Path) -> None:
-    put(tmp_path / "a.py", CODE)
-    error = await missed(tmp_path, file_path="a.py", old_string="def add(a, b):\n  return a - b", new_string="x")
-    assert "Lines 4-5 differ from it only in white space:\n" in str(error)
+async def test_white_space_may_differ_and_the_indentation_is_adapted(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    arguments = {
+        "old_string": "def add(a, b):\n  return a - b",
+        "new_string": "def add(a, b):\n  c = a\n  return c + b",
+    }
+    output = await use(edit_file, context, file_path="a.py", **arguments)
+    assert "def add(a, b):\n    c = a\n    return c + b\n" in file.read_text()
+    assert "but for the indentation" in output.for_model.splitlines()[0]
 
 
 async def test_nothing_close_is_said(tmp_path: Path) -> None:
@@ -110,7 +127,7 @@ async def test_an_edit_made_before_is_recognised(tmp_path: Path, old: str, new: 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("def double(x):\n  return x*2", "def double(x):\n    return x"),  # new is the beginning of what is there
+        ("def double(y):\n    return y * 2", "def double(x):\n    return x"),  # new is the beginning of what is there
         ("def triple(z):\n    return z * 3", ""),  # a removal leaves nothing to recognise
         ("something else entirely", "os"),  # too short to mean anything
     ],
@@ -170,3 +187,81 @@ async def test_of_a_long_passage_only_the_ends_are_shown(tmp_path: Path) -> None
     assert lines[1:4] == ["Lines 1-102 are now:", "begin", "line 0"]
     assert lines[-2:] == ["line 99", "end"]
     assert len(lines) < 20
+
+
+async def test_several_edits_are_all_made_or_none(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    first = {"old_string": "import os", "new_string": "import sys"}
+    output = await use(
+        edit_file, context, file_path="a.py", edits=[first, {"old_string": "a - b", "new_string": "a + b"}]
+    )
+    assert file.read_text() == CODE.replace("import os", "import sys").replace("a - b", "a + b")
+    assert output.payload["replacements"] == 2
+    assert "line 1" in output.for_model
+    assert "line 5" in output.for_model
+    error = await missed(tmp_path, file_path="a.py", edits=[{"old_string": "x * 2", "new_string": "x * 3"}, {**first}])
+    assert error.key == "edit_of_several"
+    assert str(error).startswith("Edit 2 of 2 cannot be made, so none was")
+
+
+async def test_edits_after_a_first_one_given_as_usual(tmp_path: Path) -> None:
+    file = put(tmp_path / "a", "one\ntwo\n")
+    more = [{"old_string": "two", "new_string": "2"}]
+    await use(edit_file, make_context(tmp_path), file_path="a", old_string="one", new_string="1", edits=more)
+    assert file.read_text() == "1\n2\n"
+
+
+async def test_edits_that_overlap_are_refused(tmp_path: Path) -> None:
+    put(tmp_path / "a", "one\ntwo\n")
+    edits = [{"old_string": "one", "new_string": "1"}, {"old_string": "1\ntwo", "new_string": "x"}]
+    assert "edit 1 of the same call" in str(await missed(tmp_path, file_path="a", edits=edits))
+
+
+async def test_a_placeholder_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    new = "def double(x):\n    # ... existing code ..."
+    error = await missed(tmp_path, file_path="a.py", old_string="def double(x):\n    return x * 2", new_string=new)
+    assert error.key == "edit_placeholder"
+
+
+async def test_a_file_changed_since_it_was_read_is_read_again_first(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    edit = {"file_path": "a.py", "old_string": "a - b", "new_string": "a + b"}
+    await use(read_file, context, file_path="a.py")
+    file.write_text("# mine\n" + CODE)
+    for tool, arguments in ((edit_file, edit), (write_file, {"file_path": "a.py", "content": CODE})):
+        with pytest.raises(ToolExecutionError) as caught:
+            await use(tool, context, **arguments)
+        assert caught.value.key == "file_changed_since"
+    assert file.read_text() == "# mine\n" + CODE
+    await use(read_file, context, file_path="a.py")
+    await use(edit_file, context, **edit)
+    await use(edit_file, context, file_path="a.py", old_string="a + b", new_string="a * b")  # its own version is known
+    assert "a * b" in file.read_text()
+
+
+async def test_new_syntax_errors_are_told(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    output = await use(edit_file, context, file_path="a.py", old_string="return a - b", new_string="return a - (*")
+    assert "Syntax errors that were not there before, at line 5" in output.for_model
+    output = await use(edit_file, context, file_path="a.py", old_string="import os", new_string="import re")
+    assert "Syntax errors" not in output.for_model
+
+
+async def test_a_miss_says_what_differs_and_an_ambiguous_one_what_is_around(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    error = await missed(tmp_path, file_path="a.py", old_string="def double(y):\n    return y * 2", new_string="x")
+    assert "- def double(y):\n-     return y * 2\n+ def double(x):\n+     return x * 2" in str(error)
+    error = await missed(tmp_path, file_path="a.py", old_string="    return ", new_string="x")
+    assert "def add(a, b):\n    return a - b" in str(error)
+    assert "def double(x):\n    return x * 2" in str(error)
+
+
+def test_what_the_model_is_told_stays_small() -> None:
+    told = msgspec.json.encode(edit_file.spec.parameters)
+    assert len(told) < 400
+    assert "edits" not in edit_file.spec.parameters["properties"]  # understood all the same: see above
+    assert edit_file.spec.parameters["required"] == ["file_path", "old_string", "new_string"]

@@ -10,7 +10,8 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.snapshots import ABSENT, Snapshots, look
+from localllm.tools.guard.snapshots import Snapshots
+from localllm.tools.guard.states import ABSENT, look
 from tests.support.tools import put
 
 
@@ -243,3 +244,34 @@ def test_a_full_or_closed_store_stops_the_call_before_it_changes_anything(root: 
         change(store, root, a="new")
     assert caught.value.key == "undo_cannot_keep"
     assert text(root, "a") == "old"
+
+
+def test_nobody_writes_while_something_is_taken_back(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
+    change(store, root, a="new")
+    impatient = Snapshots(tmp_path / "state" / "snapshots", patience=0.05)
+    with store.writing():
+        for action in (lambda: impatient.undo(root), lambda: impatient.undo(root, turn=True)):
+            with pytest.raises(ToolExecutionError) as caught:
+                action()
+            assert caught.value.key == "undo_busy"
+    assert text(root, "a") == "new"
+    impatient.undo(root)
+    assert not root.exists("a")
+
+
+def test_a_rewind_waits_for_nobody_for_long(root: ProjectRoot, tmp_path: Path) -> None:
+    store = Snapshots(tmp_path / "state" / "snapshots", patience=0.05)
+    change(store, root, a="new")
+    with store.writing(), pytest.raises(ToolExecutionError) as caught:
+        store.rewind(root, 0)
+    assert caught.value.key == "undo_busy"
+    assert [undone.deleted for undone in store.rewind(root, 0)] == [True]
+    assert not root.exists("a")
+
+
+def test_a_deleted_file_comes_back_with_its_mode_at_once(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "a", "old").chmod(0o750)
+    with store.around(root, ["a"], tool="t"):
+        root.delete("a")
+    store.undo(root)
+    assert stat.S_IMODE((root.path / "a").stat().st_mode) == 0o750

@@ -1,0 +1,105 @@
+"""Points a session can go back to: files and conversation together."""
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from localllm.agents.history import History
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Emit, Rewound
+from localllm.base.i18n import tr
+from localllm.llm.messages import Message
+from localllm.tools.tool_system import ToolSystem
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """A point, numbered from 1. `name` is what the person called it, or the request that came after it (`by_hand`
+    tells which). `time` is seconds since the epoch; `changed` are the files that would change back."""
+
+    number: int
+    name: str
+    by_hand: bool
+    time: float
+    messages: int
+    position: int
+    changed: tuple[str, ...] = ()
+
+
+class _Rewind(msgspec.Struct, frozen=True):
+    """A rewind that may be undone: where the files are after it, and what the conversation kept and forgot."""
+
+    position: int
+    kept: int
+    forgotten: tuple[Message, ...]
+    made_changes: bool
+
+
+class Checkpoints:
+    """The points of one session. `log` is given what becomes of the conversation."""
+
+    def __init__(self, tools: ToolSystem, history: History, log: Emit) -> None:
+        self._tools = tools
+        self._history = history
+        self._log = log
+        self._points: list[Point] = []
+        self._rewinds: list[_Rewind] = []
+
+    def add(self, name: str, *, by_hand: bool = True) -> Point:
+        """Remember this point."""
+        point = Point(
+            number=len(self._points) + 1,
+            name=" ".join(name.split()),
+            by_hand=by_hand,
+            time=time.time(),
+            messages=len(self._history.messages),
+            position=self._tools.position,
+        )
+        self._points.append(point)
+        return point
+
+    def points(self) -> Sequence[Point]:
+        """All points, the oldest first, with what has changed since each."""
+        return [
+            msgspec.structs.replace(point, changed=tuple(self._tools.changed_since(point.position)))
+            for point in self._points
+        ]
+
+    def rewind(self, which: str) -> list[str]:
+        """Bring files and conversation to a point; a line for each file and one for the conversation.
+
+        Files that somebody else changed since stay as they are, and are named. Points after this one stay as well:
+        going to one of them brings back its files, but not what was said. Raises ToolExecutionError rewind_unknown.
+        """
+        point = self._find(which)
+        before = self._tools.position
+        lines = self._tools.rewind(point.position)
+        kept = min(point.messages, len(self._history.messages))
+        forgotten = self._history.rewind(kept)
+        position = self._tools.position
+        self._rewinds.append(_Rewind(position, kept, forgotten, position != before))
+        if forgotten:
+            self._log(Rewound(messages=kept, checkpoint=point.name))
+        said = "rewind.conversation" if forgotten else "rewind.conversation_same"
+        return [*lines, tr(said, number=point.number, count=len(forgotten))]
+
+    def undo(self, *, turn: bool) -> list[str]:
+        """Take back the last change, or all of the last turn; a rewind, if that was the last thing done."""
+        last = self._rewinds[-1] if self._rewinds else None
+        if last is None or last.position != self._tools.position or last.kept != len(self._history.messages):
+            return self._tools.undo(turn=turn)
+        self._rewinds.pop()
+        lines = self._tools.undo() if last.made_changes else []
+        if last.forgotten:
+            self._history.restore(last.forgotten)
+            self._log(Rewound(messages=len(self._history.messages), taken_back=True))
+            lines.append(tr("rewind.taken_back", count=len(last.forgotten)))
+        return lines or self._tools.undo(turn=turn)
+
+    def _find(self, which: str) -> Point:
+        """The point of this number, else the newest of this name."""
+        wanted = which.strip()
+        for point in reversed(self._points):
+            if wanted == str(point.number) or (point.by_hand and wanted.casefold() == point.name.casefold()):
+                return point
+        raise ToolExecutionError("rewind_unknown", name=wanted, count=len(self._points))

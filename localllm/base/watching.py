@@ -1,0 +1,158 @@
+"""Which entries of folders were touched since they were last asked for: told by the kernel, without looking.
+
+Linux alone (inotify(7)), and only file systems that nobody changes behind the kernel's back.
+"""
+
+import os
+import struct
+import sys
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+_MODIFY, _ATTRIB, _CLOSE_WRITE, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0x100, 0x200  # linux/inotify.h
+_MOVED_FROM, _MOVED_TO = 0x40, 0x80
+_ONLYDIR, _DONT_FOLLOW, _EXCL_UNLINK = 0x1000000, 0x2000000, 0x4000000
+_CHANGES = _MODIFY | _ATTRIB | _CLOSE_WRITE | _CREATE | _DELETE | _MOVED_FROM | _MOVED_TO
+_WANTED = _CHANGES | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
+_UNMOUNT, _OVERFLOW, _IGNORED = 0x2000, 0x4000, 0x8000
+
+_HEAD = struct.Struct("iIII")
+_BUFFER = 1 << 18
+_SHARE = 4  # one part in so many of the folders a user may have watched: editors want some too
+
+_LOCAL = frozenset(
+    {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x2FC12FC1, 0xF2F52010, 0xCA451A4E, 0x794C7630}
+)  # linux/magic.h: ext, xfs, btrfs, tmpfs, zfs, f2fs, bcachefs, overlay
+
+
+class Touched(NamedTuple):
+    """`entries`: (folder, name) of what was made, changed, moved or deleted; `lost`: folders that are watched no
+    more, for they were deleted; `passing`: those entries that came, and went to where nothing is told of."""
+
+    entries: set[tuple[str, str]]
+    lost: set[str]
+    passing: set[tuple[str, str]]
+
+
+class _Event(NamedTuple):
+    """`number` tells the folder, `move` joins the two events of a move."""
+
+    number: int
+    kind: int
+    move: int
+    name: str
+
+
+class _Seen:
+    """What is gathered from events, in their order."""
+
+    def __init__(self) -> None:
+        self.lost: set[str] = set()
+        self._entries: set[tuple[str, str]] = set()
+        self._came: set[tuple[str, str]] = set()
+        self._passing: set[tuple[str, str]] = set()
+        self._moved: dict[int, tuple[str, str]] = {}
+
+    def note(self, event: _Event, entry: tuple[str, str]) -> None:
+        self._entries.add(entry)
+        if entry in self._came:
+            if event.kind & (_DELETE | _MOVED_TO):
+                self._passing.add(entry)
+            elif event.kind & _MOVED_FROM:
+                self._moved[event.move] = entry
+        if event.kind & _MOVED_TO:
+            self._moved.pop(event.move, None)
+        if event.kind & (_CREATE | _MOVED_TO):
+            self._came.add(entry)
+        elif event.kind & (_DELETE | _MOVED_FROM):
+            self._came.discard(entry)
+
+    def touched(self) -> Touched:
+        return Touched(self._entries, self.lost, self._passing | set(self._moved.values()))
+
+
+class Watcher:
+    """Watches folders under names of the caller's. Raises OSError where the system cannot.
+
+    An entry that is changed through another hard link is touched only under that name.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """For folders on the file system of `root`."""
+        if not sys.platform.startswith("linux") or not _is_local(root):
+            raise OSError("cannot be watched")
+        import ctypes
+
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._errno = ctypes.get_errno
+        self._fd: int = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        if self._fd < 0:
+            raise OSError(self._errno(), os.strerror(self._errno()))
+        self._close = weakref.finalize(self, os.close, self._fd)
+        self._most = int(Path("/proc/sys/fs/inotify/max_user_watches").read_text(encoding="ascii")) // _SHARE
+        self._folders: dict[int, str] = {}
+        self._numbers: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._close()
+
+    def add(self, path: str, folder: str) -> None:
+        """Watch the folder at `path` under the name `folder`; OSError."""
+        if len(self._numbers) >= self._most:
+            raise OSError("too many folders")
+        number: int = self._libc.inotify_add_watch(self._fd, os.fsencode(path), _WANTED)
+        if number < 0:
+            raise OSError(self._errno(), os.strerror(self._errno()), path)
+        self._folders[number] = folder
+        self._numbers[folder] = number
+
+    def remove(self, folder: str) -> None:
+        """Watch a folder no more. One that was moved and added under its new name stays watched under that."""
+        number = self._numbers.pop(folder, -1)
+        if self._folders.get(number) == folder:
+            del self._folders[number]
+            self._libc.inotify_rm_watch(self._fd, number)
+
+    def touched(self) -> Touched | None:
+        """What was touched since the last time; None where that was too much to be told. Never waits."""
+        seen = _Seen()
+        complete = True
+        for event in self._events():
+            complete = complete and not event.kind & (_OVERFLOW | _UNMOUNT)
+            folder = self._folders.get(event.number)
+            if folder is None:
+                continue
+            if event.kind & _IGNORED:
+                del self._folders[event.number]
+                self._numbers.pop(folder, None)
+                seen.lost.add(folder)
+            elif event.name:
+                seen.note(event, (folder, event.name))
+        return seen.touched() if complete else None
+
+    def _events(self) -> Iterator[_Event]:
+        while data := self._read():
+            at = 0
+            while at < len(data):
+                number, kind, move, length = _HEAD.unpack_from(data, at)
+                at += _HEAD.size + length
+                yield _Event(number, kind, move, os.fsdecode(data[at - length : at].rstrip(b"\0")))
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._fd, _BUFFER)
+        except BlockingIOError:
+            return b""
+
+
+def _is_local(path: Path) -> bool:
+    import ctypes
+
+    facts = ctypes.create_string_buffer(256)  # struct statfs begins with the type, a long
+    if ctypes.CDLL(None).statfs(os.fsencode(path), facts) != 0:
+        return False
+    (kind,) = struct.unpack_from("@l", facts)
+    return kind & 0xFFFFFFFF in _LOCAL

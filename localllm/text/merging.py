@@ -1,0 +1,198 @@
+"""A change put where the text is not quite what the change was made for."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import NamedTuple
+
+from localllm.text.tokens import Token, plain, tokens
+
+_MOST_TOKENS = 3_000
+
+
+def merge(there: str, old: str, new: str, *, unit: str = "") -> str | None:
+    """`there` after the change from `old` to `new`, where `there` is much like `old`.
+
+    What the change does not touch stays as it is there: indentation, the form of quotes, single words. New lines are
+    indented as their neighbours are, by `unit` where that is known. A very long passage is only indented. None where
+    the indentation of a new line is uncertain: lines of `old` that have the same are indented differently there.
+    """
+    if _has_line_ends(old) and not _has_line_ends(there):
+        old, new = _without_line_ends(old), _without_line_ends(new)
+    indents = _Indents(there, old, new, unit)
+    before, after, present = list(tokens(old)), list(tokens(new)), list(tokens(there))
+    if max(map(len, (before, after, present))) > _MOST_TOKENS:
+        merged = indents.apply(new)
+    else:
+        merged = "".join(_merged(before, after, present, indents)) + _tail(there, old, new)
+    return None if indents.uncertain else merged
+
+
+def _merged(before: list[Token], after: list[Token], present: list[Token], indents: "_Indents") -> Iterator[str]:
+    """The tokens of the result, each with the white space before it."""
+    kept = _kept(before, after)
+    stands = _standing(before, present)
+    straight = _straightened(before, stands)
+    for index, token in enumerate(after):
+        end, gap = _split(token.gap)
+        previous = kept.get(index - 1)
+        if previous is not None and previous + 1 in stands and _split(before[previous + 1].gap)[0] == end:
+            end = _split(stands[previous + 1].gap)[0]
+        source = kept.get(index)
+        original = None if source is None else stands.get(source)
+        if source is None or original is None:
+            yield end + indents.apply(gap, start=not index) + straight.get(token.text, token.text)
+        elif _split(before[source].gap)[1] == gap:
+            yield end + _split(original.gap)[1] + original.text
+        else:
+            yield end + indents.apply(gap, start=not index) + original.text
+
+
+def _split(gap: str) -> tuple[str, str]:
+    """White space as what ends a line, and the rest."""
+    at = max(gap.find("\n"), 0)
+    return gap[:at], gap[at:]
+
+
+_LINE_END = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
+def _has_line_ends(text: str) -> bool:
+    """Whether there is white space at the end of a line that has anything else on it."""
+    return any(line.strip() and line[-1:].isspace() for line in text.split("\n"))
+
+
+def _without_line_ends(text: str) -> str:
+    return _LINE_END.sub("", text)
+
+
+def _tail(there: str, old: str, new: str) -> str:
+    """The white space at the end: as it is there unless the change touches it."""
+    ends = [text[len(text.rstrip()) :] for text in (there, old, new)]
+    if not new.strip():
+        return "" if ends[1] else ends[2]
+    return ends[0] if ends[1] == ends[2] else ends[2]
+
+
+def _kept(before: list[Token], after: list[Token]) -> dict[int, int]:
+    """Which tokens of `after` are those of `before`: index for index."""
+    matcher = SequenceMatcher(None, [t.text for t in before], [t.text for t in after], autojunk=False)
+    return {j + k: i + k for i, j, size in matcher.get_matching_blocks() for k in range(size)}
+
+
+class _Stands(NamedTuple):
+    gap: str
+    text: str
+
+
+def _standing(before: list[Token], present: list[Token]) -> dict[int, _Stands]:
+    """What stands in the text for each token of `before`. Of a stretch that differs, all of it stands for the first."""
+    matcher = SequenceMatcher(None, [plain(t.text) for t in before], [plain(t.text) for t in present], autojunk=False)
+    stands: dict[int, _Stands] = {}
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag == "equal" or i2 - i1 == j2 - j1:
+            stands |= {i1 + k: _Stands(present[j1 + k].gap, present[j1 + k].text) for k in range(i2 - i1)}
+        elif tag == "insert" and i1:
+            last = stands[i1 - 1]
+            stands[i1 - 1] = _Stands(last.gap, last.text + _joined(present[j1:j2]))
+        elif tag != "insert":
+            first = present[j1].gap if j2 > j1 else ""
+            stands[i1] = _Stands(first, _joined(present[j1:j2])[len(first) :])
+            stands |= {index: _Stands("", "") for index in range(i1 + 1, i2)}
+    return stands
+
+
+def _straightened(before: list[Token], stands: dict[int, _Stands]) -> dict[str, str]:
+    """The curly quotes of `before` that are straight there wherever they stand: new ones are meant to be as well."""
+    forms: dict[str, set[str]] = {}
+    for index, token in enumerate(before):
+        if token.text not in _STRAIGHT and plain(token.text) in _STRAIGHT and index in stands:
+            forms.setdefault(token.text, set()).add(stands[index].text)
+    return {text: plain(text) for text, found in forms.items() if found == {plain(text)}}
+
+
+_STRAIGHT = frozenset("\"'")
+
+
+def _joined(part: list[Token]) -> str:
+    return "".join(token.gap + token.text for token in part)
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _line_indents(text: str) -> list[str]:
+    """The white space each line begins with that has anything else on it."""
+    return [_indent(line) for line in text.split("\n") if line.strip()]
+
+
+def indent_unit(*texts: str) -> str:
+    """The step by which lines are most often indented more than the line before; empty where none is."""
+    steps: Counter[str] = Counter()
+    for text in texts:
+        for less, more in pairwise(_line_indents(text)):
+            step = more.removeprefix(less)
+            if more.startswith(less) and _STEP.fullmatch(step):
+                steps[step] += 1
+    return steps.most_common(1)[0][0] if steps else ""
+
+
+_STEP = re.compile(r"\t| {1,8}")
+
+
+class _Indents:
+    """How the indentation of a passage becomes that of the text it stands for.
+
+    `uncertain` once a line was indented for which there was more than one answer.
+    """
+
+    def __init__(self, there: str, old: str, new: str, unit: str) -> None:
+        present, given = _line_indents(there), _line_indents(old)
+        count = len(given) if len(present) == len(given) else 1
+        pairs = list(zip(given[:count], present[:count], strict=False))
+        self._first = dict(pairs[:1])
+        if len(pairs) > 1 and all(one == other for one, other in pairs[1:]):
+            pairs = pairs[1:]  # only the first line was copied without its indentation
+        self._known: dict[str, str] = {}
+        for one, other in pairs:
+            self._known.setdefault(one, other)
+        self._torn = {one for one, other in pairs if self._known[one] != other}
+        self.uncertain = False
+        self._given_unit = indent_unit(old, new)
+        self._unit = indent_unit(there) or unit or self._given_unit
+
+    def apply(self, text: str, *, start: bool = True) -> str:
+        """`text` with its lines indented as they are there; the beginning counts as one with `start`."""
+        first, *rest = text.split("\n")
+        last = len(rest) - 1
+        rest = [self._line(line) if line.strip() or index == last else "" for index, line in enumerate(rest)]
+        lead = self._first.get(first) if start and not first.strip() else None
+        lead = self._line(first) if lead is None and start else first if lead is None else lead
+        return "\n".join([lead, *rest])
+
+    def _line(self, line: str) -> str:
+        bare = line.lstrip(" \t")
+        if line[: len(line) - len(bare)] in self._torn:
+            self.uncertain = True
+        return self._of(line[: len(line) - len(bare)]) + bare
+
+    def _of(self, indent: str) -> str:
+        if indent in self._known:
+            return self._known[indent]
+        if shorter := [known for known in self._known if indent.startswith(known)]:
+            base = max(shorter, key=len)
+            return self._known[base] + self._convert(indent[len(base) :])
+        if not (longer := [known for known in self._known if known.startswith(indent)]):
+            return indent
+        base = min(longer, key=len)
+        return self._known[base].removesuffix(self._convert(base[len(indent) :]))
+
+    def _convert(self, more: str) -> str:
+        """Further indentation, in the units of the text."""
+        if not self._given_unit or self._given_unit == self._unit:
+            return more
+        steps, odd = divmod(len(more), len(self._given_unit))
+        return self._unit * steps + more[len(more) - odd :]

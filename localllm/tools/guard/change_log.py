@@ -1,0 +1,143 @@
+"""The journal of changes: which call made what of which file, what was taken back, and which calls never ended."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.base.files import atomic_write
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
+    """What one call made of one file. `before` and `after` are states; `time` is seconds since the epoch."""
+
+    call: str
+    turn: str
+    tool: str
+    path: str
+    before: str
+    after: str
+    time: float
+    program: str = ""
+
+    @property
+    def name(self) -> str:
+        """What tells it from every other change."""
+        return f"{self.call} {self.path}"
+
+
+class TakenBack(msgspec.Struct, frozen=True, tag="undo"):
+    """Changes, by their names, that were taken back."""
+
+    changes: tuple[str, ...]
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="begun"):
+    """A call that is about to change `paths`, whose states are these (none of a command: it may change any).
+
+    `undoes` names the changes it takes back.
+    """
+
+    call: str
+    turn: str
+    tool: str
+    paths: dict[str, str]
+    time: float
+    program: str
+    undoes: tuple[str, ...] = ()
+
+
+class Ended(msgspec.Struct, frozen=True, tag="ended"):
+    """A call that is over, by its name."""
+
+    call: str
+
+
+Line = Change | TakenBack | Begun | Ended
+
+
+class Logged(NamedTuple):
+    """All changes, the oldest first; the names of those that were taken back; the calls that never ended."""
+
+    changes: list[Change]
+    taken_back: set[str]
+    open_calls: list[Begun]
+
+
+class ChangeLog:
+    """The journal in `file`. Whoever writes, or reads to write, holds a lock meanwhile. Methods raise OSError."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    @property
+    def size(self) -> int:
+        """Its bytes by now, for `read`."""
+        try:
+            return self._file.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def append(self, lines: Sequence[Line]) -> None:
+        """Add lines, all of them in one go. A torn line before them stays one."""
+        fd = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        try:
+            size = os.fstat(fd).st_size
+            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+            os.write(fd, b"\n" * torn + _encoded(lines))
+        finally:
+            os.close(fd)
+
+    def replace(self, lines: Iterable[Line]) -> None:
+        """Make these lines all there is."""
+        atomic_write(self._file, _encoded(lines), mode=0o600)
+
+    def read(self, since: int = 0) -> Logged:
+        """What it says, or what was added since it was of the size `since`. A torn line is passed over."""
+        changes: list[Change] = []
+        taken_back: set[str] = set()
+        open_calls: dict[str, Begun] = {}
+        for line in self._lines(since):
+            with suppress(ValueError):  # of msgspec, or of json
+                entry = _decoded(line)
+                match entry:
+                    case Change() as change:
+                        changes.append(change)
+                    case TakenBack(names):
+                        taken_back.update(names)
+                    case Begun() as begun:
+                        open_calls[begun.call] = begun
+                    case Ended(call):
+                        open_calls.pop(call, None)
+        return Logged(changes, taken_back, list(open_calls.values()))
+
+    def _lines(self, since: int) -> list[bytes]:
+        try:
+            with self._file.open("rb") as file:
+                file.seek(since if since <= os.fstat(file.fileno()).st_size else 0)  # shorter: it was pruned meanwhile
+                return file.read().splitlines()
+        except FileNotFoundError:
+            return []
+
+
+def _encoded(lines: Iterable[Line]) -> bytes:
+    return b"".join(_line(line) + b"\n" for line in lines)
+
+
+def _line(line: Line) -> bytes:
+    try:
+        return msgspec.json.encode(line)
+    except UnicodeEncodeError:  # a file name that is not UTF-8: msgspec writes no lone surrogates, and reads none
+        return json.dumps(msgspec.to_builtins(line)).encode()
+
+
+def _decoded(line: bytes) -> Line:
+    """Raises ValueError where it is torn."""
+    try:
+        return msgspec.json.decode(line, type=Line)
+    except msgspec.DecodeError:
+        return msgspec.convert(json.loads(line), type=Line)

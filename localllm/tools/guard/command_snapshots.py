@@ -1,0 +1,209 @@
+"""What a command may change, kept before it runs, and what it did change, found afterwards.
+
+The first time every file of the project is read; after that only those whose inode, size, times or mode differ.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.i18n import tr
+from localllm.tools.guard.change_log import Begun, Change
+from localllm.tools.guard.file_index import FileIndex, Known
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.snapshots import Snapshots
+from localllm.tools.guard.states import ABSENT, state_of, unkept
+from localllm.tools.guard.tree import Found, ProjectTree
+
+LARGEST_TEXT = 5_000_000
+"""Bytes of the largest text that is kept."""
+
+LARGEST_BINARY = 1_000_000
+"""Bytes of the largest file that is no text and is kept."""
+
+MOST_SECONDS = 3.0
+"""How long files are read before one command; what is left is read before the next."""
+
+MOST_BYTES = 300_000_000
+"""Bytes kept for commands at most."""
+
+MOST_CHANGES = 10_000
+"""Changes of one command that are recorded."""
+
+_UNSETTLED = 50_000_000  # ns: a file changed this short before it was looked at may change again unseen
+
+
+class _Call(NamedTuple):
+    """A command that is under way: what others record from then on is theirs."""
+
+    name: str
+    tool: str
+    since: float
+    recorded: int = 0
+
+
+class CommandSnapshots:
+    """The files of one project as they were before its commands. `watch`: see ProjectTree."""
+
+    def __init__(self, snapshots: Snapshots, *, watch: bool = True) -> None:
+        self._watch = watch
+        self._snapshots = snapshots
+        self._working = threading.Lock()
+        self._loaded: FileIndex | None = None
+        self._tree: ProjectTree | None = None
+        self._noted = False
+
+    @asynccontextmanager
+    async def around(self, root: ProjectRoot, *, tool: str) -> AsyncGenerator[list[Change]]:
+        """Keep the project as it is, let a command run, and record what it changed; the changes are in the list then.
+
+        Raises ToolExecutionError undo_cannot_keep before the command runs, where nothing can be kept.
+        """
+        call = await asyncio.to_thread(self._begin, root, tool)
+        changes: list[Change] = []
+        try:
+            yield changes
+        finally:
+            changes += await asyncio.to_thread(self._finish, root, call)
+
+    @property
+    def left_out(self) -> int:
+        """How many files are not kept, for their size or for want of time."""
+        return len(self._loaded.left_out) if self._loaded else 0
+
+    def take_note(self) -> str:
+        """What the person should know of the files that are not kept, when it is first so; else empty."""
+        if self._noted or not self.left_out:
+            return ""
+        self._noted = True
+        return tr("undo.not_all_kept", count=self.left_out)
+
+    def recover(self, root: ProjectRoot) -> list[Change]:
+        """`Snapshots.recover`, also of commands during which the program was killed."""
+
+        def of_command(begun: Begun) -> list[Change]:
+            with self._working:
+                return self._changes(root, _Call(begun.call, begun.tool, begun.time))
+
+        return self._snapshots.recover(root, of_command)
+
+    def keep(self, root: ProjectRoot) -> int:
+        """Read what is not known yet; how many files are not kept. Raises OSError."""
+        with self._working:
+            tree, deadline = self._tree_of(root), time.monotonic() + MOST_SECONDS
+            try:
+                for path in self._touched(tree):
+                    found, old = tree.files.get(path), self._index.get(path)
+                    if found is None:
+                        self._index.put(path, None)
+                    elif old is None or not old.settled or old.sign != found.sign or old.ignored != found.ignored:
+                        freed = old.sign.size if old and old.state else 0
+                        room = MOST_BYTES - self._index.size + freed
+                        self._index.put(path, self._read(root, found, room, deadline))
+                self._index.save()
+            except BaseException:
+                tree.forget()
+                raise
+        return self.left_out
+
+    def _begin(self, root: ProjectRoot, tool: str) -> _Call:
+        since, recorded = time.time(), self._snapshots.recorded
+        try:
+            self.keep(root)
+        except OSError as error:
+            folder = self._snapshots.index_file.parent
+            reason = error.strerror or str(error)
+            raise ToolExecutionError("undo_cannot_keep", path=root.path, folder=folder, reason=reason) from error
+        return _Call(self._snapshots.begin({}, tool=tool), tool, since, recorded)
+
+    def _finish(self, root: ProjectRoot, call: _Call) -> list[Change]:
+        """Find and record what changed since `_begin`."""
+        try:
+            with self._working:
+                changes = self._changes(root, call)
+            self._snapshots.record(*changes, ended=call.name)
+        except (OSError, LocalLLMError) as error:
+            self._snapshots.fail(str(error))
+            return []
+        return changes
+
+    def _changes(self, root: ProjectRoot, call: _Call) -> list[Change]:
+        tree = self._tree_of(root)
+        try:
+            differ = sorted(path for path in self._touched(tree) if self._differs(path, tree.files.get(path)))
+            theirs = self._snapshots.recorded_since(call.since, call.recorded) if differ else {}
+            changes: list[Change] = []
+            for path in differ[:MOST_CHANGES]:
+                if states := self._change(root, path, tree.files.get(path), theirs.get(path)):
+                    changes.append(self._snapshots.make(call.name, call.tool, path, *states))
+        except BaseException:
+            tree.forget()
+            raise
+        if len(differ) > MOST_CHANGES:
+            tree.forget()
+            self._snapshots.fail(tr("undo.too_many", count=MOST_CHANGES))
+        return changes
+
+    def _touched(self, tree: ProjectTree) -> Iterable[str]:
+        """The files to look at: those that may have changed since the last time, and those that are pending."""
+        touched = tree.refresh()
+        if touched is None:
+            return {*tree.files, *self._index.paths()}
+        return touched | self._index.pending
+
+    def _differs(self, path: str, found: Found | None) -> bool:
+        known = self._index.get(path)
+        return (known and known.sign) != (found and found.sign)
+
+    def _change(self, root: ProjectRoot, path: str, new: Found | None, theirs: str | None) -> tuple[str, str] | None:
+        """What became of one file; None where that is nothing, or somebody else's, or made by a program again."""
+        old = self._index.get(path)
+        before = ABSENT if old is None else old.state or unkept(old.sign)
+        after = ABSENT
+        self._index.put(path, None)
+        if new is not None:
+            seen = self._read(root, new, LARGEST_TEXT, time.monotonic() + MOST_SECONDS)
+            self._index.put(path, seen)
+            after = seen.state or unkept(new.sign)
+        elif os.path.lexists(root.path / path):  # its folder is not looked into any more
+            return None
+        if after in (before, theirs):
+            return None
+        if new is not None and new.ignored and not path.rpartition("/")[2].startswith(".env"):
+            return None
+        return (theirs or before), after
+
+    def _read(self, root: ProjectRoot, found: Found, room: int, deadline: float) -> Known:
+        """The file with its content kept, as far as that is wanted."""
+        settled = found.sign.ctime_ns < time.time_ns() - _UNSETTLED
+        unread = Known(found.sign, "", settled, found.ignored)
+        if found.sign.size > min(LARGEST_TEXT, room):
+            return msgspec.structs.replace(unread, settled=True)
+        if time.monotonic() > deadline:
+            return msgspec.structs.replace(unread, settled=False)
+        try:
+            with root.open_listed(found.path) as file:
+                data = file.read(LARGEST_TEXT + 1)
+        except OSError:  # gone meanwhile, or not readable
+            return unread
+        if len(data) > LARGEST_BINARY and b"\0" in data[:8_000]:
+            return unread
+        return msgspec.structs.replace(unread, state=state_of(self._snapshots.keep_bytes(data), found.sign.mode))
+
+    @property
+    def _index(self) -> FileIndex:
+        if self._loaded is None:
+            self._loaded = FileIndex(self._snapshots)
+        return self._loaded
+
+    def _tree_of(self, root: ProjectRoot) -> ProjectTree:
+        if self._tree is None:
+            self._tree = ProjectTree(root.path, watch=self._watch)
+        return self._tree

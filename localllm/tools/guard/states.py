@@ -1,0 +1,58 @@
+"""The state of a file, as the journal of changes writes it: what it holds, and its permissions."""
+
+import hashlib
+import os
+import stat
+
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.tree import Sign
+
+ABSENT = "absent"
+"""The state of a file that is not there. Any other is `<SHA-256 of the content>:<permissions in octal>`, or what
+`unkept` gives."""
+
+_UNKEPT = "unkept:"
+
+
+def look(root: ProjectRoot, relative: str) -> str:
+    """The state of a file as it is now, without keeping it."""
+    if not root.exists(relative):
+        return ABSENT
+    with root.open_file(relative) as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        return state_of(hashlib.file_digest(file, "sha256").hexdigest(), mode)
+
+
+def is_in_state(root: ProjectRoot, relative: str, state: str) -> bool:
+    """Whether a file is in a state that was recorded of it."""
+    if not is_unkept(state):
+        return look(root, relative) == state
+    if not root.exists(relative):
+        return False
+    facts = root.stat(relative)
+    return state.startswith(f"{_UNKEPT}{facts.st_size}-{facts.st_mtime_ns}:")
+
+
+def state_of(content: str, mode: int) -> str:
+    """The state of a file that has the content of this SHA-256 and these permissions."""
+    return f"{content}:{mode:o}"
+
+
+def content_of(state: str) -> str:
+    """The SHA-256 of the content; of a state that has none, something that is no SHA-256."""
+    return state.partition(":")[0]
+
+
+def mode_of(state: str) -> int:
+    """The permissions."""
+    return int(state.rpartition(":")[2], 8)
+
+
+def unkept(facts: Sign) -> str:
+    """The state of a file whose content is not kept."""
+    return f"{_UNKEPT}{facts.size}-{facts.mtime_ns}:{facts.mode:o}"
+
+
+def is_unkept(state: str) -> bool:
+    """Whether `unkept` gave it."""
+    return state.startswith(_UNKEPT)

@@ -1,0 +1,121 @@
+"""A passage is found by the first step that finds it, and what it does not change stays as it is there."""
+
+import pytest
+
+from localllm.text.matching import find, without_numbers
+
+CODE = "class A:\n    def f(self):\n        x = 1  \n        return x\n\n    def g(self):\n        return 'two'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "step"),
+    [
+        (CODE, "return x", "exact"),
+        (CODE, "4: return x", "numbers"),
+        (CODE, "return \\'two\\'", "escapes"),
+        ("a -> b\n", "a -&gt; b", "escapes"),
+        (CODE, "```python\ndef g(self):\n```", "fence"),
+        (CODE, "        x = 1\n        return x", "trailing"),
+        (CODE, "x = 1\nreturn x", "indent"),
+        (CODE, "return ‘two’", "punctuation"),
+        (CODE, "def g( self ):", "space"),
+        (CODE.replace("class A:", "class Reciever:"), "class Receiver:\n    def f(self):", "fuzzy"),
+    ],
+)
+def test_each_step_finds_what_is_its_own(text: str, old: str, step: str) -> None:
+    found = find(text, old, "new")
+    assert found is not None
+    assert (found.step, len(found.spans)) == (step, 1)
+
+
+def test_what_an_earlier_step_finds_twice_is_not_unique_by_a_later_one() -> None:
+    found = find("a = 1\nb\na = 1\n  c\n", "a = 1", "x")
+    assert found is not None
+    assert len(found.spans) == 2
+
+
+@pytest.mark.parametrize(
+    ("there", "old", "new", "expected"),
+    [
+        ("\tif a:\n\t\tb()\n", "if a:\n  b()", "if a:\n  if c:\n    b()", "\tif a:\n\t\tif c:\n\t\t\tb()\n"),
+        ("    if a:\n        b()\n", "if a:\n\tb()", "if a:\n\tb()\n\tc()", "    if a:\n        b()\n        c()\n"),
+        ("say(“yes”, 1)\n", 'say("yes", 1)', 'say("yes", 2)', "say(“yes”, 2)\n"),
+        ("f( a,  b )\n", "f(a, b)", "f(a, c)", "f( a, c )\n"),
+        ("x = 1   \ny = 2\n", "x = 1\ny = 2\n", "x = 1\nz = 0\ny = 2\n", "x = 1   \nz = 0\ny = 2\n"),
+        ("  one\n  two\n", " one\n two\n", "", ""),
+        ("say 'x'   \nb\n", "say 'x'\nb", "b", "b\n"),
+        ('say("x")\n', "say(“x”)", "say(“x”, “y”)", 'say("x", "y")\n'),
+        ("    a()\n", "a()", "a()\n\nb()", "    a()\n\nb()\n"),
+        ("    a()\n    b()\n", "a()\nb()", "a()\nb()\n\nc()", "    a()\n    b()\n\n    c()\n"),
+        ("a = 1\nb = 2\n", "a = 1\n", "a = 3", "a = 3\nb = 2\n"),
+        ("f(\n1)\n", "f(\n", "f(", "f(1)\n"),
+    ],
+)
+def test_a_change_is_put_into_what_is_there(there: str, old: str, new: str, expected: str) -> None:
+    found = find(there, old, new)
+    assert found is not None
+    (span,) = found.spans
+    assert there[: span.start] + span.text + there[span.end :] == expected
+
+
+@pytest.mark.parametrize(
+    ("there", "old", "new"),
+    [
+        (
+            "for a in b:\n    c()\nd()\n",
+            "    for a in b:\n    c()\n    d()",
+            "    for a in b:\n    c()\n    d()\n    e()",
+        ),
+        ("names:\n  one\n  two\ncodes:\n  1: uno\n", "1: one\n2: two", "1: uno\n2: two"),
+        ("if masked_values is None:\n    stop(now)\n", "if marked_values is None:\n    stop(now)", "go(now)"),
+        ("<p>Tom & Jerry</p>\n", "Tom &amp; Jerry", "&lt;3"),
+        ("a < b\n", "a &lt; b", "a < b &amp;&amp; c"),
+    ],
+    ids=["indentation torn", "keys like line numbers", "another name", "entity in markup", "entities and signs"],
+)
+def test_what_is_uncertain_is_not_found(there: str, old: str, new: str) -> None:
+    assert find(there, old, new) is None
+
+
+@pytest.mark.parametrize(
+    ("passage", "bare"),
+    [
+        ("1: a\n2: b", "a\nb"),
+        ("  9→a\n 10→  b\n", "a\n  b\n"),
+        ("L5: a", "a"),
+        ("7\ta\n8\t\n9\tb", "a\n\nb"),
+        ("1 | a\n2 | b", "a\nb"),
+        ("1: a\n3: b", None),
+        ("a: 1\nb: 2", None),
+        ("1: a\nb", None),
+        ("", None),
+    ],
+)
+def test_line_numbers_of_a_listing(passage: str, bare: str | None) -> None:
+    assert without_numbers(passage) == bare
+
+
+def test_numbers_that_are_in_the_file_are_text() -> None:
+    found = find("1: a\n2: b\n", "1: a", "1: c")
+    assert found is not None
+    assert found.step == "exact"
+
+
+@pytest.mark.parametrize(
+    ("there", "old"),
+    [
+        ("def get_user(self):\n    return self.user_name\n", "def set_user(self):\n    return self.user_name\n"),
+        ("value = compute(items, 10)\nstore(value)\n", "value = compute(items, 11)\nstore(value)\n"),
+        ("if not ready and waiting_for_input:\n    go()\n", "if ready and waiting_for_input:\n    go()\n"),
+        ("short = 1\n", "shord = 1\n"),
+        ("# note\nfirst_thing()\nsecond_thing()\n", "first_thing()\nthird_thing()\n"),
+    ],
+)
+def test_a_slip_of_the_pen_is_none_where_it_could_mean_another_place(there: str, old: str) -> None:
+    assert find(there, old, "x") is None
+
+
+def test_an_edit_that_was_made_before_is_not_made_again() -> None:
+    there = "first_thing(here)\n# a note on it\nsecond_thing(there)\n"
+    old, new = "first_thing(here)\nsecond_thing(there)\n", there
+    assert find(there, old, new) is None
