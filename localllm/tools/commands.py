@@ -1,25 +1,38 @@
 """The tool that runs commands."""
 
 import re
+import signal
+
+import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase, tr
 from localllm.sandbox.runner import CommandResult
+from localllm.tools.background import begin
 from localllm.tools.context import ToolContext
 from localllm.tools.output import cap
 from localllm.tools.registry import Preview, Risk, ToolOutput, tool
 
 _LONGEST = 600.0  # seconds a model may ask for
 
+_MOST_NAMED = 20
 _DENIED = re.compile(
-    r"permission denied|operation not permitted|read-only file system|network is unreachable"
+    r"permission denied|operation not permitted|read-only file system|resource busy|network is unreachable"
     r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror|eacces|eperm",
     re.IGNORECASE,
 )
 
 
-def _preview(context: ToolContext, command: str, working_dir: str = "", timeout: float = 0) -> Preview:
-    summary = tr("command.preview", folder=working_dir or ".", seconds=_seconds(context, timeout))
+def _preview(
+    context: ToolContext,
+    command: str,
+    working_dir: str = "",
+    timeout: float = 0,
+    background: bool = False,
+) -> Preview:
+    folder = working_dir or "."
+    in_time = tr("command.preview", folder=folder, seconds=_seconds(context, timeout))
+    summary = tr("background.preview", folder=folder) if background else in_time
     return Preview(summary=summary, detail=command, kind="command")
 
 
@@ -29,22 +42,26 @@ async def run_command(
     command: str,
     working_dir: str = "",
     timeout: float = 0,  # noqa: ASYNC109 - an argument of the model's
+    background: bool = False,
 ) -> ToolOutput:
     """Run a bash command in the project and return its output. No input, no network, no writing outside the project.
 
     command: the command line
     working_dir: folder in the project to run it in
     timeout: seconds, at most 600
+    background: do not wait for it (a server, a watcher); read it with command_output
     """
     if not command.strip():
         raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.empty"))
     folder = context.root.relative(working_dir) if working_dir else "."
+    if background:
+        return await begin(context, command, folder)
     seconds = _seconds(context, timeout)
     result = await context.runner.run(command, cwd=context.root.path / folder, timeout=seconds)
     report = cap(_report(result, seconds), context, "run_command", whole=not result.truncated)
     return ToolOutput(
         payload=_payload(result, folder),
-        for_model="\n".join([report, *_remarks(result)]),
+        for_model="\n".join([report, *remarks_on(result)]),
         summary=_summary(result),
         success=result.return_code == 0,
     )
@@ -63,8 +80,20 @@ def _payload(result: CommandResult, folder: str) -> dict[str, object]:
         "execution_time": round(result.execution_time, 3),
         "timed_out": result.timed_out,
         "truncated": result.truncated,
-        "metadata": {"sandbox": result.level, "working_dir": folder, "reverted": list(result.reverted)},
+        "metadata": {
+            "sandbox": result.level,
+            "working_dir": folder,
+            "reverted": list(result.reverted),
+            **({"overlooked": True} if result.overlooked else {}),
+            **_network(result),
+        },
     }
+
+
+def _network(result: CommandResult) -> dict[str, object]:
+    """What went where, for the journal; nothing as a rule."""
+    contacts = {contact.host: msgspec.to_builtins(contact) for contact in result.contacts}
+    return {"network": contacts} if contacts else {}
 
 
 def _report(result: CommandResult, seconds: float) -> str:
@@ -80,18 +109,39 @@ def _ending(result: CommandResult, seconds: float) -> str:
         return tr("command.timed_out", seconds=seconds, longest=_LONGEST)
     if result.excess:
         return tr(f"command.excess.{result.excess}")
+    if result.return_code < 0:
+        return tr("command.killed", number=-result.return_code, name=_signal_name(-result.return_code))
     return tr("command.exit", code=result.return_code) if result.return_code else ""
 
 
-def _remarks(result: CommandResult) -> list[str]:
-    """What the model must know besides, never cut."""
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+def remarks_on(result: CommandResult) -> list[str]:
+    """What the model, or whoever runs it, must know besides its output."""
     remarks: list[str] = []
     if result.reverted:
         remarks.append(tr("command.reverted", paths=", ".join(result.reverted)))
+    if result.overlooked:
+        remarks.append(tr("command.overlooked"))
+    if result.unlinked:
+        remarks.append(tr("command.unlinked", paths=_some(result.unlinked)))
     output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr
     if result.level != "none" and _DENIED.search(output):
-        remarks.append(tr("command.denied"))
+        remarks.append(tr("command.denied.landlock" if result.level == "landlock" else "command.denied"))
+        if result.network == "not possible":
+            remarks.append(tr("command.network.not_possible", level=result.level))
+    if refused := tuple(contact.host for contact in result.contacts if contact.refused):
+        remarks.append(tr("command.network.refused", hosts=_some(refused)))
     return remarks
+
+
+def _some(paths: tuple[str, ...]) -> str:
+    return ", ".join(paths[:_MOST_NAMED]) + (" …" if len(paths) > _MOST_NAMED else "")
 
 
 def _summary(result: CommandResult) -> str:
