@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from localllm.agents.checkpoints import Checkpoints, Point
 from localllm.agents.react_agent import ReActAgent
 from localllm.base import logs
 from localllm.base.config.loading import Loaded
-from localllm.base.config.schema import ProviderName, Settings
-from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError
+from localllm.base.config.schema import Mode, ProviderName, Settings
+from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError, SafetyViolationError
 from localllm.base.events import AgentEvent, MessageCompleted, Notice, RunFinished, RunStarted, Usage
 from localllm.base.i18n import tr
 from localllm.base.paths import ensure_project_folder, state_folder
@@ -24,15 +26,20 @@ from localllm.llm.introducing import Introduction, describe, introduce
 from localllm.llm.providers.base import ModelInfo, Preparing, Provider
 from localllm.llm.selection import Selection
 from localllm.memory.sessions import SessionLog, new_session_id
+from localllm.sandbox.background import BackgroundCommand, BackgroundCommands
 from localllm.sandbox.runner import SandboxRunner
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.background import note_end
+from localllm.tools.builtin import ALL_TOOLS, tools_for
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.confirmer import Confirmer
-from localllm.tools.guard.journal import Journal
+from localllm.tools.guard.journal import Journal, JournalEntry, digest
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.policy import Policy, check_rules
+from localllm.tools.guard.policy import Policy
+from localllm.tools.guard.remembered import Remembered, RememberedRules
+from localllm.tools.guard.rules import check_rules, closed_to_commands
 from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.tool_system import ToolSystem
+from localllm.web.access import open_web
 
 MAX_TOOL_OUTPUT = 30_000
 """Characters of one tool's output the model is given at most."""
@@ -86,13 +93,15 @@ class LocalLLMCode:
         environ: Mapping[str, str],
         accept_no_sandbox: bool = False,
     ) -> None:
-        check_rules(loaded.settings.safety, [tool.name for tool in BUILTIN_TOOLS])
+        check_rules(loaded.settings.safety, ALL_TOOLS)
         self.root = root
         self.config = loaded
         self.settings: Settings = loaded.settings
         self.session_id = new_session_id()
         self.usage = Usage()
         self.context_used = 0
+        self._remembered = RememberedRules.of_user(root, environ)
+        self._policy = Policy(self.settings.safety, self._remembered.rules)
         self._front_end = front_end
         self._accept_no_sandbox = accept_no_sandbox
         self._environ = environ
@@ -101,13 +110,25 @@ class LocalLLMCode:
         self._introduced: Provider | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._sandbox_level = ""
+        self._recovered = 0
 
     async def initialize(self) -> bool:
         """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
         logs.start(state_folder() / "logs", self.settings.logging.level)
         self._project_folder = ensure_project_folder(self.root)
-        self._runner = SandboxRunner(self.root, state_folder=state_folder(), accept_no_sandbox=self._accept_no_sandbox)
+        unreadable, unwritable = closed_to_commands(self.settings.safety)
+        self._runner = SandboxRunner(
+            self.root,
+            state_folder=state_folder(),
+            accept_no_sandbox=self._accept_no_sandbox,
+            unreadable=[self.root / path for path in unreadable],
+            unwritable=[self.root / path for path in unwritable],
+            network_hosts=self.settings.safety.network_hosts,
+        )
         self._start_session()
+        self._recovered = self.tool_system.recover()
+        if self.mode == "auto":
+            await asyncio.to_thread(self._refuse_unheld)
         return True
 
     async def run_oneshot(self, prompt: str) -> RunFinished:
@@ -122,7 +143,9 @@ class LocalLLMCode:
         return await self._front_end.interact(self)
 
     async def cleanup(self) -> None:
-        """Close the session log and the connections."""
+        """End the commands in the background, and close the session log and the connections."""
+        await self._background.end()
+        self._runner.close()
         self._session.close()
         await self._selection.aclose()
         await self.llm_client.aclose()
@@ -161,6 +184,7 @@ class LocalLLMCode:
                 return
             for event in self._told(*self._news()):
                 yield event
+            self._checkpoints.add(query, by_hand=False)
             async with aclosing(self.react_agent.run(query)) as events:
                 async for event in events:
                     yield event
@@ -242,6 +266,30 @@ class LocalLLMCode:
     async def probe_sandbox(self) -> None:
         """Find out how strongly commands are held. The first time this runs one, which takes some 30 ms."""
         self._sandbox_level = await asyncio.to_thread(lambda: self._runner.level)
+        self._runner.prepare()
+
+    @property
+    def mode(self) -> Mode:
+        """What is asked about: plan, ask, auto-edit or auto."""
+        return self._policy.mode
+
+    def set_mode(self, mode: Mode) -> None:
+        """Ask about more or less from now on. SafetyViolationError for auto where nothing holds the commands."""
+        if mode == "auto":
+            self._refuse_unheld()
+        self._policy.mode = mode
+
+    def _refuse_unheld(self) -> None:
+        if self._runner.level == "none" and not self._accept_no_sandbox:
+            raise SafetyViolationError("mode_needs_sandbox", reason=self._runner.reason)
+
+    def rules(self) -> Sequence[Remembered]:
+        """What answers have allowed, for this session or this project."""
+        return self._remembered.all
+
+    def forget_rule(self, remembered: Remembered) -> None:
+        """Ask about it again."""
+        self._remembered.remove(remembered)
 
     @property
     def context_window(self) -> int:
@@ -258,7 +306,7 @@ class LocalLLMCode:
         offered = {spec.name for spec in self.tool_system.specs()}
         return [
             ToolInfo(tool.name, tool.spec.description, tool.risk.name.lower(), tool.name in offered)
-            for tool in BUILTIN_TOOLS
+            for tool in tools_for(self.settings)
         ]
 
     @property
@@ -285,21 +333,58 @@ class LocalLLMCode:
         await self._selection.use_provider(name)
         self._introduced = self.llm_client.provider
 
+    def offer(self, command: str, output: str, return_code: int) -> None:
+        """Let the model read, with the next request, what a command of the person's own printed."""
+        self.react_agent.offer(tr("own_command.for_model", command=command, code=return_code, output=output.rstrip()))
+        entry = JournalEntry(
+            tool="!",
+            target=command,
+            arguments=digest({"command": command}),
+            outcome="ok" if return_code == 0 else "failed",
+            approval="user",
+            sandbox="none",
+        )
+        try:
+            Journal(state_folder() / "journal.jsonl", self.session_id).write(entry)
+        except OSError as error:
+            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+
     def undo(self, *, turn: bool = False) -> list[str]:
-        """Take back the last change to a file, or all of the last turn; a line for each."""
-        return self.tool_system.undo(turn=turn)
+        """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
+        conversation comes back as well."""
+        return self._checkpoints.undo(turn=turn)
+
+    def checkpoint(self, name: str) -> int:
+        """Remember this point under a number and a name (which may be empty); the number."""
+        return self._checkpoints.add(name).number
+
+    def checkpoints(self) -> Sequence[Point]:
+        """The points of this session, the newest last: one before each request, and those made by hand."""
+        return self._checkpoints.points()
+
+    def rewind(self, which: str) -> list[str]:
+        """Bring files and conversation back to the point of this number or name; a line for each thing done."""
+        lines = self._checkpoints.rewind(which)
+        self.context_used = 0
+        return lines
 
     def clear(self) -> None:
-        """Begin a new conversation, in a session of its own."""
+        """Begin a new conversation, in a session of its own. Commands in the background end with the old one."""
+        self._background.kill_all()
         self._session.close()
         self.session_id = new_session_id()
         self.context_used = 0
         self._start_session()
 
+    def background(self) -> Sequence[BackgroundCommand]:
+        """The commands of the session that run in the background or did, the oldest first."""
+        return self._background.all()
+
     def notices(self) -> list[str]:
         """What the person should know at the start, whoever answers."""
         withheld = [tr("start.withheld", keys=", ".join(self.config.withheld))] if self.config.withheld else []
-        return [*withheld, *self.config.warnings]
+        recovered = [tr("undo.recovered", count=self._recovered)] if self._recovered else []
+        return [*withheld, *recovered, *self.config.warnings]
 
     def _start_session(self) -> None:
         self._session = SessionLog(self._project_folder / "sessions", self.session_id)
@@ -312,23 +397,35 @@ class LocalLLMCode:
             session_id=self.session_id,
             listeners=[self._tell],
         )
+        self._checkpoints = Checkpoints(self.tool_system, self.react_agent.history, self._session.append)
 
     def _make_tools(self) -> ToolSystem:
+        journal = Journal(state_folder() / "journal.jsonl", self.session_id)
+        self._background = BackgroundCommands(partial(note_end, journal))
         context = ToolContext(
             root=ProjectRoot(self.root),
             settings=self.settings,
             runner=self._runner,
             output_limit=self._output_limit(),
             overflow_folder=self._project_folder / "tool-output",
+            background=self._background,
+            sees=self._sees,
+            web=open_web(self.settings.web) if self.settings.web.enabled else None,
         )
         return ToolSystem(
-            BUILTIN_TOOLS,
+            tools_for(self.settings),
             context,
-            policy=Policy(self.settings.safety),
+            policy=self._policy,
             confirmer=self._front_end.confirmer,
             snapshots=Snapshots.of_project(self.root),
-            journal=Journal(state_folder() / "journal.jsonl", self.session_id),
+            journal=journal,
+            remembered=self._remembered,
         )
+
+    def _sees(self) -> bool | None:
+        """Whether the model can see pictures, as far as its server tells."""
+        abilities = self.model_info.abilities
+        return None if abilities is None else "vision" in abilities
 
     def _output_limit(self) -> int:
         """Characters of one tool's output the model is given."""

@@ -68,7 +68,7 @@ def mentions(text: str) -> Iterator[str]:
 
 def judge(mention: str) -> str:
     """What is wrong with a command line, or nothing."""
-    _, *words = shlex.split(mention.replace("…", "X"))
+    _, *words = shlex.split(mention.replace("…", "X").partition(" -- ")[0])
     path: tuple[str, ...] = ()
     while words and re.search(rf"^ +{re.escape(words[0])}\b", commands_section(help_of(path)), re.M):
         path = (*path, words.pop(0))

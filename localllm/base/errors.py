@@ -75,6 +75,10 @@ class ToolExecutionError(LocalLLMError):
     """E8xxx: a tool could not do what it was asked; the text goes back to the model."""
 
 
+class WebSearchError(ToolExecutionError):
+    """E3xxx: the web could not be searched."""
+
+
 class SafetyViolationError(LocalLLMError):
     """E9xxx: refused to protect the user's files, secrets or machine."""
 

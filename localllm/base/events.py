@@ -102,7 +102,11 @@ class ToolStarted(Event, frozen=True):
 
 
 class ConfirmationRequested(Event, frozen=True):
-    """A person must decide. `detail` is the whole command, or the change as a unified diff."""
+    """A person must decide. `detail` is the whole command, or the change as a unified diff.
+
+    `lasting`: the answer may be remembered, for `scope`: this command, the folder of this file, or, where it is empty,
+    the tool.
+    """
 
     request_id: str
     call_id: str
@@ -112,15 +116,23 @@ class ConfirmationRequested(Event, frozen=True):
     detail: str
     detail_kind: Literal["diff", "command", "text"] = "text"
     reason: str = ""
+    lasting: bool = False
+    scope: str = ""
 
 
 class ConfirmationAnswered(Event, frozen=True):
-    """What was decided. `by` is "user", "flag", "rule" or "unattended"."""
+    """What was decided. `by` is "user", "flag", "unattended" or "interrupt".
+
+    `always`: for how long the like is not to be asked about again; `scope` is what that is, as in the request, or the
+    beginning of it that the person has left.
+    """
 
     request_id: str
     approved: bool
     by: str
     feedback: str = ""
+    always: Literal["", "session", "project"] = ""
+    scope: str = ""
 
 
 class ToolFinished(Event, frozen=True):
@@ -139,6 +151,15 @@ class Notice(Event, frozen=True):
 
     text: str
     level: Literal["info", "warning", "error"] = "info"
+
+
+class Rewound(Event, frozen=True):
+    """The conversation went back: of what was said so far only the first `messages` count (the system message is one
+    of them). With `taken_back`, an earlier Rewound is undone: as many count again as before it."""
+
+    messages: int
+    checkpoint: str = ""
+    taken_back: bool = False
 
 
 class RunFinished(Event, frozen=True):
@@ -167,6 +188,7 @@ AgentEvent = (
     | ConfirmationAnswered
     | ToolFinished
     | Notice
+    | Rewound
     | RunFinished
 )
 

@@ -19,7 +19,10 @@ def judge(lines: Iterable[str]) -> Judge | None:
 
     None where there is no rule in them.
     """
-    runs = _runs(tuple(lines))
+    return _verdict(_runs(tuple(lines)))
+
+
+def _verdict(runs: "tuple[_Run, ...]") -> Judge | None:
     if not runs:
         return None
 
@@ -39,7 +42,7 @@ def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     They are read as in .gitignore (`*.py` at any depth, `src/*.py` from the top, `docs` for all that is in it), and
     may hold alternatives in braces: `*.{ts,tsx}`. There is no `!`: a pattern only ever adds.
     """
-    verdict = judge(_plain(pattern) for given in patterns for pattern in _expand_braces(given))
+    verdict = _verdict(_join([rule for given in patterns for rule in _braced_rules(given)]))
 
     def fits(path: str) -> bool:
         if verdict is None:
@@ -54,18 +57,37 @@ def _plain(pattern: str) -> str:
     return "\\" + pattern if pattern.startswith(("!", "#")) else pattern
 
 
-def _expand_braces(pattern: str, limit: int = 100) -> list[str]:
-    """`a.{b,c}` as `a.b` and `a.c`; from `limit` alternatives on the rest stays as it is."""
-    done: list[str] = []
-    pending = [pattern]
-    while pending and len(done) + len(pending) <= limit:
-        current = pending.pop()
-        if braces := re.search(r"\{([^{}]*,[^{}]*)\}", current):
-            before, after = current[: braces.start()], current[braces.end() :]
-            pending += [before + choice + after for choice in braces[1].split(",")]
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST_EXPANDED = 100
+_GROUP = 0x10F000  # of the last private plane: a character that stands for a group while the rest is translated
+
+
+def _braced_rules(pattern: str) -> "list[_Rule]":
+    """The rules for a pattern with alternatives in braces. A group without `/` becomes one of the expression; one with
+    a `/` decides where the pattern begins, so each of its alternatives makes a pattern of its own, up to 100."""
+    rules: list[_Rule] = []
+    pending = [(pattern, list[str]())]
+    while pending:
+        current, groups = pending.pop()
+        braces = _BRACES.search(current)
+        if braces is None or ("/" in braces[1] and len(rules) + len(pending) >= _MOST_EXPANDED):
+            if rule := _rule(_plain(current)):
+                rules.append(rule._replace(regex=_with_groups(rule.regex, groups)))
+            continue
+        before, after = current[: braces.start()], current[braces.end() :]
+        if "/" in braces[1]:
+            pending += [(before + choice + after, groups) for choice in braces[1].split(",")]
         else:
-            done.append(current)
-    return done + pending
+            pending.append((before + chr(_GROUP + len(groups)) + after, [*groups, braces[1]]))
+    return rules
+
+
+def _with_groups(regex: str, groups: list[str]) -> str:
+    """The expression with each group in the place of its character, the outer ones first."""
+    for number in reversed(range(len(groups))):
+        choices = [_translate(choice) if choice else "" for choice in groups[number].split(",")]
+        regex = regex.replace(chr(_GROUP + number), f"(?:{'|'.join(part for part in choices if part is not None)})")
+    return regex
 
 
 class _Rule(NamedTuple):
@@ -86,7 +108,10 @@ class _Run(NamedTuple):
 def _runs(lines: tuple[str, ...]) -> tuple[_Run, ...]:
     """The rules, the last first, in as few expressions as their order allows: they are tried on every file of a
     tree, and the same .gitignore is read again at the next walk."""
-    rules = [rule for line in lines if (rule := _rule(line))]
+    return _join([rule for line in lines if (rule := _rule(line))])
+
+
+def _join(rules: list[_Rule]) -> tuple[_Run, ...]:
     groups = [list(group) for _, group in groupby(reversed(rules), key=lambda rule: rule.left_out)]
     return tuple(
         _Run(

@@ -16,6 +16,7 @@ from localllm.base.i18n import tr
 from localllm.base.paths import SETTINGS_FILE, config_file
 from localllm.text.cleaning import clean, display_width
 from localllm.text.wrapping import wrap
+from localllm.tools.guard.remembered import rules_file
 
 
 def values_of(loaded: Loaded) -> dict[str, Json]:
@@ -57,8 +58,12 @@ def as_json(loaded: Loaded) -> str:
 
 
 def file_lines(project: Path) -> Iterator[str]:
-    """The two settings files, a line each."""
-    files = {tr("settings.layer_user"): config_file(), tr("settings.layer_project"): project / SETTINGS_FILE}
+    """The two settings files and the one with what answers have allowed, a line each."""
+    files = {
+        tr("settings.layer_user"): config_file(),
+        tr("settings.layer_project"): project / SETTINGS_FILE,
+        tr("settings.answers"): rules_file(),
+    }
     column = max(display_width(layer) for layer in files) + 2
     for layer, file in files.items():
         missing = "" if os.path.lexists(file) else f" {tr('settings.file_missing')}"

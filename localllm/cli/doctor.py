@@ -51,9 +51,9 @@ def _surroundings(context: click.Context) -> Surroundings:
     """The surroundings with the settings, or where these cannot be read, with the defaults."""
     try:
         project, loaded = load_here(context)
+        return look_around(project, loaded, os.environ, None)
     except ConfigurationError as error:
         return look_around(find_project(Path.cwd()), Loaded(settings=Settings()), os.environ, error)
-    return look_around(project, loaded, os.environ, None)
 
 
 def _can_show(text: str) -> bool:

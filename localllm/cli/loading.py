@@ -24,7 +24,10 @@ def overrides(options: dict[str, Any]) -> dict[str, Any]:
         f"llm.{provider}.base_url": options["base_url"],
         "llm.scripted.file": options["script"] and str(Path(options["script"]).absolute()),
     }
-    return {key: value for key, value in named.items() if value}
+    chosen = {key: value for key, value in named.items() if value}
+    if mode := options["mode"]:  # it is what holds, whatever require_confirmation says elsewhere
+        chosen |= {"safety.mode": mode, "safety.require_confirmation": mode != "auto"}
+    return chosen
 
 
 def _model_file(options: dict[str, Any]) -> str | None:

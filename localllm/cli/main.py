@@ -65,7 +65,7 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-LATE_COMMANDS = ("doctor", "init", "models")
+LATE_COMMANDS = ("doctor", "init", "models", "sandbox")
 """Commands whose module, of the same name, is loaded when they are called: a chat starts without them."""
 
 
@@ -94,6 +94,11 @@ class _Commands(click.Group):
     help="With -p: the answer as text, as one JSON object, or every event as a JSON line.",
 )
 @click.option("-y", "--yes", is_flag=True, help="With -p: allow what would be asked about, except dangerous commands.")
+@click.option(
+    "--mode",
+    type=click.Choice(["plan", "ask", "auto-edit", "auto"]),
+    help="What is asked about: plan only reads, auto asks about dangerous commands alone.",
+)
 @click.option("-m", "--model", metavar="NAME", help="The model to ask, or a .gguf file to run.")
 @click.option(
     "--provider", metavar="NAME", help="Who answers: auto, lmstudio, ollama, openai, gguf, embedded, scripted."

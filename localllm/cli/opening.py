@@ -11,7 +11,7 @@ from typing import Any
 from localllm import __version__
 
 CHAT_FLAGS = frozenset({"--trust-project", "--i-accept-no-sandbox", "--debug"})
-CHAT_OPTIONS = frozenset({"-m", "--model", "--provider", "--base-url", "--script", "--lang"})
+CHAT_OPTIONS = frozenset({"-m", "--model", "--provider", "--base-url", "--script", "--lang", "--mode"})
 """Options of the root command that go with a chat: those without a value, and those with one."""
 
 

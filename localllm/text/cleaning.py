@@ -60,6 +60,20 @@ def clean(text: str, *, keep_newlines: bool = True) -> str:
     return _suspect().sub(_shown, text.replace("\r\n", "\n"))
 
 
+def escape_json(json: str) -> str:
+    """The same JSON with the characters that `clean` would show written as escapes, so that printing it steers
+    nothing."""
+    return json if json.isascii() else _suspect().sub(_escaped, json)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    if character in "\n\r" or _legitimate().match(match.string, match.start()):
+        return character
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
 def _shown(match: re.Match[str]) -> str:
     if _legitimate().match(match.string, match.start()):
         return match[0]

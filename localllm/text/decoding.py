@@ -32,14 +32,18 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codec
 _MARK_OF = {encoding: mark for mark, encoding in _MARKS}
 _JAPANESE_ENCODINGS = ("cp932", "euc_jp")  # cp932 is Shift_JIS as Windows writes it, with ① and 髙
 _LIKELY = 0.8
+_SAMPLE = 8_000
+_SHORTEST_UTF16 = 4
+_LIKELY_UTF16 = 0.97  # the other byte order, and what is no text, gives ideographs at random and next to no ASCII
+_EXPECTED_IN_UTF16 = re.compile("[\t\n\r -~\u00a0-\u017f\u2010-\u203f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff9f]")
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
 def decode(data: bytes, encoding: str = "") -> Decoded:
-    """The text in `data`: UTF-8, UTF-16 with a byte order mark, else Shift_JIS or EUC-JP where it reads as Japanese.
+    """The text in `data`: UTF-8, UTF-16, ISO-2022-JP, else Shift_JIS or EUC-JP where it reads as Japanese.
 
-    With `encoding` it is read as that. Raises NotTextError where it is no text (a NUL byte is enough), and
-    LookupError where Python has no such encoding.
+    With `encoding` it is read as that. Raises NotTextError where it is no text (a NUL byte is enough, unless all of
+    it reads as UTF-16), and LookupError where Python has no such encoding.
     """
     if encoding:
         return _decode_as(data, encoding)
@@ -47,12 +51,32 @@ def decode(data: bytes, encoding: str = "") -> Decoded:
         if data.startswith(mark):
             return _decoded(_strict(data[len(mark) :], name), name, bom=True)
     if b"\0" in data:
-        raise NotTextError("binary")
-    try:
-        return _decoded(data.decode(), "utf-8", bom=False)
-    except UnicodeDecodeError:
-        name = _guess_japanese(data)
+        name = unmarked_utf16(data)
+        if not name:
+            raise NotTextError("binary")
+    elif b"\x1b$" in data and _is_iso2022(data):
+        name = "iso2022_jp"
+    else:
+        try:
+            return _decoded(data.decode(), "utf-8", bom=False)
+        except UnicodeDecodeError:
+            name = _guess_japanese(data)
     return _decoded(_strict(data, name), name, bom=False)
+
+
+def unmarked_utf16(data: bytes) -> str:
+    """The name of the UTF-16 that `data`, which has no byte order mark, reads as; "" where it reads as neither."""
+    sample = data if len(data) <= _SAMPLE else data[:_SAMPLE]
+    if sample.count(0) * 4 < len(sample) and sample.isascii():  # plain text in which NULs stand
+        return ""
+    for name in ("utf-16-le", "utf-16-be"):
+        try:
+            text = sample.decode(name)
+        except UnicodeDecodeError:
+            continue
+        if len(text) >= _SHORTEST_UTF16 and len(_EXPECTED_IN_UTF16.findall(text)) >= len(text) * _LIKELY_UTF16:
+            return name
+    return ""
 
 
 def encode(text: str, like: Decoded) -> bytes:
@@ -108,6 +132,14 @@ def _newline_of(text: str) -> Newline:
     if windows == ends:
         return "\r\n"
     return "mixed" if windows else "\n"
+
+
+def _is_iso2022(data: bytes) -> bool:
+    """Whether the escape sequences in `data` are those of ISO-2022-JP, the Japanese of old mail."""
+    try:
+        return data.isascii() and "\x1b" not in data.decode("iso2022_jp")
+    except UnicodeDecodeError:
+        return False
 
 
 def _guess_japanese(data: bytes) -> str:

@@ -1,5 +1,7 @@
-"""The tools every session has."""
+"""The tools of a session: those every one has, and those of the web where the settings turn them on."""
 
+from localllm.base.config.schema import Settings
+from localllm.tools.background import command_output
 from localllm.tools.code import analyze_code
 from localllm.tools.commands import run_command
 from localllm.tools.editing import edit_file
@@ -7,9 +9,11 @@ from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
 from localllm.tools.registry import Tool
 from localllm.tools.search import search_files
+from localllm.tools.web import fetch_page, searxng_search, web_search, web_tools
 
 BUILTIN_TOOLS: tuple[Tool, ...] = (
     analyze_code,
+    command_output,
     create_file,
     edit_file,
     git_commit,
@@ -22,3 +26,11 @@ BUILTIN_TOOLS: tuple[Tool, ...] = (
     search_files,
     write_file,
 )
+
+ALL_TOOLS: tuple[Tool, ...] = (*BUILTIN_TOOLS, fetch_page, searxng_search, web_search)
+"""Every tool a rule may name, offered or not."""
+
+
+def tools_for(settings: Settings) -> tuple[Tool, ...]:
+    """The tools of a session with these settings."""
+    return (*BUILTIN_TOOLS, *web_tools(settings.web))

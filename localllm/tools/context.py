@@ -1,19 +1,35 @@
 """What a tool may use: the project, and the guards around it. A tool knows no model and no terminal."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from localllm.base.config.schema import Settings
+from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.runner import CommandRunner
 from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.seen import SeenFiles
+from localllm.web.access import WebAccess
+
+
+def _unknown() -> bool | None:
+    return None
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
-    """`output_limit` is how many characters of output the model is given at most; `overflow_folder` keeps the rest."""
+    """`output_limit` is how many characters of output the model is given at most; `overflow_folder` keeps the rest.
+
+    `seen` knows which version of each file the model read or wrote last. `sees` tells whether the model can see
+    pictures; None where nobody knows. `web` is None where the settings keep it off.
+    """
 
     root: ProjectRoot
     settings: Settings
     runner: CommandRunner
     output_limit: int
     overflow_folder: Path
+    background: BackgroundCommands = msgspec.field(default_factory=BackgroundCommands)
+    seen: SeenFiles = msgspec.field(default_factory=SeenFiles)
+    sees: Callable[[], bool | None] = _unknown
+    web: WebAccess | None = None

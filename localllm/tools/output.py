@@ -10,25 +10,26 @@ _HEAD = 0.2
 """The share of the limit that goes to the head. Errors and results stand at the end, so the tail gets the rest."""
 
 
-def cap(text: str, context: ToolContext, name: str, *, whole: bool = True) -> str:
+def cap(text: str, context: ToolContext, name: str, *, whole: bool = True, head: float = _HEAD) -> str:
     """`text` in at most `context.output_limit` characters (and the note on what was left out).
 
     A longer one is kept in `context.overflow_folder`, in a file called after `name` (a tool's, plain letters); the
-    note between head and tail says where, and how to read on. `whole`: nothing was dropped from `text` before.
+    note between head and tail says where, and how to read on. `whole`: nothing was dropped from `text` before. `head`:
+    the share of the limit that goes to the head.
     """
     if len(text) <= context.output_limit:
         return text
-    head, tail = _ends(text, context.output_limit)
-    left_out = len(text) - len(head) - len(tail)
-    line = text.count("\n", 0, len(text) - len(tail)) + 1
+    first, last = _ends(text, context.output_limit, head)
+    left_out = len(text) - len(first) - len(last)
+    line = text.count("\n", 0, len(text) - len(last)) + 1
     kept = _keep(text, context, name, whole=whole)
     note = tr("output.cut", count=left_out, line=line, kept=kept) if whole else tr("output.partial", kept=kept)
-    return f"{head.rstrip()}\n{note}\n{tail}"
+    return f"{first.rstrip()}\n{note}\n{last}"
 
 
-def _ends(text: str, limit: int) -> tuple[str, str]:
+def _ends(text: str, limit: int, share: float) -> tuple[str, str]:
     """The head and the tail, cut where a line ends if that costs less than half of them."""
-    head = text[: int(limit * _HEAD)]
+    head = text[: int(limit * share)]
     tail = text[len(text) - (limit - len(head)) :]
     if (line_end := head.rfind("\n") + 1) > len(head) // 2:
         head = head[:line_end]

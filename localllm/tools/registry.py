@@ -20,7 +20,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from localllm.base.events import Json
-from localllm.llm.messages import ToolSpec
+from localllm.llm.messages import Image, ToolSpec
 
 
 class Risk(IntEnum):
@@ -36,24 +36,31 @@ class ToolOutput(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool gives back.
 
     `payload`: the answer's fields, for programs and the log. `for_model`: what the model reads.
-    `summary`: one line for a person.
+    `summary`: one line for a person. `untrusted`: `for_model` holds text of strangers, as from the web; from then on
+    whatever could send something away is asked about. `images`: pictures the model is shown with it.
     """
 
     payload: dict[str, Json]
     for_model: str
     summary: str
     success: bool = True
+    untrusted: bool = False
+    images: tuple[Image, ...] = ()
 
 
 ToolFunction = Callable[..., Coroutine[Any, Any, ToolOutput]]
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """What a person sees before allowing a call: `kind` is "diff", "command" or "text"."""
+    """What a person sees before allowing a call: `kind` is "diff", "command" or "text".
+
+    `danger` says what would be lost by it: then it is done only where a person, having been shown this, said yes.
+    """
 
     summary: str
     detail: str
     kind: Literal["diff", "command", "text"] = "text"
+    danger: str = ""
 
 
 PreviewFunction = Callable[..., Preview]
@@ -69,6 +76,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     function: ToolFunction
     writes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    sends: tuple[str, ...] = ()
     preview: PreviewFunction | None = None
 
     def parse(self, arguments: dict[str, Json]) -> dict[str, Any]:
@@ -113,28 +121,37 @@ def tool(
     risk: Risk,
     writes: tuple[str, ...] = (),
     paths: tuple[str, ...] | None = None,
+    sends: tuple[str, ...] = (),
     preview: PreviewFunction | None = None,
+    required: tuple[str, ...] | None = None,
+    unlisted: tuple[str, ...] = (),
 ) -> Callable[[ToolFunction], Tool]:
     """Make a Tool of an async function whose first parameter is the ToolContext.
 
     `writes` names the arguments that are paths the tool changes: they are backed up before it runs.
     `paths` names those the rules of the settings compare, each a path or a list of paths: `file_path` unless told.
+    `sends` names those that leave this machine, as an address or a query does.
     `preview` is called as the function is, and describes the change without making it.
+    `required` names the arguments the model is told it must give, where those without a default are not all.
+    `unlisted` names those it is not told of, though they are understood: what only some models know to use would cost
+    every request of every model.
     """
 
     def make(function: ToolFunction) -> Tool:
         name: str = getattr(function, "__name__")  # noqa: B009 - Callable has no __name__ for the type checker
         description, notes = _read_docstring(inspect.getdoc(function) or "")
         parameters = list(inspect.signature(function).parameters.values())[1:]
+        listed = [parameter for parameter in parameters if parameter.name not in unlisted]
         hints = get_type_hints(function)
         return Tool(
             name=name,
             risk=risk,
-            spec=ToolSpec(name, description, _schema(parameters, hints, notes)),
+            spec=ToolSpec(name, description, _schema(listed, hints, notes, required)),
             arguments=_struct(name, parameters, hints),
             function=function,
             writes=writes,
             paths=paths if paths is not None else tuple({"file_path"} & hints.keys()),
+            sends=sends,
             preview=preview,
         )
 
@@ -152,7 +169,9 @@ def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
     return " ".join(head.split()), notes
 
 
-def _schema(parameters: list[inspect.Parameter], hints: dict[str, Any], notes: dict[str, str]) -> dict[str, Json]:
+def _schema(
+    parameters: list[inspect.Parameter], hints: dict[str, Any], notes: dict[str, str], needed: tuple[str, ...] | None
+) -> dict[str, Json]:
     """A flat JSON schema: type, items, description, required. Nothing a small server's grammar would trip over."""
     properties: dict[str, Json] = {}
     for parameter in parameters:
@@ -160,7 +179,7 @@ def _schema(parameters: list[inspect.Parameter], hints: dict[str, Any], notes: d
         if note := notes.get(parameter.name):
             entry["description"] = note
         properties[parameter.name] = entry
-    required = [p.name for p in parameters if p.default is inspect.Parameter.empty]
+    required = list(needed or (p.name for p in parameters if p.default is inspect.Parameter.empty))
     return {"type": "object", "properties": properties, "required": required}
 
 

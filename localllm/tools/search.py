@@ -5,6 +5,7 @@ import os
 import re
 import stat
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from typing import NamedTuple
@@ -24,13 +25,16 @@ from localllm.tools.search_engines import (
     Hit,
     PythonEngine,
     Query,
+    Reason,
     RipgrepEngine,
+    Skipped,
     UnsupportedPatternError,
     find_ripgrep,
 )
 
 _SECONDS = 20.0
 _FILES_AT_ONCE = (200, 4_000)  # the first batch is small: what is looked for often stands near the top
+_LOOKED_AT_ONCE = 20_000  # entries of the walk, some 0.2 s
 _BYTES_AT_ONCE = 400_000  # of names: well below what a command line may hold (1 MB on macOS)
 
 
@@ -44,12 +48,18 @@ class Request(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The first hits, how many files were searched and how many skipped, and whether there is more."""
+    """The first hits, how many files were searched and how many skipped for what reason, and whether there is more.
+
+    `engine` says what searched: ripgrep, or python and why not ripgrep. `timed_out`: not all files were searched.
+    """
 
     hits: list[Hit]
     searched: int
-    skipped: int
+    skipped: Skipped
     truncated: bool
+    engine: str = "ripgrep"
+    why: str = ""
+    timed_out: bool = False
 
 
 @tool(risk=Risk.SAFE, paths=("path",))
@@ -63,11 +73,8 @@ async def search_files(
 ) -> ToolOutput:
     """Search the lines of files for a regular expression.
 
-    pattern: regular expression
-    path: folder or file to search
-    include: glob of the files to search, such as *.py
-    ignore_case: do not distinguish upper and lower case
-    max_results: how many lines at most
+    path: folder or file
+    include: glob such as *.py
     """
     query, reason = _understand(pattern, ignore_case=ignore_case)
     request = Request(query, context.root.relative(path), include, max(1, max_results))
@@ -77,11 +84,18 @@ async def search_files(
     notes = [tr("search.as_text", reason=reason)] if reason else []
     if truncated:
         notes.append(tr("search.more"))
+    notes += _left_out(outcome, found=bool(lines))
     payload: dict[str, Json] = {
         "matches": [{"file": hit.path, "line": hit.line, "text": hit.text} for hit in shown_hits],
         "files_searched": outcome.searched,
-        "files_skipped": outcome.skipped,
-        "truncated": truncated,
+        "files_skipped": outcome.skipped.total(),
+        "truncated": truncated or outcome.timed_out,
+        "metadata": {
+            "engine": outcome.engine,
+            "engine_reason": outcome.why,
+            "skipped": {str(reason): count for reason, count in outcome.skipped.items()},
+            "timed_out": outcome.timed_out,
+        },
     }
     summary = tr("search.found_more" if truncated else "search.found", count=len(shown_hits), pattern=shown(pattern))
     lines = lines or _nothing(pattern, outcome)
@@ -93,70 +107,104 @@ async def find(
 ) -> Outcome:
     """Search, with ripgrep where it is installed and understands the pattern.
 
-    Raises ToolExecutionError search_timeout after `seconds`, file_missing where `request.start` is not there.
+    After `seconds` it gives what it has so far; where that is not a single file, it raises ToolExecutionError
+    search_timeout. Raises file_missing where `request.start` is not there.
     """
-    try:
-        async with asyncio.timeout(seconds), AsyncExitStack() as stack:
-            engines = _engines(context, request.query, stack, use_ripgrep=use_ripgrep)
-            return await _search(context, request, engines)
-    except TimeoutError as error:
-        raise ToolExecutionError("search_timeout", pattern=shown(request.query.pattern), seconds=seconds) from error
+    async with AsyncExitStack() as stack:
+        search = _Search(context, request, stack, use_ripgrep=use_ripgrep)
+        try:
+            async with asyncio.timeout(seconds):
+                await search.run()
+        except TimeoutError as error:
+            if not search.searched:
+                pattern = shown(request.query.pattern)
+                raise ToolExecutionError("search_timeout", pattern=pattern, seconds=seconds) from error
+            return search.outcome(timed_out=True)
+        return search.outcome()
 
 
-async def _search(context: ToolContext, request: Request, engines: list[Engine]) -> Outcome:
-    hits: list[Hit] = []
-    searched = skipped = 0
-    batches = _batches(_candidates(context, request))
-    while len(hits) <= request.max_results and (batch := await asyncio.to_thread(next, batches, None)):
-        found = await _ask(engines, batch.paths, request.max_results + 1 - len(hits))
-        hits += found.hits
-        searched += len(batch.paths) - found.skipped
-        skipped += batch.skipped + found.skipped
-    return Outcome(hits[: request.max_results], searched, skipped, len(hits) > request.max_results)
+class _Search:
+    """A search under way: what it has found so far."""
+
+    def __init__(self, context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool) -> None:
+        self._most = request.max_results
+        self._batches = _batches(_candidates(context, request))
+        self._engines, self._why = _engines(context, request.query, stack, use_ripgrep=use_ripgrep)
+        self._hits: list[Hit] = []
+        self._skipped: Skipped = Counter()
+        self.searched = 0
+
+    async def run(self) -> None:
+        """Go through the files until there are hits enough and one more."""
+        while len(self._hits) <= self._most and (batch := await asyncio.to_thread(next, self._batches, None)):
+            found = await self._ask(batch.paths) if batch.paths else Found([], Counter())
+            self._hits += found.hits
+            self.searched += len(batch.paths) - found.skipped.total()
+            self._skipped += batch.skipped + found.skipped
+
+    def outcome(self, *, timed_out: bool = False) -> Outcome:
+        """What there is now."""
+        more = len(self._hits) > self._most
+        engine = self._engines[0].name
+        why = self._why if engine == "python" else ""
+        return Outcome(self._hits[: self._most], self.searched, self._skipped, more, engine, why, timed_out)
+
+    async def _ask(self, paths: list[str]) -> Found:
+        """The answer of the first engine; one that does not understand the pattern is not asked again."""
+        limit = self._most + 1 - len(self._hits)
+        try:
+            return await self._engines[0].search(paths, limit)
+        except UnsupportedPatternError:
+            del self._engines[0]
+            return await self._engines[0].search(paths, limit)
 
 
-async def _ask(engines: list[Engine], paths: list[str], limit: int) -> Found:
-    """The answer of the first engine; one that does not understand the pattern is not asked again."""
-    try:
-        return await engines[0].search(paths, limit)
-    except UnsupportedPatternError:
-        del engines[0]
-        return await engines[0].search(paths, limit)
-
-
-def _engines(context: ToolContext, query: Query, stack: AsyncExitStack, *, use_ripgrep: bool) -> list[Engine]:
+def _engines(
+    context: ToolContext, query: Query, stack: AsyncExitStack, *, use_ripgrep: bool
+) -> tuple[list[Engine], str]:
+    """What may search, the fastest first, and why it is Python where it is."""
     python = PythonEngine(context.root, query, stack)
     program = find_ripgrep(context.root.path) if use_ripgrep else None
-    if program is None or not (query.literal or _reads_alike(query.pattern)):
-        return [python]
-    return [RipgrepEngine(context.root, query, program, python, stack), python]
+    if program is None:
+        return [python], "ripgrep is not installed"
+    if not (query.literal or _reads_alike(query.pattern)):
+        return [python], "ripgrep reads this pattern differently"
+    return [RipgrepEngine(context.root, query, program, python, stack), python], "ripgrep has no such pattern"
 
 
 class _Batch(NamedTuple):
-    """Files to search together, and how many were passed over on the way to them."""
+    """Files to search together (there may be none), and how many were passed over on the way to them."""
 
     paths: list[str]
-    skipped: int
+    skipped: Skipped
 
 
-def _batches(candidates: Iterator[Entry]) -> Iterator[_Batch]:
-    paths: list[str] = []
-    size = skipped = 0
+def _batches(candidates: Iterator[Entry | None]) -> Iterator[_Batch]:
+    batch = _Batch([], Counter())
+    size = looked_at = 0
     most = _FILES_AT_ONCE[0]
     for entry in candidates:
-        if entry.size > LARGEST or shown(entry.path) != entry.path:
-            skipped += 1
-            continue
-        paths.append(entry.path)
-        size += len(os.fsencode(entry.path)) + 1
-        if len(paths) >= most or size >= _BYTES_AT_ONCE:
-            yield _Batch(paths, skipped)
-            paths, size, skipped, most = [], 0, 0, _FILES_AT_ONCE[1]
-    if paths or skipped:
-        yield _Batch(paths, skipped)
+        looked_at += 1
+        if entry and (reason := _unfit(entry)):
+            batch.skipped[reason] += 1
+        elif entry:
+            batch.paths.append(entry.path)
+            size += len(os.fsencode(entry.path)) + 1
+        if len(batch.paths) >= most or size >= _BYTES_AT_ONCE or looked_at >= _LOOKED_AT_ONCE:
+            yield batch
+            batch, size, looked_at, most = _Batch([], Counter()), 0, 0, _FILES_AT_ONCE[1]
+    if batch.paths or batch.skipped:
+        yield batch
 
 
-def _candidates(context: ToolContext, request: Request) -> Iterator[Entry]:
+def _unfit(entry: Entry) -> Reason | None:
+    if entry.size > LARGEST:
+        return "large"
+    return "name" if shown(entry.path) != entry.path else None
+
+
+def _candidates(context: ToolContext, request: Request) -> Iterator[Entry | None]:
+    """The files to search; None for each that was passed over, so that whoever waits can give up."""
     facts = context.root.stat(request.start)
     if not stat.S_ISDIR(facts.st_mode):
         yield Entry(request.start, is_dir=False, size=facts.st_size)
@@ -165,10 +213,9 @@ def _candidates(context: ToolContext, request: Request) -> Iterator[Entry]:
     below = 0 if request.start == "." else len(request.start) + 1
     exclude = context.settings.project.exclude_patterns
     for entry in walk(context.root.path, exclude=exclude, start=request.start):
-        if entry.is_dir or entry.is_link:
-            continue
-        if fits is None or fits(entry.path[below:]) or fits(entry.path):
-            yield entry
+        is_file = not (entry.is_dir or entry.is_link)
+        chosen = is_file and (fits is None or fits(entry.path[below:]) or fits(entry.path))
+        yield entry if chosen else None
 
 
 _LINE_BREAK = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
@@ -216,5 +263,15 @@ def _fitting(hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
 
 
 def _nothing(pattern: str, outcome: Outcome) -> list[str]:
-    told = tr("search.nothing", pattern=shown(pattern), count=outcome.searched, skipped=outcome.skipped)
+    told = tr("search.nothing", pattern=shown(pattern), count=outcome.searched)
     return [told, tr("search.alternatives")] if r"\|" in pattern else [told]
+
+
+def _left_out(outcome: Outcome, *, found: bool) -> list[str]:
+    """What was not searched, and may hold what is looked for. Of binary files that is said where nothing was found."""
+    notes = [tr("search.timed_out", count=outcome.searched)] if outcome.timed_out else []
+    skipped = [(reason, count) for reason, count in sorted(outcome.skipped.items()) if reason != "binary" or not found]
+    if skipped:
+        parts = [tr(f"search.skipped.{reason}", count=count) for reason, count in skipped]
+        notes.append(tr("search.skipped", parts=", ".join(parts)))
+    return notes

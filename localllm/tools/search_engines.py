@@ -11,16 +11,17 @@ import os
 import re
 import shutil
 from asyncio.subprocess import PIPE, Process
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import Literal, NamedTuple, Protocol, cast
 
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.bundle import base_interpreter
-from localllm.text.decoding import NotTextError, decode, split_lines
+from localllm.text.decoding import NotTextError, decode, split_lines, unmarked_utf16
 from localllm.tools import regex_worker
 from localllm.tools.guard.paths import ProjectRoot
 
@@ -49,15 +50,28 @@ class Hit(NamedTuple):
     text: str
 
 
+Reason = Literal["binary", "encoding", "large", "unreadable", "name"]
+"""Why a file is not searched: it is no text, or text in an encoding not known here; it is too large; it cannot be
+opened; its name cannot be shown."""
+
+Skipped = Counter[str]
+"""How many files were not searched for each Reason."""
+
+
 class Found(NamedTuple):
-    """The hits in the order of the files searched, and how many of these were not text."""
+    """The hits in the order of the files searched, and how many of these were not searched after all."""
 
     hits: list[Hit]
-    skipped: int
+    skipped: Skipped
 
 
 class Engine(Protocol):
     """Searches batch after batch of files."""
+
+    @property
+    def name(self) -> str:
+        """What searches: ripgrep or python."""
+        ...
 
     async def search(self, paths: Sequence[str], limit: int) -> Found:
         """The first `limit` hits in `paths`."""
@@ -68,16 +82,18 @@ class UnsupportedPatternError(Exception):
     """ripgrep does not understand the pattern (it has no look-around and no back-references)."""
 
 
-def load_lines(root: ProjectRoot, path: str) -> list[str] | None:
-    """The lines of a text file; None where it is no text, is gone, or is too large by now."""
+def load_lines(root: ProjectRoot, path: str) -> "list[str] | Reason":
+    """The lines of a text file, or why there are none."""
     try:
         with root.open_listed(path) as file:
             data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            return "large"
         decoded = decode(data)
-    except (OSError, NotTextError):
-        return None
-    if len(data) > LARGEST:
-        return None
+    except OSError:
+        return "unreadable"
+    except NotTextError as error:
+        return error.kind
     text = decoded.text.replace("\n", "\r") if decoded.newline == "\r" else decoded.text
     lines = split_lines(text)
     return [line.rstrip("\r") for line in lines] if "\r" in text else lines
@@ -94,6 +110,8 @@ def find_ripgrep(root: Path) -> str | None:
 class PythonEngine:
     """Reads and decodes here, and has a helper process apply the pattern: one that runs away can be killed there."""
 
+    name = "python"
+
     def __init__(self, root: ProjectRoot, query: Query, stack: AsyncExitStack) -> None:
         """`stack` ends the helper process."""
         self._root = root
@@ -104,22 +122,23 @@ class PythonEngine:
     async def search(self, paths: Sequence[str], limit: int) -> Found:
         """The first `limit` hits in `paths`."""
         hits: list[Hit] = []
-        skipped = 0
+        skipped: Skipped = Counter()
         remaining = list(paths)
-        while remaining:
+        while remaining and len(hits) < limit:
             part, unread, remaining = await asyncio.to_thread(self._load, remaining)
             skipped += unread
             hits += await self._apply(part, limit) if part else []
         return Found(hits[:limit], skipped)
 
-    def _load(self, paths: list[str]) -> tuple[dict[str, list[str]], int, list[str]]:
+    def _load(self, paths: list[str]) -> tuple[dict[str, list[str]], Skipped, list[str]]:
         """The lines of as many files as go into one message, how many were not text, and the paths left."""
         part: dict[str, list[str]] = {}
-        size = skipped = 0
+        skipped: Skipped = Counter()
+        size = 0
         for index, path in enumerate(paths):
             lines = load_lines(self._root, path)
-            if lines is None:
-                skipped += 1
+            if isinstance(lines, str):
+                skipped[lines] += 1
                 continue
             part[path] = lines
             size += sum(map(len, lines))
@@ -153,6 +172,8 @@ class PythonEngine:
 class RipgrepEngine:
     """Asks ripgrep which files to look at, and where. What is not clean UTF-8 or UTF-16 is left to `others`."""
 
+    name = "ripgrep"
+
     def __init__(self, root: ProjectRoot, query: Query, program: str, others: Engine, stack: AsyncExitStack) -> None:
         """`program` is ripgrep's path; `stack` ends its processes."""
         self._root = root
@@ -164,27 +185,30 @@ class RipgrepEngine:
 
     async def search(self, paths: Sequence[str], limit: int) -> Found:
         """The first `limit` hits in `paths`. Raises UnsupportedPatternError."""
-        counts = await self._count(paths, limit)
-        odd = await self._odd(paths)
+        counts, (odd, unread) = await asyncio.gather(self._count(paths, limit), self._odd(paths))
         legacy, skipped = await asyncio.to_thread(self._sort_out, odd)
-        others = await self._others.search(legacy, limit) if legacy else Found([], 0)
+        others = await self._others.search(legacy, limit) if legacy else Found([], Counter())
         wanted = _first([path for path in paths if path in counts and path not in odd], counts, limit)
         hits = [*others.hits, *(await self._look(wanted, limit) if wanted else [])]
         order = {path: index for index, path in enumerate(paths)}
         hits.sort(key=lambda hit: (order[hit.path], hit.line))
-        return Found(hits[:limit], skipped + others.skipped)
+        return Found(hits[:limit], skipped + others.skipped + unread)
 
-    async def _odd(self, paths: Sequence[str]) -> set[str]:
-        """The files with a line that holds a NUL or is not valid UTF-8 (a file with a UTF-16 mark is converted)."""
+    async def _odd(self, paths: Sequence[str]) -> tuple[set[str], Skipped]:
+        """The files with a line that holds a NUL, begins a Japanese escape sequence or is not valid UTF-8 (a file with
+        a UTF-16 mark is converted); and how many files cannot be opened."""
         arguments = [
             "--text",
             "--files-with-matches",
             "--null",
             "--invert-match",
             "--line-regexp",
-            r"--regexp=[^\x00]*",
+            r"--regexp=(?:[^\x00\x1b]|\x1b[^$\x00\x1b])*\x1b?",
         ]
-        return {os.fsdecode(name) for name in (await self._run(arguments, paths)).split(b"\0") if name}
+        output, complaints = await self._ask(arguments, paths)
+        skipped: Skipped = Counter()
+        skipped["unreadable"] = sum(_OS_ERROR.search(line) is not None for line in complaints.splitlines())
+        return {os.fsdecode(name) for name in output.split(b"\0") if name}, +skipped
 
     async def _count(self, paths: Sequence[str], limit: int) -> dict[str, int]:
         """How many lines fit in each file in which any does."""
@@ -204,31 +228,44 @@ class RipgrepEngine:
         for match in matches:
             path, line = match.path.text, match.line_number
             if path not in loaded:
-                loaded[path] = load_lines(self._root, path) or []
+                lines = load_lines(self._root, path)
+                loaded[path] = [] if isinstance(lines, str) else lines
             seen = match.lines.text.removesuffix("\n").rstrip("\r").removeprefix("\ufeff")
             if line <= len(loaded[path]) and loaded[path][line - 1] == seen:
                 hits.append(Hit(path, line, around(seen, match.start)))
         return hits
 
-    def _sort_out(self, odd: set[str]) -> tuple[list[str], int]:
+    def _sort_out(self, odd: set[str]) -> tuple[list[str], Skipped]:
         """Of the odd files those that may be text after all, and how many are surely not."""
-        legacy = [path for path in sorted(odd) if not self._is_binary(path)]
-        return legacy, len(odd) - len(legacy)
+        judged = {path: self._is_binary(path) for path in sorted(odd)}
+        skipped: Skipped = Counter()
+        skipped.update(reason for reason in judged.values() if reason)
+        return [path for path, reason in judged.items() if not reason], skipped
 
-    def _is_binary(self, path: str) -> bool:
+    def _is_binary(self, path: str) -> "Reason | None":
         try:
             with self._root.open_listed(path) as file:
-                return b"\0" in file.read(_SNIFFED)
+                head = file.read(_SNIFFED)
         except OSError:
-            return True
+            return "unreadable"
+        return "binary" if b"\0" in head and not unmarked_utf16(head) else None
 
     async def _run(self, arguments: Sequence[str], paths: Sequence[str]) -> bytes:
-        command = (self._program, "--no-config", "--no-ignore", "--hidden", "--no-messages", *arguments, "--", *paths)
-        process = await _start(command, self._stack, cwd=str(self._root.path))
-        output, complaint = await process.communicate()
-        if process.returncode not in (0, 1) and complaint:  # without a complaint: a file went away meanwhile
+        """What ripgrep prints. Raises UnsupportedPatternError where it complains of more than files."""
+        output, complaint = await self._ask(["--no-messages", *arguments], paths)
+        if complaint:
             raise UnsupportedPatternError
         return output
+
+    async def _ask(self, arguments: Sequence[str], paths: Sequence[str]) -> tuple[bytes, bytes]:
+        """What it prints and, unless it left content, what it complains of."""
+        command = (self._program, "--no-config", "--no-ignore", "--hidden", *arguments, "--", *paths)
+        process = await _start(command, self._stack, cwd=str(self._root.path))
+        output, complaint = await process.communicate()
+        return output, b"" if process.returncode in (0, 1) else complaint
+
+
+_OS_ERROR = re.compile(rb"\(os error \d+\)$")
 
 
 def around(line: str, start: int) -> str:

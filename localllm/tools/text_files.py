@@ -7,7 +7,9 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
+from localllm.text.magic import HEAD, kind_of
 from localllm.tools.guard.paths import ProjectRoot, shown
+from localllm.tools.seen import SeenFiles
 
 LARGEST = 20_000_000
 """Bytes of the largest file that is read whole."""
@@ -36,6 +38,12 @@ def load(root: ProjectRoot, file_path: str, encoding: str = "") -> TextFile:
 def load_existing(root: ProjectRoot, file_path: str) -> TextFile | None:
     """The same; None where there is no such file yet."""
     return load(root, file_path) if root.exists(file_path) else None
+
+
+def refuse_stale(seen: SeenFiles, file: TextFile) -> None:
+    """Raise file_changed_since where the model knows another version of `file`. It may change one it never read."""
+    if seen.is_stale(file.path, file.data):
+        raise ToolExecutionError("file_changed_since", path=shown(file.path))
 
 
 def to_bytes(path: str, text: str, like: Decoded) -> bytes:
@@ -68,13 +76,23 @@ def local_time(seconds: float) -> str:
 def _decode(path: str, data: bytes, encoding: str) -> Decoded:
     try:
         return decode(data, encoding)
-    except NotTextError as error:
-        if error.kind == "encoding" and not encoding:
-            raise ToolExecutionError("file_unknown_encoding", path=shown(path)) from error
-        reason = (
-            Phrase("files.binary") if error.kind == "binary" else Phrase("files.not_in_encoding", encoding=encoding)
-        )
-        raise ToolExecutionError("file_not_text", path=shown(path), reason=reason) from error
-    except LookupError as error:
+    except (NotTextError, LookupError) as error:
+        raise not_text(path, error, encoding, data[:HEAD], data[-HEAD:]) from error
+
+
+def not_text(
+    path: str, error: NotTextError | LookupError, encoding: str, head: bytes, tail: bytes = b""
+) -> ToolExecutionError:
+    """What to tell of a file that could not be decoded: what it is, as far as its first and last bytes tell."""
+    if isinstance(error, LookupError):
         reason = Phrase("files.no_encoding", encoding=encoding)
-        raise ToolExecutionError("file_unreadable", path=shown(path), reason=reason) from error
+        return ToolExecutionError("file_unreadable", path=shown(path), reason=reason)
+    if error.kind == "encoding" and not encoding:
+        return ToolExecutionError("file_unknown_encoding", path=shown(path))
+    if error.kind == "encoding":
+        reason = Phrase("files.not_in_encoding", encoding=encoding)
+    elif kind := kind_of(head, tail):
+        reason = Phrase(f"kind.{kind}")
+    else:
+        reason = Phrase("files.binary")
+    return ToolExecutionError("file_not_text", path=shown(path), reason=reason)

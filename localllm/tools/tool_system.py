@@ -22,12 +22,17 @@ from localllm.base.events import (
 )
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
-from localllm.llm.messages import ToolSpec
+from localllm.llm.messages import Image, ToolSpec
 from localllm.tools.context import ToolContext
+from localllm.tools.guard.change_log import Change
+from localllm.tools.guard.command_snapshots import CommandSnapshots
 from localllm.tools.guard.confirmer import Confirmer
+from localllm.tools.guard.destruction import detect_code_destruction
 from localllm.tools.guard.journal import Journal, JournalEntry, digest
-from localllm.tools.guard.policy import Policy, Verdict
-from localllm.tools.guard.snapshots import Change, Snapshots
+from localllm.tools.guard.policy import Policy, Situation, Verdict
+from localllm.tools.guard.remembered import RememberedRules
+from localllm.tools.guard.rules import COMMAND_TOOL, lasting_rule
+from localllm.tools.guard.snapshots import Snapshots, held
 from localllm.tools.registry import Preview, Risk, Tool, ToolOutput
 
 
@@ -40,6 +45,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     for_model: str
     summary: str
     error: LocalLLMError | None = None
+    images: tuple[Image, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -63,13 +69,19 @@ class ToolSystem:
         confirmer: Confirmer,
         snapshots: Snapshots,
         journal: Journal,
+        remembered: RememberedRules | None = None,
     ) -> None:
+        """`remembered` keeps what a person wants allowed from now on."""
         self._tools = {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
         self._context = context
         self._policy = policy
         self._confirmer = confirmer
         self._snapshots = snapshots
+        self._commands = CommandSnapshots(snapshots)
         self._journal = journal
+        self._remembered = remembered
+        self._said = ""
+        self._tainted = False
         # Frozen for the session: a change of the list would make the server read the whole prompt again.
         self._specs = tuple(tool.spec for tool in self._tools.values() if not policy.denies(tool))
 
@@ -82,8 +94,15 @@ class ToolSystem:
         """The tools the model is told of, sorted by name."""
         return self._specs
 
-    def begin_turn(self) -> None:
-        """The user spoke: what is changed from here on is taken back together by `undo(turn=True)`."""
+    @property
+    def tainted(self) -> bool:
+        """Whether text of strangers, as from the web, is in the conversation: then what could send something away is
+        asked about."""
+        return self._tainted
+
+    def begin_turn(self, said: str = "") -> None:
+        """The user spoke, these words: what is changed from here on is taken back together by `undo(turn=True)`."""
+        self._said += f"\n{said}"
         self._snapshots.begin_turn()
 
     def limit_output(self, characters: int) -> None:
@@ -94,29 +113,68 @@ class ToolSystem:
         """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError."""
         return [str(undone) for undone in self._snapshots.undo(self._context.root, turn=turn)]
 
+    @property
+    def position(self) -> int:
+        """Where the files are now, for `rewind` and `changed_since`."""
+        return self._snapshots.position
+
+    def changed_since(self, position: int) -> list[str]:
+        """The files that tools changed since `position`, and that are not as they were."""
+        return self._snapshots.changed_since(position)
+
+    def rewind(self, position: int) -> list[str]:
+        """Make the files what they were at `position`; a line for each. It can be undone."""
+        return [str(undone) for undone in self._snapshots.rewind(self._context.root, position)]
+
+    def recover(self) -> int:
+        """Make what a killed program had changed undoable, and clear up after it; how many files it had changed."""
+        return len(self._commands.recover(self._context.root))
+
     async def execute_tool(self, tool_name: str, **arguments: Json) -> dict[str, Json]:
         """Run a tool by name: {success, …the tool's fields} or {success: False, error, code}."""
         call = ToolCall(f"direct_{uuid4().hex[:8]}", tool_name, encode_json(arguments).decode())
         result = await self.execute(call, lambda _: None)
         return {"success": result.success, **result.payload}
 
+    async def safe_command_execution(self, command: str) -> dict[str, Json]:
+        """Run a command behind all guards; the answer of `execute_tool`."""
+        return await self.execute_tool(COMMAND_TOOL, command=command)
+
+    def validate_file_operation(self, file_path: str, operation: str) -> tuple[bool, str]:
+        """Whether a tool (`operation`: its name, or read, write, edit, create) may be used on a file, asked about or
+        not; and why not."""
+        try:
+            tool = self._find(operation if operation in self._tools else f"{operation}_file")
+            self._context.root.relative(file_path)
+            verdict = self._judge(tool, dict.fromkeys((*tool.paths, *tool.writes), file_path))
+            if tool.writes:
+                self._context.root.refuse_protected(file_path)
+        except LocalLLMError as error:
+            return False, str(error)
+        return True, verdict.rule
+
+    def create_backup(self, file_path: str) -> str:
+        """Keep a file as it is now; the name of what was kept, "" where there is no file. Raises LocalLLMError."""
+        root = self._context.root
+        return self._snapshots.take(root, root.relative(file_path))
+
+    def detect_code_destruction(self, old_content: str, new_content: str, file_path: str = "") -> dict[str, Json]:
+        """Whether the new text of a file has lost what the old one held: {destructive, …}. The file's name tells the
+        language."""
+        found = detect_code_destruction(old_content, new_content, file_path)
+        return {"destructive": found is not None, **(msgspec.to_builtins(found) if found else {})}
+
+    def filter_dangerous_commands(self, command: str) -> tuple[bool, str]:
+        """Whether a command is none of the dangerous ones; and which it is."""
+        found = self._policy.dangerous_part(command)
+        return not found, found
+
     async def execute(self, call: ToolCall, emit: Emit, *, was_cut: bool = False) -> ToolResult:
         """Run `call` through the whole pipeline. `was_cut`: the answer that holds it ended at the token limit."""
         record = _Record(call)
         try:
             await asyncio.sleep(0)  # an interrupt that is pending comes before the next change, not after it
-            tool = self._find(call.name)
-            arguments = record.arguments = _parse(tool, call.arguments, was_cut=was_cut)
-            emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
-            verdict = self._judge(tool, arguments)
-            preview = tool.preview(self._context, **arguments) if tool.preview else None
-            record.approval = verdict.rule or "policy"
-            if verdict.decision == "ask":
-                record.approval = await self._ask(_request(tool, call, verdict, preview), emit)
-                if tool.preview and tool.preview(self._context, **arguments) != preview:
-                    raise ToolExecutionError("changed_while_asked", name=tool.name)  # noqa: TRY301 - a refusal like others
-            output = await self._run(tool, arguments, record)
-            result = _succeeded(call, output, preview)
+            result = await self._through(call, emit, record, was_cut=was_cut)
         except LocalLLMError as error:
             result = _failed(call, error)
         except asyncio.CancelledError:
@@ -128,21 +186,54 @@ class ToolSystem:
         self._finish(result, record, emit)
         return result
 
-    def _find(self, name: str) -> Tool:
+    async def _through(self, call: ToolCall, emit: Emit, record: "_Record", *, was_cut: bool) -> ToolResult:
+        """The steps up to the journal, which `_finish` keeps. Tools verify what they wrote. Raises LocalLLMError."""
+        tool = self._find(call.name, was_cut=was_cut)
+        arguments = record.arguments = _parse(tool, call.arguments, was_cut=was_cut)
+        emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
+        verdict = self._judge(tool, arguments)
+        preview = tool.preview(self._context, **arguments) if tool.preview else None
+        record.approval = verdict.rule or "policy"
+        if verdict.decision == "ask":
+            request = _request(tool, call, verdict, preview, self._scope(tool, arguments))
+            record.approval = await self._ask(request, emit, preview)
+            self._refuse_changed(tool, arguments, preview)
+        elif preview and preview.danger:
+            raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
+        output = await self._run(tool, arguments, record)
+        self._tainted = self._tainted or output.untrusted
+        return _succeeded(call, output, preview)
+
+    def _find(self, name: str, *, was_cut: bool = False) -> Tool:
         """The tool by its name, whatever its case."""
         tool = self._tools.get(name) or self._tools.get(name.strip().lower())
+        if tool is None and was_cut:  # perhaps no more than the beginning of a name
+            raise ToolExecutionError("tool_cut_arguments", name=name)
         if tool is None:
             raise ToolExecutionError("tool_unknown", name=name, known=", ".join(self._tools))
         return tool
 
     def _judge(self, tool: Tool, arguments: dict[str, Any]) -> Verdict:
         """The policy's verdict, unless it is to deny: then SafetyViolationError."""
-        verdict = self._policy.judge(tool, arguments, self._context.root.relative)
+        has_network = self._tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
+        situation = Situation(tainted=self._tainted, network=has_network, said=self._said)
+        verdict = self._policy.judge(tool, arguments, self._context.root.relative, situation)
         if verdict.decision == "deny":
-            raise SafetyViolationError("denied_by_rule", name=tool.name, rule=verdict.rule)
+            key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
+            raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
         return verdict
 
-    async def _ask(self, request: ConfirmationRequested, emit: Emit) -> str:
+    def _commands_have_network(self) -> bool:
+        return bool(self._context.settings.safety.network_hosts) or self._context.runner.level == "none"
+
+    def _scope(self, tool: Tool, arguments: dict[str, Any]) -> str:
+        """What an answer that lasts would be about: the command, or the folder of the file."""
+        if tool.name == COMMAND_TOOL:
+            return arguments["command"].strip()
+        folders = {self._context.root.relative(arguments[name]).rpartition("/")[0] for name in tool.writes}
+        return f"{folder}/" if len(folders) == 1 and (folder := folders.pop()) else ""
+
+    async def _ask(self, request: ConfirmationRequested, emit: Emit, preview: Preview | None) -> str:
         """Who said yes. Raises SafetyViolationError for a no."""
         emit(request)
         try:
@@ -151,23 +242,49 @@ class ToolSystem:
             emit(ConfirmationAnswered(request_id=request.request_id, approved=False, by="interrupt"))
             raise
         emit(answer)
+        if not answer.approved and answer.by == "unattended" and preview and preview.danger:
+            raise ToolExecutionError("would_destroy", name=request.tool, lost=preview.danger)
         if not answer.approved:
             raise _refusal(request, answer)
+        if answer.always and request.lasting:
+            self._remember(request, answer, emit)
         return answer.by
+
+    def _refuse_changed(self, tool: Tool, arguments: dict[str, Any], preview: Preview | None) -> None:
+        """What was allowed is what was shown: refuse where it would be something else by now."""
+        if tool.preview and tool.preview(self._context, **arguments) != preview:
+            raise ToolExecutionError("changed_while_asked", name=tool.name)
+
+    def _remember(self, request: ConfirmationRequested, answer: ConfirmationAnswered, emit: Emit) -> None:
+        """Keep the answer as a rule; where that cannot be, it was a yes for once, and that is told."""
+        rule = lasting_rule(request.tool, request.scope, answer.scope)
+        if rule is None or self._remembered is None or not answer.always:
+            return
+        try:
+            self._remembered.add(rule, answer.always)
+        except LocalLLMError as error:
+            emit(Notice(text=str(error), level="warning"))
 
     async def _run(self, tool: Tool, arguments: dict[str, Any], record: "_Record") -> ToolOutput:
         """Backup, run, and note what changed."""
         root = self._context.root
         paths = [root.relative(arguments[name]) for name in tool.writes]
         backup = self._context.settings.safety.auto_backup
-        with self._snapshots.around(root, paths, tool=tool.name, enabled=backup) as changes:
-            record.changes = changes
-            work = tool.function(self._context, **arguments)
-            return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
+        if tool.risk is Risk.HIGHEST and backup:
+            async with self._commands.around(root, tool=tool.name) as changes:
+                record.changes = changes
+                return await tool.function(self._context, **arguments)
+        async with held(self._snapshots.writing() if paths and backup else None):
+            with self._snapshots.around(root, paths, tool=tool.name, enabled=backup) as changes:
+                record.changes = changes
+                work = tool.function(self._context, **arguments)
+                return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
 
     def _finish(self, result: ToolResult, record: "_Record", emit: Emit) -> None:
         if reason := self._snapshots.take_failure():
             emit(Notice(text=tr("undo.not_recorded", reason=reason), level="warning"))
+        if note := self._commands.take_note():
+            emit(Notice(text=note))
         logs.of("TOOL").info("%s: %s", result.call.name, result.error.code if result.error else "ok")
         try:
             self._journal.write(record.entry(result))
@@ -196,13 +313,18 @@ class _Record:
 
     def entry(self, result: ToolResult) -> JournalEntry:
         """The finished entry."""
+        metadata = result.payload.get("metadata", {})
+        network = metadata.get("network", {})
         return JournalEntry(
             tool=self._call.name,
             target=str(self.arguments.get("command") or self.arguments.get("file_path") or ""),
             arguments=digest(self.arguments),
             outcome=result.error.code if result.error else "ok" if result.success else "failed",
             approval=self.approval,
-            sandbox=result.payload.get("metadata", {}).get("sandbox", ""),
+            sandbox=metadata.get("sandbox", ""),
+            reverted=tuple(metadata.get("reverted", ())),
+            overlooked=bool(metadata.get("overlooked")),
+            hosts={name: (told["sent"], told["received"], told["refused"]) for name, told in network.items()},
             paths={change.path: (change.before, change.after) for change in self.changes},
         )
 
@@ -225,17 +347,21 @@ def _parse(tool: Tool, text: str, *, was_cut: bool) -> dict[str, Any]:
         raise ToolExecutionError("tool_malformed_json", name=tool.name, reason=_first_line(error)) from error
 
 
-def _request(tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None) -> ConfirmationRequested:
+def _request(
+    tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None, scope: str
+) -> ConfirmationRequested:
     shown = preview or Preview(summary=tool.name, detail=call.arguments)
     return ConfirmationRequested(
         request_id=f"ask_{uuid4().hex[:12]}",
         call_id=call.id,
         tool=tool.name,
-        risk="dangerous" if verdict.dangerous else tool.risk.name.lower(),
-        summary=shown.summary,
+        risk="dangerous" if verdict.dangerous or shown.danger else tool.risk.name.lower(),
+        summary=tr("destruction.asked", summary=shown.summary, lost=shown.danger) if shown.danger else shown.summary,
         detail=shown.detail,
         detail_kind=shown.kind,
-        reason=verdict.rule,
+        reason=tr(f"policy.{verdict.why}") if verdict.why else verdict.rule,
+        lasting=verdict.lasting and not shown.danger,
+        scope=scope if verdict.lasting else "",
     )
 
 
@@ -266,6 +392,7 @@ def _succeeded(call: ToolCall, output: ToolOutput, preview: Preview | None) -> T
         payload=output.payload | diff,
         for_model=output.for_model,
         summary=output.summary,
+        images=output.images,
     )
 
 

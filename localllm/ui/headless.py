@@ -24,7 +24,7 @@ from localllm.base.events import (
     ToolStarted,
 )
 from localllm.base.jsontext import encode_json
-from localllm.text.cleaning import clean
+from localllm.text.cleaning import clean, escape_json
 from localllm.ui.activity import Activity
 from localllm.ui.confirm import DANGEROUS
 from localllm.ui.piped import read_lines
@@ -111,7 +111,7 @@ class HeadlessPrinter:
         self._note(event)
         self._show_progress(event)
         if self._output == "stream-json":
-            self._write(events.encode(event).decode() + "\n")
+            self._write(escape_json(events.encode(event).decode()) + "\n")
         elif isinstance(event, RunFinished):
             self._write(self._answer(event) if self._output == "text" else self._report(event))
 
@@ -194,7 +194,7 @@ class HeadlessPrinter:
             "refused": list(event.refused),
             "error": _error(event),
         }
-        return encode_json(report).decode() + "\n"
+        return escape_json(encode_json(report).decode()) + "\n"
 
     def _write(self, text: str) -> None:
         if not text:

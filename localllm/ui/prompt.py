@@ -11,7 +11,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.filters import Condition, has_completions, has_focus
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.formatted_text.utils import fragment_list_to_text
 from prompt_toolkit.history import FileHistory, InMemoryHistory
@@ -57,7 +57,12 @@ class ChatPrompt:
         suggester: Suggester,
         toolbar: Callable[[], str],
         theme: Theme,
+        mode: Callable[[], str] = str,
+        change_mode: Callable[[], None] = lambda: None,
     ) -> None:
+        """`mode` stands before the line where it is not empty; `change_mode` is what Shift+Tab does."""
+        self._mode = mode
+        self._change_mode = change_mode
         self._toolbar = toolbar
         self._hint = ""
         self._session: PromptSession[str] = PromptSession(
@@ -70,7 +75,7 @@ class ChatPrompt:
             ),
             key_bindings=self._bindings(),
             multiline=True,
-            prompt_continuation=" " * len(_PROMPT),
+            prompt_continuation=lambda width, _number, _wraps: " " * width,
             bottom_toolbar=self._bottom,
             reserve_space_for_menu=_MENU_ROWS,
             style=_STYLE,
@@ -80,8 +85,12 @@ class ChatPrompt:
     async def ask(self, default: str = "") -> str:
         """What the person says, beginning with `default`. EOFError when he wants to leave."""
         self._hint = ""
-        prompt: StyleAndTextTuples = [("class:prompt", _PROMPT)]
-        return _encodable(await self._session.prompt_async(prompt, default=default, handle_sigint=False))
+        return _encodable(await self._session.prompt_async(self._lead, default=default, handle_sigint=False))
+
+    def _lead(self) -> StyleAndTextTuples:
+        """What stands before the line."""
+        mode = self._mode()
+        return [*([("class:warning", f"{mode} ")] if mode else []), ("class:prompt", _PROMPT)]
 
     async def show_above(self, write: Callable[[], None]) -> None:
         """Have `write` write above the line a person is typing, where there is one; it stays as it is."""
@@ -113,6 +122,11 @@ class ChatPrompt:
         @bindings.add("escape", "enter", filter=in_text)
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.newline(copy_margin=False)
+
+        @bindings.add("s-tab", filter=in_text & ~has_completions)
+        def _(event: KeyPressEvent) -> None:
+            self._change_mode()
+            event.app.invalidate()
 
         @bindings.add("c-c", filter=in_text)
         def _(event: KeyPressEvent) -> None:
@@ -151,10 +165,10 @@ class Question:
             style=_STYLE, color_depth=ColorDepth.DEPTH_1_BIT if theme.plain else None
         )
 
-    async def ask(self) -> str:
-        """The answer. KeyboardInterrupt for Ctrl+C, EOFError for Ctrl+D."""
+    async def ask(self, default: str = "") -> str:
+        """The answer; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for Ctrl+D."""
         prompt: StyleAndTextTuples = [("class:prompt", f"  {_PROMPT}")]
-        return _encodable(await self._session.prompt_async(prompt, handle_sigint=False))
+        return _encodable(await self._session.prompt_async(prompt, default=default, handle_sigint=False))
 
     async def view(self, lines: Sequence[Line]) -> None:
         """Show `lines` on the whole screen, to scroll in, until the person leaves them."""

@@ -13,6 +13,7 @@ from localllm.base.events import (
     ConfirmationRequested,
     MessageCompleted,
     Notice,
+    Rewound,
     RunFinished,
     RunStarted,
     TextDelta,
@@ -20,7 +21,6 @@ from localllm.base.events import (
     ToolFinished,
     ToolStarted,
 )
-from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten_start
 from localllm.ui.activity import Activity
 from localllm.ui.answer import AnswerView
@@ -137,8 +137,8 @@ class Renderer:
                 self._start_tool(event)
             case ConfirmationRequested():
                 self._activity.stop()
-            case ConfirmationAnswered():
-                self._answered(event)
+            case ConfirmationAnswered():  # what a person answered is on the screen already
+                self._activity.resume_tool()
             case ToolFinished():
                 self._finish_tool(event)
             case Notice(text=text, level=level):
@@ -146,6 +146,8 @@ class Renderer:
                 self._screen.print_lines(notice_lines(text, level, self._screen.width))
             case RunFinished():
                 self._finish(event)
+            case Rewound():  # it is the answer of a command, which tells it
+                pass
 
     def _begin(self) -> None:
         self._last, self._open_call, self._said, self._streamed = "", "", "", False
@@ -191,12 +193,6 @@ class Renderer:
         self._seen_diffs.discard(event.call_id)  # some servers use their ids again
         self._open_call = ""
         self._activity.wait()
-
-    def _answered(self, event: ConfirmationAnswered) -> None:
-        """What a person answered is on the screen already; what a rule did is not."""
-        if event.approved and event.by == "rule":
-            self._screen.print(("dim", "  " + tr("ui.allowed_before")))
-        self._activity.resume_tool()
 
     def _finish(self, event: RunFinished) -> None:
         """The end: an answer nobody has seen yet, what went wrong, and what it took."""

@@ -25,6 +25,7 @@ from localllm.ui.screen import Screen
 from localllm.ui.signals import signal_handlers
 from localllm.ui.slash.context import ChatContext
 from localllm.ui.slash.registry import Leave
+from localllm.ui.slash.rules import next_mode
 from localllm.ui.stage import Stage
 from localllm.ui.talk import Talk
 from localllm.ui.theme import choose_theme
@@ -91,7 +92,7 @@ class Terminal:
         if self._interactive:
             chat.begin_connecting()
         self._screen.theme = choose_theme(sys.stdout, chat.settings.ui.theme)
-        talk = self._talk = Talk(chat, self._screen, self.consume, self._confirmer)
+        talk = self._talk = Talk(chat, self._screen, self.consume, is_attended=self._interactive)
         ending = _Ending()
         handlers = {**ending.handlers(), "SIGCONT": self._typeahead.refresh}
         if self._interactive:
@@ -180,6 +181,8 @@ class Terminal:
             history_file=self._keep_history(),
             suggester=suggester,
             toolbar=lambda: toolbar(chat),
+            mode=lambda: "" if chat.mode == "ask" else chat.mode,
+            change_mode=lambda: next_mode(chat),
             theme=self._screen.theme,
         )
 
@@ -215,12 +218,12 @@ class _Ending:
 
 
 def toolbar(chat: ChatContext) -> str:
-    """Model, sandbox, and how full the window is; it says so where nobody has told how large that is."""
+    """Mode, model, sandbox, and how full the window is; it says so where nobody has told how large that is."""
     sandbox = chat.sandbox_level or "…"
     if chat.connecting:
-        return tr("ui.toolbar", model=tr("ui.toolbar.connecting"), sandbox=sandbox, tokens="…")
+        return tr("ui.toolbar", mode=chat.mode, model=tr("ui.toolbar.connecting"), sandbox=sandbox, tokens="…")
     used = f"{chat.context_used:,}" if chat.context_used else "0"
     key = "ui.toolbar.tokens_assumed" if chat.assumes_window else "ui.toolbar.tokens"
     tokens = tr(key, used=used, window=f"{chat.context_window:,}")
     model = chat.model or chat.provider_name
-    return clean(tr("ui.toolbar", model=model, sandbox=sandbox, tokens=tokens), keep_newlines=False)
+    return clean(tr("ui.toolbar", mode=chat.mode, model=model, sandbox=sandbox, tokens=tokens), keep_newlines=False)

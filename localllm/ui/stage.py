@@ -39,9 +39,9 @@ class Stage:
             self._typeahead.start()
             self._renderer.resume(shown_diff_of=call_id)
 
-    async def ask(self) -> str:
-        """One line. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
-        return await self._question.ask()
+    async def ask(self, default: str = "") -> str:
+        """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
+        return await self._question.ask(default)
 
     async def view(self, lines: Sequence[Line]) -> None:
         """Show `lines` on the whole screen, to scroll in."""

@@ -9,11 +9,15 @@ from localllm.base.events import AgentEvent
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten
 from localllm.text.wrapping import wrap
+from localllm.ui.own_commands import MARK, run_own
 from localllm.ui.report import failure_lines, introduction_lines, notice_lines
 from localllm.ui.screen import Screen
 from localllm.ui.slash.commands import builtin_commands, unknown_command
 from localllm.ui.slash.context import ChatContext
-from localllm.ui.slash.registry import Alias, Outcome, SessionRules, SlashCall, SlashCommand, SlashRegistry
+from localllm.ui.slash.registry import Alias, Outcome, SlashCall, SlashCommand, SlashRegistry
+
+_INTERRUPTED = 130
+"""The exit code that shells give what Ctrl+C has ended."""
 
 
 class Talk:
@@ -24,14 +28,16 @@ class Talk:
         chat: ChatContext,
         screen: Screen,
         consume: Callable[[AsyncGenerator[AgentEvent]], Awaitable[None]],
-        rules: SessionRules,
+        *,
+        is_attended: bool = False,
     ) -> None:
-        """`consume` shows the events of a run to their end; `rules` are what was allowed for the session."""
+        """`consume` shows the events of a run to their end. `is_attended`: the lines are typed by a person, who may
+        run commands of his own."""
         self.registry = SlashRegistry(builtin_commands(), chat.settings.commands.aliases)
         self._chat = chat
         self._screen = screen
         self._consume = consume
-        self._rules = rules
+        self._is_attended = is_attended
         self._task: asyncio.Task[Outcome] | None = None
         self._running = False
         self._interrupted = False
@@ -85,13 +91,15 @@ class Talk:
         self._interrupted = True
 
     async def _do(self, line: str) -> Outcome:
+        if self._is_attended and line.lstrip().startswith(MARK):
+            return await self._run_own(line.strip().removeprefix(MARK).strip())
         name, *rest = line.strip().split(None, 1)
         words = rest[0] if rest else ""
         if not name.startswith("/") or "/" in name[1:]:
             return await self._run(line)
         match self.registry.find(name[1:]):
             case SlashCommand() as command:
-                return await command.handler(SlashCall(words, self._chat, self._screen, self._rules, self.registry))
+                return await command.handler(SlashCall(words, self._chat, self._screen, self.registry))
             case Alias() as alias:
                 request = alias.expand(words)
                 self._screen.print(("dim", f"  → {request}"))
@@ -99,6 +107,23 @@ class Talk:
             case None:
                 unknown_command(self._screen, name[1:], self.registry.nearest(name[1:]))
                 return None
+
+    async def _run_own(self, command: str) -> None:
+        """A command of the person's own: shown as it runs, and offered to the model."""
+        if not command:
+            self._screen.print(("dim", tr("own_command.usage")))
+            return
+        try:
+            ran = await run_own(command, self._chat.root, lambda text: self._screen.print(("", text)))
+        except OSError as error:
+            self._screen.print(("error", tr("own_command.failed", reason=error.strerror)))
+            return
+        except asyncio.CancelledError:
+            self._chat.offer(command, "", _INTERRUPTED)
+            raise
+        self._chat.offer(ran.command, ran.output, ran.return_code)
+        ending = tr("own_command.ended", code=ran.return_code)
+        self._screen.print(("dim", ending))
 
     async def _run(self, query: str) -> None:
         self._running = True

@@ -24,9 +24,9 @@ _INDENT = 4
 
 _REACH: tuple[tuple[str, str], ...] = (
     (r"llm\..*\.(base_url|endpoint)|llm\.fallback_providers", "server"),
-    (r"safety\.allow", "allow"),
-    (r"safety\.require_confirmation", "unasked"),
-    (r"safety\.(deny|dangerous_commands)", "rules"),
+    (r"safety\.(allow|rules)", "allow"),
+    (r"safety\.(require_confirmation|mode)", "unasked"),
+    (r"safety\.(deny|ask|dangerous_commands)", "rules"),
     (r"safety\.auto_backup", "backup"),
     (r"project\.memory_file|llm\.(scripted|gguf)\.file", "file"),
     (r"safety\.command_timeout|agent\..*", "limit"),

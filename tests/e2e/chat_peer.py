@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.base.config.schema import CommandSettings, Settings, UISettings
+from localllm.base.config.schema import CommandSettings, Mode, Settings, UISettings
 from localllm.base.errors import LLMConnectionError, ToolExecutionError
 from localllm.base.events import (
     AgentEvent,
@@ -29,6 +29,8 @@ from localllm.base.i18n import set_language
 from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction
 from localllm.llm.providers.base import ModelInfo
+from localllm.tools.guard.remembered import Remembered
+from localllm.tools.guard.rules import lasting_rule
 from localllm.ui.repl import Terminal
 
 ANSWER = """# A heading
@@ -96,6 +98,8 @@ class Chat:
         self.model = "peer-7b"
         self.model_info = ModelInfo("peer-7b")
         self.connecting = False
+        self.mode: Mode = "ask"
+        self.remembered: list[Remembered] = []
         self.sandbox_level = ""
         models = (ModelInfo("peer-7b"), ModelInfo("other-13b"))
         self.servers = [Server(base_url=self.provider_address, provider="openai", state="ready", models=models)]
@@ -107,6 +111,15 @@ class Chat:
         self._terminal = terminal
         self._task: asyncio.Task[None] | None = None
         self._numbers = itertools.count()
+
+    def set_mode(self, mode: Mode) -> None:
+        self.mode = mode
+
+    def rules(self) -> Sequence[Remembered]:
+        return self.remembered
+
+    def forget_rule(self, remembered: Remembered) -> None:
+        self.remembered.remove(remembered)
 
     def tools(self) -> Sequence[Tool]:
         return [
@@ -243,10 +256,14 @@ class Chat:
             summary=f"{name} {' '.join(arguments.values())}",
             detail=detail,
             detail_kind=kind,  # type: ignore[arg-type] - one of the three
+            lasting=True,
+            scope=detail if kind == "command" else "src/",
         )
         put(request)
         answer = await self._terminal.confirmer.confirm(request)
         put(answer)
+        if answer.always and (rule := lasting_rule(name, request.scope, answer.scope)):
+            self.remembered.append(Remembered(rule, answer.always))
         output = {"stdout": "".join(f"out {number}\n" for number in range(20)), "stderr": ""}
         payload = {"file_path": "src/a.py", "diff": detail} if kind == "diff" else output
         done = "done in 0.1 s" if answer.approved else f"refused: {answer.feedback or 'no reason'}"

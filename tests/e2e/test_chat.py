@@ -92,10 +92,37 @@ def test_questions(open_chat: Open) -> None:
     ask(chat, "run again")
     answer(chat, "a")
     chat.wait("    … 14 lines above\n    out 14")
-    ask(chat, "run more")
-    chat.wait("allowed before, for this session", "Approved: True by rule.")
-    ask(chat, "/tools")
-    chat.wait("always allowed this session: run_command(make test␍␊echo 終わり)")
+    ask(chat, "/rules")
+    chat.wait("run_command(make test␍␊echo 終わり) · exactly · this session")
+    ask(chat, "/rules remove 1")
+    chat.wait("You are asked again about run_command(make test")
+    ask(chat, "/rules")
+    chat.wait("There are no rules.")
+
+
+@needs_tmux
+def test_an_answer_for_the_project_may_be_shortened(open_chat: Open) -> None:
+    chat = open_chat()
+    ask(chat, "later")
+    chat.wait("    $ make", "always this [p]roject")
+    answer(chat, "p")
+    chat.wait("Always allow exactly this", "› make")
+    chat.press("BSpace", "Enter")
+    chat.wait("would not allow this command")
+    chat.press("Enter")
+    chat.wait("exactly so: run_command(make)", "Approved: True by user.")
+    ask(chat, "/rules")
+    chat.wait("run_command(make) · exactly · this project")
+
+
+@needs_tmux
+def test_shift_tab_and_a_command_change_the_mode(open_chat: Open) -> None:
+    chat = open_chat()
+    chat.wait("ask · peer-7b")
+    chat.press("BTab")
+    chat.wait("auto-edit ›", "auto-edit · peer-7b")
+    ask(chat, "/mode plan")
+    chat.wait("● plan", "reads only", "plan ›", "plan · peer-7b")
 
 
 @needs_tmux
@@ -164,7 +191,7 @@ def test_japanese(open_chat: Open) -> None:
     assert " 1. 3の倍数ならFizzと表示します。" in shown
     assert " 入力  出力\n" in shown
     ask(chat, "/help")
-    chat.wait("コマンドの一覧", "サーバーのモデルを一覧する。")
+    chat.wait("コマンドの一覧", "サーバーのモデルを一覧する。", history=True)
     ask(chat, "edit")
     chat.wait("（危険度: 高）", "[y] はい")
     answer(chat, "はい")
@@ -175,9 +202,9 @@ def test_japanese(open_chat: Open) -> None:
 def test_commands(open_chat: Open) -> None:
     chat = open_chat(columns=100, rows=40)
     ask(chat, "/help")
-    chat.wait("/model [name]     Show the model, or change to another;", "/analyze          stream analyse this")
-    ask(chat, "/modle")
-    chat.wait("There is no command /modle.", "Did you mean /model?")
+    chat.wait("/model [name] ", " Show the model, or change to another;", "/analyze ", " stream analyse this")
+    ask(chat, "/modell")
+    chat.wait("There is no command /modell.", "Did you mean /model?")
     ask(chat, "/model other-13b")
     chat.wait("Peer · http://127.0.0.1:1 · other-13b", "llm.model other-13b", "other-13b · sandbox")
     ask(chat, "/undo")

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.sandbox_world import level_here
 from tests.support.tmux import TMUX, Tmux
 from tests.support.wire_server import Reply, WireServer, calls, delta, fails, says, sse
 
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
-READY = " landlock · "
+READY = f" {level_here()} · "
 EDIT = ("edit_file", {"file_path": "prices.py", "old_string": "* discount", "new_string": "* (1 - discount)"})
 BUG = "def total(prices, discount):\n    return sum(prices) * discount\n"
 ENDLESS = Reply(sse(delta(content="Once upon a time"), delta(content=", never told")), hold_before=1)

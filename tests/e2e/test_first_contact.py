@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.peers import closed_ports
+from tests.support.sandbox_world import level_here
 from tests.support.tmux import TMUX, Tmux
 from tests.support.wire_server import WireServer, says
 
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
-READY = " landlock · "
+READY = f" {level_here()} · "
 QUESTION = "[y/N]"
 FURTHER = '[safety]\nallow = ["run_command(make)"]\n'
 

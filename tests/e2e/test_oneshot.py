@@ -140,6 +140,18 @@ class TestSafety:
         assert "edit_file prices.py" in done.stdout
         assert "--yes" in done.stdout
 
+    @pytest.mark.parametrize(
+        ("mode", "text", "exit_code", "said"),
+        [("auto-edit", FIXED, 0, ""), ("plan", BUG, 0, "plan mode"), ("ask", BUG, 4, "--mode")],
+    )
+    def test_a_mode_permits_it_or_not(self, project: Path, mode: str, text: str, exit_code: int, said: str) -> None:
+        with WireServer([calls(EDIT), says("There.")]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Fix it", "--mode", mode)
+        assert (project / "prices.py").read_text() == text
+        assert done.returncode == exit_code
+        assert said in server.bodies()[-1]["messages"][-1]["content"]
+
     def test_an_allow_rule_of_the_user_permits_it(self, project: Path) -> None:
         rules = project.parent / "config"
         rules.mkdir()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,6 +18,7 @@ from localllm.tools.context import ToolContext
 from localllm.tools.guard.journal import Journal
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
+from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.registry import Tool
 from localllm.tools.tool_system import ToolSystem
@@ -39,9 +40,23 @@ class Answering:
         )
 
 
+class Lasting(Answering):
+    """A person who says yes for good."""
+
+    def __init__(self, *, always: Literal["session", "project"], scope: str) -> None:
+        super().__init__(approve=True)
+        self._always: Literal["session", "project"] = always
+        self._scope = scope
+
+    async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+        given = await super().confirm(request)
+        return msgspec.structs.replace(given, always=self._always, scope=self._scope)
+
+
 def make_tools(
     root: Path,
     *,
+    remembered: RememberedRules | None = None,
     confirmer: Answering | None = None,
     safety: SafetySettings | None = None,
     output_limit: int = 30_000,
@@ -61,10 +76,11 @@ def make_tools(
     return ToolSystem(
         tools,
         context,
-        policy=Policy(settings.safety),
+        policy=Policy(settings.safety, remembered.rules if remembered else tuple),
         confirmer=confirmer or Answering(approve=True),
         snapshots=Snapshots(state / "snapshots"),
         journal=Journal(state / "journal.jsonl", "test"),
+        remembered=remembered,
     )
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from localllm.llm.discovery.servers import Server
 class Sandbox:
     """What a probe has found."""
 
-    level: str = "landlock"
+    level: str = "namespaces"
     reason: str = ""
+    failed_levels: Mapping[str, str] = field(default_factory=dict)
 
 
 def finds(*servers: Server) -> Look:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from localllm.base.config.schema import ProjectSettings, Settings
+from localllm.sandbox.background import Handle
 from localllm.sandbox.runner import CommandResult, SandboxLevel
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.paths import ProjectRoot
@@ -16,6 +17,9 @@ class NoRunner:
     level: SandboxLevel = "none"
 
     async def run(self, command: str, *, cwd: Path, timeout: float) -> CommandResult:
+        raise AssertionError(command)
+
+    async def begin(self, command: str, *, cwd: Path) -> Handle:
         raise AssertionError(command)
 
 

@@ -12,6 +12,7 @@ from localllm.app import LocalLLMCode
 from localllm.base.config.loading import Loaded
 from localllm.base.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings, Settings
 from localllm.base.events import AgentEvent, Notice, RunFinished, RunStarted
+from localllm.sandbox.levels import LEVELS
 from localllm.ui.headless import HeadlessConfirmer
 from tests.support import peers
 from tests.support.peers import closed_ports, serving
@@ -123,4 +124,4 @@ async def test_the_sandbox_is_probed_when_it_is_wanted(tmp_path: Path) -> None:
     async with app_over(tmp_path) as app:
         assert app.sandbox_level == ""
         await app.probe_sandbox()
-        assert app.sandbox_level in ("landlock", "none")
+        assert app.sandbox_level in (*LEVELS, "none")

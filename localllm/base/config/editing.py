@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
+import msgspec
+
 from localllm.base.config.keys import find_setting, path_of
 from localllm.base.config.layout import Entry, KeyPath, scan
 from localllm.base.config.reading import file_values, parse, read_text
@@ -26,7 +28,7 @@ def set_value(file: Path, key: str, text: str) -> None:
     Only the value's own bytes change, or a line is added; file and table are made when missing. What else is in the
     file is checked before anything is written: ConfigurationError (E1001 to E1006), and the file is as it was.
     """
-    value = parse_value(key, text, Phrase("settings.command_line"))
+    value = msgspec.to_builtins(parse_value(key, text, Phrase("settings.command_line")))
     written = write_value(value)
     path = path_of(key)
     _edit(file, lambda old: _put(old, path, written), lambda data: _put_into(data, path, value))
@@ -55,6 +57,11 @@ def write_value(value: Json) -> str:
             return str(value)
         case str():
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case msgspec.Struct():
+            return write_value(msgspec.to_builtins(value))
+        case dict():
+            table = cast("dict[str, Json]", value)
+            return f"{{ {', '.join(f'{_write_key((name,))} = {write_value(item)}' for name, item in table.items())} }}"
         case _:
             return f"[{', '.join(write_value(item) for item in value)}]"
 

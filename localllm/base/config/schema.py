@@ -156,23 +156,68 @@ class AgentSettings(Section, frozen=True):
     loop_detection_threshold: Annotated[int, Meta(ge=2)] = 3
 
 
+Mode = Literal["plan", "ask", "auto-edit", "auto"]
+"""From the most careful to the least."""
+
+
+class SafetyRule(Section, frozen=True, omit_defaults=True):
+    """A rule as a table: `match` are examples it must hold for, `not_match` such as it must not; each is checked at
+    every start."""
+
+    tool: str
+    decision: Literal["allow", "ask", "deny"]
+    prefix: str = ""
+    match: tuple[str, ...] = ()
+    not_match: tuple[str, ...] = ()
+
+
 class SafetySettings(Section, frozen=True):
     """What is asked about, allowed and refused.
 
-    require_confirmation: ask before anything that changes files or runs commands.
+    mode: plan only reads; ask asks before changes and commands; auto-edit before commands; auto before dangerous ones.
+    require_confirmation: false is another word for mode = "auto".
     auto_backup: keep the earlier version of every file a tool changes, for /undo.
     dangerous_commands: commands always asked about, whatever the rules allow.
     allow: rules for what is not asked about: "edit_file", "edit_file(docs/)", "run_command(python -m pytest)", …
-    deny: rules of the same form for what is refused; deny wins. Neither has wildcards.
+    ask: rules of the same form for what is asked about in every mode, also where an allow rule holds.
+    deny: rules of the same form for what is refused; deny wins. None of them has wildcards.
+    rules: rules as tables, with examples (`match`, `not_match`) that are checked at every start.
+    network_hosts: what commands may reach of the network, from a network of their own: "pypi.org" and "*.example.org"
+    (ports 443 and 80), "host:8443", or an address and port of yours, "127.0.0.1:8080". Nothing by default.
     command_timeout: seconds a command may run unless the model asks for less or more.
     """
 
+    mode: Mode = "ask"
     require_confirmation: bool = True
     auto_backup: bool = True
     dangerous_commands: tuple[str, ...] = ("rm -rf", "format x:", "del /s", "sudo", "chmod 777")
     allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    rules: tuple[SafetyRule, ...] = ()
+    network_hosts: tuple[str, ...] = ()
     command_timeout: Positive = 30.0
+
+
+class WebSettings(Section, frozen=True):
+    """Searching the web and reading its pages.
+
+    enabled: offer the model tools for that; the words it searches for, and the addresses it reads, leave this machine.
+    engines: what searches, in this order: SearxNG, or DuckDuckGo through the package ddgs.
+    searxng_url: the address of a SearxNG; empty looks at ports 8888 and 8080 of this machine.
+    max_results: how many results of a search the model is shown.
+    timeout: seconds for a search or a page.
+    allow_private: `host:port` of this machine or its network whose pages may be read all the same.
+    proxy: the address of a proxy for pages and DuckDuckGo; those of the environment are not used.
+    """
+
+    enabled: bool = False
+    engines: tuple[Literal["searxng", "duckduckgo"], ...] = ("searxng", "duckduckgo")
+    searxng_url: str = ""
+    max_results: Count = 8
+    timeout: Positive = 20.0
+    allow_private: tuple[str, ...] = ()
+    proxy: str = ""
 
 
 class ProjectSettings(Section, frozen=True):
@@ -223,6 +268,7 @@ class Settings(Section, frozen=True):
     llm: LLMSettings = LLMSettings()
     agent: AgentSettings = AgentSettings()
     safety: SafetySettings = SafetySettings()
+    web: WebSettings = WebSettings()
     project: ProjectSettings = ProjectSettings()
     commands: CommandSettings = CommandSettings()
     ui: UISettings = UISettings()

@@ -5,8 +5,9 @@ Such a file may come with any repository one has cloned. It may choose among wha
 
 import re
 from pathlib import Path, PurePosixPath
+from typing import get_args
 
-from localllm.base.config.schema import HARMLESS
+from localllm.base.config.schema import HARMLESS, Mode
 from localllm.base.events import Json
 
 _LOOPBACK = re.compile(
@@ -24,10 +25,17 @@ def admitted(key: str, value: Json, effective: Json, root: Path) -> Json | None:
     if value == effective:
         return value
     match key:
-        case "safety.deny" | "safety.dangerous_commands":
+        case "safety.deny" | "safety.ask" | "safety.dangerous_commands":
             return (*effective, *(item for item in value if item not in effective))
+        case "safety.rules":
+            return (*effective, *(rule for rule in value if rule.decision != "allow" and rule not in effective))
+        case "safety.mode":
+            modes = get_args(Mode)
+            allowed = modes.index(value) < modes.index(effective)
         case "safety.require_confirmation" | "safety.auto_backup":
             allowed = value is True
+        case "web.enabled":
+            allowed = value is False
         case "agent.max_iterations" | "safety.command_timeout":
             allowed = value < effective
         case "agent.time_limit":

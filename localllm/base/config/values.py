@@ -99,6 +99,8 @@ def describe(setting: Setting) -> Phrase:
             return Phrase("settings.one_of", values=_quoted(_choices(setting)))
         case shapes.VarTupleType(item_type=shapes.LiteralType()):
             return Phrase("settings.list_of", values=_quoted(_choices(setting)))
+        case shapes.VarTupleType(item_type=shapes.StructType()):
+            return Phrase("settings.list_of_tables", key=setting.key)
         case shapes.VarTupleType():
             return Phrase("settings.list")
         case shapes.DictType():

@@ -42,6 +42,11 @@ CLI: dict[str, tuple[str, str]] = {
     "settings.bool": ("true or false", "true か false"),
     "settings.one_of": ("one of {values}", "{values} のいずれか"),
     "settings.list": ("a list of texts", "文字列の配列"),
+    "settings.answers": ("answers", "回答"),
+    "settings.list_of_tables": (
+        "tables [[{key}]] with tool, decision (allow, ask or deny) and, where wanted, prefix, match, not_match",
+        "テーブル [[{key}]]（tool、decision（allow / ask / deny）、必要なら prefix、match、not_match）",
+    ),
     "settings.list_of": ("a list of any of {values}", "{values} の配列"),
     "settings.table_of_texts": (
         "a table of names and texts; one of them is {key}.NAME",

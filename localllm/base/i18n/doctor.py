@@ -165,6 +165,14 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Commands are held by the kernel ({level}, Linux {kernel}).",
         "コマンドはカーネルで守られます（{level}、Linux {kernel}）。",
     ),
+    "doctor.sandbox_weaker": (
+        "{what} Permissions and times of files outside can be changed, and local servers do not work: the better levels do not hold here ({failed}).",
+        "{what} ただし外のファイルの権限と時刻は変えられ、ローカルサーバーは動きません。より強い方法はここでは使えません（{failed}）。",
+    ),
+    "doctor.sandbox_stronger_mend": (
+        "Install bubblewrap (sudo apt install bubblewrap, sudo dnf install bubblewrap). Within a container or another sandbox this is as good as it gets.",
+        "bubblewrap を入れてください（sudo apt install bubblewrap、sudo dnf install bubblewrap）。コンテナや別のサンドボックスの中ではこれ以上にはなりません。",
+    ),
     "doctor.no_sandbox": (
         "Commands cannot be held on this machine ({reason}; kernel {kernel}): each has to be allowed by hand.",
         "この環境ではコマンドを守れません（{reason}、カーネル {kernel}）。毎回手動で許可することになります。",

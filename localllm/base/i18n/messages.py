@@ -4,10 +4,13 @@ from localllm.base.i18n.answering import ANSWERING
 from localllm.base.i18n.cli import CLI
 from localllm.base.i18n.doctor import DOCTOR
 from localllm.base.i18n.model_file import MODEL_FILE
+from localllm.base.i18n.reading import READING
+from localllm.base.i18n.sandbox import SANDBOX
 from localllm.base.i18n.servers import SERVERS
 from localllm.base.i18n.start import START
 from localllm.base.i18n.tools import TOOLS
 from localllm.base.i18n.ui import UI
+from localllm.base.i18n.web import WEB
 from localllm.base.i18n.workspace import WORKSPACE
 
 MESSAGES: dict[str, tuple[str, str]] = {
@@ -15,6 +18,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **START,
     **CLI,
     **TOOLS,
+    **READING,
+    **WEB,
+    **SANDBOX,
     **SERVERS,
     **MODEL_FILE,
     **DOCTOR,

@@ -1,6 +1,16 @@
 """What the tools and the agent say: key → (English, Japanese)."""
 
 TOOLS: dict[str, tuple[str, str]] = {
+    "policy.unreadable": (
+        "Not all of what it runs can be told from the command line.",
+        "実行される内容のすべては、コマンドラインから読み取れません。",
+    ),
+    "policy.untrusted": (
+        "Text from the web is in this conversation, and this may send something away.",
+        "この会話にはウェブの文章が含まれ、この操作は情報を外部に送る可能性があります。",
+    ),
+    "policy.example_matched": ("matches what it must not match", "当てはまってはならないのに当てはまります"),
+    "policy.example_missed": ("does not match its example", "当てはまるはずが当てはまりません"),
     "agent.limit.steps": (
         "Stopped after {count} steps, the limit of a run (agent.max_iterations).",
         "1回の上限（agent.max_iterations）の {count} ステップに達したため止めました。",
@@ -86,6 +96,10 @@ TOOLS: dict[str, tuple[str, str]] = {
         "[{path} に {pattern} に合うファイルはありません（.gitignore の対象を除く）]",
     ),
     "files.folder_count": ("{path} ({count} files)", "{path}（{count} ファイル）"),
+    "files.stopped": (
+        "[stopped after {count} files: there are more; list a folder, or give a pattern]",
+        "[{count} ファイルで打ち切りました。ほかにもあります。フォルダか pattern を指定してください]",
+    ),
     "files.left_out": (
         "[{count} of {total} files are not listed by name; list a folder, or give a pattern]",
         "[全 {total} ファイル中 {count} 件は名前を省きました。フォルダか pattern を指定してください]",
@@ -130,9 +144,43 @@ TOOLS: dict[str, tuple[str, str]] = {
         "The closest text is at lines {start}-{end}:\n{text}\n",
         "最も近いのは {start}-{end} 行目です:\n{text}\n",
     ),
-    "edit.closest_space": (
-        "Lines {start}-{end} differ from it only in white space:\n{text}\n",
-        "{start}-{end} 行目とは空白だけが異なります:\n{text}\n",
+    "edit.as_close": (
+        "As close is the text at lines {start}-{end}:\n{text}",
+        "{start}-{end} 行目も同じくらい近い内容です:\n{text}",
+    ),
+    "edit.difference": (
+        "The difference (- yours, + the file's):\n{lines}",
+        "違い（- が old_string、+ がファイル）:\n{lines}",
+    ),
+    "edit.place": ("Lines {start}-{end}:\n{text}", "{start}-{end} 行目:\n{text}"),
+    "edit.step.numbers": (
+        "(Matched after the line numbers in old_string were left out.)",
+        "（old_string の行番号を除いて照合しました）",
+    ),
+    "edit.step.escapes": (
+        "(Matched after the extra escaping in old_string was undone.)",
+        "（old_string の余分なエスケープを元に戻して照合しました）",
+    ),
+    "edit.step.fence": (
+        "(Matched after the code fence around old_string was left out.)",
+        "（old_string を囲むコードフェンスを除いて照合しました）",
+    ),
+    "edit.step.trailing": (
+        "(Matched but for white space at line ends.)",
+        "（行末の空白の違いを除いて照合しました）",
+    ),
+    "edit.step.indent": (
+        "(Matched but for the indentation, which was adapted.)",
+        "（字下げの違いを除いて照合し、字下げを合わせました）",
+    ),
+    "edit.step.punctuation": (
+        "(Matched but for the form of quotes, dashes, spaces or full-width characters.)",
+        "（引用符・ダッシュ・空白・全角半角の違いを除いて照合しました）",
+    ),
+    "edit.step.space": ("(Matched but for white space.)", "（空白の違いを除いて照合しました）"),
+    "edit.step.fuzzy": (
+        "(Matched but for a small difference: check the result.)",
+        "（わずかな違いを除いて照合しました。結果を確かめてください）",
     ),
     "edit.nothing_close": ("Nothing in it is much like it.", "似た箇所もありません。"),
     "edit.done": (
@@ -141,15 +189,43 @@ TOOLS: dict[str, tuple[str, str]] = {
     ),
     "edit.now": ("Lines {start}-{end} are now:\n{text}", "{start}-{end} 行目の現在の内容:\n{text}"),
     "edit.preview": ("Edit {path}", "{path} を編集"),
+    "destruction.asked": ("{summary} (it would lose {lost})", "{summary}（{lost}が失われます）"),
+    "destruction.emptied": ("all {before} lines of it", "全 {before} 行"),
+    "destruction.placeholder": (
+        "what “{names}” stands for, which was not written out",
+        "「{names}」で省略された内容",
+    ),
+    "destruction.definitions": (
+        "{names} ({before} lines become {after})",
+        "{names}（{before} 行が {after} 行に）",
+    ),
+    "destruction.bodies": ("the bodies of {names}", "{names} の中身"),
+    "destruction.imports": ("every import ({names})", "すべての import（{names}）"),
+    "destruction.cut": ("{names}, and it ends in a syntax error", "{names}（途中で切れて構文エラーになる）"),
+    "destruction.lines": ("most of its lines ({before} become {after})", "大部分の行（{before} 行が {after} 行に）"),
+    "destruction.new_errors": (
+        "Syntax errors that were not there before, at line {lines}: mend them.",
+        "新しい構文エラーがあります（{lines} 行目）。直してください。",
+    ),
     "search.one_line": ("the search goes line by line", "検索は一行ずつ行います"),
     "search.as_text": (
         "[not a valid regular expression ({reason}): searched as plain text]",
         "[正規表現として正しくないため（{reason}）、そのままの文字列として検索しました]",
     ),
     "search.nothing": (
-        "[no match for {pattern} in {count} files ({skipped} binary or large ones skipped)]",
-        "[{pattern} は {count} ファイルに見つかりません（バイナリや大きいファイル {skipped} 件を除く）]",
+        "[no match for {pattern} in {count} files]",
+        "[{pattern} は {count} ファイルに見つかりません]",
     ),
+    "search.timed_out": (
+        "[stopped: it took too long. {count} files were searched, others not; narrow path or include]",
+        "[時間がかかりすぎたため途中で止めました。{count} ファイルを検索済み。path や include で絞ってください]",
+    ),
+    "search.skipped": ("[not searched: {parts}]", "[検索していないファイル: {parts}]"),
+    "search.skipped.binary": ("{count} binary", "バイナリ {count}"),
+    "search.skipped.encoding": ("{count} in an unknown encoding", "文字コード不明 {count}"),
+    "search.skipped.large": ("{count} larger than 2 MB", "2 MB 超 {count}"),
+    "search.skipped.unreadable": ("{count} that could not be read", "読めないもの {count}"),
+    "search.skipped.name": ("{count} with odd names", "名前に問題があるもの {count}"),
     "search.alternatives": (
         "[alternatives are written a|b, not a\\|b]",
         "[いずれかに一致させるには a\\|b ではなく a|b]",
@@ -210,6 +286,29 @@ TOOLS: dict[str, tuple[str, str]] = {
         "{line} (It was changed in another session, on {when}.)",
         "{line}（別のセッションで {when} に変更されたもの）",
     ),
+    "undo.recovered": (
+        "The program was killed during its last change; what that changed ({count} files) can be undone.",
+        "前回は変更の途中で強制終了しました。そのときの変更（{count} ファイル）は取り消せます。",
+    ),
+    "rewind.conversation": (
+        "The conversation is at point {number} again ({count} messages are forgotten).",
+        "会話を {number} 番の時点に戻しました（{count} 件のメッセージを取り除きました）。",
+    ),
+    "rewind.conversation_same": (
+        "The conversation stays as it is: nothing was said since point {number}.",
+        "{number} 番の時点から会話は進んでいないため、会話はそのままです。",
+    ),
+    "rewind.taken_back": (
+        "The conversation goes on where it was ({count} messages are back).",
+        "会話を元に戻しました（{count} 件のメッセージ）。",
+    ),
+    "undo.not_all_kept": (
+        "{count} files of the project are too large, or too many, to be kept: /undo does not bring back what commands "
+        "do to them.",
+        "プロジェクトの {count} ファイルは大きすぎるか多すぎるため保存していません。"
+        "コマンドがそれらを変えても /undo では戻せません。",
+    ),
+    "undo.too_many": ("more than {count} files changed", "{count} を超えるファイルが変更されたため"),
     "undo.was_absent": ("(there was none)", "（なし）"),
     "sandbox.not_linux": ("only Linux is supported so far", "今のところ Linux だけに対応しています"),
     "sandbox.unknown_machine": ("{machine} processors are not supported", "{machine} プロセッサには対応していません"),
@@ -220,11 +319,42 @@ TOOLS: dict[str, tuple[str, str]] = {
     "sandbox.wrote_outside": ("a test command could write outside", "試験コマンドが外に書き込めたため"),
     "sandbox.read_secret": ("a test command could read the home folder", "試験コマンドがホームフォルダを読めたため"),
     "sandbox.connected": ("a test command could use the network", "試験コマンドがネットワークを使えたため"),
+    "sandbox.not_apart": (
+        "a test command was not kept apart from the machine",
+        "試験コマンドがマシンから切り離されていなかったため",
+    ),
+    "sandbox.no_bubblewrap": ("bwrap is not installed", "bwrap がインストールされていないため"),
     "sandbox.useless": ("a harmless test command failed", "無害な試験コマンドが失敗したため"),
+    "background.running": ("running", "実行中"),
+    "background.ended": ("exit {code}", "終了コード {code}"),
+    "background.stopped": ("stopped", "停止済み"),
+    "background.failed": ("not run", "実行できず"),
+    "background.excess.output": ("killed: wrote without end", "強制終了: 出力が際限なし"),
+    "background.excess.processes": ("killed: too many processes", "強制終了: プロセス過多"),
+    "background.excess.memory": ("killed: too much memory", "強制終了: メモリ過多"),
+    "background.excess.disk": ("killed: filled the disk", "強制終了: ディスク過多"),
+    "background.state": ("[{id}: {state}, {seconds:.0f} s]", "[{id}: {state}、{seconds:.0f} 秒]"),
+    "background.line": ("{state}, {seconds:.0f} s", "{state}、{seconds:.0f} 秒"),
+    "background.silent": ("[no new output]", "[新しい出力なし]"),
+    "background.dropped": ("[{count:,} bytes of its middle were dropped]", "[途中の {count:,} バイトは省かれました]"),
+    "background.begun": (
+        "[In the background with id {id}: command_output reads and stops it. It ends with the session.]",
+        "[バックグラウンドで実行中（id {id}）。command_output で読み取り・停止できます。セッションとともに終わります。]",
+    ),
+    "background.net": (
+        "[Ports it opens are the sandbox's own: other commands, the user and browsers cannot reach them.]",
+        "[開いたポートはサンドボックス内だけのもので、他のコマンドや利用者、ブラウザーからは接続できません。]",
+    ),
+    "background.preview": ("Run in {folder}, in the background", "{folder} でバックグラウンド実行"),
+    "background.none": ("Nothing has been run in the background.", "バックグラウンドで実行したものはありません。"),
+    "background.none_running": ("Nothing runs in the background.", "バックグラウンドで実行中のものはありません。"),
+    "background.no_such": ("No {id} runs in the background; see /ps.", "{id} は実行中ではありません（/ps で一覧）。"),
+    "background.put_back": ("put back as it was: {paths}", "元に戻したもの: {paths}"),
     "command.not_text": ("it holds characters that no command can", "コマンドに使えない文字が含まれています"),
     "command.empty": ("the command is empty", "コマンドが空です"),
     "command.preview": ("Run in {folder} (at most {seconds:g} s)", "{folder} で実行（最長 {seconds:g} 秒）"),
     "command.exit": ("Exit code {code}.", "終了コード {code}。"),
+    "command.killed": ("Ended by signal {number} ({name}).", "シグナル {number}（{name}）で終了しました。"),
     "command.timed_out": (
         "Killed: not done after {seconds:g} s. timeout can be up to {longest:g}.",
         "{seconds:g} 秒で終わらないため強制終了しました。timeout は {longest:g} まで指定できます。",
@@ -236,10 +366,36 @@ TOOLS: dict[str, tuple[str, str]] = {
     "command.stderr": ("stderr:", "stderr:"),
     "command.silent": ("[done, without output]", "[完了、出力なし]"),
     "command.denied": (
+        "[Sandbox: no writing outside the project or to protected files in it, no reading of the home folder, no network. "
+        "Do it another way, or ask the user to.]",
+        "[サンドボックス: プロジェクトの外や保護されたファイルへの書き込み、ホームの読み取り、ネットワークは使えません。"
+        "別の方法をとるか、利用者に頼んでください。]",
+    ),
+    "command.denied.landlock": (
         "[Sandbox: no writing outside the project, no reading of the home folder, no network, no local servers. "
         "Do it another way, or ask the user to.]",
         "[サンドボックス: プロジェクトの外への書き込み、ホームの読み取り、ネットワーク、ローカルサーバーは使えません。"
         "別の方法をとるか、利用者に頼んでください。]",
+    ),
+    "command.network.refused": (
+        "[Network: only the hosts in the user's safety.network_hosts can be reached, not {hosts}. "
+        "Do without, or ask the user to.]",
+        "[ネットワーク: 接続できるのは利用者の safety.network_hosts にあるホストだけで、{hosts} には接続できません。"
+        "使わずに進めるか、利用者に頼んでください。]",
+    ),
+    "command.network.not_possible": (
+        "[safety.network_hosts has no effect here: the sandbox level {level} cannot tell hosts apart.]",
+        "[サンドボックスのレベル {level} はホストを区別できないため、safety.network_hosts は効いていません。]",
+    ),
+    "command.unlinked": (
+        "[These files were also files outside the project, by hard links; they are the project's own copies now: {paths}]",
+        "[次のファイルはハードリンクでプロジェクトの外のファイルでもあったため、プロジェクト専用の複製に置き換えました: {paths}]",
+    ),
+    "command.overlooked": (
+        "[The command made more folders than could be looked through for git settings, editor tasks and the like. "
+        "Tell the user before they open or use any of them.]",
+        "[コマンドが作ったフォルダーが多すぎ、git の設定やエディターのタスクなどが紛れていないか調べきれませんでした。"
+        "開いたり使ったりする前に利用者に伝えてください。]",
     ),
     "command.reverted": (
         "[Put back as it was, because commands must not change it: {paths}. Ask the user if it has to be changed.]",

@@ -32,16 +32,51 @@ UI: dict[str, tuple[str, str]] = {
     "ui.risk.highest": ("highest", "最高"),
     "ui.risk.dangerous": ("dangerous", "危険"),
     "ui.dangerous_part": (
-        "It contains “{rule}”, one of your dangerous commands (safety.dangerous_commands).",
-        "危険なコマンド（safety.dangerous_commands）の「{rule}」を含みます。",
+        "It comes to “{rule}”, one of your dangerous commands (safety.dangerous_commands).",
+        "危険なコマンド（safety.dangerous_commands）の「{rule}」に当たります。",
     ),
     "ui.question.yes": ("[y]es", "[y] はい"),
     "ui.question.no": ("[n]o (Enter)", "[n] いいえ（Enter）"),
-    "ui.question.always": ("[a]lways in this session", "[a] 以後も許可"),
+    "ui.question.always": ("[a]lways this session", "[a] セッション中は許可"),
+    "ui.question.project": ("always this [p]roject", "[p] プロジェクトで常に許可"),
+    "ui.always.command": (
+        "Always allow exactly this (Enter), or shorten it: then all that begins so.",
+        "このコマンドだけを常に許可（Enter）。短くすると、それで始まるものすべてを許可します。",
+    ),
+    "ui.always.folder": (
+        "Always allow it in this folder (Enter); . is the whole project.",
+        "このフォルダで常に許可（Enter）。「.」はプロジェクト全体です。",
+    ),
+    "ui.always.not_command": (
+        "That would not allow this command: keep its first words, without what only the shell reads.",
+        "それではこのコマンドを許可できません。先頭の語を残し、シェルの記号は使わないでください。",
+    ),
+    "ui.always.not_folder": (
+        "The file is not in that folder.",
+        "ファイルはそのフォルダの中にありません。",
+    ),
+    "ui.always.exactly": ("Allowed from now on, exactly so: {rule}", "以後このとおりのものだけを許可: {rule}"),
+    "ui.always.rule": ("Allowed from now on: {rule}", "以後許可: {rule}"),
+    "ui.mode.plan": ("reads only; answers with a plan", "読むだけで、計画を回答します"),
+    "ui.mode.ask": ("asks before it changes files or runs commands", "ファイルの変更とコマンドの実行の前に確認します"),
+    "ui.mode.auto-edit": (
+        "changes files, asks before commands",
+        "ファイルは確認なしで変更し、コマンドの前に確認します",
+    ),
+    "ui.mode.auto": (
+        "asks about nothing but dangerous commands and ask rules",
+        "危険なコマンドと ask 規則のほかは確認しません",
+    ),
+    "ui.rules.settings": ("settings", "設定"),
+    "ui.rules.session": ("this session", "このセッション"),
+    "ui.rules.project": ("this project", "このプロジェクト"),
+    "ui.rules.exactly": ("exactly", "このとおり"),
+    "ui.rules.none": ("There are no rules.", "規則はありません。"),
+    "ui.rules.how": ("/rules remove N asks about it again.", "/rules remove 番号 で再び確認します。"),
+    "ui.rules.removed": ("You are asked again about {rule}.", "{rule} は再び確認します。"),
     "ui.question.view": ("[v]iew all", "[v] 全体"),
     "ui.question.instead": ("or say what to do instead", "または代わりの指示を入力"),
     "ui.pager_keys": ("Up, Down, PageUp, PageDown: move   q: back", "↑ ↓ PageUp PageDown: 移動   q: 戻る"),
-    "ui.allowed_before": ("allowed before, for this session", "このセッションでは許可済み"),
     # --- the chat
     "ui.greeting": (
         "/help lists the commands, Ctrl+D leaves.",
@@ -60,9 +95,9 @@ UI: dict[str, tuple[str, str]] = {
     "ui.did_you_mean": ("Did you mean /{name}?", "/{name} のことですか？"),
     "ui.see_help": ("/help lists the commands.", "/help でコマンド一覧を表示します。"),
     "ui.keys_help": (
-        "Enter sends; Alt+Enter, or \\ at the end of a line, begins a new line. @path names a file, Ctrl+R searches "
+        "Enter sends; Alt+Enter, or \\ at the end of a line, begins a new line. @path names a file, !COMMAND runs it as you, Shift+Tab changes the mode, Ctrl+R searches "
         "what was said, Ctrl+C stops a run, Ctrl+D leaves.",
-        "Enter で送信、Alt+Enter か行末の \\ で改行。@パス でファイルを指定、Ctrl+R で履歴検索、Ctrl+C で実行を中断、"
+        "Enter で送信、Alt+Enter か行末の \\ で改行。@パス でファイルを指定、!コマンド で自分として実行、Shift+Tab でモード切替、Ctrl+R で履歴検索、Ctrl+C で実行を中断、"
         "Ctrl+D で終了。",
     ),
     "ui.model_unknown": ("(not asked yet)", "（未確認）"),
@@ -96,18 +131,33 @@ UI: dict[str, tuple[str, str]] = {
         "このプロジェクトを読み、ファイルの変更やコマンドの実行の前に確認します。モデルサーバー以外とは通信しません。",
     ),
     "ui.tool_denied": ("denied by a rule", "規則により禁止"),
-    "ui.always_rule": ("always allowed this session: {rule}", "このセッションで常に許可: {rule}"),
-    "ui.always_forgotten": ("From now on you are asked again.", "今後は再び確認します。"),
+    "ui.always_rule": ("always allowed: {rule}", "常に許可: {rule}"),
     "ui.cleared": ("A new conversation begins.", "新しい会話を始めます。"),
     "ui.status.project": ("project", "プロジェクト"),
     "ui.status.model": ("model", "モデル"),
     "ui.status.server": ("server", "サーバー"),
     "ui.status.window": ("context window", "コンテキスト長"),
+    "own_command.usage": (
+        "!COMMAND runs it as you, outside the sandbox; the model reads the output with your next request.",
+        "!コマンド と書くと、サンドボックスの外で利用者として実行します。出力は次の依頼と一緒にモデルに渡ります。",
+    ),
+    "own_command.failed": ("The command was not run: {reason}.", "コマンドを実行できません: {reason}。"),
+    "own_command.ended": (
+        "exit {code}; the model reads this with your next request",
+        "終了コード {code}。次の依頼と一緒にモデルに渡ります",
+    ),
+    "own_command.for_model": (
+        "[The user ran this himself, outside the sandbox: {command}\nExit code {code}. Output:]\n{output}\n[End of output]",
+        "[利用者が自分でサンドボックスの外で実行: {command}\n終了コード {code}。出力:]\n{output}\n[出力の終わり]",
+    ),
     "ui.status.sandbox": ("sandbox", "サンドボックス"),
     "ui.status.used": ("used so far", "これまでの使用量"),
     "ui.status.session": ("session", "セッション"),
-    "ui.status.always": ("always allowed", "常に許可"),
-    "ui.toolbar": ("{model} · sandbox {sandbox} · {tokens}", "{model} · サンドボックス {sandbox} · {tokens}"),
+    "ui.status.mode": ("mode", "モード"),
+    "ui.toolbar": (
+        "{mode} · {model} · sandbox {sandbox} · {tokens}",
+        "{mode} · {model} · サンドボックス {sandbox} · {tokens}",
+    ),
     "ui.toolbar.connecting": ("looking for the model…", "モデルを探しています…"),
     "ui.toolbar.tokens": ("{used} / {window} tokens", "{used} / {window} トークン"),
     "ui.toolbar.tokens_assumed": ("{used} / {window} tokens (assumed)", "{used} / {window} トークン（仮定）"),
@@ -127,12 +177,54 @@ UI: dict[str, tuple[str, str]] = {
         "答えられる相手を表示する、または切り替える（サーバー、組み込みエンジン、台本）。",
     ),
     "slash.tools": (
-        "List the tools and what is allowed; with “ask”, ask again about what was always allowed.",
-        "ツールと許可の状態を一覧する。ask を付けると、常に許可した操作も再び確認する。",
+        "List the tools and what is allowed.",
+        "ツールと許可の状態を一覧する。",
+    ),
+    "slash.mode": (
+        "Show what is asked about, or change it; Shift+Tab changes it as well.",
+        "確認の範囲（モード）を表示する、または切り替える。Shift+Tab でも切り替わる。",
+    ),
+    "slash.rules": (
+        "List what your answers have allowed, and the rules of the settings; with “remove” and a number, ask again.",
+        "回答で許可したものと設定の規則を一覧する。remove と番号を付けると、再び確認する。",
     ),
     "slash.undo": (
-        "Take back the last change to a file; with “turn”, all changes of the last request.",
-        "最後のファイル変更を取り消す。turn を付けると、直前の依頼での変更をすべて取り消す。",
+        "Take back the last change, a command's too; with “turn”, all changes of the last request.",
+        "直前の変更（コマンドによるものも）を取り消す。「turn」を付けると直前の依頼による変更すべてを取り消す。",
+    ),
+    "slash.checkpoint": (
+        "Remember this point, to come back to it with /rewind.",
+        "この時点を記録する。/rewind で戻れる。",
+    ),
+    "slash.rewind": (
+        "Go back to a point, files and conversation; without one, list them.",
+        "記録した時点にファイルと会話を戻す。引数なしでは一覧を表示する。",
+    ),
+    "ui.checkpoint": (
+        "Point {number}: /rewind {number} comes back here.",
+        "{number} 番を記録しました。/rewind {number} で戻れます。",
+    ),
+    "ui.checkpoint_named": (
+        "Point {number} “{name}”: /rewind {number} or its name comes back here.",
+        "{number} 番「{name}」を記録しました。/rewind に番号か名前を付けると戻れます。",
+    ),
+    "ui.no_points": ("There is no point to go back to yet.", "戻れる時点はまだありません。"),
+    "ui.how_to_rewind": (
+        "/rewind NUMBER goes back to one, files and conversation; /undo takes that back.",
+        "/rewind 番号 でその時点にファイルと会話を戻します。/undo で取り消せます。",
+    ),
+    "ui.rewind_undo": ("/undo takes this back.", "/undo で取り消せます。"),
+    "ui.point_before": ("before “{request}”", "「{request}」の前"),
+    "ui.point_changed": ("[since changed: {names}]", "［以後の変更: {names}］"),
+    "ui.point_changed_more": ("[since changed: {names} and {count} more]", "［以後の変更: {names} ほか {count} 件］"),
+    "ui.more_undone": ("… and {count} more", "… ほか {count} 件"),
+    "slash.ps": (
+        "List the commands that run in the background, and those that have ended.",
+        "バックグラウンドのコマンドを一覧する。",
+    ),
+    "slash.stop": (
+        "Stop the commands in the background, or the one with this number (see /ps).",
+        "バックグラウンドのコマンドをすべて、または番号（/ps 参照）のものだけ止める。",
     ),
     "slash.clear": ("Begin a new conversation.", "新しい会話を始める。"),
     "slash.exit": ("Leave the chat.", "チャットを終了する。"),

@@ -54,11 +54,15 @@ class Outlined(msgspec.Struct, frozen=True):
 
 
 def read_hits(text: str) -> Found:
-    """The lines of search_files. What is no `path:line: text` is a note; after hits it says that there are more."""
+    """The lines of search_files. What is no `path:line: text` is a note; one of them says that there are more."""
     lines = text.split("\n")
-    matches = [_HIT.fullmatch(line) for line in lines]
-    hits = tuple(Hit(m[1], int(m[2]), m[3]) for m in matches if m)
-    return Found(hits, truncated=bool(hits) and matches[-1] is None and bool(lines[-1]))
+    hits = tuple(Hit(m[1], int(m[2]), m[3]) for line in lines if (m := _HIT.fullmatch(line)))
+    return Found(hits, truncated=bool(hits) and any(line in MESSAGES["search.more"] for line in lines))
+
+
+def is_folder(path: str, text: str) -> bool:
+    """Whether read_file found a folder at `path`, and told what is in it."""
+    return text.partition("\n")[0] in [message.format(path=path) for message in MESSAGES["files.is_folder"]]
 
 
 def read_listing(text: str) -> Listing:

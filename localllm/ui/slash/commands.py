@@ -6,15 +6,19 @@ from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten
 from localllm.ui.report import cost, wrapped
 from localllm.ui.screen import Screen
+from localllm.ui.slash.background import ps, stop
 from localllm.ui.slash.models import model, models, provider
 from localllm.ui.slash.registry import Leave, Outcome, SlashCall, SlashCommand, slash
+from localllm.ui.slash.rules import describe, mode, rules
 from localllm.ui.slash.table import table
+from localllm.ui.slash.undoing import checkpoint, rewind, undo
 from localllm.ui.theme import Style
 
 
 def builtin_commands() -> tuple[SlashCommand, ...]:
     """All of them, in the order /help shows them."""
-    return (help_, status, model, models, provider, tools, undo, clear, exit_)
+    asking = (status, model, models, provider, mode, tools, rules)
+    return (help_, *asking, undo, checkpoint, rewind, ps, stop, clear, exit_)
 
 
 @slash("help", usage="[command]", also=("?",))
@@ -44,38 +48,24 @@ async def status(call: SlashCall) -> Outcome:
         (tr("ui.status.server"), f"{chat.provider_name} · {chat.provider_address}"),
         (tr("ui.status.window"), window),
         (tr("ui.status.sandbox"), chat.sandbox_level),
+        (tr("ui.status.mode"), f"{chat.mode}: {tr(f'ui.mode.{chat.mode}')}"),
         (tr("ui.status.used"), cost(0, of_session, of_session.total_seconds)),
         (tr("ui.status.session"), chat.session_id),
     ]
-    if call.rules.always:
-        rows.append((tr("ui.status.always"), ", ".join(call.rules.always)))
     table(call.screen, rows)
 
 
-@slash("tools", usage="[ask]")
+@slash("tools")
 async def tools(call: SlashCall) -> Outcome:
-    """List the tools and what is allowed; with “ask”, ask again about what was always allowed."""
-    if call.arguments == "ask":
-        call.rules.forget()
-        call.screen.print(("", "  " + tr("ui.always_forgotten")))
-        return
+    """List the tools and what is allowed."""
     for tool in call.chat.tools():
         risk = tr(f"ui.risk.{tool.risk}") if tool.allowed else tr("ui.tool_denied")
         style: Style = "dim" if not tool.allowed else ""
         line = f"{tool.name} ({risk})  {tool.description}"
         call.screen.print((style, "  " + shorten(clean(line, keep_newlines=False), call.screen.width - 2)))
-    for rule in call.rules.always:
-        call.screen.print(("good", "  " + tr("ui.always_rule", rule=rule)))
-
-
-@slash("undo", usage="[turn]")
-async def undo(call: SlashCall) -> Outcome:
-    """Take back the last change to a file; with “turn”, all changes of the last request."""
-    if call.arguments not in ("", "turn"):
-        call.screen.print(("warning", "  /undo [turn]"))
-        return
-    for line in call.chat.undo(turn=call.arguments == "turn"):
-        call.screen.print(("", f"  {line}"))
+    for remembered in call.chat.rules():
+        text = tr("ui.always_rule", rule=describe(remembered))
+        call.screen.print_lines(wrapped("  ", text, "good", call.screen.width))
 
 
 @slash("clear")

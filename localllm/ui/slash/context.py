@@ -4,11 +4,13 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from localllm.base.config.schema import ProviderName, Settings
+from localllm.base.config.schema import Mode, ProviderName, Settings
 from localllm.base.events import AgentEvent, Usage
 from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction
 from localllm.llm.providers.base import ModelInfo
+from localllm.sandbox.background import BackgroundCommand
+from localllm.tools.guard.remembered import Remembered
 
 
 class ToolInfo(Protocol):
@@ -29,6 +31,26 @@ class ToolInfo(Protocol):
     def allowed(self) -> bool:
         """Whether the rules let the model have it."""
         ...
+
+
+class PointInfo(Protocol):
+    """A point to go back to: its number, its name or the request that came after it, when (seconds since the epoch),
+    and the files that would change back."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def by_hand(self) -> bool: ...
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def changed(self) -> Sequence[str]: ...
 
 
 class ChatContext(Protocol):
@@ -70,6 +92,23 @@ class ChatContext(Protocol):
 
     async def probe_sandbox(self) -> None:
         """Find out `sandbox_level`, without keeping anything else from going on."""
+        ...
+
+    @property
+    def mode(self) -> Mode:
+        """What is asked about."""
+        ...
+
+    def set_mode(self, mode: Mode) -> None:
+        """Ask about more or less from now on."""
+        ...
+
+    def rules(self) -> Sequence[Remembered]:
+        """What answers have allowed."""
+        ...
+
+    def forget_rule(self, remembered: Remembered) -> None:
+        """Ask about it again."""
         ...
 
     @property
@@ -139,8 +178,28 @@ class ChatContext(Protocol):
         """Ask this provider from now on."""
         ...
 
+    def offer(self, command: str, output: str, return_code: int) -> None:
+        """Let the model read, with the next request, what a command of the person's own printed."""
+        ...
+
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change to a file, or all of the last turn; a line for each file."""
+        ...
+
+    def checkpoint(self, name: str) -> int:
+        """Remember this point under a number and a name (which may be empty); the number."""
+        ...
+
+    def checkpoints(self) -> "Sequence[PointInfo]":
+        """The points of this session, the oldest first."""
+        ...
+
+    def rewind(self, which: str) -> list[str]:
+        """Bring files and conversation back to the point of this number or name; a line for each thing done."""
+        ...
+
+    def background(self) -> Sequence[BackgroundCommand]:
+        """The commands of the session that run in the background or did, the oldest first."""
         ...
 
     def clear(self) -> None:

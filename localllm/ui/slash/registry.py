@@ -10,7 +10,6 @@ The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
 import difflib
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -26,26 +25,12 @@ class Leave(msgspec.Struct, frozen=True):
 Outcome = Leave | None
 
 
-class SessionRules(Protocol):
-    """What the person has allowed for the session."""
-
-    @property
-    def always(self) -> list[str]:
-        """One rule each, as rules are written."""
-        ...
-
-    def forget(self) -> None:
-        """Ask about everything again."""
-        ...
-
-
 class SlashCall(msgspec.Struct, frozen=True):
     """A command as it was typed: `arguments` is what follows its name."""
 
     arguments: str
     chat: ChatContext
     screen: Screen
-    rules: SessionRules
     commands: "SlashRegistry"
 
 

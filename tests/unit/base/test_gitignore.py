@@ -78,6 +78,28 @@ def test_a_matcher_takes_braces_and_all_that_is_in_a_folder_but_no_negation() ->
     assert not matcher([])("a")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "fitting", "others"),
+    [
+        ("*.{py,pyi}", ["a.py", "d/b.pyi"], ["a.pyx", "a.", "a.py,pyi"]),
+        ("**/{a,b}/**/*.{c,h}", ["a/x.c", "d/b/e/f/x.h"], ["a.c", "c/x.c"]),
+        ("{src,lib/deep}/*.py", ["src/a.py", "lib/deep/b.py"], ["lib/a.py", "x/src/a.py"]),
+        ("x{,.{a,b*}}", ["x", "d/x.a", "x.bcd"], ["x.", "x.ab"]),
+        ("*.{a[xy],b}", ["1.ax", "1.b"], ["1.az"]),
+        ("{a}.py", ["{a}.py"], ["a.py"]),
+        ("{.,}*.x", [".a.x", "a.x"], ["a.y"]),
+    ],
+)
+def test_braces(pattern: str, fitting: list[str], others: list[str]) -> None:
+    fits = matcher([pattern])
+    assert [path for path in [*fitting, *others] if fits(path)] == fitting
+
+
+def test_many_braces_with_slashes_end() -> None:
+    fits = matcher(["{a/,b/}" * 30, "{a,b}" * 30])
+    assert fits("ab" * 15)
+
+
 NAMES = ("a", "b", "c.py", "d.log", "src", "build", "x.txt", "keep.log")
 PATTERNS = r"""*.log build/ !keep.log /a a/b **/src src/** src/* * !*/ !*.py /* !/src a/**/b *.[lt]* b !b/ **
 doc/**/x.txt !src/keep.log /src/b/ ?.py c.* #x \!a a/ a/* !a/b [!a]*.txt [a foo\ **/ !**/ /** a**b / // ! src//

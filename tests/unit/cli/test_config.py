@@ -118,6 +118,11 @@ class TestSet:
             ("safety.deny", ["[a,", "b]"], ["a", "b"]),
             ("safety.deny", ['["a, b"]'], ["a, b"]),
             ("safety.deny", ["[]"], []),
+            (
+                "safety.rules",
+                ['[{tool="run_command", decision="deny", prefix="a", match=["a b"]}]'],
+                [{"tool": "run_command", "decision": "deny", "prefix": "a", "match": ["a b"]}],
+            ),
             ("commands.aliases.test", ["run", "the", "tests"], "run the tests"),
             ("llm.temperature", ["0.5"], 0.5),
             ("llm.model", [""], ""),
@@ -173,7 +178,9 @@ class TestUnset:
 
 def test_path(desk: Desk) -> None:
     desk.project.touch()
-    assert desk.ok("path") == f"user     {desk.user} (not there)\nproject  {desk.project}\n"
+    rules = desk.user.parent.parent / ".local/state/localllm/rules.json"
+    shown = f"user     {desk.user} (not there)\nproject  {desk.project}\nanswers  {rules} (not there)\n"
+    assert desk.ok("path") == shown
     assert desk.ok("path", "--user") == f"{desk.user}\n"
     assert desk.ok("path", "--project") == f"{desk.project}\n"
 

@@ -6,13 +6,15 @@ import pytest
 
 from localllm.cli.loading import overrides
 
-NONE = dict.fromkeys(["script", "base_url", "provider", "model"])
+NONE = dict.fromkeys(["script", "base_url", "provider", "model", "mode"])
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ({}, {}),
+        ({"mode": "plan"}, {"safety.mode": "plan", "safety.require_confirmation": True}),
+        ({"mode": "auto"}, {"safety.mode": "auto", "safety.require_confirmation": False}),
         ({"base_url": "http://h"}, {"llm.provider": "openai", "llm.openai.base_url": "http://h"}),
         (
             {"base_url": "http://h", "provider": "ollama", "model": "m"},

@@ -1,12 +1,13 @@
 """What reaches a screen is inert, and ordinary text passes untouched."""
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.text.cleaning import clean, clusters, cut_unfinished, display_width, shorten, shorten_start
+from localllm.text.cleaning import clean, clusters, cut_unfinished, display_width, escape_json, shorten, shorten_start
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
@@ -99,3 +100,11 @@ def test_shorten_says_that_something_is_missing() -> None:
 def test_clusters_cover_the_text(text: str) -> None:
     parts = list(clusters(text))
     assert "".join(text[start:end] for start, end, _ in parts) == text
+
+
+def test_json_is_the_same_with_what_hides_in_it_escaped() -> None:
+    text = json.dumps(["\x9b31m", "\u202e", "\U000e0041", "\u2028", "終\U0001f600"], ensure_ascii=False)
+    escaped = escape_json(text)
+    assert json.loads(escaped) == json.loads(text)
+    assert escaped == clean(escaped)
+    assert "終" in escaped

@@ -20,6 +20,14 @@ JAPANESE = "# 設定ファイルを読み込む\nname = 'テスト'\n"
         (JAPANESE.encode("cp932"), Decoded(JAPANESE, "cp932")),
         (JAPANESE.encode("euc_jp"), Decoded(JAPANESE, "euc_jp")),
         ("①髙橋\r\n".encode("cp932"), Decoded("①髙橋\n", "cp932", newline="\r\n")),
+        ("key = 値\n".encode("utf-16-le"), Decoded("key = 値\n", "utf-16-le")),
+        (
+            "日本語のテキスト\r\nです\r\n".encode("utf-16-be"),
+            Decoded("日本語のテキスト\nです\n", "utf-16-be", newline="\r\n"),
+        ),
+        (("é" * 9_000).encode("utf-16-le") + b" \0", Decoded("é" * 9_000 + " ", "utf-16-le")),
+        (JAPANESE.encode("iso2022_jp"), Decoded(JAPANESE, "iso2022_jp")),
+        (b"\x1b$not\x1b[0m", Decoded("\x1b$not\x1b[0m")),
         (b"a\rb\r", Decoded("a\nb\n", newline="\r")),
         (b"a\r\nb\nc", Decoded("a\r\nb\nc", newline="mixed")),
         (b"10%\r20%\rdone\n", Decoded("10%\r20%\rdone\n")),
@@ -33,7 +41,17 @@ def test_a_text_is_read_and_written_back(data: bytes, expected: Decoded) -> None
 
 
 @pytest.mark.parametrize(
-    "data", [b"a\0b", b"\x89PNG\r\n\x1a\n\0\0", codecs.BOM_UTF16_LE + b"a\0\0\0", bytes(range(1, 256))]
+    "data",
+    [
+        b"a\0b",
+        b"\x89PNG\r\n\x1a\n\0\0",
+        codecs.BOM_UTF16_LE + b"a\0\0\0",
+        bytes(range(1, 256)),
+        bytes(range(256)),
+        b"needle\n\0",
+        b"needle\n" * 10_000 + b"\0",
+        b"\x7fELF\2\1\1" + bytes(9),
+    ],
 )
 def test_binary_data_is_no_text(data: bytes) -> None:
     with pytest.raises(NotTextError) as caught:

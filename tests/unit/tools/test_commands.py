@@ -9,10 +9,12 @@ import pytest
 
 from localllm.base.config.schema import SafetySettings, Settings
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.sandbox.proxy import Contact
 from localllm.sandbox.runner import CommandResult, SandboxLevel, SandboxRunner
 from localllm.tools.commands import run_command
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import Risk
+from tests.support.sandbox_world import level_here
 from tests.support.tools import make_context, preview, use
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +68,7 @@ async def test_a_command_is_run_in_the_project(tmp_path: Path) -> None:
         "return_code": 0,
         "timed_out": False,
         "truncated": False,
-        "metadata": {"sandbox": "landlock", "working_dir": "sub", "reverted": []},
+        "metadata": {"sandbox": level_here(), "working_dir": "sub", "reverted": []},
     }
 
 
@@ -98,6 +100,20 @@ async def test_what_was_put_back_is_told(tmp_path: Path) -> None:
     assert done.payload["metadata"]["reverted"] == [".envrc"]
     assert ".envrc" in done.for_model
     assert not (tmp_path / ".envrc").exists()
+
+
+async def test_what_went_over_the_network_is_told(tmp_path: Path) -> None:
+    reached = Contact("pypi.org:443", connections=1, sent=10, received=20)
+    runner = Told(network="hosts", contacts=(reached, Contact("evil.example:443", refused="E9030")))
+    done = await use(run_command, context_with(tmp_path, runner), command="x")
+    assert done.payload["metadata"]["network"]["pypi.org:443"]["received"] == 20
+    assert "evil.example:443" in done.for_model
+    assert "pypi.org" not in done.for_model
+
+
+async def test_a_list_of_hosts_that_cannot_be_kept_to_is_told_of(tmp_path: Path) -> None:
+    text = await report(tmp_path, network="not possible", return_code=6, stderr="Could not resolve host: pypi.org")
+    assert "safety.network_hosts has no effect" in text
 
 
 # --- what the model reads
@@ -206,6 +222,6 @@ async def test_the_summary_is_one_line(tmp_path: Path) -> None:
 
 def test_it_is_the_riskiest_tool_and_its_schema_is_small() -> None:
     assert run_command.risk is Risk.HIGHEST
-    assert set(run_command.spec.parameters["properties"]) == {"command", "working_dir", "timeout"}
+    assert set(run_command.spec.parameters["properties"]) == {"command", "working_dir", "timeout", "background"}
     assert run_command.spec.parameters["required"] == ["command"]
     assert len(msgspec.json.encode(run_command.spec)) < 600

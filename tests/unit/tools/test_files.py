@@ -6,12 +6,17 @@ import re
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base import i18n
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.llm.messages import Image
 from localllm.tools.files import create_file, list_files, read_file, write_file
+from localllm.tools.huge_files import HugeFile
+from localllm.tools.patience import Patience
 from localllm.tools.registry import Risk, Tool
+from tests.support.pdfs import make_pdf
 from tests.support.tools import make_context, preview, put, use
 
 pytestmark = pytest.mark.anyio
@@ -98,23 +103,138 @@ async def test_windows_and_japanese_files_read_as_plain_text(tmp_path: Path) -> 
 async def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     put(tmp_path / "src" / "main.py", "1\n")
     put(tmp_path / "bin", b"\0\1")
+    put(tmp_path / "tool", b"\x7fELF\0\1")
+    os.mkfifo(tmp_path / "pipe")
     put(tmp_path / "latin.txt", "café\n".encode("latin-1"))
-    assert await refused(read_file, tmp_path, file_path="src") == "file_is_directory"
+    assert await refused(read_file, tmp_path, file_path="pipe") == "path_not_regular"
     assert await refused(read_file, tmp_path, file_path="bin") == "file_not_text"
     assert await refused(read_file, tmp_path, file_path="latin.txt") == "file_unknown_encoding"
     assert await refused(read_file, tmp_path, file_path="latin.txt", encoding="ascii") == "file_not_text"
     assert await refused(read_file, tmp_path, file_path="latin.txt", encoding="nonsense") == "file_unreadable"
     assert await refused(read_file, tmp_path, file_path="src/main.py", start_line=2) == "file_bad_range"
     assert await refused(read_file, tmp_path, file_path="../x") == "path_outside"
+    with pytest.raises(ToolExecutionError, match="a compiled program"):
+        await use(read_file, make_context(tmp_path), file_path="tool")
     with pytest.raises(ToolExecutionError, match=r"Did you mean: src/main\.py\?"):
         await use(read_file, make_context(tmp_path), file_path="main.py")
 
 
-async def test_a_huge_file_is_refused_with_another_way(tmp_path: Path) -> None:
+async def test_a_folder_answers_with_what_is_in_it(tmp_path: Path) -> None:
+    put(tmp_path / "src" / "main.py")
+    put(tmp_path / "src" / "deep" / "a.py")
+    output = await use(read_file, make_context(tmp_path), file_path="src")
+    assert output.for_model.splitlines() == ["[src is a folder. What is in it:]", "src/deep/", "src/main.py"]
+
+
+async def test_the_last_lines_are_counted_from_the_end(tmp_path: Path) -> None:
+    put(tmp_path / "a", "1\n2\n3\n")
+    context = make_context(tmp_path)
+    assert (await use(read_file, context, file_path="a", start_line=-2)).for_model == "a (lines 2-3 of 3)\n2\n3"
+    assert (await use(read_file, context, file_path="a", start_line=-9)).for_model == "1\n2\n3\n"
+
+
+async def test_the_encoding_is_told_where_it_is_not_the_usual(tmp_path: Path) -> None:
+    for encoding in ("cp932", "euc_jp", "iso2022_jp", "utf-16-le"):
+        put(tmp_path / encoding, "日本語のテキスト\n".encode(encoding))
+        output = await use(read_file, make_context(tmp_path), file_path=encoding)
+        assert output.for_model == "日本語のテキスト\n"
+        assert output.payload["metadata"]["encoding"] == encoding
+        assert output.summary == f"{encoding} (1 lines), {encoding}"
+
+
+# --- read_file: files too large to be loaded
+
+
+@pytest.fixture(scope="module")
+def huge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """21 MB of lines of 30 bytes."""
+    folder = tmp_path_factory.mktemp("huge")
+    with (folder / "huge.log").open("wb") as file:
+        for thousand in range(700):
+            file.write(b"".join(b"line %06d ------------------\n" % (thousand * 1000 + n) for n in range(1, 1001)))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("start", "count", "expected"),
+    [
+        (1, 2, ["huge.log (lines 1-2 of 700000)", "line 000001", "line 000002"]),
+        (349_526, 1, ["huge.log (lines 349526-349526 of 700000)", "line 349526"]),
+        (699_999, 5, ["huge.log (lines 699999-700000 of 700000)", "line 699999", "line 700000"]),
+        (-1, 0, ["huge.log (lines 700000-700000 of 700000)", "line 700000"]),
+    ],
+)
+async def test_lines_of_a_huge_file(huge: Path, start: int, count: int, expected: list[str]) -> None:
+    output = await use(read_file, make_context(huge), file_path="huge.log", start_line=start, max_lines=count)
+    assert [line.split(" --")[0] for line in output.for_model.splitlines()] == expected
+
+
+async def test_a_huge_file_is_shown_by_its_first_and_last_lines(huge: Path) -> None:
+    output = await use(read_file, make_context(huge, output_limit=1_000), file_path="huge.log")
+    lines = output.for_model.splitlines()
+    assert len(output.for_model) <= 1_000
+    assert lines[1].startswith("line 000001 ")
+    assert lines[-1].startswith("line 700000 ")
+    (gap,) = (line for line in lines if line.startswith("["))
+    (left_out, start) = map(int, re.findall(r"[0-9]+", gap))
+    assert left_out + len(lines) - 2 == 700_000
+    part = await use(read_file, make_context(huge), file_path="huge.log", start_line=start, max_lines=1)
+    assert part.for_model.splitlines()[1].startswith(f"line {start:06} ")
+
+
+async def test_a_huge_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "huge.log").open("wb") as file:
         file.truncate(20_000_001)
-    with pytest.raises(ToolExecutionError, match="search_files"):
-        await use(read_file, make_context(tmp_path), file_path="huge.log")
+    assert await refused(read_file, tmp_path, file_path="huge.log") == "file_not_text"
+
+
+def test_time_up_gives_what_was_counted(huge: Path) -> None:
+    patience = Patience(seconds=3600)
+    patience.give_up()
+    with (huge / "huge.log").open("rb") as file:
+        found = HugeFile(file, "utf-8", patience)
+        assert not found.counted
+        assert found.lines(30_000, 1, 100).text.startswith("line 030000")
+
+
+# --- read_file: notebooks, PDFs, pictures
+
+
+async def test_a_notebook_is_read_by_its_cells_or_as_json(tmp_path: Path) -> None:
+    put(tmp_path / "a.ipynb", '{"cells": [{"cell_type": "code", "source": ["x = 1"], "outputs": []}]}')
+    put(tmp_path / "b.ipynb", "not JSON")
+    output = await use(read_file, make_context(tmp_path), file_path="a.ipynb")
+    assert output.for_model.splitlines()[:2] == ["--- cell 1: code ---", "x = 1"]
+    assert output.payload["metadata"]["kind"] == "notebook"
+    raw = await use(read_file, make_context(tmp_path), file_path="a.ipynb", encoding="utf-8")
+    assert raw.for_model.startswith('{"cells"')
+    assert (await use(read_file, make_context(tmp_path), file_path="b.ipynb")).for_model == "not JSON"
+
+
+async def test_a_pdf_is_read_page_by_page(tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", make_pdf("Hello", "World"))
+    put(tmp_path / "scan.pdf", make_pdf(""))
+    output = await use(read_file, make_context(tmp_path), file_path="a.pdf", start_line=3)
+    assert output.for_model == "a.pdf (lines 3-4 of 4)\n--- page 2 of 2 ---\nWorld"
+    assert await refused(read_file, tmp_path, file_path="scan.pdf") == "pdf_pictures"
+
+
+async def test_a_picture_is_shown_to_a_model_that_may_see(tmp_path: Path) -> None:
+    data = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\x80\0\0\1\xe0" + bytes(100)
+    put(tmp_path / "a.png", data)
+    put(tmp_path / "large.png", data + bytes(5_000_000))
+    context = make_context(tmp_path)
+    output = await use(read_file, context, file_path="a.png")
+    assert output.images == (Image("image/png", data),)
+    assert output.payload["image"] == {"format": "PNG", "width": 640, "height": 480}
+    assert await refused(read_file, tmp_path, file_path="large.png") == "picture_too_large"
+    blind = msgspec.structs.replace(context, sees=lambda: False)
+    for name, size in (("a.png", "124"), ("large.png", "5,000,124")):
+        output = await use(read_file, blind, file_path=name)
+        assert output.images == ()
+        assert output.for_model == (
+            f"[{name} is a PNG picture of 640 × 480 pixels, {size} bytes. This model cannot see pictures.]"
+        )
 
 
 # --- list_files

@@ -1,15 +1,18 @@
 """A search gives the same lines with ripgrep and without."""
 
+import asyncio
 import os
 import shutil
 import stat
+import subprocess
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.tools.search import Outcome, Request, find, search_files
-from localllm.tools.search_engines import Query, around, find_ripgrep
+from localllm.tools.search_engines import PythonEngine, Query, RipgrepEngine, around, find_ripgrep
 from tests.support.tools import make_context, put, use
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +25,8 @@ async def both(root: Path, request: Request) -> Outcome:
     context = make_context(root)
     python = await find(context, request, use_ripgrep=False)
     ripgrep = await find(context, request, use_ripgrep=True)
-    assert ripgrep == python
+    assert (python.engine, python.why) == ("python", "ripgrep is not installed")
+    assert ripgrep._replace(engine="", why="") == python._replace(engine="", why="")
     return python
 
 
@@ -112,7 +116,35 @@ async def test_what_is_no_text_or_too_large_is_skipped_and_counted(tmp_path: Pat
     put(tmp_path / "large.txt", "needle\n" * 300_000)
     outcome = await both(tmp_path, Request(Query("needle")))
     assert [hit.path for hit in outcome.hits] == ["a.txt"]
-    assert (outcome.searched, outcome.skipped) == (1, 4)
+    assert outcome.searched == 1
+    assert outcome.skipped == {"binary": 2, "encoding": 1, "large": 1}
+    output = await use(search_files, make_context(tmp_path), pattern="needle")
+    assert output.for_model == "a.txt:1: needle\n[not searched: 1 in an unknown encoding, 1 larger than 2 MB]"
+    output = await use(search_files, make_context(tmp_path), pattern="haystack")
+    assert "not searched: 2 binary, 1 in an unknown encoding" in output.for_model
+
+
+async def test_what_cannot_be_opened_is_counted(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "needle\n")
+    context = make_context(tmp_path)
+    request = Request(Query("needle"))
+    for use_ripgrep in (False, True):
+        async with AsyncExitStack() as stack:
+            python = PythonEngine(context.root, request.query, stack)
+            program = shutil.which("rg") or ""
+            ripgrep = RipgrepEngine(context.root, request.query, program, python, stack)
+            found = await (ripgrep if use_ripgrep else python).search(["gone.txt", "a.txt"], 10)
+        assert [hit.path for hit in found.hits] == ["a.txt"]
+        assert found.skipped == {"unreadable": 1}
+
+
+async def test_japanese_in_every_encoding(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "cp932", "euc_jp", "iso2022_jp"):
+        put(tmp_path / encoding, "# 日本語の設定を読み込む\nvalue\n".encode(encoding))
+    put(tmp_path / "terminal.log", "\x1b[31m設定を\x1b[0m\x1b\n")
+    found = await lines(tmp_path, "設定を")
+    assert [line.partition(":")[0] for line in found] == sorted(path.name for path in tmp_path.iterdir())
+    assert await lines(tmp_path, r"\$B") == []
 
 
 async def test_a_long_line_is_cut_around_the_match(tmp_path: Path) -> None:
@@ -169,6 +201,46 @@ async def test_a_pattern_that_runs_away_is_stopped(tmp_path: Path) -> None:
     assert caught.value.key == "search_timeout"
 
 
+async def test_what_was_found_before_time_was_up_is_given(tmp_path: Path) -> None:
+    for number in range(250):  # the first batch is of 200 files
+        put(tmp_path / f"f{number:03}", "b\n" if number < 249 else "a" * 40 + "b\n")
+    request = Request(Query(r"^b|(a+)+$"), max_results=1000)
+    outcome = await find(make_context(tmp_path), request, use_ripgrep=False, seconds=1)
+    assert outcome.timed_out
+    assert (len(outcome.hits), outcome.searched) == (200, 200)
+
+
+async def test_an_interrupt_ends_it_at_once_and_leaves_no_process(tmp_path: Path) -> None:
+    put(tmp_path / "a", "a" * 40 + "b\n")
+    search = asyncio.create_task(find(make_context(tmp_path), Request(Query(r"(a+)+$")), use_ripgrep=False))
+    while not (helpers := children()):
+        await asyncio.sleep(0.01)
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    assert not helpers & children()
+
+
+def children() -> set[str]:
+    """The processes started from here that are still there."""
+    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=2) for line in listing.splitlines()]
+    return {pid for pid, parent, name in rows if parent == str(os.getpid()) and "python" in name}
+
+
+async def test_what_searches_is_said(tmp_path: Path) -> None:
+    put(tmp_path / "a", "aa\n")
+    context = make_context(tmp_path)
+    for pattern, engine, why in (
+        ("a", "ripgrep", ""),
+        (r"(a)\1", "python", "ripgrep has no such pattern"),
+        (r"\<a", "python", "ripgrep reads this pattern differently"),
+    ):
+        output = await use(search_files, context, pattern=pattern)
+        assert output.payload["metadata"]["engine"] == engine
+        assert output.payload["metadata"]["engine_reason"] == why
+
+
 # --- the tool
 
 
@@ -183,6 +255,7 @@ async def test_the_answer_is_a_line_for_each_match(project: Path) -> None:
         "files_searched": 2,
         "files_skipped": 0,
         "truncated": False,
+        "metadata": {"engine": "ripgrep", "engine_reason": "", "skipped": {}, "timed_out": False},
     }
     assert output.summary == "2 matches for alpha"
 

@@ -9,8 +9,10 @@ from localllm.base.config.schema import SafetySettings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, ToolCall, ToolFinished, ToolStarted
 from localllm.tools.context import ToolContext
+from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.registry import Risk, ToolOutput, tool
-from tests.support.agents import Answering, make_tools
+from tests.support.agents import Answering, Lasting, make_tools
+from tests.support.sandbox_world import level_here
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +58,7 @@ class TestAnswers:
     def test_the_tools_are_offered_in_order_of_their_names(self, project: Path) -> None:
         names = [spec.name for spec in make_tools(project).specs()]
         assert names == sorted(names)
-        assert len(names) == 12
+        assert len(names) == 13
 
 
 class TestUndo:
@@ -82,6 +84,13 @@ class TestUndo:
         assert (project / "a.py").read_text() == "first turn\n"
         assert not (project / "b.py").exists()
 
+    async def test_what_a_command_did_is_taken_back(self, project: Path) -> None:
+        tools = make_tools(project)
+        await tools.execute_tool("run_command", command="echo 2 > a.py; mkdir d; echo new > d/b")
+        assert len(tools.undo()) == 2
+        assert (project / "a.py").read_text() == "x = 1\n"
+        assert not (project / "d" / "b").exists()
+
     async def test_a_change_that_cannot_be_recorded_is_told(self, project: Path) -> None:
         tools = make_tools(project)
         (project.parent / "project-state" / "snapshots" / "changes.jsonl").mkdir(parents=True)
@@ -96,6 +105,36 @@ class TestUndo:
         await tools.execute_tool("write_file", file_path="a.py", content="x = 2\n")
         with pytest.raises(ToolExecutionError):
             tools.undo()
+
+
+class TestLosses:
+    BEFORE = "".join(f"line {number}\n" for number in range(40))
+
+    async def test_a_person_is_told_what_would_be_lost_and_may_allow_it(self, project: Path) -> None:
+        (project / "a.txt").write_text(self.BEFORE)
+        person = Answering(approve=True)
+        answer = await make_tools(project, confirmer=person).execute_tool("write_file", file_path="a.txt", content="x")
+        assert answer["success"]
+        assert person.asked[0].risk == "dangerous"
+        assert "would lose most of its lines (40 become 1)" in person.asked[0].summary
+
+    @pytest.mark.parametrize("safety", [None, SafetySettings(allow=("write_file",))])
+    async def test_nobody_looking_it_is_refused_with_the_mend(
+        self, project: Path, safety: SafetySettings | None
+    ) -> None:
+        (project / "a.txt").write_text(self.BEFORE)
+        nobody = Answering(approve=False, by="unattended")
+        tools = make_tools(project, confirmer=nobody, safety=safety)
+        answer = await tools.execute_tool("write_file", file_path="a.txt", content="x")
+        assert answer["code"] == "E8029"
+        assert "edit_file" in answer["error"]
+        assert (project / "a.txt").read_text() == self.BEFORE
+
+    async def test_a_deletion_that_is_said_to_be_one_is_made(self, project: Path) -> None:
+        (project / "a.txt").write_text(self.BEFORE)
+        tools = make_tools(project, safety=SafetySettings(allow=("edit_file",)))
+        part = self.BEFORE[: len(self.BEFORE) * 9 // 10]
+        assert (await tools.execute_tool("edit_file", file_path="a.txt", old_string=part, new_string=""))["success"]
 
 
 class TestJournal:
@@ -114,7 +153,7 @@ class TestJournal:
         before, after = written["paths"]["a.py"]
         assert before != after
         assert "SECRET" not in json.dumps(written)
-        assert (ran["target"], ran["sandbox"]) == ("true", "landlock")
+        assert (ran["target"], ran["sandbox"]) == ("true", level_here())
         assert refused["outcome"] == "E9001"
 
     async def test_a_refused_call_is_written_down_too(self, project: Path) -> None:
@@ -143,6 +182,16 @@ class TestBoundary:
         assert [type(event) for event in events] == [ToolStarted, ToolFinished]
         assert events[-1].error_code == "E8004"
 
+    @pytest.mark.parametrize("name", ["unnamed", "write_fi"])
+    async def test_a_call_whose_name_was_cut_off_is_told_of_the_limit(self, project: Path, name: str) -> None:
+        tools = make_tools(project)
+        call = ToolCall("1", name, "")
+        cut = await tools.execute(call, lambda _: None, was_cut=True)
+        assert cut.payload["code"] == "E8005"
+        whole = await tools.execute(call, lambda _: None)
+        assert whole.error is not None
+        assert whole.error.key == "tool_unknown"
+
     async def test_long_output_is_capped_and_kept_whole(self, project: Path) -> None:
         tools = make_tools(project, output_limit=2_000)
         result = await tools.execute(
@@ -158,3 +207,81 @@ class TestBoundary:
             "read_file", file_path=f".localllm/tool-output/{kept.name}", start_line=2500, max_lines=1
         )
         assert again["content"] == "2500\n"
+
+
+class TestPolicy:
+    """What the pipeline tells the policy, and what it makes of the answers."""
+
+    async def test_plan_mode_is_an_ordinary_denial_that_asks_for_a_plan(self, project: Path) -> None:
+        tools = make_tools(project, safety=SafetySettings(mode="plan"))
+        assert "write_file" in [spec.name for spec in tools.specs()]
+        answer = await tools.execute_tool("write_file", file_path="a.py", content="x\n")
+        assert (answer["success"], answer["code"]) == (False, "E9015")
+        assert "plan" in answer["error"]
+        assert (await tools.execute_tool("read_file", file_path="a.py"))["success"]
+
+    async def test_an_answer_that_lasts_is_a_rule_from_then_on(self, project: Path) -> None:
+        person = Lasting(always="project", scope="")
+        remembered = RememberedRules(project.parent / "rules.json", project)
+        tools = make_tools(project, confirmer=person, remembered=remembered)
+        for content in ("x = 2\n", "x = 3\n"):
+            assert (await tools.execute_tool("write_file", file_path="a.py", content=content))["success"]
+        assert [request.lasting for request in person.asked] == [True]
+        assert [str(rule) for rule in RememberedRules(project.parent / "rules.json", project).rules()] == ["write_file"]
+
+    async def test_what_may_last_is_the_command_or_the_folder_and_nothing_dangerous(self, project: Path) -> None:
+        person = Lasting(always="session", scope="ls")
+        remembered = RememberedRules(project.parent / "rules.json", project)
+        tools = make_tools(project, confirmer=person, remembered=remembered)
+        await tools.execute_tool("create_file", file_path="docs/b.md", content="x\n")
+        await tools.execute_tool("run_command", command=" echo a ")
+        await tools.execute_tool("run_command", command="rm -rf none")
+        asked = [(request.scope, request.lasting) for request in person.asked]
+        assert asked == [("docs/", True), ("echo a", True), ("", False)]
+        assert remembered.rules() == []  # “ls” would allow none of them
+
+    async def test_after_text_of_strangers_what_sends_is_asked_about(self, project: Path) -> None:
+        @tool(risk=Risk.SAFE, sends=("url",))
+        async def fetch(context: ToolContext, url: str) -> ToolOutput:
+            """Fetch."""
+            return ToolOutput(payload={}, for_model="page", summary="", untrusted=True)
+
+        person = Answering(approve=False)
+        tools = make_tools(project, confirmer=person, tools=[fetch], safety=SafetySettings(mode="auto"))
+        tools.begin_turn("Read https://example.org/a.")
+        assert not tools.tainted
+        assert (await tools.execute_tool("fetch", url="https://other.example/?q=1"))["success"]
+        assert tools.tainted
+        assert (await tools.execute_tool("fetch", url="https://example.org/a"))["success"]
+        assert (await tools.execute_tool("fetch", url="https://other.example/?q=2"))["code"] == "E9011"
+        assert ["web" in request.reason for request in person.asked] == [True]
+
+
+class TestChecks:
+    def test_a_file_operation(self, project: Path) -> None:
+        tools = make_tools(project, safety=SafetySettings(deny=("edit_file(a.py)",)))
+        assert tools.validate_file_operation("a.py", "read") == (True, "")
+        assert tools.validate_file_operation("a.py", "write_file")[0]
+        for path, operation in (("a.py", "edit"), ("../x", "read"), (".git/config", "write"), ("a.py", "burn")):
+            valid, reason = tools.validate_file_operation(path, operation)
+            assert not valid
+            assert reason
+
+    def test_a_backup(self, project: Path) -> None:
+        tools = make_tools(project)
+        assert tools.create_backup("a.py")
+
+    def test_dangerous_commands(self, project: Path) -> None:
+        tools = make_tools(project)
+        assert tools.filter_dangerous_commands("ls; sudo x") == (False, "sudo")
+        assert tools.filter_dangerous_commands("grep sudo x") == (True, "")
+
+    def test_destruction(self, project: Path) -> None:
+        tools = make_tools(project)
+        code = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(10))
+        assert tools.detect_code_destruction(code, "", "a.py")["destructive"]
+        assert tools.detect_code_destruction(code, code + "x = 1\n", "a.py") == {"destructive": False}
+
+    async def test_a_command(self, project: Path) -> None:
+        tools = make_tools(project, confirmer=Answering(approve=False))
+        assert (await tools.safe_command_execution("ls"))["code"] == "E9011"

@@ -9,7 +9,6 @@ import pytest
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import (
     AgentEvent,
-    ConfirmationAnswered,
     ConfirmationRequested,
     MessageCompleted,
     Notice,
@@ -260,11 +259,6 @@ def test_a_change_the_person_has_seen_is_not_shown_again() -> None:
     shown.renderer.resume(shown_diff_of="c1")
     assert "+new" not in shown.handle(edit)
     assert "+new" in Shown().handle(STARTED, CALL, edit)
-
-
-def test_what_a_rule_allowed_is_told() -> None:
-    by_rule = ConfirmationAnswered(request_id="r", approved=True, by="rule")
-    assert "allowed before" in Shown().handle(STARTED, CALL, QUESTION, by_rule)
 
 
 def test_what_is_typed_ahead_is_shown_below() -> None:

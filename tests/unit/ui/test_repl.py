@@ -10,6 +10,7 @@ from localllm.ui.repl import toolbar
 
 CHAT: dict[str, Any] = {
     "connecting": False,
+    "mode": "ask",
     "model": "qwen3-8b",
     "provider_name": "lmstudio",
     "sandbox_level": "landlock",
@@ -22,10 +23,11 @@ CHAT: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({}, "qwen3-8b · sandbox landlock · 1,234 / 4,096 tokens"),
+        ({}, "ask · qwen3-8b · sandbox landlock · 1,234 / 4,096 tokens"),
         ({"assumes_window": True, "context_window": 8192}, "… · 1,234 / 8,192 tokens (assumed)"),
         ({"context_used": 0}, "… · 0 / 4,096 tokens"),
         ({"sandbox_level": "", "model": ""}, "lmstudio · sandbox … · 1,234 / 4,096 tokens"),
+        ({"mode": "auto-edit"}, "auto-edit · qwen3-8b · sandbox landlock · 1,234 / 4,096 tokens"),
         ({"connecting": True}, "looking for the model… · sandbox landlock · …"),
     ],
 )

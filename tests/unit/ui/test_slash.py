@@ -35,7 +35,7 @@ def test_commands_are_found_by_any_of_their_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "nearest"), [("modle", "model"), ("hlep", "help"), ("analize", "analyze"), ("xyz", "")]
+    ("typed", "nearest"), [("modell", "model"), ("hlep", "help"), ("analize", "analyze"), ("xyz", "")]
 )
 def test_the_nearest_name(typed: str, nearest: str) -> None:
     assert registry(analyze="look").nearest(typed) == nearest

@@ -70,8 +70,7 @@ async def said(chat: Chat, command: str, arguments: str = "", *, plain: bool = T
     found = registry.find(command)
     assert isinstance(found, SlashCommand)
     made: Any = chat
-    nobody: Any = None
-    await found.handler(SlashCall(arguments, made, Screen(stream, Theme(plain=plain)), nobody, registry))
+    await found.handler(SlashCall(arguments, made, Screen(stream, Theme(plain=plain)), registry))
     return stream.getvalue()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.config.schema import CommandSettings, Settings
+from localllm.base.config.schema import CommandSettings, Mode, Settings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, RunFinished, Usage
 from localllm.llm.introducing import Introduction
@@ -27,10 +27,12 @@ class Program:
     settings = Settings(commands=CommandSettings(aliases={"look": "Look at", "exit": "x"}))
     usage = Usage()
     context_window, context_used, assumes_window = 8192, 0, False
+    mode: Mode = "ask"
 
     def __init__(self, *, obeys: bool = True) -> None:
         self.queries: list[str] = []
         self.interrupts = 0
+        self.offered: list[tuple[str, str, int]] = []
         self._obeys = obeys
         self._stop = asyncio.Event()
 
@@ -59,28 +61,33 @@ class Program:
     def tools(self) -> list[object]:
         return []
 
+    def rules(self) -> list[object]:
+        return []
+
+    def set_mode(self, mode: Mode) -> None:
+        self.mode = mode
+
     def undo(self, *, turn: bool = False) -> list[str]:
         raise ToolExecutionError("undo_nothing")
 
     def clear(self) -> None: ...
 
+    def offer(self, command: str, output: str, return_code: int) -> None:
+        self.offered.append((command, output, return_code))
+
     def notices(self) -> list[str]:
         return ["Look out."]
-
-    always: list[str] = []  # noqa: RUF012 - never changed
-
-    def forget(self) -> None: ...
 
 
 class Said:
     """A talk with a program, and what is on the screen."""
 
-    def __init__(self, *, obeys: bool = True) -> None:
+    def __init__(self, *, obeys: bool = True, is_attended: bool = True) -> None:
         self.program = Program(obeys=obeys)
         self.stream = StringIO()
         self.statuses: list[str] = []
         screen = Screen(self.stream, Theme(plain=True))
-        self.talk = Talk(self.program, screen, self.consume, self.program)  # type: ignore[arg-type] - no tools in it
+        self.talk = Talk(self.program, screen, self.consume, is_attended=is_attended)  # type: ignore[arg-type] - no tools in it
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
         async for event in events:
@@ -108,6 +115,26 @@ async def test_what_is_asked_for(line: str, query: str) -> None:
     assert said.program.queries == [query]
     said.talk.interrupt()
     await task
+
+
+async def test_a_command_of_the_persons_own_is_shown_and_offered(tmp_path: Path) -> None:
+    said = Said()
+    said.program.root = tmp_path
+    await said.talk.take("! printf '\\033[2Jout\\n'; exit 2")
+    assert said.program.offered == [("printf '\\033[2Jout\\n'; exit 2", "\x1b[2Jout\n", 2)]
+    assert "\x1b" not in said.stream.getvalue()
+    assert "exit 2" in said.stream.getvalue()
+    assert said.program.queries == []
+
+
+async def test_lines_that_nobody_types_run_nothing(tmp_path: Path) -> None:
+    said = Said(is_attended=False)
+    said.program.root = tmp_path
+    task = await said.begin("!touch made")
+    assert said.program.queries == ["!touch made"]
+    said.talk.interrupt()
+    await task
+    assert not (tmp_path / "made").exists()
 
 
 async def test_a_command_that_leaves_although_an_alias_is_called_so() -> None:

@@ -46,12 +46,39 @@ SAFETY: Entries = {
         (
             "{name} needs a confirmation and nobody is there to give it.",
             "",
-            "Tell the user what you would have done, and that --yes or an allow rule permits it.",
+            "Tell the user what you would have done, and that --yes, --mode or an allow rule permits it.",
         ),
         (
             "{name} には確認が必要ですが、確認する人がいません。",
             "",
-            "何をするつもりだったかと、--yes か許可規則で実行できることを利用者に伝えてください。",
+            "何をするつもりだったかと、--yes、--mode、許可規則のいずれかで実行できることを利用者に伝えてください。",
+        ),
+    ),
+    "denied_plan_mode": (
+        "E9015",
+        (
+            "{name} was not run: this is plan mode, in which nothing is changed.",
+            "",
+            "Look at what you need, then answer with a plan: what to change, where, and how to check it. "
+            "The user leaves plan mode when he agrees.",
+        ),
+        (
+            "{name} を実行していません。計画モードでは何も変更しません。",
+            "",
+            "必要なものを調べ、何をどこで変更しどう確かめるかの計画を回答してください。同意すれば利用者が計画モードを終えます。",
+        ),
+    ),
+    "mode_needs_sandbox": (
+        "E9016",
+        (
+            "The mode auto is not possible here: nothing on this machine holds the commands.",
+            "{reason}.",
+            "Choose ask or auto-edit (--mode, safety.mode), or accept it with --i-accept-no-sandbox.",
+        ),
+        (
+            "ここでは auto モードを使えません。このマシンにはコマンドを閉じ込めるものがありません。",
+            "{reason}。",
+            "ask か auto-edit を選ぶか（--mode、safety.mode）、--i-accept-no-sandbox で承知してください。",
         ),
     ),
     "command_root_too_wide": (
@@ -78,6 +105,32 @@ SAFETY: Entries = {
             "コマンドが保護されたファイルを変更し、元に戻せませんでした（{path}: {reason}）。",
             "",
             "サンドボックスの外で使われる前に確かめてください。",
+        ),
+    ),
+    "network_not_allowed": (
+        "E9030",
+        (
+            "{host} is not among the hosts that commands may reach.",
+            "",
+            "Do without it, or ask the user to add it to safety.network_hosts.",
+        ),
+        (
+            "{host} はコマンドが接続してよいホストに入っていません。",
+            "",
+            "使わずに進めるか、safety.network_hosts に加えるよう利用者に頼んでください。",
+        ),
+    ),
+    "network_not_public": (
+        "E9031",
+        (
+            "{host} stands for {address}, which is not a public address.",
+            "",
+            "Only the user can allow it, by adding that address and port to safety.network_hosts.",
+        ),
+        (
+            "{host} が指す {address} は公開されたアドレスではありません。",
+            "",
+            "そのアドレスとポートを利用者が safety.network_hosts に加えた場合だけ接続できます。",
         ),
     ),
     "denied_dangerous": (

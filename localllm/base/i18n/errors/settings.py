@@ -46,6 +46,19 @@ SETTINGS: Entries = {
         ("Cannot use {folder}.", "{reason}.", "Sessions and output are kept there: make it a writable folder."),
         ("{folder} を使えません。", "{reason}。", "セッションや出力の置き場です。書き込めるフォルダにしてください。"),
     ),
+    "network_host_invalid": (
+        "E1026",
+        (
+            "safety.network_hosts: “{entry}” is not a host.",
+            "",
+            'Write "pypi.org", "*.example.org", "host:port", or an address and port such as "127.0.0.1:8080".',
+        ),
+        (
+            "safety.network_hosts: 「{entry}」はホストではありません。",
+            "",
+            '"pypi.org"、"*.example.org"、"host:port"、または "127.0.0.1:8080" のようなアドレスとポートを書いてください。',
+        ),
+    ),
     "usage_no_prompt": (
         "E1010",
         ("There is nothing to do.", "The prompt is empty.", 'Write what you want, as in localllm -p "…".'),
@@ -124,6 +137,19 @@ SETTINGS: Entries = {
         "E1017",
         ("{setting}: the tool of the rule “{rule}” does not exist.", "", "Did you mean {nearest}?"),
         ("{setting}: 規則「{rule}」のツールはありません。", "", "{nearest} のことですか。"),
+    ),
+    "rule_example_failed": (
+        "E1025",
+        (
+            "safety.rules: the rule {rule} ({decision}) {happened}: “{example}”.",
+            "The examples in `match` and `not_match` are checked at every start.",
+            "Correct the rule or the example.",
+        ),
+        (
+            "safety.rules: 規則 {rule}（{decision}）の例「{example}」: {happened}。",
+            "`match` と `not_match` の例は起動のたびに確かめられます。",
+            "規則か例を直してください。",
+        ),
     ),
     "workspace_unusable": (
         "E1018",

@@ -128,12 +128,12 @@ TOOL_USE: Entries = {
         "E8021",
         (
             "old_string occurs {count} times in {path} (lines {lines}); nothing was changed.",
-            "",
+            "{places}",
             "Add more lines around it so that it is unique, or set replace_all.",
         ),
         (
             "old_string は {path} に {count} か所あり（{lines} 行目）、何も変更していません。",
-            "",
+            "{places}",
             "前後の行を加えて一意にするか、replace_all を指定してください。",
         ),
     ),
@@ -146,6 +146,69 @@ TOOL_USE: Entries = {
         "E8023",
         ("{path} already holds new_string at line {line} and no old_string: this edit was made before.", "", "Go on."),
         ("{path} の {line} 行目はすでに new_string になっています。", "", "次へ進んでください。"),
+    ),
+    "edit_placeholder": (
+        "E8025",
+        (
+            "“{line}” stands for text that was not written out; nothing was changed.",
+            "It would take the place of that text.",
+            "Send only the passage that changes, whole; the rest of the file stays as it is by itself.",
+        ),
+        (
+            "「{line}」は省略の目印で、本来の内容ではないため、何も変更していません。",
+            "そのまま書くと、元の内容が失われます。",
+            "変更する部分だけを省略せずに送ってください。ほかの部分はそのまま残ります。",
+        ),
+    ),
+    "edit_overlap": (
+        "E8026",
+        (
+            "It changes what edit {number} of the same call put there.",
+            "",
+            "Make one edit of the two.",
+        ),
+        (
+            "同じ呼び出しの編集 {number} が書いた部分を変更しようとしています。",
+            "",
+            "二つを一つの編集にまとめてください。",
+        ),
+    ),
+    "edit_of_several": (
+        "E8027",
+        ("Edit {number} of {count} cannot be made, so none was: {reason}", "", "Mend it and send all {count} again."),
+        (
+            "{count} 件のうち {number} 件目の編集ができないため、どれも行っていません: {reason}",
+            "",
+            "直してから {count} 件すべてを送り直してください。",
+        ),
+    ),
+    "file_changed_since": (
+        "E8028",
+        (
+            "{path} has changed since it was last read here; nothing was changed.",
+            "",
+            "Read it again with read_file, then make the change to what is there now.",
+        ),
+        (
+            "{path} は最後に読んだあとに変更されているため、何も変更していません。",
+            "",
+            "read_file で読み直してから、現在の内容に対して変更してください。",
+        ),
+    ),
+    "would_destroy": (
+        "E8029",
+        (
+            "{name} was not run: the file would lose {lost}.",
+            "",
+            "Change only the part that changes with edit_file, or write the whole text. "
+            "What shall go, delete on purpose: edit_file with it in old_string and an empty new_string.",
+        ),
+        (
+            "{name} を実行していません。ファイルから次のものが失われます: {lost}。",
+            "",
+            "変える部分だけを edit_file で変更するか、省略せずに全文を書いてください。"
+            "意図して消すものは、old_string に入れ new_string を空にした edit_file で消してください。",
+        ),
     ),
     "edit_empty": (
         "E8024",
@@ -310,6 +373,25 @@ TOOL_USE: Entries = {
         ("There is nothing to undo.", "", ""),
         ("取り消す変更がありません。", "", ""),
     ),
+    "background_too_many": (
+        "E8080",
+        ("{most} commands run in the background already.", "", "Stop one first: command_output with its id and stop."),
+        (
+            "バックグラウンドで実行中のコマンドがすでに {most} 個あります。",
+            "",
+            "先に command_output の stop で一つ止めてください。",
+        ),
+    ),
+    "background_unknown": (
+        "E8081",
+        ("There is no background command {number}.", "", "Known: {known}."),
+        ("バックグラウンドのコマンド {number} はありません。", "", "あるもの: {known}。"),
+    ),
+    "rewind_unknown": (
+        "E8074",
+        ("There is no point “{name}” to go back to.", "", "/rewind lists the {count} there are."),
+        ("「{name}」という戻り先はありません。", "", "/rewind で {count} 件の一覧を見られます。"),
+    ),
     "undo_changed_since": (
         "E8071",
         (
@@ -340,5 +422,10 @@ TOOL_USE: Entries = {
         "E8073",
         ("The earlier version of {path} is no longer kept.", "", "It was too old, or there was too much of it."),
         ("{path} の以前の内容はもう保存されていません。", "", "古すぎたか、容量の上限を超えたためです。"),
+    ),
+    "undo_busy": (
+        "E8075",
+        ("A file is just being changed; nothing was taken back.", "", "Try again when the change is done."),
+        ("ファイルの変更が進行中のため、何も取り消していません。", "", "変更が終わってからもう一度試してください。"),
     ),
 }

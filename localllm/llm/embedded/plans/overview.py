@@ -11,7 +11,7 @@ from localllm.llm.embedded.places import is_secret, place_of
 from localllm.llm.embedded.plans.concept import concept
 from localllm.llm.embedded.questions import Question
 from localllm.llm.embedded.quoting import first_sentences, module_doc, quote_at
-from localllm.llm.embedded.results import Outlined, read_lines, read_listing, read_outline
+from localllm.llm.embedded.results import Outlined, is_folder, read_lines, read_listing, read_outline
 from localllm.llm.embedded.terms import terms_of
 from localllm.llm.embedded.wording import say
 
@@ -58,7 +58,7 @@ def described(talk: Talk, question: Question) -> Plan:
     if is_secret(path):
         return f"{path}: {say(talk.japanese, 'not_shown')}"
     results = yield (read(path.rstrip("/"), 1, _HEAD), outline(path.rstrip("/")))
-    if results[0].error == "file_is_directory":
+    if is_folder(path.rstrip("/"), results[0].text):
         return (yield from _folder(talk, path.rstrip("/")))
     if results[0].error:
         return (yield from _elsewhere(talk, question))

@@ -260,6 +260,13 @@ class TestErrors:
                 "“safety.deny” is a list with something else in it than texts",
                 "a list of texts",
             ),
+            (
+                '[[safety.rules]]\ntool = "x"\n',
+                1,
+                "“safety.rules” is a list",
+                "tables [[safety.rules]] with tool, decision (allow, ask or deny) and, where wanted, prefix, match, "
+                "not_match",
+            ),
             ("[llm]\nmodel = 1979-05-27\n", 2, "“llm.model” is a date or time", "a text"),
             ("[llm]\nmodel = ['a']\n", 2, "“llm.model” is a list", "a text"),
             ("[llm.model]\n", 1, "“llm.model” is a table", "a text"),

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from localllm.base.config.keys import all_settings
-from localllm.base.config.schema import HARMLESS
+from localllm.base.config.schema import HARMLESS, SafetyRule
 from localllm.base.config.trust import admitted, is_loopback
+
+ALLOWS, ASKS, DENIES = (SafetyRule(tool="x", decision=decision) for decision in ("allow", "ask", "deny"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,16 @@ SAME = object()
         ("safety.require_confirmation", False, True, SAME),
         ("safety.auto_backup", True, False, None),
         ("safety.auto_backup", False, True, SAME),
+        ("web.enabled", True, False, SAME),
+        ("web.enabled", False, True, None),
+        ("web.allow_private", (), ("localhost:1",), None),
         ("safety.allow", (), ("run_command",), None),
+        ("safety.mode", "ask", "plan", SAME),
+        ("safety.mode", "auto", "auto-edit", SAME),
+        ("safety.mode", "ask", "auto-edit", None),
+        ("safety.mode", "plan", "ask", None),
+        ("safety.ask", ("a",), ("b",), ("a", "b")),
+        ("safety.rules", (DENIES,), (ALLOWS, ASKS, DENIES), (DENIES, ASKS)),
         ("safety.deny", ("a",), ("b", "a"), ("a", "b")),
         ("safety.deny", ("a",), (), ("a",)),
         ("safety.dangerous_commands", ("sudo", "rm -rf"), ("format",), ("sudo", "rm -rf", "format")),

@@ -37,7 +37,7 @@ def test_hits_and_the_note_that_there_are_more(language: str) -> None:
 
 
 def test_no_hits(language: str) -> None:
-    assert read_hits(tr("search.nothing", pattern="x", count=3, skipped=0)) == read_hits("")
+    assert read_hits(tr("search.nothing", pattern="x", count=3)) == read_hits("")
 
 
 def test_a_listing(language: str) -> None:

@@ -1,0 +1,246 @@
+"""What read_file gives of a file, by its kind: text by its lines, notebooks and PDFs as text, pictures to be seen."""
+
+import os
+from io import BufferedReader
+from typing import NamedTuple
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Json
+from localllm.base.i18n import tr
+from localllm.llm.messages import Image
+from localllm.text.decoding import Decoded, NotTextError, split_lines
+from localllm.text.magic import HEAD, Picture, kind_of, picture_in
+from localllm.text.notebooks import notebook_text
+from localllm.text.pdf import PdfError, pdf_text
+from localllm.tools.context import ToolContext
+from localllm.tools.guard.paths import shown
+from localllm.tools.huge_files import HugeFile, Lines, encoding_of
+from localllm.tools.patience import Patience, in_thread
+from localllm.tools.registry import ToolOutput
+from localllm.tools.text_files import LARGEST, TextFile, load, local_time, metadata, not_text
+
+_NOTES = 300
+"""Characters left free of content for the heading and the notes on how to go on."""
+
+LARGEST_PICTURE = 5_000_000
+"""Bytes of the largest picture a model is shown: what the cloud's servers take, and more than small models can use."""
+
+_SECONDS = 5.0
+"""How long a huge file is passed through at most: some gigabytes."""
+
+
+class Wanted(NamedTuple):
+    """Which lines: from `start` on (counted from 1; -50 means the last 50), at most `most` of them (0: all)."""
+
+    start: int = 1
+    most: int = 0
+
+
+async def read(context: ToolContext, path: str, encoding: str, wanted: Wanted) -> ToolOutput:
+    """The file `path` (canonical) as a tool's answer. `encoding` "" recognises it; one that is named means: as text."""
+    size, head = _begin(context, path)
+    if not encoding:
+        if picture := picture_in(head):
+            return _picture(context, path, picture)
+        if kind_of(head) == "pdf":
+            return await _pdf(context, path, wanted)
+        if path.endswith(".ipynb") and (output := _notebook(context, path, wanted)):
+            return output
+    if size > LARGEST:
+        return await in_thread(lambda patience: _huge(context, path, encoding, wanted, patience), _SECONDS)
+    file = load(context.root, path, encoding)
+    context.seen.note(file.path, file.data)
+    facts = metadata(context.root, path, file.decoded)
+    return _lines_of(context, file, wanted, facts)
+
+
+def _begin(context: ToolContext, path: str) -> tuple[int, bytes]:
+    with context.root.open_file(path) as file:
+        return os.fstat(file.fileno()).st_size, file.read(HEAD)
+
+
+# --- text, by its lines
+
+
+class _Part(NamedTuple):
+    """Lines `start` to `end` of `total`, counted from 1; `notes` say how to read what was left out."""
+
+    content: str
+    start: int
+    end: int
+    total: int
+    notes: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return self.end - self.start + 1 == self.total and not self.notes
+
+    def title(self, path: str) -> str:
+        key = "files.whole" if self.is_whole else "files.range"
+        return tr(key, path=shown(path), start=self.start, end=self.end, total=self.total)
+
+    def for_model(self, path: str) -> str:
+        if not self.total:
+            return tr("files.empty", path=shown(path))
+        if self.is_whole:
+            return self.content
+        return "\n".join([self.title(path), self.content.removesuffix("\n"), *self.notes])
+
+
+def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[str, Json]) -> ToolOutput:
+    part = _part(file, wanted, context.output_limit - _NOTES)
+    facts = facts | {"start_line": part.start, "end_line": part.end}
+    encoding = file.decoded.encoding
+    summary = part.title(file.path)
+    return ToolOutput(
+        payload={"content": part.content, "metadata": facts},
+        for_model=part.for_model(file.path),
+        summary=summary if encoding == "utf-8" else tr("files.encoded", summary=summary, encoding=encoding),
+    )
+
+
+def _part(file: TextFile, wanted: Wanted, limit: int) -> _Part:
+    """The lines asked for, as far as they fit into `limit` characters."""
+    lines = split_lines(file.text)
+    start = _first(file.path, wanted.start, len(lines))
+    chosen = lines[start - 1 :][: wanted.most if wanted.most > 0 else None]
+    kept = _fitting(chosen, limit)
+    if len(kept) == len(lines):
+        return _Part(file.text, 1, len(lines), len(lines), ())
+    if chosen and not kept:
+        note = tr("files.cut_line", line=start, length=len(chosen[0]))
+        return _Part(chosen[0][:limit], start, start, len(lines), (note, *_more(start + 1, len(lines))))
+    end = start + len(kept) - 1
+    notes = _more(end + 1, len(lines)) if len(kept) < len(chosen) else ()
+    return _Part("".join(line + "\n" for line in kept), start, end, len(lines), notes)
+
+
+def _first(path: str, start: int, total: int) -> int:
+    """The first line to read. Raises ToolExecutionError file_bad_range."""
+    start = max(total + start + 1, 1) if start < 0 else max(start, 1)
+    if start > max(total, 1):
+        raise ToolExecutionError("file_bad_range", path=shown(path), total=total, start=start)
+    return start
+
+
+def _fitting(lines: list[str], limit: int) -> list[str]:
+    for count, line in enumerate(lines):
+        limit -= len(line) + 1
+        if limit < 0:
+            return lines[:count]
+    return lines
+
+
+def _more(line: int, total: int) -> tuple[str, ...]:
+    return (tr("files.more", count=total - line + 1, line=line),) if line <= total else ()
+
+
+# --- text too large to be loaded
+
+
+def _huge(context: ToolContext, path: str, encoding: str, wanted: Wanted, patience: Patience) -> ToolOutput:
+    with context.root.open_file(path) as file:
+        decoded = _encoding_of(path, file, encoding)
+        file.seek(0)
+        huge = HugeFile(file, decoded.encoding, patience)
+        facts = os.fstat(file.fileno())
+        if not huge.counted and wanted.start < 0:
+            raise ToolExecutionError("file_too_large", path=shown(path), size=facts.st_size, limit=LARGEST)
+        content, told, span = _huge_part(huge, path, wanted, context.output_limit - _NOTES)
+    metadata: dict[str, Json] = {
+        "size": facts.st_size,
+        "modified": local_time(facts.st_mtime),
+        "encoding": decoded.encoding,
+        "total_lines": huge.total if huge.counted else None,
+        "start_line": span[0],
+        "end_line": span[1],
+    }
+    payload: dict[str, Json] = {"content": content, "metadata": metadata}
+    return ToolOutput(payload=payload, for_model="\n".join([*told]), summary=told[0])
+
+
+def _encoding_of(path: str, file: BufferedReader, encoding: str) -> Decoded:
+    """Its encoding; ToolExecutionError where it is no text, or one of which a line cannot be found by its bytes."""
+    head = file.read(HEAD)
+    try:
+        decoded = encoding_of(head, encoding)
+    except (NotTextError, LookupError) as error:
+        raise not_text(path, error, encoding, head) from error
+    if decoded.encoding.startswith(("utf-16", "utf-32", "iso2022")):
+        size = os.fstat(file.fileno()).st_size
+        raise ToolExecutionError("file_too_large", path=shown(path), size=size, limit=LARGEST)
+    return decoded
+
+
+def _huge_part(huge: HugeFile, path: str, wanted: Wanted, room: int) -> tuple[str, list[str], tuple[int, int]]:
+    """The content, the lines for the model, and which lines of the file these are."""
+    start = _first(path, wanted.start, huge.total)
+    if wanted == Wanted() and huge.counted:
+        head, tail = huge.lines(1, 0, room // 2), huge.last_lines(room // 2)
+        gap = tr("files.gap", count=tail.start - head.end - 1, line=head.end + 1)
+        body = [head.text.removesuffix("\n"), gap, tail.text.removesuffix("\n")]
+        return "\n".join(body) + "\n", [_huge_title(huge, path, head), *body], (1, tail.end)
+    part = huge.lines(start, max(wanted.most, 0), room)
+    asked = part.end - part.start + 1 == wanted.most
+    notes = [] if asked or part.end >= huge.total else [tr("files.read_on", line=part.end + 1)]
+    told = [_huge_title(huge, path, part), part.text.removesuffix("\n"), *notes]
+    return part.text, told, (part.start, part.end)
+
+
+def _huge_title(huge: HugeFile, path: str, part: Lines) -> str:
+    key = "files.range" if huge.counted else "files.range_uncounted"
+    return tr(key, path=shown(path), start=part.start, end=part.end, total=huge.total)
+
+
+# --- what is no plain text
+
+
+def _picture(context: ToolContext, path: str, picture: Picture) -> ToolOutput:
+    form = picture.media_type.removeprefix("image/").upper()
+    facts = context.root.stat(path)
+    told: dict[str, object] = {
+        "path": shown(path),
+        "form": form,
+        "width": picture.width or "?",
+        "height": picture.height or "?",
+        "size": facts.st_size,
+    }
+    payload: dict[str, Json] = {
+        "image": {"format": form, "width": picture.width, "height": picture.height},
+        "metadata": {"size": facts.st_size, "modified": local_time(facts.st_mtime)},
+    }
+    summary = tr("picture.summary", **told)
+    if context.sees() is False:
+        return ToolOutput(payload=payload, for_model=tr("picture.unseen", **told), summary=summary)
+    if facts.st_size > LARGEST_PICTURE:
+        raise ToolExecutionError("picture_too_large", **told, limit=LARGEST_PICTURE)
+    image = Image(picture.media_type, context.root.read_bytes(path, LARGEST_PICTURE))
+    return ToolOutput(payload=payload, for_model=tr("picture.seen", **told), summary=summary, images=(image,))
+
+
+async def _pdf(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:
+    data = context.root.read_bytes(path, LARGEST)
+    try:
+        text = await pdf_text(data)
+    except PdfError as error:
+        raise ToolExecutionError(f"pdf_{error.trouble}", path=shown(path), pages=error.pages) from error
+    return _as_text(context, TextFile(path, data, Decoded(text)), wanted, "pdf")
+
+
+def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | None:
+    """The cells; None where the file is no notebook whatever its name says."""
+    data = context.root.read_bytes(path, LARGEST)
+    try:
+        text = notebook_text(data)
+    except ValueError:
+        return None
+    context.seen.note(path, data)
+    output = _as_text(context, TextFile(path, data, Decoded(text)), wanted, "notebook")
+    return ToolOutput(
+        payload=output.payload, for_model=f"{output.for_model}\n{tr('notebook.raw')}", summary=output.summary
+    )
+
+
+def _as_text(context: ToolContext, file: TextFile, wanted: Wanted, kind: str) -> ToolOutput:
+    """The text made of a file that is none, by its lines."""
+    return _lines_of(context, file, wanted, metadata(context.root, file.path, file.decoded) | {"kind": kind})

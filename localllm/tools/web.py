@@ -1,0 +1,140 @@
+"""The tools web_search, searxng_search and fetch_page. What they find is text of strangers, and framed as such."""
+
+import re
+
+from localllm.base.config.schema import WebSettings
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Json
+from localllm.base.i18n import tr
+from localllm.text.cleaning import clean
+from localllm.text.pdf import PdfError
+from localllm.tools.context import ToolContext
+from localllm.tools.output import cap
+from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from localllm.web.access import WebAccess, has_two_engines
+from localllm.web.addresses import shown_address
+from localllm.web.engines.base import SearchAnswer
+from localllm.web.extraction import NoTextError, extract
+
+_LONGEST_SNIPPET = 300
+_MOST_ANSWERS = 3
+_HEAD = 0.9
+"""The share of the limit a page's head gets: what matters stands at its beginning."""
+
+
+def web_tools(settings: WebSettings) -> tuple[Tool, ...]:
+    """The tools a model is offered: none where the web is off, and searxng_search only where it is a choice of two."""
+    if not settings.enabled:
+        return ()
+    return (fetch_page, searxng_search, web_search) if has_two_engines(settings) else (fetch_page, web_search)
+
+
+@tool(risk=Risk.SAFE, sends=("query",))
+async def web_search(context: ToolContext, query: str) -> ToolOutput:
+    """Search the web."""
+    return await _search(context, query, only="")
+
+
+@tool(risk=Risk.SAFE, sends=("query",))
+async def searxng_search(context: ToolContext, query: str) -> ToolOutput:
+    """Search the web with SearxNG alone."""
+    return await _search(context, query, only="searxng")
+
+
+@tool(risk=Risk.SAFE, sends=("url",))
+async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
+    """Read a page of the web as text."""
+    page = await _web(context).fetcher.fetch(url)
+    try:
+        found = await extract(page)
+    except NoTextError as error:
+        kind = clean(page.media_type, keep_newlines=False)
+        raise ToolExecutionError("web_no_text", url=shown_address(page.url), kind=kind or "?") from error
+    except PdfError as error:
+        where = shown_address(page.url)
+        raise ToolExecutionError(f"pdf_{error.trouble}", path=where, pages=error.pages) from error
+    text = clean(found.text)
+    address = shown_address(page.url)
+    title = clean(found.title, keep_newlines=False)[:_LONGEST_SNIPPET]
+    notes = [tr("web.cut", size=len(page.data))] if page.cut else []
+    payload: dict[str, Json] = {
+        "url": address,
+        "title": title,
+        "content": text,
+        "metadata": {"media_type": page.media_type, "size": len(page.data), "extracted_by": found.by, "cut": page.cut},
+    }
+    shown = cap(text, context, "fetch_page", head=_HEAD)
+    shown = f"{tr('web.title', title=title)}\n\n{shown}" if title else shown
+    return ToolOutput(
+        payload=payload,
+        for_model="\n".join([address, framed(shown), *notes]),
+        summary=tr("web.fetched", url=address, count=len(text)),
+        untrusted=True,
+    )
+
+
+def framed(text: str) -> str:
+    """Text of strangers between marks it cannot itself hold."""
+    inside = _FRAME.sub("‹web_content›", _CONTROL.sub(_disarmed, text))
+    return f"{tr('web.frame')}\n<web_content>\n{inside}\n</web_content>"
+
+
+_FRAME = re.compile(r"[<＜﹤‹〈]?[\s/／]*web_content[^\S\n]*[>＞﹥]?", re.IGNORECASE)
+_CONTROL = re.compile(
+    r"<([|｜][^\s<>]{1,40}[|｜]"
+    r"|/?(?:s|think|tool_calls?|tool_responses?|tool_results?|tools|function_calls?|start_of_turn|end_of_turn|bos|eos)"
+    r"|<\s?/?SYS\s?>?)>"
+    r"|\[(/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT))\]",
+    re.IGNORECASE,
+)
+"""What marks turns and calls in the templates of models: a server may take it for its own, also within a text."""
+
+
+def _disarmed(found: re.Match[str]) -> str:
+    return f"‹{found[1] or found[2]}›"
+
+
+async def _search(context: ToolContext, query: str, *, only: str) -> ToolOutput:
+    if not query.strip():
+        raise ToolExecutionError("web_no_query")
+    answer, failures = await _web(context).search(query.strip(), only)
+    notes = [error.what for error in failures]
+    if answer.silent:
+        notes.append(tr("web.silent", engines=clean(", ".join(answer.silent), keep_newlines=False)))
+    payload: dict[str, Json] = {
+        "query": query,
+        "results": [
+            {"title": result.title, "url": result.url, "snippet": result.snippet, "engine": result.engine}
+            for result in answer.results
+        ],
+        "answers": list(answer.answers),
+        "metadata": {"notes": [*notes]},
+    }
+    asked = clean(query, keep_newlines=False)
+    found = framed(_listed(answer)) if answer.results or answer.answers else tr("web.nothing", query=asked)
+    return ToolOutput(
+        payload=payload,
+        for_model="\n".join([found, *(f"[{note}]" for note in notes)]),
+        summary=tr("web.found", count=len(answer.results), query=asked),
+        untrusted=True,
+    )
+
+
+def _listed(answer: SearchAnswer) -> str:
+    """The results, each in two or three lines."""
+    lines = [_line(text) for text in answer.answers[:_MOST_ANSWERS]]
+    for number, result in enumerate(answer.results, 1):
+        lines += [f"{number}. {_line(result.title)}", f"   {shown_address(result.url)}"]
+        if result.snippet:
+            lines.append(f"   {_line(result.snippet)}")
+    return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    return clean(" ".join(text.split()), keep_newlines=False)[:_LONGEST_SNIPPET]
+
+
+def _web(context: ToolContext) -> WebAccess:
+    if context.web is None:
+        raise ToolExecutionError("web_off")
+    return context.web

@@ -1,0 +1,60 @@
+"""The web as the settings let it be used: what may search it, and what fetches its pages."""
+
+from collections.abc import Sequence
+
+from localllm.base.config.schema import WebSettings
+from localllm.base.errors import WebSearchError
+from localllm.web.engines import duckduckgo
+from localllm.web.engines.base import SearchAnswer, SearchEngine
+from localllm.web.engines.duckduckgo import DuckDuckGo
+from localllm.web.engines.searxng import SearxNG
+from localllm.web.fetching import Fetcher
+
+
+class WebAccess:
+    """The engines in the order they are asked, the first that finds something; and the fetcher."""
+
+    def __init__(self, engines: Sequence[SearchEngine], fetcher: Fetcher, *, max_results: int = 8) -> None:
+        self.engines = tuple(engines)
+        self.fetcher = fetcher
+        self._most = max_results
+
+    async def search(self, query: str, only: str = "") -> tuple[SearchAnswer, list[WebSearchError]]:
+        """What the first engine with results found (`only` names one), and how those before it failed.
+
+        Raises WebSearchError where all did.
+        """
+        failures: list[WebSearchError] = []
+        nothing: SearchAnswer | None = None
+        for engine in self.engines:
+            if only and engine.name != only:
+                continue
+            try:
+                answer = await engine.search(query, self._most)
+            except WebSearchError as error:
+                failures.append(error)
+                continue
+            if answer.results or answer.answers:
+                return answer, failures
+            nothing = nothing or answer
+        if nothing is None and len(failures) > 1:
+            raise WebSearchError("web_no_answer", reasons=" ".join(map(str, failures)))
+        if nothing is None:
+            raise failures[0] if failures else WebSearchError("web_no_engine")
+        return nothing, failures
+
+
+def open_web(settings: WebSettings) -> WebAccess:
+    """The web by these settings."""
+    making = {
+        "searxng": lambda: SearxNG(settings.searxng_url, seconds=settings.timeout),
+        "duckduckgo": lambda: DuckDuckGo(seconds=settings.timeout, proxy=settings.proxy),
+    }
+    fetcher = Fetcher(allow_private=settings.allow_private, proxy=settings.proxy, seconds=settings.timeout)
+    return WebAccess([making[name]() for name in settings.engines], fetcher, max_results=settings.max_results)
+
+
+def has_two_engines(settings: WebSettings) -> bool:
+    """Whether SearxNG is one choice of two: set up, with another beside it."""
+    others = "duckduckgo" in settings.engines and duckduckgo.is_installed()
+    return bool(settings.searxng_url) and "searxng" in settings.engines and others

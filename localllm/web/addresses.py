@@ -1,0 +1,118 @@
+"""Which addresses of the web may be fetched: public ones, spelt plainly. The machine itself and its neighbours are not
+the web, whatever a page or a model says; the user can name exceptions."""
+
+import ipaddress
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from localllm.base.errors import SafetyViolationError
+from localllm.base.i18n import Phrase
+from localllm.text.cleaning import clean
+
+if TYPE_CHECKING:
+    import httpx
+
+_LONGEST = 4_000
+_PORTS = {"http": 80, "https": 443}
+_ODD = re.compile(r"[\x00-\x20\x7f\\]")
+_PRIVATE_NAMES = re.compile(
+    r"(?:^|\.)(?:localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa|onion|arpa)\.?$"
+)
+"""Names that lead to this machine or its network, or nowhere (RFC 6761, 6762, 8375; ICANN's list for private use)."""
+
+_PUBLIC_V6 = ipaddress.ip_network("2000::/3")
+_CARRYING_V4 = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/23", "3fff::/20")))
+"""6to4, Teredo with its neighbours, and the second network for documentation; all outside 2000::/3 is none either."""
+_SPECIAL_V4 = tuple(map(ipaddress.ip_network, ("192.88.99.0/24", "192.0.0.0/24")))
+"""Relays of 6to4, and protocol assignments (RFC 7526, 6890)."""
+
+
+def shown_address(url: str) -> str:
+    """An address as people and models may see it: on one line, nothing invisible in it, not without end."""
+    return clean(url, keep_newlines=False)[:300]
+
+
+def checked_url(url: str, allowed: Collection[str] = ()) -> "httpx.URL":
+    """The address, parsed. Raises SafetyViolationError web_address_refused where it is none of the public web's.
+
+    `allowed` are the `host:port` the user has named: for these it may be private and on any port.
+    """
+    import httpx
+
+    given = url.strip()
+    if _ODD.search(given) or len(given) > _LONGEST:
+        raise _refused(url, "web.odd")
+    try:
+        parsed = httpx.URL(given if "://" in given else f"https://{given}").copy_with(fragment=None)
+    except httpx.InvalidURL as error:
+        raise _refused(url, "web.odd") from error
+    if parsed.scheme not in _PORTS:
+        raise _refused(url, "web.scheme")
+    if parsed.userinfo or "@" in given.partition("://")[2].partition("/")[0]:
+        raise _refused(url, "web.userinfo")
+    if place_of(parsed) not in allowed:
+        _check_place(parsed, url)
+    return parsed
+
+
+def _check_place(parsed: "httpx.URL", url: str) -> None:
+    host = host_of(parsed)
+    if not host:
+        raise _refused(url, "web.odd")
+    if port_of(parsed) != _PORTS[parsed.scheme]:
+        raise _refused(url, "web.port")
+    if _is_literal(host):
+        if not is_public(host):
+            raise _refused(url, "web.private")
+    elif _PRIVATE_NAMES.search(host) or "." not in host.rstrip("."):
+        raise _refused(url, "web.private")
+
+
+def host_of(url: "httpx.URL") -> str:
+    """The host in ASCII, as resolvers and certificates have it."""
+    return url.raw_host.decode("ascii").lower()
+
+
+def port_of(url: "httpx.URL") -> int:
+    """The port, named or not."""
+    return _PORTS[url.scheme] if url.port is None else url.port
+
+
+def place_of(url: "httpx.URL") -> str:
+    """`host:port`, as `web.allow_private` names it."""
+    return f"{host_of(url)}:{port_of(url)}"
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address, as a resolver gives it, belongs to the public internet.
+
+    Not so: loopback, private, link-local, shared (CGNAT), multicast, unspecified and reserved ones, and IPv6 addresses
+    that carry an IPv4 address in themselves (mapped, 6to4, NAT64, Teredo).
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:  # with a zone (fe80::1%eth0), or none at all
+        return False
+    if not parsed.is_global or parsed.is_multicast or parsed.is_reserved:
+        return False
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return not any(parsed in network for network in _SPECIAL_V4)
+    return parsed in _PUBLIC_V6 and not any(parsed in network for network in _CARRYING_V4)
+
+
+def refuse_private(url: str) -> SafetyViolationError:
+    """The error for a name that leads to an address that is not public."""
+    return _refused(url, "web.private")
+
+
+def _is_literal(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _refused(url: str, reason: str) -> SafetyViolationError:
+    return SafetyViolationError("web_address_refused", url=shown_address(url), reason=Phrase(reason))

@@ -1,0 +1,36 @@
+"""What every search engine offers."""
+
+from typing import Protocol
+
+import msgspec
+
+
+class SearchResult(msgspec.Struct, frozen=True):
+    """One page found: its title, address, and what the engine quotes of it. `engine` is who found it."""
+
+    title: str
+    url: str
+    snippet: str
+    engine: str
+
+
+class SearchAnswer(msgspec.Struct, frozen=True):
+    """What a search gave: the results, best first; `answers` are direct ones (a sum, a definition); `silent` names the
+    engines behind that did not answer, each with why."""
+
+    results: tuple[SearchResult, ...]
+    answers: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+
+
+class SearchEngine(Protocol):
+    """A way to search the web."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the settings."""
+        ...
+
+    async def search(self, query: str, limit: int) -> SearchAnswer:
+        """At most `limit` results. Raises WebSearchError."""
+        ...

@@ -1,0 +1,58 @@
+"""DuckDuckGo, through the package ddgs where it is installed (it was called duckduckgo-search until 2025)."""
+
+import asyncio
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from localllm.base.errors import WebSearchError
+from localllm.web.engines.base import SearchAnswer, SearchResult
+
+Ask = Callable[[str, int], list[dict[str, Any]]]
+"""What ddgs gives for a query and a number of results: title, href and body of each. Raises its own exceptions."""
+
+
+def is_installed() -> bool:
+    """Whether the package is there; it is not imported for that."""
+    return importlib.util.find_spec("ddgs") is not None
+
+
+class DuckDuckGo:
+    """DuckDuckGo's results. `proxy` is the address of one; `ask` takes the place of the package in tests."""
+
+    name = "duckduckgo"
+
+    def __init__(self, *, seconds: float = 20.0, proxy: str = "", ask: Ask | None = None) -> None:
+        self._seconds = seconds
+        self._proxy = proxy
+        self._ask = ask or self._by_package
+
+    async def search(self, query: str, limit: int) -> SearchAnswer:
+        """At most `limit` results."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                found = await asyncio.to_thread(self._ask, query, limit)
+        except WebSearchError:
+            raise
+        except TimeoutError as error:
+            raise WebSearchError("duckduckgo_failed", reason=f"{self._seconds:g} s") from error
+        except Exception as error:  # the package passes on whatever its HTTP library and parsers raise
+            if "No results" in str(error):
+                return SearchAnswer(())
+            raise WebSearchError("duckduckgo_failed", reason=str(error) or type(error).__name__) from error
+        return SearchAnswer(
+            tuple(
+                SearchResult(str(item.get("title", "")), str(item["href"]), str(item.get("body", "")), self.name)
+                for item in found[:limit]
+                if item.get("href")
+            )
+        )
+
+    def _by_package(self, query: str, limit: int) -> list[dict[str, Any]]:
+        try:
+            ddgs: Any = importlib.import_module("ddgs")
+        except ImportError as error:
+            raise WebSearchError("duckduckgo_missing") from error
+        client = ddgs.DDGS(timeout=int(self._seconds), proxy=self._proxy or None)
+        return client.text(query, max_results=limit, backend="duckduckgo")

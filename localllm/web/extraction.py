@@ -1,0 +1,198 @@
+"""The text of a page: what it says, without what stands around it.
+
+With the package trafilatura, where it is installed, the main text is found; without it all text is taken but for
+scripts, navigation and forms.
+"""
+
+import asyncio
+import codecs
+import re
+import time
+from typing import Any
+
+import msgspec
+
+from localllm.text.decoding import NotTextError, decode
+from localllm.text.pdf import pdf_text
+from localllm.web.fetching import Page
+
+_SECONDS = 20.0
+_SECONDS_PLAIN = 5.0
+_PIECE = 16_384
+_SNIFFED = 4_096
+_SHORTEST = 400  # characters; in less there is no main text to be found, and trafilatura takes all of it
+_MOST_TAGS = 60_000  # opening and closing; trafilatura takes 2 s for these, and ten times that for three times as many
+_CHARSET = re.compile(
+    rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|encoding=["']([\w.:-]{1,40})["']""", re.I
+)
+_WIDER = {"shift_jis": "cp932", "iso8859-1": "cp1252", "ascii": "cp1252", "euc_kr": "cp949", "gb2312": "gb18030"}
+"""Encodings as the web means them: browsers read more by these names (encoding.spec.whatwg.org)."""
+
+_NOT_OF_THE_WEB = frozenset(
+    {"unicode-escape", "raw-unicode-escape", "idna", "punycode", "undefined", "utf-7", "mbcs", "oem"}
+)
+"""Codecs that no browser knows; they would let a page write any character in ASCII, or fail."""
+
+_ALIASES = {"x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp"}
+
+
+class NoTextError(Exception):
+    """The page holds nothing that can be read as text."""
+
+
+class Extracted(msgspec.Struct, frozen=True):
+    """A page's title ("" where it has none), its text, and what found it: trafilatura, html, text or pdf."""
+
+    title: str
+    text: str
+    by: str
+
+
+async def extract(page: Page) -> Extracted:
+    """What the page says. Raises NoTextError, and PdfError for a PDF without text."""
+    kind = page.media_type
+    if kind == "application/pdf" or page.data.startswith(b"%PDF-"):
+        return Extracted("", await pdf_text(page.data), "pdf")
+    if kind in ("text/html", "application/xhtml+xml", "") and _looks_like_html(page.data):
+        return await _of_html(decoded(page))
+    if kind in ("text/html", "") or kind.startswith("text/") or kind.rpartition("+")[2] in _TEXT_KINDS:
+        return Extracted("", decoded(page), "text")
+    raise NoTextError
+
+
+_TEXT_KINDS = frozenset({"json", "xml", "application/json", "application/xml", "application/javascript", "yaml"})
+
+
+def _looks_like_html(data: bytes) -> bool:
+    return b"<" in data[:_SNIFFED]
+
+
+def decoded(page: Page) -> str:
+    """The text of a page in the encoding its server names, else the one it names itself, else the one it reads as.
+
+    Raises NoTextError where it is binary.
+    """
+    data = page.data
+    for named in (page.charset, _named_in(data[:_SNIFFED])):
+        if codec := _codec(named):
+            return data.decode(codec, "replace")
+    try:
+        return decode(data[: data.rfind(b"\n") + 1] if page.cut and b"\n" in data else data).text
+    except NotTextError as error:
+        if error.kind == "binary":
+            raise NoTextError from error
+        return data.decode("utf-8" if page.cut else "cp1252", "replace")
+
+
+def _named_in(head: bytes) -> str:
+    if head.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ""
+    found = _CHARSET.search(head)
+    return (found[1] or found[2]).decode("ascii", "ignore") if found else ""
+
+
+def _codec(name: str) -> str:
+    """The codec for a name of the web; "" for one that is not known, or is none of text."""
+    try:
+        codec = codecs.lookup(_ALIASES.get(name.lower(), name or "?"))
+    except (LookupError, ValueError):
+        return ""
+    if codec.name in _NOT_OF_THE_WEB:
+        return ""
+    wider = _WIDER.get(codec.name, codec.name)
+    return wider if getattr(codec, "_is_text_encoding", True) else ""
+
+
+async def _of_html(html: str) -> Extracted:
+    plain = await asyncio.to_thread(_plain, html)
+    is_fit = len(plain.text) >= _SHORTEST and html.count("<") <= _MOST_TAGS
+    main = await _main_text(html) if is_fit else ""
+    if main:
+        return Extracted(plain.title, main, "trafilatura")
+    return Extracted(plain.title, plain.text, "html")
+
+
+async def _main_text(html: str) -> str:
+    """What trafilatura takes for the main text; "" where it is not installed, finds none or takes too long."""
+    try:
+        async with asyncio.timeout(_SECONDS):
+            return await asyncio.to_thread(_by_trafilatura, html)
+    except TimeoutError:
+        return ""
+
+
+def _by_trafilatura(html: str) -> str:
+    import importlib
+
+    try:
+        trafilatura: Any = importlib.import_module("trafilatura")
+    except ImportError:
+        return ""
+    return trafilatura.extract(html, output_format="markdown", include_links=False, include_tables=True) or ""
+
+
+_LEFT_OUT = frozenset({"script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "form", "button"})
+_BLOCKS = re.compile(
+    "address|article|blockquote|br|dd|div|dl|dt|fieldset|figcaption|figure|h[1-6]|header|hr|li|main|ol|p|pre|section"
+    "|table|tbody|td|tfoot|th|thead|tr|ul"
+)
+
+
+def _plain(html: str) -> "_Plain":
+    """All text of a page. It is fed in pieces: what never ends (a tag, a comment) is then looked at once a piece, and
+    not once a letter at the end; and there is a time limit."""
+    from html.parser import HTMLParser  # 3 ms that a session without the web need not spend
+
+    plain = _Plain()
+    parser = HTMLParser(convert_charrefs=True)
+    parser.handle_starttag = plain.start
+    parser.handle_endtag = plain.end
+    parser.handle_data = plain.data
+    end = time.monotonic() + _SECONDS_PLAIN
+    for start in range(0, len(html), _PIECE):
+        parser.feed(html[start : start + _PIECE])
+        if time.monotonic() > end:
+            return plain
+    if len(parser.rawdata) <= _PIECE:
+        parser.close()
+    return plain
+
+
+class _Plain:
+    """Gathers the text of a page, a line for each block, and its title."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self._parts: list[str] = []
+        self._outside: list[str] = []  # the elements that are left out, as far as they are open
+        self._in_title = False
+
+    @property
+    def text(self) -> str:
+        """All text, lines trimmed, no empty ones in a row."""
+        lines = [" ".join(line.split()) for line in "".join(self._parts).split("\n")]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+    def start(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element begins."""
+        if tag in _LEFT_OUT:
+            self._outside.append(tag)
+        self._in_title = tag == "title" and not self.title
+        if _BLOCKS.fullmatch(tag):
+            self._parts.append("\n- " if tag == "li" else "\n" + "#" * int(tag[1]) + " " if tag[1:].isdigit() else "\n")
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if tag in self._outside:
+            while self._outside.pop() != tag:
+                pass
+        self._in_title = False
+        if _BLOCKS.fullmatch(tag):
+            self._parts.append("\n")
+
+    def data(self, data: str) -> None:
+        """Text."""
+        if self._in_title:
+            self.title = " ".join((self.title + data).split())
+        elif not self._outside:
+            self._parts.append(data)

@@ -1,0 +1,178 @@
+"""Fetching one page: few redirects, each checked; to the very address that was checked; bounded in size and time."""
+
+import asyncio
+import socket
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.base.errors import ToolExecutionError
+from localllm.text.cleaning import clean
+from localllm.web.addresses import checked_url, host_of, is_public, place_of, port_of, refuse_private, shown_address
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+LARGEST = 2_000_000
+"""Bytes of a page that are read; of a longer one the beginning."""
+
+LARGEST_PDF = 10_000_000
+"""The same for a PDF, which cannot be read in part."""
+
+_REDIRECTS = 3
+_LONGEST_REASON = 200
+_REDIRECTING = frozenset({301, 302, 303, 307, 308})
+_AGENT = "localllm (reads pages for one person)"
+_ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json,application/pdf;q=0.9,*/*;q=0.5"
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The IP addresses of a host name, for a port. Raises OSError."""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """What was fetched. `url` is where it was found in the end; `media_type` and `charset` are the server's words, in
+    lower case; `cut` says that there is more."""
+
+    url: str
+    media_type: str
+    charset: str
+    data: bytes
+    cut: bool = False
+
+
+async def resolve_host(host: str, port: int) -> list[str]:
+    """The IP addresses of a host, as the system's resolver gives them."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class Fetcher:
+    """Fetches pages of the public web. No cookies are kept, and no proxy of the environment is used.
+
+    `allow_private`: the `host:port` that may be private. `proxy`: the address of a proxy, which then resolves the
+    names. `seconds`: for a page with all its redirects. `resolve` and `transport` are for tests, `trust` for servers
+    with certificates of one's own.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow_private: Sequence[str] = (),
+        proxy: str = "",
+        seconds: float = 20.0,
+        resolve: Resolve = resolve_host,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+        trust: "ssl.SSLContext | None" = None,
+    ) -> None:
+        self._allowed = frozenset(place.lower() for place in allow_private)
+        self._proxy = proxy
+        self._seconds = seconds
+        self._resolve = resolve
+        self._transport = transport
+        self._trust = trust
+
+    async def fetch(self, url: str) -> Page:
+        """The page at `url`. Raises SafetyViolationError and ToolExecutionError (web_…)."""
+        import httpx
+
+        target = checked_url(url, self._allowed)
+        try:
+            async with asyncio.timeout(self._seconds), self._client() as client:
+                for _ in range(_REDIRECTS + 1):
+                    async with AsyncExitStack() as stack:
+                        response = await self._get(client, target, stack)
+                        if response.status_code not in _REDIRECTING or "location" not in response.headers:
+                            return await _read(target, response)
+                        target = checked_url(str(target.join(response.headers["location"])), self._allowed)
+        except TimeoutError as error:
+            raise ToolExecutionError("web_slow", url=shown_address(url), seconds=self._seconds) from error
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            reason = clean(str(error) or type(error).__name__, keep_newlines=False)[:_LONGEST_REASON]
+            raise ToolExecutionError("web_unreachable", url=shown_address(url), reason=reason) from error
+        raise ToolExecutionError("web_redirects", url=shown_address(url), count=_REDIRECTS)
+
+    def _client(self) -> "httpx.AsyncClient":
+        import httpx
+
+        return httpx.AsyncClient(
+            trust_env=False,
+            follow_redirects=False,
+            timeout=self._seconds,
+            transport=self._transport,
+            proxy=self._proxy or None,
+            verify=True if self._trust is None else self._trust,
+            headers={"user-agent": _AGENT, "accept": _ACCEPT, "accept-encoding": "gzip, deflate"},
+        )
+
+    async def _get(self, client: "httpx.AsyncClient", target: "httpx.URL", stack: AsyncExitStack) -> "httpx.Response":
+        """The head of the answer. Of several addresses the first that takes the connection; all must be public."""
+        import httpx
+
+        client.cookies.clear()
+        if self._proxy:
+            return await stack.enter_async_context(client.stream("GET", target))
+        failure: httpx.HTTPError | None = None
+        for address in await self._addresses(target):
+            pinned = target.copy_with(host=address)
+            headers = {"host": target.netloc.decode("ascii")}
+            extensions = {"sni_hostname": host_of(target)}
+            try:
+                return await stack.enter_async_context(
+                    client.stream("GET", pinned, headers=headers, extensions=extensions)
+                )
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                failure = error
+        raise failure or OSError("no address")
+
+    async def _addresses(self, target: "httpx.URL") -> Sequence[str]:
+        addresses = await self._resolve(host_of(target), port_of(target))
+        if place_of(target) not in self._allowed and not all(map(is_public, addresses)):
+            raise refuse_private(str(target))
+        return addresses
+
+
+async def _read(url: "httpx.URL", response: "httpx.Response") -> Page:
+    if response.status_code >= 400:
+        raise ToolExecutionError("web_status", url=shown_address(str(url)), status=response.status_code)
+    media_type, _, parameters = response.headers.get("content-type", "").lower().partition(";")
+    media_type = media_type.strip()
+    limit = LARGEST_PDF if media_type == "application/pdf" else LARGEST
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
+        reason = f"content-encoding {shown_address(encoding)}"
+        raise ToolExecutionError("web_unreachable", url=shown_address(str(url)), reason=reason)
+    data = bytearray()
+    async for piece in _unpacked(response.aiter_raw(), limit + 1, packed=encoding not in ("identity", "")):
+        data += piece
+        if len(data) > limit:
+            break
+    return Page(
+        url=str(url),
+        media_type=media_type,
+        charset=_charset(parameters),
+        data=bytes(data[:limit]),
+        cut=len(data) > limit,
+    )
+
+
+async def _unpacked(pieces: AsyncIterator[bytes], limit: int, *, packed: bool) -> AsyncIterator[bytes]:
+    """The pieces, unpacked where they are packed, each of at most `limit` bytes however little it was packed in."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None
+    async for piece in pieces:
+        try:
+            yield unpacker.decompress(piece, limit) if unpacker else piece
+        except zlib.error as error:
+            raise OSError(str(error)) from error
+
+
+def _charset(parameters: str) -> str:
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip() == "charset":
+            return value.strip(" \"'")
+    return ""

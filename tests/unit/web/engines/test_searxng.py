@@ -1,0 +1,71 @@
+"""SearxNG's recorded answers."""
+
+import pytest
+
+from localllm.base.errors import WebSearchError
+from localllm.web.engines.searxng import SearxNG
+from tests.support.web_server import page, serve
+from tests.support.wire_server import cassette
+
+pytestmark = pytest.mark.anyio
+
+STATUS = {200: "200 OK", 403: "403 Forbidden", 429: "429 Too Many Requests"}
+
+
+def recorded(name: str) -> bytes:
+    reply = cassette(f"searxng/{name}")
+    return page(reply.pieces[0], reply.headers["content-type"], STATUS[reply.status])
+
+
+async def failed(answer: bytes) -> str:
+    async with serve({"/search": answer}) as site:
+        with pytest.raises(WebSearchError) as caught:
+            await SearxNG(site.url).search("x", 5)
+    return caught.value.key
+
+
+@pytest.mark.parametrize("tail", ["", "/", "/search", "/search?q=%s"])
+async def test_results(tail: str) -> None:
+    async with serve({"/search": recorded("json_ok")}) as site:
+        answer = await SearxNG(site.url + tail).search("streaming & more", 2)
+    assert site.asked[0].startswith("GET /search?q=streaming+%26+more&format=json ") or "%20" in site.asked[0]
+    assert [result.url for result in answer.results] == [
+        "http://127.0.0.1:8071/page/27",
+        "http://127.0.0.1:8071/page/28",
+    ]
+    assert answer.results[0].title == "Streaming explained (part 1)"
+    assert answer.results[0].engine == "corpus json, corpus html"
+
+
+async def test_nothing_found_and_who_was_silent() -> None:
+    async with serve({"/search": recorded("json_noresult")}) as site:
+        answer = await SearxNG(site.url).search("zzz", 5)
+    assert (answer.results, answer.silent) == ((), ())
+    async with serve({"/search": recorded("json_unresponsive")}) as site:
+        answer = await SearxNG(site.url).search("x", 5)
+    assert "slow engine: timeout" in answer.silent
+
+
+async def test_answers_of_old_versions_and_new_ones() -> None:
+    body = '{"query": "2+3", "results": [], "answers": ["5", {"answer": "five"}, 3]}'
+    async with serve({"/search": page(body, "application/json")}) as site:
+        assert (await SearxNG(site.url).search("2+3", 5)).answers == ("5", "five")
+
+
+async def test_what_is_wrong_says_how_to_mend_it() -> None:
+    assert await failed(recorded("json_disabled_403")) == "searxng_no_json"
+    assert await failed(recorded("limited_429")) == "searxng_limited"
+    assert await failed(page('{"error": "no such path"}', "application/json")) == "searxng_not_one"
+    assert await failed(page("<html>", "text/html")) == "searxng_not_one"
+    assert await failed(page("", "text/html", "500 Oops")) == "searxng_unreachable"
+
+
+async def test_without_an_address_it_is_looked_for() -> None:
+    async with (
+        serve({"/search": page("llama", "text/plain")}) as other,
+        serve({"/search": recorded("json_ok")}) as site,
+    ):
+        engine = SearxNG(places=["http://127.0.0.1:1", other.url, site.url])
+        assert (await engine.search("x", 1)).results
+        with pytest.raises(WebSearchError, match=r"127\.0\.0\.1:1 "):
+            await SearxNG(places=["http://127.0.0.1:1", other.url]).search("x", 1)

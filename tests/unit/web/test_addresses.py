@@ -1,0 +1,103 @@
+"""What of the addresses of the world may be fetched."""
+
+import pytest
+
+from localllm.base.errors import SafetyViolationError
+from localllm.web.addresses import checked_url, is_public
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.com/a?b=c", "http://example.com", "example.com/path", "https://日本語.jp"]
+)
+def test_public_addresses(url: str) -> None:
+    assert checked_url(url).scheme in ("http", "https")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost/",
+        "http://LOCALHOST./",
+        "http://a.localhost/",
+        "http://printer.local/",
+        "http://wiki.internal/",
+        "http://router/",
+        "http://nas.home.arpa/",
+        "http://127.0.0.1/",
+        "http://10.0.0.1/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://100.64.0.1/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[fe80::1]/",
+        "http://0.0.0.0/",
+        "http://224.0.0.1/",
+        "http://8.8.8.8:22/",
+        "https://example.com:8443/",
+        "http://user@example.com/",
+        "http://user:pass@example.com/",
+        "http://example.com@127.0.0.1/",
+        "http://example.com\\@127.0.0.1/",
+        "http://exa mple.com/",
+        "http://example.com/\r\nHost: x",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "gopher://example.com/",
+        "https://",
+        "",
+        "https://example.com/" + "a" * 5_000,
+    ],
+)
+def test_what_is_none_of_the_public_web(url: str) -> None:
+    with pytest.raises(SafetyViolationError) as caught:
+        checked_url(url)
+    assert caught.value.key == "web_address_refused"
+
+
+def test_the_user_names_exceptions_by_host_and_port() -> None:
+    allowed = frozenset({"127.0.0.1:8000", "wiki.internal:443"})
+    assert checked_url("http://127.0.0.1:8000/x", allowed).port == 8000
+    assert checked_url("https://WIKI.internal/x", allowed).host == "wiki.internal"
+    for url in ("http://127.0.0.1:8001/", "http://wiki.internal/", "http://u@127.0.0.1:8000/"):
+        with pytest.raises(SafetyViolationError):
+            checked_url(url, allowed)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1:248:1893:25c8:1946", True),
+        ("127.8.9.1", False),
+        ("10.1.2.3", False),
+        ("172.16.0.1", False),
+        ("192.168.1.1", False),
+        ("169.254.169.254", False),
+        ("100.127.255.255", False),
+        ("0.0.0.0", False),
+        ("224.0.0.251", False),
+        ("240.0.0.1", False),
+        ("255.255.255.255", False),
+        ("192.0.2.1", False),
+        ("198.18.0.1", False),
+        ("192.88.99.1", False),
+        ("::", False),
+        ("::1", False),
+        ("::ffff:8.8.8.8", False),
+        ("::ffff:127.0.0.1", False),
+        ("::127.0.0.1", False),
+        ("64:ff9b::7f00:1", False),
+        ("64:ff9b:1::7f00:1", False),
+        ("2002:7f00:1::", False),
+        ("2001:0:4136:e378:8000:63bf:3fff:fdd2", False),
+        ("2001:db8::1", False),
+        ("fc00::1", False),
+        ("fe80::1", False),
+        ("fe80::1%eth0", False),
+        ("fec0::1", False),
+        ("ff02::1", False),
+        ("no address", False),
+    ],
+)
+def test_public_ip_addresses(address: str, expected: bool) -> None:
+    assert is_public(address) is expected
