@@ -38,7 +38,7 @@ from localllm.tools.tool_system import ToolResult, ToolSystem
 _LONGEST_NAME = 80
 _LONGEST_OUTCOME = 600
 
-_NOT_PERMITTED = {"denied_unattended", "denied_dangerous", "command_no_sandbox"}
+_NOT_PERMITTED = {"denied_unattended", "denied_dangerous", "command_no_sandbox", "command_root_too_wide"}
 """Errors of calls that a person, or a flag, would have permitted."""
 
 

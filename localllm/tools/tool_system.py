@@ -227,11 +227,13 @@ class ToolSystem:
         return bool(self._context.settings.safety.network_hosts) or self._context.runner.level == "none"
 
     def _scope(self, tool: Tool, arguments: dict[str, Any]) -> str:
-        """What an answer that lasts would be about: the command, or the folder of the file."""
+        """What an answer that lasts would be about: the command, or the folder of the file; in the project's own folder
+        the file, for that folder is everything."""
         if tool.name == COMMAND_TOOL:
             return arguments["command"].strip()
-        folders = {self._context.root.relative(arguments[name]).rpartition("/")[0] for name in tool.writes}
-        return f"{folder}/" if len(folders) == 1 and (folder := folders.pop()) else ""
+        files = [self._context.root.relative(arguments[name]) for name in tool.writes]
+        folder, slash, name = files[0].rpartition("/") if len(files) == 1 else ("", "", "")
+        return folder + slash or name
 
     async def _ask(self, request: ConfirmationRequested, emit: Emit, preview: Preview | None) -> str:
         """Who said yes. Raises SafetyViolationError for a no."""

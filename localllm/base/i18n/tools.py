@@ -303,8 +303,8 @@ TOOLS: dict[str, tuple[str, str]] = {
         "会話を元に戻しました（{count} 件のメッセージ）。",
     ),
     "undo.not_all_kept": (
-        "{count} files of the project are too large, or too many, to be kept: /undo does not bring back what commands "
-        "do to them.",
+        "Some of the project is too large, or too much, to be kept (files: {count}): /undo does not bring back what "
+        "commands do to it.",
         "プロジェクトの {count} ファイルは大きすぎるか多すぎるため保存していません。"
         "コマンドがそれらを変えても /undo では戻せません。",
     ),

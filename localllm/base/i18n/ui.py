@@ -44,16 +44,18 @@ UI: dict[str, tuple[str, str]] = {
         "このコマンドだけを常に許可（Enter）。短くすると、それで始まるものすべてを許可します。",
     ),
     "ui.always.folder": (
-        "Always allow it in this folder (Enter); . is the whole project.",
-        "このフォルダで常に許可（Enter）。「.」はプロジェクト全体です。",
+        "Always allow it there (Enter), or shorten it to a folder; . is the whole project.",
+        "この場所で常に許可（Enter）。短くすればそのフォルダ、「.」はプロジェクト全体です。",
     ),
     "ui.always.not_command": (
-        "That would not allow this command: keep its first words, without what only the shell reads.",
-        "それではこのコマンドを許可できません。先頭の語を残し、シェルの記号は使わないでください。",
+        "That would not allow this command. Keep the first words of it; a line of several commands, or with signs that only the"
+        " shell reads, can be allowed exactly as it is, but not in part.",
+        "それではこのコマンドを許可できません。先頭の語を残してください。複数のコマンドやシェルの記号を含む行は、"
+        "そのままなら許可できますが、一部だけの許可はできません。",
     ),
     "ui.always.not_folder": (
-        "The file is not in that folder.",
-        "ファイルはそのフォルダの中にありません。",
+        "The file does not lie there.",
+        "ファイルはそこにありません。",
     ),
     "ui.always.exactly": ("Allowed from now on, exactly so: {rule}", "以後このとおりのものだけを許可: {rule}"),
     "ui.always.rule": ("Allowed from now on: {rule}", "以後許可: {rule}"),

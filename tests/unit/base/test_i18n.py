@@ -100,3 +100,8 @@ def test_an_error_speaks_the_language_of_the_moment_it_is_shown() -> None:
     assert "することがありません" in str(error)
     assert i18n.language() == "ja"
     assert tr("agent.interrupted") == "[利用者が中断しました]"
+
+
+def test_what_is_not_kept_reads_well_of_one_file_as_of_many() -> None:
+    assert "1 files" not in tr("undo.not_all_kept", count=1)
+    assert "(files: 12)" in tr("undo.not_all_kept", count=12)

@@ -234,10 +234,11 @@ class TestPolicy:
         remembered = RememberedRules(project.parent / "rules.json", project)
         tools = make_tools(project, confirmer=person, remembered=remembered)
         await tools.execute_tool("create_file", file_path="docs/b.md", content="x\n")
+        await tools.execute_tool("create_file", file_path="top.md", content="x\n")
         await tools.execute_tool("run_command", command=" echo a ")
         await tools.execute_tool("run_command", command="rm -rf none")
         asked = [(request.scope, request.lasting) for request in person.asked]
-        assert asked == [("docs/", True), ("echo a", True), ("", False)]
+        assert asked == [("docs/", True), ("top.md", True), ("echo a", True), ("", False)]
         assert remembered.rules() == []  # “ls” would allow none of them
 
     async def test_after_text_of_strangers_what_sends_is_asked_about(self, project: Path) -> None:

@@ -144,7 +144,7 @@ async def test_an_edit_is_allowed_in_a_folder(left: str, scope: str) -> None:
         lasting(tool="edit_file", detail_kind="diff", detail="+a", scope="docs/api/")
     )
     assert (given.always, given.scope) == ("session", scope)
-    assert "not in that folder" in person.stream.getvalue()
+    assert "does not lie there" in person.stream.getvalue()
 
 
 async def test_what_is_dangerous_is_asked_about_every_time() -> None:
