@@ -16,6 +16,7 @@ from typing import IO, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
+from localllm.base.programs import find_program
 from localllm.tools.guard.paths import shown
 
 _SECONDS = 60.0
@@ -266,6 +267,10 @@ def _execute(
     root: Path, arguments: tuple[str, ...], stdin: IO[bytes], output: _Bounded, environment: dict[str, str]
 ) -> tuple[int, str]:
     """Exit code and error text of git."""
+    program = find_program("git", root)
+    if program is None:
+        raise ToolExecutionError("git_missing")
+    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = program  # GitPython runs it when it is imported
     try:
         from git import Git, GitCommandNotFound
     except ImportError as error:  # GitPython looks for the program when it is imported
@@ -273,7 +278,7 @@ def _execute(
     git = Git(root)
     try:
         code, _, stderr = git.execute(
-            [git.GIT_PYTHON_GIT_EXECUTABLE, *arguments],
+            [program, *arguments],
             istream=stdin.fileno(),
             output_stream=output,
             with_extended_output=True,

@@ -14,6 +14,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.gitignore import matcher
 from localllm.base.i18n import Phrase, tr
+from localllm.base.programs import find_program
 from localllm.base.walking import Entry, walk
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.paths import shown
@@ -29,7 +30,6 @@ from localllm.tools.search_engines import (
     RipgrepEngine,
     Skipped,
     UnsupportedPatternError,
-    find_ripgrep,
 )
 
 _SECONDS = 20.0
@@ -164,7 +164,7 @@ def _engines(
 ) -> tuple[list[Engine], str]:
     """What may search, the fastest first, and why it is Python where it is."""
     python = PythonEngine(context.root, query, stack)
-    program = find_ripgrep(context.root.path) if use_ripgrep else None
+    program = find_program("rg", context.root.path) if use_ripgrep else None
     if program is None:
         return [python], "ripgrep is not installed"
     if not (query.literal or _reads_alike(query.pattern)):

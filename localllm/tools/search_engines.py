@@ -9,12 +9,10 @@ import asyncio
 import marshal
 import os
 import re
-import shutil
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, cast
 
 import msgspec
@@ -97,14 +95,6 @@ def load_lines(root: ProjectRoot, path: str) -> "list[str] | Reason":
     text = decoded.text.replace("\n", "\r") if decoded.newline == "\r" else decoded.text
     lines = split_lines(text)
     return [line.rstrip("\r") for line in lines] if "\r" in text else lines
-
-
-def find_ripgrep(root: Path) -> str | None:
-    """Where ripgrep is installed. One inside the project is not trusted: a command may have put it there."""
-    found = shutil.which("rg")
-    if found is None or Path(os.path.realpath(found)).is_relative_to(root):
-        return None
-    return found
 
 
 class PythonEngine:

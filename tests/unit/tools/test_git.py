@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -537,3 +538,20 @@ async def test_a_repository_of_another_user_is_explained(project: Project, monke
 async def test_a_broken_settings_file_is_told(project: Project) -> None:
     (project.root / ".git" / "config").write_text("[core\n")
     assert await project.fail(git_status) == "git_failed"
+
+
+def test_a_git_inside_the_project_is_not_run(tmp_path: Path) -> None:
+    """In a process of its own: GitPython runs git when it is imported."""
+    project = Project(tmp_path / "project")
+    planted = project.write(".venv/bin/git", f"#!/bin/sh\ntouch {tmp_path}/pwned\n")
+    planted.chmod(0o755)
+    program = (
+        "import asyncio, sys; from pathlib import Path; from localllm.tools.git import git_status\n"
+        "from tests.unit.tools.test_git import Project\n"
+        "print(asyncio.run(Project(Path(sys.argv[1]), init=False).run(git_status)).success)"
+    )
+    environment = {**os.environ, "PATH": f"{planted.parent}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-c", program, str(project.root)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr
+    assert not (tmp_path / "pwned").exists()
