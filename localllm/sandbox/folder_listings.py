@@ -13,6 +13,10 @@ _MOST = 150_000  # folders remembered
 _Entries = list[os.DirEntry[str]]
 
 
+def _pass_over(path: str) -> None:
+    """For those who do not want to know."""
+
+
 class FolderListings:
     """Lists folders; those that are as they were are not read again. Of the entries it tells only what `matters`.
 
@@ -29,8 +33,8 @@ class FolderListings:
         """Whether the folder was read before; it may have changed."""
         return path in self._known
 
-    def of(self, path: str) -> _Entries:
-        """The entries of the folder `path`; none where it is gone, closed, or something else."""
+    def of(self, path: str, if_closed: Callable[[str], object] = _pass_over) -> _Entries:
+        """The entries of the folder `path`; none where it is gone, something else, or closed (`if_closed` is told)."""
         try:
             about = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - a Path for each would double the time
             if not stat.S_ISDIR(about.st_mode):
@@ -41,6 +45,9 @@ class FolderListings:
                 return known[1]
             with os.scandir(path) as found:
                 entries = [entry for entry in found if self._matters(entry)]
+        except PermissionError:
+            if_closed(path)
+            return []
         except OSError:
             return []
         if max(about.st_mtime_ns, about.st_ctime_ns) + self._settled < time.time_ns():
@@ -51,7 +58,13 @@ class FolderListings:
             self._known.pop(path, None)
         return entries
 
-    def search(self, top: str, wanted: Callable[[os.DirEntry[str]], bool], deadline: float) -> tuple[list[str], bool]:
+    def search(
+        self,
+        top: str,
+        wanted: Callable[[os.DirEntry[str]], bool],
+        deadline: float,
+        if_closed: Callable[[str], object] = _pass_over,
+    ) -> tuple[list[str], bool]:
         """The folders at and beneath `top` that have a `wanted` entry, and whether there was time for all of them.
 
         For trees of very many folders that hardly ever change: each costs one question to the system. `wanted` is
@@ -69,20 +82,24 @@ class FolderListings:
         while changed and time.monotonic() < deadline:
             path = changed.pop()
             tree.pop(path, None)
-            changed += self._enter(tree, path, wanted)
+            changed += self._enter(tree, path, wanted, if_closed)
         for path in changed:
             tree[path] = (0, False)  # the next time
         return [path for path, (_, is_wanted) in tree.items() if is_wanted], not changed
 
     def _enter(
-        self, tree: dict[str, tuple[int, bool]], path: str, wanted: Callable[[os.DirEntry[str]], bool]
+        self,
+        tree: dict[str, tuple[int, bool]],
+        path: str,
+        wanted: Callable[[os.DirEntry[str]], bool],
+        if_closed: Callable[[str], object],
     ) -> list[str]:
         """Look into one folder of a tree; those in it that are new to the tree."""
         try:
             moment = os.lstat(path).st_ctime_ns
         except OSError:
             return []
-        entries = self.of(path)
+        entries = self.of(path, if_closed)
         is_settled = moment + self._settled < time.time_ns()
         tree[path] = (moment if is_settled else 0, any(map(wanted, entries)))
         inside = (f"{path}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False))

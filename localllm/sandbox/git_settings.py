@@ -23,7 +23,7 @@ _HARMLESS = frozenset(
 _HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch"})
 """A clone has these; that an existing repository gets another place to push to is no small thing."""
 
-_SECTION = re.compile(r"\[([A-Za-z0-9.-]+)(?: \"[^\"\\]*\")?\]")
+_SECTION = re.compile(r"\[([A-Za-z0-9.-]+)(?: \"([^\"\\]*)\")?\]")
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*) ?= ?([^\"\\#;]*)")
 _ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _REMOTE_NAME = re.compile(r"[\w.-]+")
@@ -41,7 +41,7 @@ def is_harmless_change(before: bytes, after: bytes) -> bool:
     except ValueError:
         return False
     allowed = _HARMLESS if before else _HARMLESS | _HARMLESS_WHEN_NEW
-    return all(key in allowed and _is_plain(key, value) for key, value in changed)
+    return all(key in allowed and _is_plain(key, value) for key, value, _ in changed)
 
 
 def _is_plain(key: str, value: str) -> bool:
@@ -51,18 +51,18 @@ def _is_plain(key: str, value: str) -> bool:
     return key != "remote.url" or not _TRANSPORT.search(value)
 
 
-def _settings(content: bytes) -> list[tuple[str, str]]:
-    """(`section.name`, value), for files written as git itself writes them; ValueError for others."""
+def _settings(content: bytes) -> list[tuple[str, str, str]]:
+    """(`section.name`, value, sub-section), for files written as git itself writes them; ValueError for others."""
     text = content.decode("utf-8")
     if _ODD.search(text):
         raise ValueError(text)
-    found: list[tuple[str, str]] = []
-    section = ""
+    found: list[tuple[str, str, str]] = []
+    section = below = ""
     for line in map(str.strip, text.split("\n")):
         if heading := _SECTION.fullmatch(line):
-            section = heading[1]
+            section, below = heading[1], heading[2] or ""
         elif setting := _SETTING.fullmatch(line):
-            found.append((f"{section}.{setting[1]}".lower(), setting[2]))
+            found.append((f"{section}.{setting[1]}".lower(), setting[2], below))
         elif line and line[0] not in "#;":
             raise ValueError(line)
     return found

@@ -88,22 +88,24 @@ def _git(home: Path, xdg: Path, root: Path) -> dict[str, bytes]:
     return files
 
 
-def user_git_settings(home: Path, xdg: Path, root: Path) -> list[Setting]:
-    """All settings of the user's own files, with what they include for a repository at `root`, in their order."""
+def user_git_settings(home: Path, xdg: Path, root: Path | None) -> list[Setting]:
+    """All settings of the user's own files, with what they include for a repository at `root`, in their order. None
+    for whatever they include on any condition."""
     return [setting for file in (xdg / "config", home / ".gitconfig") for setting in _all(file, home, root, 0)]
 
 
-def git_settings_of_user(environment: Mapping[str, str], root: Path) -> list[Setting]:
-    """As `user_git_settings`, from the variables of a user."""
+def git_settings_of_user(environment: Mapping[str, str]) -> list[Setting]:
+    """As `user_git_settings`, from the variables of a user, with all that may be included for any repository: which
+    branch it is on, or what its remote is, will change."""
     home = Path(environment.get("HOME", ""))
-    return user_git_settings(home, _xdg(environment, home), root) if home.is_absolute() else []
+    return user_git_settings(home, _xdg(environment, home), None) if home.is_absolute() else []
 
 
-def _all(file: Path, home: Path, root: Path, depth: int) -> Iterator[Setting]:
+def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[Setting]:
     for setting in parse(_read(file)):
         yield setting
         is_include = setting.section == "include" or (
-            setting.section == "includeif" and _applies(setting.subsection, file, home, root)
+            setting.section == "includeif" and (root is None or _applies(setting.subsection, file, home, root))
         )
         if is_include and setting.name == "path" and depth < _MOST_INCLUDED:
             yield from _all(_path(setting.value, file.parent, home), home, root, depth + 1)

@@ -5,7 +5,7 @@ That may be any file of the project, and is protected like what leads there.
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from localllm.sandbox.git_config import Setting, parse
@@ -13,6 +13,7 @@ from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protected import IN_GIT, Entry, is_git_settings
 
 _GITDIR = b"gitdir: "
+_MOST_WORKTREES = 50
 
 
 class Leads:
@@ -27,6 +28,8 @@ class Leads:
         """Paths below the root, `/` between their names; not all of them exist."""
         found: set[str] = set()
         worktrees = [str(self._root)]
+        linked = [str((self._root / path).parent) for path in entries if f"/{path}".casefold().endswith("/.git")]
+        worktrees += linked[:_MOST_WORKTREES]
         for path, entry in entries.items():
             name = path.rpartition("/")[2].casefold()
             if stat.S_ISLNK(entry.mode):
@@ -37,9 +40,14 @@ class Leads:
                 found.update(self._of_gitdir(path, entry.content))
             elif is_git_settings(path) or name == "config.worktree":
                 found.update(self._of_settings(path, entry.content, worktrees))
-        user = named_files(self._user, worktrees, self._home, self._home)
-        found.update(self._inside(user))
-        return found
+        return found | self.of_user(worktrees)
+
+    def of_user(self, worktrees: Iterable[str]) -> set[str]:
+        """What the user's own settings lead to in repositories; `worktrees`: the absolute paths of these."""
+        named: set[str] = set()
+        for worktree in dict.fromkeys(worktrees):
+            named.update(self._inside(named_files(self._user, [worktree], self._home, self._home)))
+        return named
 
     def of_included(self, entries: Mapping[str, Entry], paths: set[str]) -> set[str]:
         """What those of the paths that are files lead to, as settings that were included."""
@@ -63,9 +71,7 @@ class Leads:
         folder = (self._root / path).parent
         settings = list(parse(content))
         named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")]
-        bases = [str(folder), str(folder.parent), worktrees[0], *(str(folder / name) for name in named)]
-        if path.casefold().endswith(".git/config"):
-            worktrees.append(str(folder.parent))
+        bases = [str(folder), str(folder.parent), *worktrees, *(str(folder / name) for name in named)]
         return self._inside(named_files(settings, dict.fromkeys(bases), self._home, str(folder)))
 
     def _inside(self, paths: Sequence[str]) -> list[str]:

@@ -58,6 +58,12 @@ PROTECTED_NAMES = (
     ".devcontainer.json",
     ".husky",
     ".github/workflows",
+    ".hg/hgrc",
+    ".hg/hgrc-not-shared",
+    ".hg/sharedpath",
+    ".jj/repo/config.toml",
+    ".sl/config",
+    "_darcs/prefs/defaults",
     ".gitlab-ci.yml",
     ".circleci",
     ".mcp.json",
@@ -89,7 +95,11 @@ IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.st
 """Paths in the folder of a repository."""
 
 _WHOLE = frozenset(name.casefold() for name in PROTECTED_NAMES if "/" not in name)
-_LOOKED_FOR = _WHOLE | {".git", "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
+_IN_OTHERS = {
+    top: tuple(name.removeprefix(f"{top}/") for name in PROTECTED_NAMES if name.startswith(f"{top}/"))
+    for top in (".github", ".hg", ".jj", ".sl", "_darcs")
+}
+_LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
 _MOST_FOLDERS = 200_000
 _MOST_LEAVES = 5_000  # of what is protected for what else names it
@@ -128,7 +138,7 @@ def folders_that_lead_to(path: str) -> list[str]:
     *above, name = path.split("/")
     if name.casefold() in _WHOLE or not above:
         return []
-    begins = [at for at, folder in enumerate(above) if folder.casefold() in (".git", ".github")]
+    begins = [at for at, folder in enumerate(above) if folder.casefold() in (".git", *_IN_OTHERS)]
     first = begins[-1] if begins else len(above) - 1
     return ["/".join(above[: at + 1]) for at in range(first, len(above))]
 
@@ -161,13 +171,16 @@ def _is_looked_for(name: str) -> bool:
 class Reach:
     """How far a look may go, and how far it got. `seconds`: for all folders; `skipped`: also into those of packages.
 
-    `visited`: the folders that were looked into. `is_complete`: there are no others.
+    `visited`: the folders that were looked into. `is_complete`: there are no others. `closed`: those that cannot be
+    read. `repositories`: those with a `.git`.
     """
 
     def __init__(self, seconds: float = math.inf, *, skipped: bool = False) -> None:
         self.seconds = seconds
         self.skipped = skipped
         self.visited: set[str] = set()
+        self.closed: set[str] = set()
+        self.repositories: set[str] = set()
         self.is_complete = True
 
 
@@ -189,13 +202,18 @@ def look(
 
 
 def look_at(
-    root: Path, paths: Iterable[str], known: Mapping[str, Entry] | None = None, tops: list[str] | None = None
+    root: Path,
+    paths: Iterable[str],
+    known: Mapping[str, Entry] | None = None,
+    tops: list[str] | None = None,
+    reach: Reach | None = None,
 ) -> dict[str, Entry]:
     """As `look`, of what is at, or beneath, certain paths."""
+    closed = reach.closed if reach else set[str]()
     leaves: list[str] = []
     for path in paths:
         try:
-            found = list(islice(_leaves_at(root, path), _MOST_LEAVES))
+            found = list(islice(_leaves_at(root, path, closed), _MOST_LEAVES))
         except OSError:
             continue  # there is none
         leaves += found
@@ -273,27 +291,32 @@ class _Walk:
                     (known if knows(f"{self._root}/{path}") else fresh).append(path)
         self._reach.is_complete = not (fresh or known)
         for top in last if self._reach.skipped else ():
-            folders, is_complete = self._listings.search(f"{self._root}/{top}", _is_wanted, deadline)
+            folders, is_complete = self._listings.search(f"{self._root}/{top}", _is_wanted, deadline, self._note_closed)
             self._reach.is_complete &= is_complete
             for folder in folders:
                 yield folder[len(str(self._root)) + 1 :], []
 
+    def _note_closed(self, path: str) -> None:
+        self._reach.closed.add(path[len(str(self._root)) + 1 :])
+
     def protected_paths(self) -> Iterator[str]:
         """The nearest first. A folder that looks like a bare repository is searched like a `.git`."""
         for folder, inside in self._folders():
-            entries = self._listings.of(f"{self._root}/{folder}")
+            entries = self._listings.of(f"{self._root}/{folder}", self._note_closed)
             names = {entry.name for entry in entries}
             if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names):
                 yield from self._beneath_any(folder, entries, IN_GIT)
             for entry in entries:
                 name, path = entry.name.casefold(), _join(folder, entry.name)
                 is_folder = entry.is_dir(follow_symlinks=False)
+                if name == ".git":
+                    self._reach.repositories.add(folder)
                 if name == ".git" and is_folder:
-                    yield from self._beneath_any(path, _list(self._root, path), IN_GIT)
+                    yield from self._beneath_any(path, self._list(path), IN_GIT)
                 elif name == ".git" or name in _WHOLE or (name.endswith(PROTECTED_ENDINGS) and not is_folder):
                     yield from self._whole(path, entry)
-                elif name == ".github" and is_folder:
-                    yield from self._beneath_any(path, _list(self._root, path), ("workflows",))
+                elif name in _IN_OTHERS and is_folder:
+                    yield from self._beneath_any(path, self._list(path), _IN_OTHERS[name])
                 elif is_folder:
                     inside.append(path)
 
@@ -305,18 +328,21 @@ class _Walk:
                 yield from self._whole(path, entry)
             elif entry.is_dir(follow_symlinks=False):
                 deeper = tuple(other.partition("/")[2] for other in names if other.startswith(f"{name}/"))
-                yield from self._beneath_any(path, _list(self._root, path), deeper) if deeper else ()
+                yield from self._beneath_any(path, self._list(path), deeper) if deeper else ()
 
     def _whole(self, path: str, entry: os.DirEntry[str]) -> Iterator[str]:
         self._tops.append(path)
-        return _leaves(self._root, path, entry)
+        return _leaves(self._root, path, entry, self._reach.closed)
+
+    def _list(self, folder: str) -> list[os.DirEntry[str]]:
+        return _list(self._root, folder, self._reach.closed)
 
 
-def _leaves(root: Path, path: str, entry: os.DirEntry[str]) -> Iterator[str]:
+def _leaves(root: Path, path: str, entry: os.DirEntry[str], closed: set[str]) -> Iterator[str]:
     """The entry, or all beneath it that is not a folder; but not what git ships as examples and never runs."""
     if entry.is_dir(follow_symlinks=False):
-        for inner in _list(root, path):
-            yield from _leaves(root, _join(path, inner.name), inner)
+        for inner in _list(root, path, closed):
+            yield from _leaves(root, _join(path, inner.name), inner, closed)
     elif _matters(path):
         yield path
 
@@ -333,20 +359,23 @@ def _matters(path: str) -> bool:
     return not inside or "/hooks/" in rest or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
 
 
-def _leaves_at(root: Path, path: str) -> Iterator[str]:
+def _leaves_at(root: Path, path: str, closed: set[str]) -> Iterator[str]:
     if not stat.S_ISDIR((root / path).lstat().st_mode):
         yield path
         return
-    for inner in _list(root, path):
-        yield from _leaves(root, _join(path, inner.name), inner)
+    for inner in _list(root, path, closed):
+        yield from _leaves(root, _join(path, inner.name), inner, closed)
 
 
-def _list(root: Path, folder: str) -> list[os.DirEntry[str]]:
+def _list(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(f"{root}/{folder}") as entries:
             return list(entries)
+    except PermissionError:
+        closed.add(folder)
+        return []
     except OSError:
-        return []  # gone meanwhile, or closed to its owner
+        return []  # gone meanwhile
 
 
 def _join(folder: str, name: str) -> str:

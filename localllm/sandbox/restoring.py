@@ -49,6 +49,31 @@ class Restorer:
             return False
         return True
 
+    def open_up(self, path: str, since: int) -> bool:
+        """Let its owner read the folder again, and all beneath it, where they were closed after `since` (ns); whether
+        it was."""
+        if not self._open_up(path, since):
+            return False
+        pending = [path]
+        for folder in pending:
+            self._open_up(folder, since)
+            with suppress(OSError), os.scandir(self._root / folder) as entries:
+                pending += [f"{folder}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False)]
+        return True
+
+    def _open_up(self, path: str, since: int) -> bool:
+        with suppress(OSError), self._folder_of(path, make=False) as above:
+            fd = os.open(_name(path), getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER, dir_fd=above)
+            try:
+                about = os.fstat(fd)
+                if about.st_ctime_ns >= since and about.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+                    # By the descriptor: a command that is running might put a link at the name.
+                    os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(about.st_mode) | stat.S_IRWXU)  # noqa: PTH101
+                    return True
+            finally:
+                os.close(fd)
+        return False
+
     def put_file(self, path: str, content: bytes, mode: int) -> None:
         """Make it a regular file with this content and these permissions, whatever is there now."""
         with self._folder_of(path, make=True) as folder:

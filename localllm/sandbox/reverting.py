@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
@@ -33,6 +33,7 @@ _NOTHING = Entry(0, (), b"")
 _MOST_PINS = 200  # each is a mount or two
 _MOST_ROUNDS = 10  # from settings to included settings, from link to link
 _MOST_ROUNDS_AHEAD = 100
+_MOST_REPOSITORIES = 200  # for which the user's own settings are looked at
 _TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
 _TIME_AFTER = 3.0
 _COARSE = 3_000_000_000  # nanoseconds by which the times of some file systems are off
@@ -85,9 +86,10 @@ class ProtectedFiles:
 
     def _look_at_named(self, known: Mapping[str, Entry]) -> tuple[str, ...]:
         """Look at what the protected files themselves lead to, and at what that does in turn."""
-        leads = Leads(self._root, git_settings_of_user(os.environ, self._root), os.environ.get("HOME", ""))
+        leads = self._leads()
         named: set[str] = set()
-        further = leads.of(self._before) - set(self._tops)
+        further = leads.of(self._before) | leads.of_user(self._absolute(self._reach.repositories))
+        further -= set(self._tops)
         for _ in range(_MOST_ROUNDS):
             if not further:
                 break
@@ -96,6 +98,12 @@ class ProtectedFiles:
             named |= further
             further = (leads.of(found) | leads.of_included(found, further)) - named
         return tuple(sorted(named))
+
+    def _leads(self) -> Leads:
+        return Leads(self._root, git_settings_of_user(os.environ), os.environ.get("HOME", ""))
+
+    def _absolute(self, folders: Iterable[str]) -> list[str]:
+        return [f"{self._root}/{folder}".rstrip("/") for folder in sorted(folders)[:_MOST_REPOSITORIES]]
 
     @property
     def is_overlooked(self) -> bool:
@@ -138,16 +146,44 @@ class ProtectedFiles:
             return changed
 
     def _put_back(self) -> tuple[str, ...]:
-        reach = Reach(_TIME_AFTER, skipped=True)
-        after = look(self._root, self._before, self._listings, reach=reach)
+        after, reach = self._look_after()
         self._is_overlooked |= not reach.is_complete
-        after |= look_at(self._root, self._named, self._before)
+        after |= self._look_at_new(reach)
         if not reach.is_complete:
             after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
         changed = [path for path in sorted(self._before | after) if self._must_be_undone(path, after.get(path))]
         if changed:
             self._undo(changed, after)
         return tuple(changed)
+
+    def _look_after(self) -> tuple[dict[str, Entry], Reach]:
+        """Look at all there is now, also in folders that were closed so that nobody would."""
+        rounds = 0
+        while True:
+            reach = Reach(_TIME_AFTER, skipped=True)
+            after = look(self._root, self._before, self._listings, reach=reach)
+            after |= look_at(self._root, self._named, self._before, reach=reach)
+            rounds += 1
+            if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
+                reach.is_complete &= rounds <= _MOST_ROUNDS
+                return after, reach
+
+    def _open_up(self, closed: set[str]) -> bool:
+        """Whether there were some that commands have closed."""
+        if not closed or sys.platform == "win32":
+            return False
+        with Restorer(self._root, None) as restorer:
+            opened = [path for path in sorted(closed) if path and restorer.open_up(path, self._begun)]
+        return bool(opened)
+
+    def _look_at_new(self, reach: Reach) -> dict[str, Entry]:
+        """What the user's own settings name in repositories that were not there before, if it is new as well."""
+        new = reach.repositories - self._reach.repositories
+        if not new:
+            return {}
+        named = self._leads().of_user(self._absolute(new)) - set(self._named)
+        found = look_at(self._root, sorted(named), self._before)
+        return {path: entry for path, entry in found.items() if entry.identity[4] >= self._begun}
 
     def _must_be_undone(self, path: str, after: Entry | None) -> bool:
         before = self._before.get(path)

@@ -116,7 +116,8 @@ class SandboxRunner:
     ) -> None:
         self._root = root.resolve()
         self._hidden = (*((state_folder,) if state_folder else ()), *unreadable)
-        self._unwritable = tuple(map(str, unwritable))
+        own, self._held = _own_environment(self._root)
+        self._unwritable = (*map(str, unwritable), *own)
         self._accept_no_sandbox = accept_no_sandbox
         self._hosts = NetworkHosts.of(network_hosts)
         self._output_cap = output_cap
@@ -273,7 +274,7 @@ class SandboxRunner:
         ours = [f"{self._root}/{path}" for path in ties.sockets]
         pipes = [f"{self._root}/{path}" for path in ties.pipes]  # who is at the other end cannot be told
         masked = dict.fromkeys([*in_use(ours), *pipes, *of_this_machine()])
-        return Surroundings(tuple(pinned), tuple(held), tuple(masked))
+        return Surroundings(tuple(pinned), (*held, *self._held), tuple(masked))
 
     def _result(self, unlinked: tuple[str, ...], done: Done) -> CommandResult:
         outcome = done.outcome
@@ -292,6 +293,15 @@ class SandboxRunner:
             network=self.network,
             contacts=done.ending.contacts,
         )
+
+
+def _own_environment(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The virtual environment this program runs in, if it is in the project: what is put there would run here, and at
+    once where something is imported late. And the folders above it, which must not be renamed."""
+    own = Path(os.path.realpath(sys.prefix))
+    if root not in own.parents:
+        return (), ()
+    return (str(own),), tuple(str(folder) for folder in own.parents if root in folder.parents)
 
 
 class BegunCommand:

@@ -72,3 +72,11 @@ def test_not_harmless(added: str) -> None:
 
 def test_taking_a_setting_away_is_judged_like_adding_it() -> None:
     assert not is_harmless_change(PLAIN + b"[core]\n\tfsmonitor = false\n", PLAIN)
+
+
+def test_a_setting_that_moves_to_another_subsection_is_not_harmless() -> None:
+    two = PLAIN + b'[remote "other"]\n\turl = https://evil.example/x\n'
+    swapped = two.replace(b'"origin"', b'"o"').replace(b'"other"', b'"origin"').replace(b'"o"', b'"other"')
+    assert not is_harmless_change(two, swapped)
+    rule = b'[url "https://a.example/"]\n\tinsteadOf = https://b.example/\n'
+    assert not is_harmless_change(PLAIN + rule, PLAIN + rule.replace(b"a.example", b"evil.example"))

@@ -1,6 +1,9 @@
 """What of a project is put back after a command, and what is left as it was."""
 
+import os
+import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -64,3 +67,37 @@ def test_settings_included_by_included_settings(root: Path) -> None:
     files.begin()
     put(root / "conf/more")
     assert files.end() == ("conf/more",)
+
+
+AS_AN_ORDINARY_USER = """
+import os, subprocess, sys
+from pathlib import Path
+from localllm.sandbox.reverting import ProtectedFiles
+root = Path(sys.argv[1])
+files = ProtectedFiles(root, None)
+files.begin()
+if not os.getuid():
+    os.setgroups([])
+    os.setresuid(65534, 65534, 65534)
+subprocess.run(["sh", "-c", sys.argv[2]], cwd=root, check=True)
+print(*files.end())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="is about permissions")
+def test_folders_that_are_closed_are_looked_into(tmp_path: Path) -> None:
+    """Root is never kept out, so that this is somebody else there."""
+    root = Path(f"/var/tmp/closed-{os.getpid()}-{tmp_path.name}")  # pytest's own folder is closed to others
+    root.mkdir()
+    root.chmod(0o777)
+    command = "mkdir -p .vscode a/b/c; for d in .vscode a a/b/c; do echo evil > $d/.envrc; done; echo x > .vscode/t"
+    closing = "chmod 311 .vscode a/b/c; chmod 111 a/b; chmod 311 a"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", AS_AN_ORDINARY_USER, root, f"{command}; {closing}"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+        assert done.stdout.split() == [".vscode/.envrc", ".vscode/t", "a/.envrc", "a/b/c/.envrc"], done.stderr
+    finally:
+        shutil.rmtree(root)
