@@ -28,7 +28,7 @@ GIT = """
 	clean = git-lfs clean -- %f
 [include]
 	path = more.gitconfig
-[includeIf "gitdir:~/work/"]
+[includeIf "gitdir:~/office/"]
 	path = work.gitconfig
 [includeIf "gitdir:~/play/"]
 	path = play.gitconfig
@@ -53,7 +53,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_settings_without_secrets(home: Path) -> None:
-    files = settings_for({"HOME": str(home)}, home / "work/project")
+    files = settings_for({"HOME": str(home)}, home / "office/project")
     assert b"XYZ" not in b"".join(files.values())
     seen = {".".join(filter(None, one[:3])): one.value for one in parse(files[".gitconfig"])}
     assert seen == {
