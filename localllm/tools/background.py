@@ -27,7 +27,6 @@ async def command_output(context: ToolContext, id: int, stop: bool = False) -> T
     """Read the new output of a background command, or stop it.
 
     id: its number
-    stop: end it
     """
     command = context.background.get(id)
     if stop:

@@ -46,10 +46,9 @@ async def run_command(
 ) -> ToolOutput:
     """Run a bash command in the project and return its output. No input, no network, no writing outside the project.
 
-    command: the command line
-    working_dir: folder in the project to run it in
+    working_dir: folder to run it in
     timeout: seconds, at most 600
-    background: do not wait for it (a server, a watcher); read it with command_output
+    background: do not wait for it (a server); read it with command_output
     """
     if not command.strip():
         raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.empty"))

@@ -96,7 +96,6 @@ async def edit_file(
 
     file_path: path in the project
     old_string: the text to replace, copied exactly
-    new_string: what stands there afterwards
     replace_all: replace every occurrence
     """
     edit = _plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all)

@@ -185,10 +185,10 @@ def _preview_commit(context: ToolContext, message: str, files: Sequence[str] = (
 
 @tool(risk=Risk.MEDIUM, paths=("files",), preview=_preview_commit)
 async def git_commit(context: ToolContext, message: str, files: list[str] = []) -> ToolOutput:  # noqa: B006 - read only
-    """Commit. Without files: what is staged or, if nothing is, all changes to tracked files; new files only by name.
+    """Commit. Without files: what is staged or, if nothing is, every change to tracked files; new ones only by name.
 
     message: what changed and why
-    files: commit just these files or folders, as they are now; anything else staged stays staged
+    files: only these files or folders, as they are now
     """
     return await asyncio.to_thread(_commit, context, message, files)
 
