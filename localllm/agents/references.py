@@ -4,13 +4,10 @@ import re
 
 import msgspec
 
-_REFERENCE = re.compile(
-    r"""(?<![^\s(\[{（「『【])@            # an @ that begins a word
+_REFERENCE = r"""(?<![^\s(\[{（「『【])@            # an @ that begins a word
     (?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"@()\[\]{}（）「」『』【】、。，：:;,]+?))
     (?::(?P<first>\d+)(?:-(?P<last>\d+))?)?
-    (?=[.!?]*(?:[\s()\[\]{}（）「」『』【】、。，：:;,]|$))""",
-    re.VERBOSE,
-)
+    (?=[.!?]*(?:[\s()\[\]{}（）「」『』【】、。，：:;,]|$))"""
 
 
 class FileReference(msgspec.Struct, frozen=True):
@@ -24,7 +21,7 @@ class FileReference(msgspec.Struct, frozen=True):
 def find_references(text: str) -> list[FileReference]:
     """The references in `text`, each once, in order. An e-mail address is none: an @ begins a word."""
     found: dict[FileReference, None] = {}
-    for match in _REFERENCE.finditer(text):
+    for match in re.finditer(_REFERENCE, text, re.VERBOSE) if "@" in text else ():
         first = int(match["first"] or 0)
         last = int(match["last"] or first)
         found[FileReference(match["quoted"] or match["bare"], first, max(1, last - first + 1) if first else 0)] = None

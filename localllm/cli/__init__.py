@@ -1,5 +1,6 @@
 """The command line."""
 
+import gc
 import sys
 
 from localllm import __version__
@@ -14,8 +15,11 @@ def main() -> None:
 
     opening = open_chat(sys.argv[1:])
     try:
+        gc.disable()  # nothing that is loaded here is ever garbage, and looking for it takes 10 ms
         from localllm.cli.main import run  # everything heavy is behind this line
 
+        gc.freeze()
+        gc.enable()
         code = run(sys.argv[1:], opening)
     except KeyboardInterrupt:  # while it was being loaded
         code = 130

@@ -1,4 +1,4 @@
-"""From settings to a provider and a client."""
+"""From settings to a provider and a client. Only the provider that is made is loaded."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -16,17 +16,8 @@ from localllm.llm.dialects.choosing import Speaking
 from localllm.llm.dialects.remembering import DialectMemory
 from localllm.llm.discovery.candidates import ollama_base_url
 from localllm.llm.discovery.servers import Server
-from localllm.llm.embedded.engine import Embedded
 from localllm.llm.fallback import FallbackClient, Standby
-from localllm.llm.gguf.files import open_model_file
-from localllm.llm.providers.azure import KEY_VARIABLE, TOKEN_VARIABLE, Azure
 from localllm.llm.providers.base import Provider
-from localllm.llm.providers.gemini import OTHER_KEY_VARIABLE, Gemini
-from localllm.llm.providers.gguf import Gguf
-from localllm.llm.providers.lmstudio import LMStudio
-from localllm.llm.providers.ollama import Ollama
-from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.providers.scripted import DEMO, Scripted, load_script
 
 
 def make_client(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> LLMClient:
@@ -74,11 +65,18 @@ def make_provider(settings: LLMSettings, root: Path, environ: Mapping[str, str])
         case "gemini":
             return _gemini(settings.gemini, environ)
         case "gguf":
+            from localllm.llm.gguf.files import open_model_file
+            from localllm.llm.providers.gguf import Gguf
+
             file, header = open_model_file(settings.gguf.file, root)
             return Gguf(file, header, window=settings.context_window, settings=settings.gguf, environ=environ)
         case "auto" | "embedded":
+            from localllm.llm.embedded.engine import Embedded
+
             return Embedded()
         case "scripted":
+            from localllm.llm.providers.scripted import DEMO, Scripted, load_script
+
             file = root / settings.scripted.file if settings.scripted.file else DEMO
             return Scripted(load_script(file), address=file.name)
 
@@ -95,7 +93,9 @@ def provider_for(server: Server, settings: LLMSettings, environ: Mapping[str, st
     return make_provider(msgspec.structs.replace(settings, **found), Path(), keys)
 
 
-def _ollama(settings: LLMSettings, environ: Mapping[str, str]) -> Ollama:
+def _ollama(settings: LLMSettings, environ: Mapping[str, str]) -> Provider:
+    from localllm.llm.providers.ollama import Ollama
+
     server = settings.ollama
     base_url = ollama_base_url(server.base_url, environ)
     _check_address("ollama", base_url)
@@ -110,7 +110,9 @@ def _ollama(settings: LLMSettings, environ: Mapping[str, str]) -> Ollama:
     )
 
 
-def _azure(settings: LLMSettings, environ: Mapping[str, str]) -> Azure:
+def _azure(settings: LLMSettings, environ: Mapping[str, str]) -> Provider:
+    from localllm.llm.providers.azure import KEY_VARIABLE, TOKEN_VARIABLE, Azure
+
     azure = settings.azure
     return Azure(
         azure.endpoint,
@@ -123,7 +125,9 @@ def _azure(settings: LLMSettings, environ: Mapping[str, str]) -> Azure:
     )
 
 
-def _gemini(server: ServerSettings, environ: Mapping[str, str]) -> Gemini:
+def _gemini(server: ServerSettings, environ: Mapping[str, str]) -> Provider:
+    from localllm.llm.providers.gemini import OTHER_KEY_VARIABLE, Gemini
+
     _check_address("gemini", server.base_url)
     own = SECRET_VARIABLES["llm.gemini.api_key"]
     variable = own if environ.get(own, "").strip() else OTHER_KEY_VARIABLE
@@ -137,7 +141,9 @@ def _gemini(server: ServerSettings, environ: Mapping[str, str]) -> Gemini:
     )
 
 
-def _lmstudio(server: ServerSettings, environ: Mapping[str, str]) -> LMStudio:
+def _lmstudio(server: ServerSettings, environ: Mapping[str, str]) -> Provider:
+    from localllm.llm.providers.lmstudio import LMStudio
+
     _check_address("lmstudio", server.base_url)
     variable = SECRET_VARIABLES["llm.lmstudio.api_key"]
     return LMStudio(
@@ -148,7 +154,9 @@ def _lmstudio(server: ServerSettings, environ: Mapping[str, str]) -> LMStudio:
     )
 
 
-def _openai(server: ServerSettings, environ: Mapping[str, str]) -> OpenAICompatible:
+def _openai(server: ServerSettings, environ: Mapping[str, str]) -> Provider:
+    from localllm.llm.providers.openai_compatible import OpenAICompatible
+
     _check_address("openai", server.base_url)
     variable = SECRET_VARIABLES["llm.openai.api_key"]
     return OpenAICompatible(

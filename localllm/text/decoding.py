@@ -35,7 +35,7 @@ _LIKELY = 0.8
 _SAMPLE = 8_000
 _SHORTEST_UTF16 = 4
 _LIKELY_UTF16 = 0.97  # the other byte order, and what is no text, gives ideographs at random and next to no ASCII
-_EXPECTED_IN_UTF16 = re.compile("[\t\n\r -~\u00a0-\u017f\u2010-\u203f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff9f]")
+_EXPECTED_IN_UTF16 = "[\t\n\r -~\u00a0-\u017f\u2010-\u203f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff9f]"
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
@@ -74,7 +74,7 @@ def unmarked_utf16(data: bytes) -> str:
             text = sample.decode(name)
         except UnicodeDecodeError:
             continue
-        if len(text) >= _SHORTEST_UTF16 and len(_EXPECTED_IN_UTF16.findall(text)) >= len(text) * _LIKELY_UTF16:
+        if len(text) >= _SHORTEST_UTF16 and len(re.findall(_EXPECTED_IN_UTF16, text)) >= len(text) * _LIKELY_UTF16:
             return name
     return ""
 
@@ -152,7 +152,7 @@ def _guess_japanese(data: bytes) -> str:
 
 
 _FOREIGN_RUN = re.compile(r"[^\x00-\x7f]+")
-_JAPANESE = re.compile("[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e々〆ヶ]+")
+_JAPANESE = "[\u2010-\u27bf\u3000-\u30ff\u3200-\u33ff\u4e00-\u9fff\uff01-\uff5e々〆ヶ]+"
 
 
 def _japanese_share(data: bytes, encoding: str) -> float:
@@ -163,7 +163,7 @@ def _japanese_share(data: bytes, encoding: str) -> float:
     except UnicodeDecodeError:
         return 0.0
     runs: list[str] = _FOREIGN_RUN.findall(text)
-    japanese = sum(len(part) for run in runs for part in _JAPANESE.findall(run) if len(part) > 1)
+    japanese = sum(len(part) for run in runs for part in re.findall(_JAPANESE, run) if len(part) > 1)
     return japanese / max(1, sum(map(len, runs)))
 
 

@@ -24,13 +24,12 @@ _JAPANESE = (
 )
 _CLOSING = r"(?:\*/\}?|-->|\"\"\"|'''|\))?"
 
-_LINE = re.compile(
+_LINE = (  # compiled when first asked for: that takes 10 ms, and the program is to start at once
     rf"\s*(?:"
     rf"{_SIGN}\s*[\[(<]?{_DOTS}?\s*[\[(<]?(?:{_PHRASE}{_TAIL}|{_JAPANESE})[\])>]?\s*{_DOTS}?[。.]?[\])>]?\s*{_CLOSING}"
     rf"|[\[(<{{]?{_DOTS}\s*(?:{_PHRASE}{_TAIL}|{_JAPANESE})\s*{_DOTS}?[。.]?[\])>}}]?"
     rf"|[\[(<（]{_DOTS}?\s*(?:{_PHRASE}{_TAIL}|{_JAPANESE})\s*{_DOTS}?[\])>）]"
-    rf")\s*",
-    re.IGNORECASE,
+    rf")\s*"
 )
 _CANDIDATE = re.compile(r"^[ \t\u3000]*(?:[#/*<\-;%{\"'\[(（]|\.\.|…|‥)[^\n]{2,160}$", re.MULTILINE)
 _LONGEST = 2_000_000  # characters: what is longer no model has written
@@ -39,6 +38,6 @@ _LONGEST = 2_000_000  # characters: what is longer no model has written
 def placeholder(new: str, old: str) -> str:
     """A line of `new` that only says that text goes on, unless `old` has it too; "" where there is none."""
     candidates = (found[0] for found in _CANDIDATE.finditer(new, 0, _LONGEST))
-    lines = [line.strip() for line in candidates if _LINE.fullmatch(line)]
+    lines = [line.strip() for line in candidates if re.fullmatch(_LINE, line, re.IGNORECASE)]
     known = {line.strip() for line in old.split("\n")} if lines else set[str]()
     return next((line for line in lines if line not in known), "")
