@@ -1,26 +1,68 @@
 """Deleting a folder with all that is in it. Runs in the launcher, too."""
 
+import itertools
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
 
 
 def delete_tree(folder: str) -> None:
-    """Delete it, also what a command has closed to its owner, or made read-only. What cannot be deleted stays."""
-    import shutil  # takes longer to import than a launcher has
+    """Delete it, also what a command has closed to its owner, or made read-only. What cannot be deleted stays.
 
+    However deep it is: what lies in a folder of it is first moved to its top, so that no path grows long.
+    """
+    with suppress(OSError):  # it has gone, or another one is deleting it as well
+        if not stat.S_ISDIR(os.lstat(folder).st_mode):
+            return
+        os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101 - pathlib takes longer to import than a launcher has
+        top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            _empty(top)
+        finally:
+            os.close(top)
+        os.rmdir(folder)  # noqa: PTH106 - as above
+
+
+def _empty(top: int) -> None:
+    free = (name for name in map(str, itertools.count()) if not _exists(name, top))
+    kept: set[str] = set()
+    while names := set(os.listdir(top)) - kept:
+        for name in names:
+            try:
+                _delete(name, top, free)
+            except OSError:
+                kept.add(name)
+
+
+def _delete(name: str, top: int, free: Iterator[str]) -> None:
+    """Delete an entry of `top`; the folders in it are moved to `top` under names that are `free`."""
+    if not _is_folder(name, top):
+        os.unlink(name, dir_fd=top)
+        return
+    folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
     try:
-        shutil.rmtree(folder)
-    except OSError:
-        _open_up(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        for inner in os.listdir(folder):  # noqa: PTH208 - by its descriptor, which has no path
+            if _is_folder(inner, folder):
+                os.rename(inner, next(free), src_dir_fd=folder, dst_dir_fd=top)
+            else:
+                os.unlink(inner, dir_fd=folder)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=top)
 
 
-def _open_up(folder: str) -> None:
-    """Let the owner into the folder, and into those beneath before they are looked into."""
+def _exists(name: str, above: int) -> bool:
     try:
-        os.chmod(folder, 0o700)  # noqa: PTH101 - pathlib takes long to import
-        for above, names, _ in os.walk(folder):
-            for path in (f"{above}/{name}" for name in names):
-                if not os.path.islink(path):  # noqa: PTH114 - as above; and a link may lead out of here
-                    os.chmod(path, 0o700)  # noqa: PTH101
-    except OSError:
-        return  # another one is deleting it as well
+        os.stat(name, dir_fd=above, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_folder(name: str, above: int) -> bool:
+    """Whether it is a folder; then its owner is let in."""
+    is_folder = stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode)
+    if is_folder:
+        os.chmod(name, stat.S_IRWXU, dir_fd=above)
+    return is_folder
