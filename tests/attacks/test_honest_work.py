@@ -247,8 +247,7 @@ def skip_unless_offered(level: str, user: int | None) -> None:
 def bare(command: str, cwd: Path, environment: dict[str, str], timeout: float, user: int | None = None) -> Outcome:
     """The command as it runs without any sandbox."""
     process = subprocess.Popen(
-        # A shell makes what it puts into the background deaf to Ctrl+C, and these tests may have been started so.
-        ["/usr/bin/env", "--default-signal=INT,QUIT", "/bin/bash", "-c", command],
+        ["/bin/bash", "-c", command],
         cwd=cwd,
         env=environment,
         stdin=subprocess.DEVNULL,

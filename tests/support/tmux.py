@@ -1,5 +1,6 @@
 """A real terminal to look at: a program in tmux, its keyboard and its screen."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -76,8 +77,22 @@ class Tmux:
             os.close(fd)
 
     def close(self) -> None:
+        """End it, and wait until its processes have gone, which may be writing to the folder yet."""
+        session = int(self._tmux("display-message", "-p", "#{pane_pid}"))
         self._tmux("kill-server")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while _has_processes(session) and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def _tmux(self, *arguments: str) -> str:
         command = [TMUX or "tmux", "-S", str(self._socket), "-f", "/dev/null", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS).stdout
+
+
+def _has_processes(session: int) -> bool:
+    """Whether a process of that session lives; the leader of a pane's is its first process."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(int(process.name)) == session:
+                return True
+    return False
