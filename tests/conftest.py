@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-# A shell makes what it puts into the background deaf to Ctrl+C; what the tests start must hear it.
-for name in ("SIGINT", "SIGQUIT"):
+# In the background of a shell Ctrl+C is not heard, under nohup no hang-up; what the tests start must hear them.
+for name in ("SIGINT", "SIGQUIT", "SIGHUP"):
     if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
