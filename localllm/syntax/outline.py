@@ -88,18 +88,36 @@ def outline(text: bytes, language: str) -> Outline:
 
     Broken text is outlined as far as it can be understood. Raises NotParsedError.
     """
-    text = _valid_utf8(text)
-    tree = _parse(text, language)
+    return outline_of(analyse(text, language))
+
+
+class Analysed(NamedTuple):
+    """A text (as UTF-8), its syntax tree, and what the query of its language found in it."""
+
+    text: bytes
+    language: str
+    root: "Node"
+    found: "Captures"
+
+
+def analyse(text: bytes, language: str) -> Analysed:
+    """What an outline is made of. Raises NotParsedError."""
+    text = valid_utf8(text)
+    root = parse(text, language).root_node
+    return Analysed(text, language, root, _capture(text, language, root))
+
+
+def outline_of(analysed: Analysed) -> Outline:
+    """The outline of a text that is analysed already. Raises NotParsedError."""
+    text, language, root, found = analysed
     lines = count_lines(text)
-    error_lines = _error_lines(tree.root_node, lines)
-    found = _capture(text, language, tree.root_node)
     return Outline(
         language=language,
         definitions=tuple(_definitions(found)),
         imports=tuple(dict.fromkeys(found.imports)),
         lines=lines,
         code_lines=_code_lines(text, found.comments),
-        error_lines=error_lines,
+        error_lines=_error_lines(root, lines),
     )
 
 
@@ -108,7 +126,7 @@ def count_lines(text: bytes) -> int:
     return text.count(b"\n") + (not text.endswith(b"\n") and text != b"")
 
 
-def _valid_utf8(text: bytes) -> bytes:
+def valid_utf8(text: bytes) -> bytes:
     """The same text with what is not UTF-8 replaced: the predicates of a query crash on it."""
     try:
         text.decode()
@@ -117,7 +135,8 @@ def _valid_utf8(text: bytes) -> bytes:
     return text
 
 
-def _parse(text: bytes, language: str) -> "Tree":
+def parse(text: bytes, language: str) -> "Tree":
+    """The syntax tree of `text`, which has to be UTF-8. Raises NotParsedError."""
     if len(text) > MAX_BYTES:
         raise NotParsedError("large")
     if _is_hostile(text):
@@ -205,7 +224,7 @@ class _Span(NamedTuple):
     owner: str
 
 
-class _Captures(NamedTuple):
+class Captures(NamedTuple):
     """What the query of a language found. Branches are where they start, comments from where to where."""
 
     spans: list[_Span]
@@ -214,12 +233,12 @@ class _Captures(NamedTuple):
     comments: list[tuple[int, int]]
 
 
-def _capture(text: bytes, language: str, root: "Node") -> _Captures:
+def _capture(text: bytes, language: str, root: "Node") -> Captures:
     from tree_sitter import QueryCursor
 
     cursor = QueryCursor(outline_query(language))
     cursor.set_max_start_depth(_MAX_DEPTH)
-    found = _Captures([], [], [], [])
+    found = Captures([], [], [], [])
     for _, captures in cursor.matches(root):
         for capture, nodes in captures.items():
             match capture:
@@ -248,7 +267,7 @@ def _text_of(node: "Node", text: bytes) -> str:
     return " ".join(raw.decode("utf-8", "replace").split())
 
 
-def _definitions(found: _Captures) -> Iterator[Definition]:
+def _definitions(found: Captures) -> Iterator[Definition]:
     """The definitions in the order of the text, each with its parent and complexity."""
     spans = sorted(set(found.spans), key=lambda span: (span.start, -span.end))
     parents, complexity = _nest(spans, found.branches)

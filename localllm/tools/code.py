@@ -5,15 +5,18 @@ import heapq
 import stat
 import threading
 from collections.abc import Collection, Iterable, Iterator
+from typing import TypeVar
 
 import msgspec
 
-from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase, tr
-from localllm.base.walking import walk
+from localllm.core.repo_index import FileRecord
+from localllm.core.repomap import RepoMap, RepoMapText
 from localllm.syntax.grammars import GRAMMARS, language_of
 from localllm.syntax.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
+from localllm.syntax.symbols import Symbol
 from localllm.text.cleaning import clean
 from localllm.text.decoding import NotTextError, decode
 from localllm.tools.context import ToolContext
@@ -22,17 +25,16 @@ from localllm.tools.output import cap
 from localllm.tools.registry import Risk, ToolOutput, tool
 from localllm.tools.text_files import LARGEST
 
-_MOST_FILES = 2_000
-_MOST_BYTES = 20_000_000  # together: about ten seconds of parsing
+_Function = TypeVar("_Function", Definition, Symbol)
+
 _TOP = 10
+_MOST_OF_SUMMARY = 2_500  # characters of what is said of a folder before its map
+_LEAST_MAP = 1_000
 
 
-@tool(risk=Risk.SAFE)
+@tool(risk=Risk.SAFE, brief="Outline a source file, or map a folder.")
 async def analyze_code(context: ToolContext, file_path: str) -> ToolOutput:
-    """Outline a source file (definitions with line ranges, imports, complexity, syntax errors), or sum up a folder.
-
-    file_path: source file or folder in the project
-    """
+    """Outline a source file (definitions with line ranges, imports, complexity, syntax errors), or map a folder."""
     path = context.root.relative(file_path)
     if not stat.S_ISDIR(context.root.stat(path).st_mode):
         return _file_output(context, path, await asyncio.to_thread(_analyze, context.root, path))
@@ -71,7 +73,10 @@ def _file_output(context: ToolContext, path: str, found: Outline) -> ToolOutput:
         "code.file", path=shown(path), language=found.language, lines=found.lines, code_lines=found.code_lines
     )
     metrics: dict[str, Json] = {
-        **_sizes([found]),
+        "files": 1,
+        "lines": found.lines,
+        "code_lines": found.code_lines,
+        "functions": len(found.functions),
         "complexity": max((f.complexity for f in found.functions), default=0),
         "error_lines": list(found.error_lines),
     }
@@ -93,7 +98,7 @@ def _file_lines(found: Outline) -> Iterator[str]:
         yield tr("code.errors", lines=_numbers(found.error_lines))
     if found.imports:
         yield tr("code.imports", names=", ".join(found.imports))
-    if worst := _most_complex({"": found})[:5]:
+    if worst := _most_complex(("", f) for f in found.functions)[:5]:
         yield tr("code.worst", names=", ".join(f"{f.full_name} {f.complexity}" for _, f in worst))
     yield tr("code.definitions") if found.definitions else tr("code.no_definitions")
     yield from _tree(found.definitions)
@@ -112,46 +117,40 @@ def _tree(definitions: Iterable[Definition]) -> Iterator[str]:
 
 
 def _analyze_folder(context: ToolContext, folder: str, stop: threading.Event) -> ToolOutput:
-    """Analyse the source files below `folder`, as many as the limits allow; one that fails is counted as left out."""
-    outlines: dict[str, Outline] = {}
-    left_out = read = 0
-    for entry in walk(context.root.path, exclude=context.settings.project.exclude_patterns, start=folder):
-        if stop.is_set():
-            break
-        if entry.is_dir or entry.is_link or language_of(entry.path) is None:
-            continue
-        read += entry.size
-        if len(outlines) == _MOST_FILES or read > _MOST_BYTES:
-            left_out += 1
-            continue
-        try:
-            outlines[entry.path] = _analyze(context.root, entry.path)
-        except LocalLLMError:
-            left_out += 1
-    return _folder_output(context, folder, outlines, left_out)
+    """Sum up the source files below `folder` and draw their map. Files that are not parsed are counted as left out."""
+    repo_map = context.repo_map
+    if repo_map is None or repo_map.root != context.root.path:
+        repo_map = RepoMap(context.root.path, exclude=context.settings.project.exclude_patterns)
+    room = max(_LEAST_MAP, context.output_limit - _MOST_OF_SUMMARY)
+    drawn = repo_map.draw(room, words=context.focus.words, files=context.seen.paths, under=folder, stop=stop)
+    return _folder_output(context, folder, drawn)
 
 
-def _folder_output(context: ToolContext, folder: str, outlines: dict[str, Outline], left_out: int) -> ToolOutput:
-    sizes = _sizes(outlines.values())
-    languages = _languages(outlines.values())
-    largest = heapq.nlargest(_TOP, outlines.items(), key=lambda item: item[1].lines)
-    worst = _most_complex(outlines)
-    broken = [(path, found.error_lines) for path, found in outlines.items() if found.error_lines]
+def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> ToolOutput:
+    files = {path: record for path, record in drawn.records.items() if record.language}
+    left_out = drawn.left_out + len(drawn.records) - len(files)
+    sizes = _sizes(files.values())
+    languages = _languages(files.values())
+    largest = heapq.nlargest(_TOP, files.items(), key=lambda item: item[1].lines)
+    worst = _most_complex((path, f) for path, record in files.items() for f in record.definitions)
+    broken = [(path, record.error_lines) for path, record in files.items() if record.error_lines]
     lines = [
         headline := tr("code.folder", path=shown(folder), **sizes),
         *(tr("code.language", language=language, **sums) for language, sums in languages.items()),
-        *_section("code.largest", (f"{found.lines} {path}" for path, found in largest)),
+        *_section("code.largest", (f"{record.lines} {path}" for path, record in largest)),
         *_section("code.worst_functions", (f"{f.complexity} {path}:{f.line} {f.full_name}" for path, f in worst)),
         *_section("code.broken_files", (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
         *([tr("code.left_out", count=left_out)] if left_out else []),
+        *([tr("code.map", shown=drawn.definitions, all=drawn.all_definitions), drawn.text] if drawn.text else []),
     ]
     metrics: dict[str, Json] = {
         **sizes,
         "languages": languages,
-        "largest": [{"file_path": path, "lines": found.lines} for path, found in largest],
-        "most_complex": [{"file_path": path, **msgspec.to_builtins(f)} for path, f in worst],
+        "largest": [{"file_path": path, "lines": record.lines} for path, record in largest],
+        "most_complex": [{"file_path": path, **_facts(f)} for path, f in worst],
         "broken": [{"file_path": path, "error_lines": list(rows)} for path, rows in broken],
         "left_out": left_out,
+        "map": drawn.text,
     }
     return ToolOutput(
         payload={"file_path": folder, "language": "", "definitions": [], "imports": [], "metrics": metrics},
@@ -160,30 +159,35 @@ def _folder_output(context: ToolContext, folder: str, outlines: dict[str, Outlin
     )
 
 
+def _facts(function: Symbol) -> dict[str, Json]:
+    fields = ("kind", "name", "line", "end_line", "parent", "complexity")
+    return {field: getattr(function, field) for field in fields}
+
+
 def _section(title: str, lines: Iterable[str]) -> list[str]:
     indented = [f"  {line}" for line in lines]
     return [tr(title), *indented] if indented else []
 
 
-def _sizes(outlines: Collection[Outline]) -> dict[str, int]:
+def _sizes(files: Collection[FileRecord]) -> dict[str, int]:
     return {
-        "files": len(outlines),
-        "lines": sum(found.lines for found in outlines),
-        "code_lines": sum(found.code_lines for found in outlines),
-        "functions": sum(len(found.functions) for found in outlines),
+        "files": len(files),
+        "lines": sum(file.lines for file in files),
+        "code_lines": sum(file.code_lines for file in files),
+        "functions": sum(file.functions for file in files),
     }
 
 
-def _languages(outlines: Collection[Outline]) -> dict[str, dict[str, int]]:
+def _languages(files: Collection[FileRecord]) -> dict[str, dict[str, int]]:
     """The sizes for each language, the one with most code first."""
-    names = {found.language for found in outlines}
-    sizes = {name: _sizes([found for found in outlines if found.language == name]) for name in sorted(names)}
+    names = {file.language for file in files}
+    sizes = {name: _sizes([file for file in files if file.language == name]) for name in sorted(names)}
     return dict(sorted(sizes.items(), key=lambda item: -item[1]["code_lines"]))
 
 
-def _most_complex(outlines: dict[str, Outline]) -> list[tuple[str, Definition]]:
-    functions = ((path, f) for path, found in outlines.items() for f in found.functions if f.complexity > 1)
-    return heapq.nlargest(_TOP, functions, key=lambda item: item[1].complexity)
+def _most_complex(functions: Iterable[tuple[str, _Function]]) -> list[tuple[str, _Function]]:
+    branching = (item for item in functions if item[1].complexity > 1)
+    return heapq.nlargest(_TOP, branching, key=lambda item: item[1].complexity)
 
 
 def _numbers(lines: Iterable[int]) -> str:

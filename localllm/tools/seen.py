@@ -9,6 +9,11 @@ class SeenFiles:
     def __init__(self) -> None:
         self._digests: dict[str, bytes] = {}
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Those files."""
+        return tuple(self._digests)
+
     def note(self, path: str, data: bytes) -> None:
         """The model knows `path` as `data` now."""
         self._digests[path] = hashlib.sha256(data).digest()

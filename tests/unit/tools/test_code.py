@@ -3,15 +3,20 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from localllm.base.config.schema import ProjectSettings, Settings
 from localllm.base.errors import LocalLLMError
+from localllm.core.repomap import RepoMap
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.code import analyze_code
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.registry import ToolOutput
+from localllm.tools.tool_system import ToolSystem
+from tests.support.agents import make_tools
+from tests.support.tools import make_context, use
 
 pytestmark = pytest.mark.anyio
 
@@ -145,11 +150,56 @@ async def test_a_folder(tmp_path: Path) -> None:
         "files with syntax errors (lines):",
         "  src/deep/short.js: 1",
         "[1 source files were not analysed (too many, too large or unreadable); analyse a smaller folder]",
+        "what matters most, with line numbers (3 of 3 definitions):",
+        "src/greeter.py",
+        "3 class Greeter:",
+        "4   def greet(self, name):",
+        "9 def main():",
     ]
     metrics: dict[str, Any] = output.payload["metrics"]
     assert metrics["languages"]["python"] == {"files": 1, "lines": 10, "code_lines": 8, "functions": 2}
     assert metrics["left_out"] == 1
     assert metrics["broken"] == [{"file_path": "src/deep/short.js", "error_lines": [1]}]
+
+
+async def test_a_folder_of_many_files_fits_and_follows_the_conversation(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"m{number}.py").write_text(f"def job_{number}():\n    return {number}\n")
+    context = make_context(tmp_path, output_limit=4_000)
+    assert "def job_287" not in (await use(analyze_code, context, file_path=".")).for_model
+    context.focus.heard("what does job_287 return?")
+    output = await use(analyze_code, context, file_path=".")
+    assert len(output.for_model) <= 4_000
+    lines = output.for_model.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("what matters most"))
+    assert lines[at + 1 : at + 3] == ["m287.py", "1 def job_287():"]
+    assert output.payload["metrics"]["map"].startswith("m287.py")
+
+
+async def test_the_map_follows_what_the_person_said_and_what_the_model_read(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in ("alpha", "beta", "gamma"):
+        (project / f"{name}.py").write_text(f"def run_{name}(): ...\n")
+
+    async def first(tools: ToolSystem) -> str:
+        answer: dict[str, Any] = await tools.execute_tool("analyze_code", file_path=".")
+        return answer["metrics"]["map"].splitlines()[0]
+
+    tools = make_tools(project)
+    assert await first(tools) == "alpha.py"
+    await tools.execute_tool("read_file", file_path="gamma.py")
+    assert await first(tools) == "gamma.py"
+    tools.begin_turn("What does run_beta do?")
+    assert await first(tools) == "beta.py"
+
+
+async def test_a_copy_of_the_project_has_a_map_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / "a.py").write_text("def only_here(): ...\n")
+    context = msgspec.structs.replace(make_context(tmp_path / "copy"), repo_map=RepoMap(tmp_path / "project"))
+    assert "only_here" in (await use(analyze_code, context, file_path=".")).for_model
 
 
 async def test_a_folder_without_source(tmp_path: Path) -> None:

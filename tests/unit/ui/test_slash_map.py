@@ -1,0 +1,53 @@
+"""/map in the chat."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from localllm.core.repo_index import FileRecord
+from localllm.core.repomap import RepoMapText
+from localllm.ui.screen import Screen
+from localllm.ui.slash.commands import builtin_commands
+from localllm.ui.slash.registry import SlashCall, SlashCommand, SlashRegistry
+from localllm.ui.theme import Theme
+
+pytestmark = pytest.mark.anyio
+
+
+class Chat:
+    """A chat in a project with this map; `asked` is what it was asked for."""
+
+    def __init__(self, drawn: RepoMapText) -> None:
+        self.drawn = drawn
+        self.asked: list[str] = []
+
+    async def draw_map(self, words: str, lines: int) -> RepoMapText:
+        assert lines > 0
+        self.asked.append(words)
+        return self.drawn
+
+
+async def said(chat: Chat, arguments: str) -> str:
+    stream = StringIO()
+    registry = SlashRegistry(builtin_commands(), {})
+    found = registry.find("map")
+    assert isinstance(found, SlashCommand)
+    made: Any = chat
+    await found.handler(SlashCall(arguments, made, Screen(stream, Theme(plain=True)), registry))
+    return stream.getvalue()
+
+
+async def test_the_map_is_shown_with_what_there_is_in_all() -> None:
+    text = "a.py\n⋮\n12 class A:\n40   def run(self): \x1b[31m"
+    records = {"a.py": FileRecord((1, 1, 1), b"", "python"), "b.py": FileRecord((1, 1, 1), b"")}
+    chat = Chat(RepoMapText(text, 1, 2, records, left_out=3))
+    lines = (await said(chat, " the words ")).splitlines()
+    assert chat.asked == ["the words"]
+    assert lines[:4] == ["  a.py", "  ⋮", "      12 class A:", "      40   def run(self): ␛[31m"]
+    assert "2 of 0 definitions in 1 source files" in lines[4]
+    assert "3 files were not looked at yet" in lines[5]
+
+
+async def test_a_project_without_source_has_no_map() -> None:
+    assert "There is no source code" in await said(Chat(RepoMapText("", 0, 0, {})), "")
