@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from localllm.agents.history import History
+from localllm.agents.history import Forgotten, History, Mark
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Emit, Rewound
 from localllm.base.i18n import tr
-from localllm.llm.messages import Message
 from localllm.tools.tool_system import ToolSystem
 
 
@@ -21,7 +20,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     by_hand: bool
     time: float
-    messages: int
+    mark: Mark
     position: int
     changed: tuple[str, ...] = ()
 
@@ -30,8 +29,8 @@ class _Rewind(msgspec.Struct, frozen=True):
     """A rewind that may be undone: where the files are after it, and what the conversation kept and forgot."""
 
     position: int
-    kept: int
-    forgotten: tuple[Message, ...]
+    kept: Mark
+    forgotten: Forgotten
     made_changes: bool
 
 
@@ -52,7 +51,7 @@ class Checkpoints:
             name=" ".join(name.split()),
             by_hand=by_hand,
             time=time.time(),
-            messages=len(self._history.messages),
+            mark=self._history.mark(),
             position=self._tools.position,
         )
         self._points.append(point)
@@ -74,26 +73,33 @@ class Checkpoints:
         point = self._find(which)
         before = self._tools.position
         lines = self._tools.rewind(point.position)
-        kept = min(point.messages, len(self._history.messages))
-        forgotten = self._history.rewind(kept)
-        position = self._tools.position
+        forgotten = self._history.rewind(point.mark)
+        kept, position = self._history.mark(), self._tools.position
         self._rewinds.append(_Rewind(position, kept, forgotten, position != before))
-        if forgotten:
-            self._log(Rewound(messages=kept, checkpoint=point.name))
-        said = "rewind.conversation" if forgotten else "rewind.conversation_same"
-        return [*lines, tr(said, number=point.number, count=len(forgotten))]
+        changed = kept != _mark_of(forgotten)
+        if changed:
+            self._log(Rewound(messages=kept.messages, checkpoint=point.name, generation=kept.generation))
+        match changed, kept.generation == forgotten.generation:
+            case True, True:
+                said = "rewind.conversation"
+            case True, False:
+                said = "rewind.conversation_whole"
+            case _:
+                said = "rewind.conversation_same"
+        return [*lines, tr(said, number=point.number, count=forgotten.count)]
 
     def undo(self, *, turn: bool) -> list[str]:
         """Take back the last change, or all of the last turn; a rewind, if that was the last thing done."""
         last = self._rewinds[-1] if self._rewinds else None
-        if last is None or last.position != self._tools.position or last.kept != len(self._history.messages):
+        if last is None or last.position != self._tools.position or last.kept != self._history.mark():
             return self._tools.undo(turn=turn)
         self._rewinds.pop()
         lines = self._tools.undo() if last.made_changes else []
-        if last.forgotten:
+        if last.kept != (before := _mark_of(last.forgotten)):
             self._history.restore(last.forgotten)
-            self._log(Rewound(messages=len(self._history.messages), taken_back=True))
-            lines.append(tr("rewind.taken_back", count=len(last.forgotten)))
+            self._log(Rewound(messages=before.messages, generation=before.generation, taken_back=True))
+            same = last.kept.generation == before.generation
+            lines.append(tr("rewind.taken_back" if same else "rewind.taken_back_whole", count=last.forgotten.count))
         return lines or self._tools.undo(turn=turn)
 
     def _find(self, which: str) -> Point:
@@ -103,3 +109,8 @@ class Checkpoints:
             if wanted == str(point.number) or (point.by_hand and wanted.casefold() == point.name.casefold()):
                 return point
         raise ToolExecutionError("rewind_unknown", name=wanted, count=len(self._points))
+
+
+def _mark_of(forgotten: Forgotten) -> Mark:
+    """Where the conversation was before."""
+    return Mark(len(forgotten.conversation.messages), forgotten.generation)

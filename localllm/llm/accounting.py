@@ -41,6 +41,8 @@ class Accounting:
     def __init__(self) -> None:
         self._calibrations: defaultdict[str, Calibration] = defaultdict(Calibration)
         self._has_warned = False
+        self._counted: dict[str, tuple[tuple[Message, ...], int]] = {}
+        """The newest request whose count is believed, and that count, by model."""
         self._filled: dict[tuple[str, int], int] = {}
         """The estimate of the newest prompt that was counted as if it just filled a window, by model and window."""
         self._evident: dict[str, int] = {}
@@ -63,6 +65,22 @@ class Accounting:
         """The tokens a request is for `model`."""
         return self._calibrations[model].estimate_prompt(messages, tools)
 
+    def learn(self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec], counted: int) -> None:
+        """Take note that a request had `counted` tokens, as its server says in refusing it."""
+        self._calibrations[model].learn(messages, tools, counted)
+
+    def expect_prompt(
+        self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, margin: float = 1.0
+    ) -> int:
+        """The tokens a request is for `model`: those counted of the request it continues, and the rest estimated,
+        `margin` times. All is estimated where that is more, or it continues none."""
+        estimate = self.estimate_prompt(model, messages, tools)
+        before, counted = self._counted.get(model, ((), 0))
+        if not before or tuple(messages[: len(before)]) != before:
+            return int(margin * estimate)
+        new = self.estimate_prompt(model, messages[len(before) :], ())
+        return max(estimate, counted + int(margin * new))
+
     def settle(self, exchange: Exchange, watch: Stopwatch, window: int, *, assumed: bool) -> tuple[Usage, str]:
         """The cost of an answer, and a warning where its count shows that the server has read only a part of the
         prompt; the warning is empty otherwise, and after the first one. `window` is the model's, in tokens, `assumed`
@@ -78,6 +96,7 @@ class Accounting:
         if gives_away or was_cut(counted.prompt_tokens, estimate, window, assumed=assumed, sure=sure):
             return usage, self._warning(counted.prompt_tokens, estimate)
         calibration.learn(exchange.messages, exchange.tools, counted.prompt_tokens)
+        self._counted[exchange.model] = (tuple(exchange.messages), counted.prompt_tokens)
         return usage, ""
 
     def _learn_window(self, model: str, counted: int, estimate: int) -> bool:

@@ -26,9 +26,17 @@ from localllm.llm.overflow import overflow_of
 from localllm.llm.plain_messages import read_messages
 from localllm.llm.providers.base import Chunk, ModelInfo, Provider, TextChunk
 from localllm.llm.retrying import LONGEST_WAIT, try_again
+from localllm.llm.tokens import MOST_RATIO
 
 ASSUMED_CONTEXT_WINDOW = 8192
 """Tokens assumed where neither the settings nor the server tell the window."""
+
+LEAST_ANSWER = 256
+"""Tokens of an answer that are asked for at least, however full the window: less than a call of a tool is no use."""
+
+_ANSWER_MARGIN = MOST_RATIO
+"""What is new in the prompt is taken to be so many times as long as estimated where the answer gets what it leaves of
+the window: a server that is asked for one token too many refuses (vLLM)."""
 
 _SECONDS_TO_DESCRIBE = 5.0
 
@@ -57,9 +65,12 @@ class Asking(msgspec.Struct, frozen=True):
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]
     tool_choice: ToolChoice
+    schema: dict[str, Json] | None
     on_retry: OnRetry
     on_notice: OnNotice
     watch: Stopwatch
+    max_tokens: int = 0
+    """Of the answer; 0 takes the client's own limit."""
 
 
 class LLMClient:
@@ -95,8 +106,14 @@ class LLMClient:
         self._limiter = limiter or RateLimiter(pause=pause)
         self._accounting = Accounting()
         self._speaking = speaking or Speaking()
+        self._ahead: str | LLMConnectionError = ""
         self._overflowed: dict[str, int] = {}
         """The windows that servers have told in refusing a prompt, by model."""
+
+    @property
+    def limiter(self) -> RateLimiter:
+        """What says when its server may be asked, by the server's address."""
+        return self._limiter
 
     @property
     def context_window(self) -> int:
@@ -125,6 +142,7 @@ class LLMClient:
         self.model = model
         self.info = ModelInfo(model)
         self._described = ""
+        self._ahead = ""
         self._has_answered = False
         self._forget_windows()
         if before is not provider:
@@ -142,6 +160,21 @@ class LLMClient:
             await self._describe()
         return self.model
 
+    async def get_ready(self) -> None:
+        """Have the model named and described before its next request, which then asks for neither again: what fails
+        here fails there, and is tried again there."""
+        try:
+            self._ahead = await self.resolve_model()
+        except LLMConnectionError as error:
+            self._ahead = error
+
+    async def _resolved(self) -> str:
+        """The model's name, as `get_ready` has found it out or failed to."""
+        ahead, self._ahead = self._ahead, ""
+        if isinstance(ahead, LLMConnectionError):
+            raise ahead
+        return ahead or await self.resolve_model()
+
     async def list_models(self) -> list[ModelInfo]:
         """What the server offers."""
         return await self.provider.list_models()
@@ -152,14 +185,16 @@ class LLMClient:
         tools: Sequence[ToolSpec] = (),
         *,
         tool_choice: ToolChoice = "auto",
+        schema: dict[str, Json] | None = None,
         on_retry: OnRetry = _nothing,
         on_notice: OnNotice = _nobody,
         watch: Stopwatch | None = None,
+        max_tokens: int = 0,
     ) -> AsyncGenerator[Chunk]:
         """The answer as it arrives. A failure before there is anything to show is tried again where that may help;
-        afterwards it is raised. `watch` is told when its pieces came."""
+        afterwards it is raised. `watch` is told when its pieces came; `max_tokens` as in `complete`."""
 
-        asking = Asking(messages, tools, tool_choice, on_retry, on_notice, watch or Stopwatch())
+        asking = Asking(messages, tools, tool_choice, schema, on_retry, on_notice, watch or Stopwatch(), max_tokens)
         async with aclosing(await self.open_answer(asking)) as chunks:
             async for chunk in chunks:
                 yield chunk
@@ -170,17 +205,27 @@ class LLMClient:
         async def begin() -> AsyncGenerator[Chunk]:
             await self._wait_for_turn(asking.on_notice)
             request = CompletionRequest(
-                model=await self.resolve_model(),
+                model=await self._resolved(),
                 messages=tuple(asking.messages),
                 tools=tuple(asking.tools),
                 tool_choice=asking.tool_choice,
-                max_tokens=self._max_tokens,
+                schema=asking.schema,
+                max_tokens=self._longest_answer(asking),
                 temperature=self._temperature,
             )
             stream = self._speaking.stream(Question(self.provider, self.info, request, asking.on_notice))
             return await opened(stream, asking.watch, lambda gathered: self._nothing_said(gathered, request))
 
-        return await self._open(begin, asking.on_retry)
+        return await self._open(begin, asking)
+
+    def _longest_answer(self, asking: Asking) -> int:
+        """Tokens the answer may have: what is asked for, but no more than the prompt leaves of a known window."""
+        wanted = asking.max_tokens or self._max_tokens
+        if not wanted or self.assumes_window:
+            return wanted
+        expect = self._accounting.expect_prompt
+        prompt = expect(self.model, asking.messages, asking.tools, margin=_ANSWER_MARGIN)
+        return min(wanted, max(self.context_window - prompt, LEAST_ANSWER))
 
     async def complete(
         self,
@@ -188,19 +233,30 @@ class LLMClient:
         tools: Sequence[ToolSpec] = (),
         *,
         tool_choice: ToolChoice = "auto",
+        schema: dict[str, Json] | None = None,
         on_chunk: Callable[[Chunk], None] | None = None,
         on_retry: OnRetry = _nothing,
         on_notice: OnNotice = _nobody,
         assembler: MessageAssembler | None = None,
+        max_tokens: int = 0,
     ) -> Completion:
-        """The whole answer, its pieces shown to `on_chunk` on the way.
+        """The whole answer, its pieces shown to `on_chunk` on the way. With `schema` (and no tools) its text is to be a
+        JSON object of that schema, held to it where the server can. `max_tokens` of it at most; 0 takes the client's
+        own limit.
 
         A caller that passes its own `assembler` still has what arrived when this is cancelled or fails.
         """
         gathered = assembler or MessageAssembler()
         watch = Stopwatch()
         answer = self.stream(
-            messages, tools, tool_choice=tool_choice, on_retry=on_retry, on_notice=on_notice, watch=watch
+            messages,
+            tools,
+            tool_choice=tool_choice,
+            schema=schema,
+            on_retry=on_retry,
+            on_notice=on_notice,
+            watch=watch,
+            max_tokens=max_tokens,
         )
         async with aclosing(answer) as chunks:
             async for chunk in chunks:
@@ -220,7 +276,7 @@ class LLMClient:
         """What was gathered of this client's answer to `messages`, with its cost. Raises LLMConnectionError where it
         has neither text nor a call."""
         message = gathered.message()
-        if not message.text and not message.tool_calls:
+        if not message.text.strip() and not message.tool_calls:
             request = CompletionRequest(model=self.model, messages=tuple(messages), tools=tuple(tools))
             raise self._nothing_said(gathered, request)
         self._note_answer()
@@ -255,6 +311,15 @@ class LLMClient:
         """An estimate of the tokens in `text`, as the counts of this model's server have taught."""
         return self._accounting.estimate(self.model, text)
 
+    def estimate_prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
+        """An estimate of the tokens of a whole request, as `estimate_tokens`."""
+        return self._accounting.estimate_prompt(self.model, messages, tools)
+
+    def expect_prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
+        """As `estimate_prompt`, but nearer the truth for a request that continues the newest one: what that had was
+        counted."""
+        return self._accounting.expect_prompt(self.model, messages, tools)
+
     async def aclose(self) -> None:
         """Close the provider's connections."""
         await self.provider.aclose()
@@ -284,7 +349,7 @@ class LLMClient:
         self._has_answered = True
 
     async def _open(
-        self, begin: Callable[[], Awaitable[AsyncGenerator[Chunk]]], on_retry: OnRetry
+        self, begin: Callable[[], Awaitable[AsyncGenerator[Chunk]]], asking: Asking
     ) -> AsyncGenerator[Chunk]:
         """A stream that has something to show. Until then nothing was shown, and trying again is safe."""
 
@@ -292,7 +357,7 @@ class LLMClient:
             try:
                 return await begin()
             except LLMConnectionError as error:
-                self._take_note(error)
+                self._take_note(error, asking)
                 raise
 
         try:
@@ -301,13 +366,17 @@ class LLMClient:
             if not error.retryable or not self._max_retries:
                 raise
             failure = error
-        return await try_again(attempt, after=failure, retries=self._max_retries, on_retry=on_retry, pause=self._pause)
+        retries = self._max_retries
+        return await try_again(attempt, after=failure, retries=retries, on_retry=asking.on_retry, pause=self._pause)
 
-    def _take_note(self, error: LLMConnectionError) -> None:
-        """What a failure teaches: the window; how long everybody has to wait; that a server which was there before may
-        be restarting."""
-        if (overflow := overflow_of(error)) and overflow.n_ctx:
-            self._overflowed[self.model] = overflow.n_ctx
+    def _take_note(self, error: LLMConnectionError, asking: Asking) -> None:
+        """What a failure teaches: the window, and how long the prompt is; how long everybody has to wait; that a server
+        which was there before may be restarting."""
+        if overflow := overflow_of(error):
+            if overflow.n_ctx:
+                self._overflowed[self.model] = overflow.n_ctx
+            if overflow.n_prompt_tokens:
+                self._accounting.learn(self.model, asking.messages, asking.tools, overflow.n_prompt_tokens)
         if error.key == "llm_refused" and self._has_answered:
             error.retryable = True
         if error.key == "llm_rate_limited" and 0 < (error.retry_after or 0) <= LONGEST_WAIT:

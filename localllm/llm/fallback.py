@@ -69,6 +69,11 @@ class FallbackClient(LLMClient):
         self._answering, self._rests_until = self, 0.0
         await super().use(provider, model)
 
+    async def get_ready(self) -> None:
+        """See LLMClient. While its own provider rests, that is not asked."""
+        if self._clock() >= self._rests_until:
+            await super().get_ready()
+
     async def open_answer(self, asking: Asking) -> AsyncGenerator[Chunk]:
         """An answer that has something to show, its own or another's. Raises what its own provider has failed with
         where nobody can stand in."""

@@ -21,6 +21,9 @@ BEGINNING = "[the conversation began earlier]"
 LOOKING = "[looking at the pictures]"
 """Stands for the model between the results of tools and the pictures among them, which are the user's to show."""
 
+SHOWN = "[picture"
+"""How the user's message begins that shows the pictures of results."""
+
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64

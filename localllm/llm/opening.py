@@ -49,7 +49,8 @@ async def opened(
     stream: AsyncGenerator[Chunk], watch: Stopwatch, empty: Callable[[MessageAssembler], LLMConnectionError]
 ) -> AsyncGenerator[Chunk]:
     """`stream`, as soon as it has text or thinking to show, or is whole: what failed until then may be tried again.
-    Pieces of tool calls are of no use before they are whole, so that they are waited for as well.
+    Spaces are nothing to show. Pieces of tool calls are of no use before they are whole, so that they are waited for as
+    well.
 
     Raises what the stream raises; and what `empty` makes of an answer that ends without a word or a call.
     """
@@ -59,7 +60,7 @@ async def opened(
         while (chunk := await anext(stream, None)) is not None:
             watch.note(chunk)
             held.append(chunk)
-            if isinstance(chunk, TextChunk | ThinkingChunk):
+            if isinstance(chunk, TextChunk | ThinkingChunk) and chunk.text.strip():
                 return _rejoined(held, stream, watch)
     except BaseException:
         await stream.aclose()

@@ -6,7 +6,7 @@ from typing import Any
 
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
-from localllm.llm.normalising import LOOKING
+from localllm.llm.normalising import LOOKING, SHOWN
 
 _LONGEST_THOUGHT = 1_000
 """Characters of thinking that are shown to the model again. Longer ones are a thinking model's own, not the thought
@@ -24,13 +24,27 @@ def spell_out(
     results follow the last of them, where they are the user's already."""
     results = {message.call_id: message for message in messages if isinstance(message, ToolMessage)}
     spelled: list[Message] = []
-    for message in _with_instructions(messages, instructions):
+    for message in _with_instructions(_without_looking(messages), instructions):
         for said in _spelled(message, results, step, result):
             if isinstance(said, UserMessage) and spelled and isinstance(before := spelled[-1], UserMessage):
                 spelled[-1] = UserMessage(f"{before.text}\n\n{said.text}", (*before.images, *said.images))
             else:
                 spelled.append(said)
     return tuple(spelled)
+
+
+def _without_looking(messages: Sequence[Message]) -> list[Message]:
+    """The messages but for what stands for the model between results and their pictures."""
+    return [message for number, message in enumerate(messages) if not _is_looking(messages[max(0, number - 1) :][:3])]
+
+
+def _is_looking(messages: Sequence[Message]) -> bool:
+    """Whether the second of three messages is no answer: the model may say such a thing itself."""
+    match messages:
+        case [ToolMessage(), AssistantMessage(text, ()), UserMessage(shown, (_, *_))]:
+            return text == LOOKING and shown.startswith(SHOWN)
+        case _:
+            return False
 
 
 def _with_instructions(messages: Sequence[Message], instructions: str) -> Iterable[Message]:
@@ -48,8 +62,6 @@ def _spelled(
 ) -> Iterator[Message]:
     match message:
         case ToolMessage():
-            return
-        case AssistantMessage(text, ()) if text == LOOKING:
             return
         case AssistantMessage(tool_calls=()):
             yield AssistantMessage(step(message, None))

@@ -9,8 +9,10 @@ from localllm.llm.embedded.calls import NOT_OFFERED, Call, Result, canonical
 from localllm.llm.embedded.results import error_key
 from localllm.llm.embedded.words import japanese_in, split_identifier, stem
 from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, ToolMessage, UserMessage
+from localllm.llm.summed_up import is_summed_up, newest_request
 
 _SITUATION = re.compile(r"\n*\[Project (?P<name>.+?), \d{4}-\d\d-\d\d\. Top level: (?P<top>.*)\]\s*$", re.DOTALL)
+_NOTES = re.compile(r"(?:\n\n\[Plan mode[^\[\]\n]*\])+\s*\Z")
 _FILE = re.compile(r'<file path="(?P<path>[^"\n]*)">\n(?P<text>.*?)\n</file>', re.DOTALL)
 _PIPED = re.compile(r"<stdin>\n(?P<text>.*?)\n</stdin>", re.DOTALL)
 _MORE_NAMES = re.compile(r"… \(\d+ in all\)$")
@@ -69,7 +71,7 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_talk(request: CompletionRequest) -> Talk:
     """The conversation of `request`, seen from its last question."""
-    messages = request.messages
+    messages = [_unpacked(message) for message in request.messages]
     asked = [index for index, message in enumerate(messages) if isinstance(message, UserMessage)]
     last = asked[-1] if asked else len(messages)
     said = messages[last].text if asked else ""
@@ -88,9 +90,16 @@ def read_talk(request: CompletionRequest) -> Talk:
     )
 
 
+def _unpacked(message: Message) -> Message:
+    """The message; in place of one that stands for an older part of the conversation, what is asked in it."""
+    if isinstance(message, UserMessage) and is_summed_up(message.text):
+        return UserMessage(newest_request(message.text), message.images)
+    return message
+
+
 def _project(messages: Sequence[Message]) -> Project:
     for message in messages:
-        if isinstance(message, UserMessage) and (match := _SITUATION.search(message.text)):
+        if isinstance(message, UserMessage) and (match := _SITUATION.search(_NOTES.sub("", message.text))):
             listed = _MORE_NAMES.sub("", match["top"])
             top = () if listed == "empty" else tuple(listed.split())
             return Project(match["name"], top, told=True)
@@ -113,7 +122,7 @@ def _results(messages: Sequence[Message]) -> dict[Call, Result]:
 
 def _take_apart(said: str) -> tuple[str, tuple[Attached, ...], str]:
     """The question itself, the files that came with it, and what else did."""
-    text = _SITUATION.sub("", said)
+    text = _SITUATION.sub("", _NOTES.sub("", said))
     attached = tuple(Attached(match["path"], match["text"]) for match in _FILE.finditer(text))
     piped = [match["text"] for match in _PIPED.finditer(text)]
     question, pasted = _question_in(_PIPED.sub("", _FILE.sub("", text)).strip())

@@ -5,12 +5,13 @@ from contextlib import aclosing
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.agents.react_agent import ReActAgent
 from localllm.base.config.schema import AgentSettings
 from localllm.base.errors import LLMConnectionError
-from localllm.base.events import MessageCompleted, Usage
+from localllm.base.events import AgentEvent, Compacted, MessageCompleted, RunFinished, Usage
 from localllm.llm.clients import LLMClient
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import Risk, ToolOutput, tool
@@ -108,3 +109,39 @@ async def test_without_the_right_key_nothing_is_answered(talker: Served, key: st
             await anext(provider.stream(asks("Hello")))
     assert caught.value.key == "llm_unauthorized"
     assert talker.process.api_key not in str(caught.value)
+
+
+@tool(risk=Risk.SAFE, paths=())
+async def look_long(context: ToolContext, line: int, closely: bool = False) -> ToolOutput:
+    """Look at a line of the file.
+
+    line: its number
+    """
+    del context
+    seen = f"Line {line} {closely}: " + " ".join(f"{line * number % 977:03d}" for number in range(120))
+    return ToolOutput(payload={"seen": seen}, for_model=seen, summary=seen)
+
+
+async def test_a_long_task_stays_within_the_window_the_server_really_has(caller: Served, tmp_path: Path) -> None:
+    """It counts three times as many tokens as anybody would guess. What its model hands over is babble."""
+    (root := tmp_path / "project").mkdir()
+    heard: list[AgentEvent] = []
+    long_look = msgspec.structs.replace(
+        look_long, name="look", spec=msgspec.structs.replace(look_long.spec, name="look")
+    )
+    async with caller.provider() as provider:
+        client = LLMClient(provider, max_tokens=200, max_retries=0)
+        agent = ReActAgent(
+            client,
+            make_tools(root, tools=[long_look]),
+            settings=AgentSettings(max_iterations=40, loop_detection_threshold=100),
+            listeners=[heard.append],
+        )
+        goal = "Look at the file; »naïve 日本語« stays as it is."
+        events = await play(agent, goal)
+    finished = events[-1]
+    assert isinstance(finished, RunFinished)
+    assert (finished.status, finished.error) == ("limit", "")
+    assert finished.steps == 40
+    assert sum(isinstance(event, Compacted) for event in heard) >= 2
+    assert goal in agent.history.messages[1].text

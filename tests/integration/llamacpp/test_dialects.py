@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
+from localllm.agents.panel.verdict import verdict_schema
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.llm.clients import LLMClient
@@ -30,6 +31,15 @@ async def talking(served: Served, setting: DialectSetting = "auto") -> AsyncIter
 
 async def ask(client: LLMClient, text: str) -> Completion:
     return await client.complete((SystemMessage("Be brief."), UserMessage(text)), TOOLS)
+
+
+async def test_a_judge_is_held_to_the_form_of_a_verdict(toolless: Served, caller: Served) -> None:
+    for served in (toolless, caller):
+        async with talking(served) as (client, _):
+            asked = (SystemMessage("Judge."), UserMessage("Which is better?"))
+            said = (await client.complete(asked, schema=verdict_schema())).message.text
+        assert said.lstrip().startswith("{")
+        assert '"verdict"' in said
 
 
 @pytest.mark.parametrize("number", range(8))

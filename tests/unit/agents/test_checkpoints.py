@@ -1,15 +1,15 @@
 """A session goes back to a point, files and conversation together, and forward again."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from localllm.agents.checkpoints import Checkpoints
-from localllm.agents.history import History
+from localllm.agents.history import History, Mark
 from localllm.base.errors import ToolExecutionError
-from localllm.base.events import AgentEvent, Rewound
-from localllm.llm.messages import AssistantMessage
+from localllm.base.events import AgentEvent, Rewound, ToolCall
+from localllm.core.conversation import Conversation, Spoken
+from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import make_tools
 
@@ -29,7 +29,7 @@ class Session:
     async def turn(self, query: str, **files: str) -> None:
         self.points.add(query, by_hand=False)
         self.tools.begin_turn()
-        self.history.add_user(query)
+        self.history.add_user(query, words=query)
         for name, content in files.items():
             await self.tools.execute_tool("write_file", file_path=name, content=content)
         self.history.add_assistant(AssistantMessage("done"))
@@ -144,10 +144,71 @@ async def test_without_anything_said_or_changed_there_is_nothing_to_do(session: 
         session.points.undo(turn=False)
 
 
-@pytest.mark.parametrize("break_it", [lambda h: h.rewind(0), lambda h: h.rewind(2), lambda h: h.rewind(9)])
-async def test_a_conversation_is_rewound_to_the_end_of_a_turn_alone(
-    session: Session, break_it: Callable[[History], object]
-) -> None:
+async def test_a_place_in_the_middle_of_a_turn_is_none_to_go_back_to(session: Session) -> None:
     await session.turn("one")
+    await session.turn("two")
+    before = session.history.messages
+    for count, kept in [(0, 1), (1, 1), (2, 1), (3, 3), (4, 3), (9, 5)]:
+        session.history.restore(session.history.rewind(Mark(9)))
+        forgotten = session.history.rewind(Mark(count))
+        assert session.history.messages == before[:kept]
+        session.history.restore(forgotten)
+        assert session.history.messages == before
+
+
+async def test_an_open_call_is_not_rewound(session: Session) -> None:
+    session.history.add_user("look")
+    session.history.add_assistant(AssistantMessage("", (ToolCall("c", "look", "{}"),)))
     with pytest.raises(ValueError, match="rewound"):
-        break_it(session.history)
+        session.history.rewind(Mark(1))
+
+
+def compact(session: Session) -> Conversation:
+    """What was said, in one message."""
+    before = session.history.conversation
+    head = UserMessage("\n".join(spoken.text for spoken in before.spoken))
+    made = Conversation(
+        (before.messages[0], head, AssistantMessage("gone on")), tuple(Spoken(each.text, 1) for each in before.spoken)
+    )
+    session.history.rewrite(made)
+    return made
+
+
+async def test_a_point_before_a_compaction_brings_the_older_messages_back(session: Session) -> None:
+    await session.turn("one", a="1")
+    await session.turn("two", a="2")
+    whole = session.history.messages
+    compact(session)
+    await session.turn("three", a="3")
+    lines = session.points.rewind("2")
+    assert session.history.messages == whole[:3]
+    assert session.history.words == ("one",)
+    assert session.text("a") == "1"
+    assert "whole" in lines[-1]
+    assert session.events == [Rewound(messages=3, checkpoint="two", generation=0)]
+    session.points.undo(turn=False)
+    assert session.history.words == ("one", "two", "three")
+    assert session.events[-1] == Rewound(messages=5, taken_back=True, generation=1)
+    assert len(session.history.messages) == 5
+
+
+async def test_a_point_after_a_compaction_that_was_gone_back_behind(session: Session) -> None:
+    await session.turn("one", a="1")
+    compact(session)
+    session.points.add("compacted")
+    await session.turn("two", a="2")
+    session.points.rewind("1")
+    await session.turn("other", a="9")
+    said = session.history.messages
+    session.points.rewind("compacted")
+    assert session.text("a") == "1"
+    assert session.history.messages == said
+
+
+async def test_words_come_back_with_a_rewind_that_is_undone(session: Session) -> None:
+    await session.turn("one")
+    await session.turn("two")
+    session.points.rewind("2")
+    assert session.history.words == ("one",)
+    session.points.undo(turn=False)
+    assert session.history.words == ("one", "two")

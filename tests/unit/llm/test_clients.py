@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.clients import ASSUMED_CONTEXT_WINDOW, LLMClient
-from localllm.llm.messages import CompletionRequest, UserMessage
-from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk
+from localllm.llm.clients import ASSUMED_CONTEXT_WINDOW, LEAST_ANSWER, LLMClient
+from localllm.llm.messages import AssistantMessage, CompletionRequest, UserMessage
+from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, UsageChunk
 
 pytestmark = pytest.mark.anyio
 
@@ -97,3 +97,96 @@ async def test_another_model_and_another_server_are_described_anew() -> None:
     assert client.context_window == ASSUMED_CONTEXT_WINDOW
     assert (await client.complete(HELLO)).message.text == "I am b"
     assert client.context_window == 9_999
+
+
+async def test_who_is_got_ready_is_not_described_again() -> None:
+    client = LLMClient(server := Server(ModelInfo("first", context_window=4_096)))
+    await client.get_ready()
+    assert client.context_window == 4_096
+    await client.complete(HELLO)
+    assert server.described == ["first"]
+
+
+async def test_what_fails_in_getting_ready_fails_in_the_request_and_is_tried_again_there() -> None:
+    """Nobody is asked once more than without it."""
+
+    class Waking(Server):
+        asked = 0
+
+        async def list_models(self) -> list[ModelInfo]:
+            self.asked += 1
+            if self.asked == 1:
+                raise LLMConnectionError("llm_loading", url="u", reason="r", retryable=True)
+            return await super().list_models()
+
+    async def no_pause(_seconds: float) -> None:
+        """Nobody waits."""
+
+    client = LLMClient(server := Waking(ModelInfo("first", context_window=4_096)), pause=no_pause)
+    await client.get_ready()
+    assert server.asked == 1
+    retried: list[str] = []
+    await client.complete(HELLO, on_retry=lambda error, _seconds: retried.append(error.key))
+    assert (server.asked, retried) == (2, ["llm_loading"])
+
+
+async def test_a_failure_to_get_ready_is_no_failure_of_another_server() -> None:
+    class Silent(Server):
+        async def list_models(self) -> list[ModelInfo]:
+            raise LLMConnectionError("llm_refused", url="u")
+
+    client = LLMClient(Silent(ModelInfo("m")))
+    await client.get_ready()
+    await client.use(Server(ModelInfo("b")), "b")
+    assert (await client.complete(HELLO)).message.text == "I am b"
+
+
+class Asked(Server):
+    """Counts a prompt as `counted` tokens, and keeps how long an answer each request may have."""
+
+    def __init__(self, told: ModelInfo, counted: int) -> None:
+        super().__init__(told)
+        self.counted = counted
+        self.limits: list[int] = []
+
+    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
+        self.limits.append(request.max_tokens)
+        yield TextChunk("yes")
+        yield UsageChunk(self.counted, 1)
+        yield FinishChunk("stop")
+
+
+async def test_no_answer_is_asked_for_that_is_longer_than_what_is_left_of_the_window() -> None:
+    long = (UserMessage("word " * 1_440),)  # estimated as 2,000 tokens
+    client = LLMClient(server := Asked(ModelInfo("first", context_window=4_096), 2_000), max_tokens=8_192)
+    await client.complete(HELLO)
+    await client.complete(long)
+    assert 4_000 < server.limits[0] < 4_096
+    assert server.limits[1] == LEAST_ANSWER, "before it was counted it may be twice as long"
+    await client.complete((*long, AssistantMessage("yes"), UserMessage("again")))
+    assert 2_000 < server.limits[2] < 4_096 - 2_000
+
+
+async def test_a_limit_of_the_request_counts_before_the_clients_own() -> None:
+    client = LLMClient(server := Asked(ModelInfo("first", context_window=4_096), 20), max_tokens=1_000)
+    await client.complete(HELLO, max_tokens=77)
+    await client.complete(HELLO)
+    assert server.limits == [77, 1_000]
+
+
+async def test_where_the_window_is_a_guess_or_no_limit_is_wanted_it_is_left_alone() -> None:
+    client = LLMClient(server := Asked(ModelInfo("first"), 20), max_tokens=50_000)
+    await client.complete(HELLO)
+    assert server.limits == [50_000]
+    client = LLMClient(server := Asked(ModelInfo("first", context_window=4_096), 20))
+    await client.complete(HELLO)
+    assert server.limits == [0]
+
+
+async def test_what_a_request_had_is_known_when_the_next_continues_it() -> None:
+    long = (UserMessage("word " * 1_440),)
+    client = LLMClient(Asked(ModelInfo("first"), 3_000))
+    await client.complete(long)
+    more = (*long, AssistantMessage("yes"), UserMessage("word " * 72))
+    assert 3_000 + 100 < client.expect_prompt(more) < 3_000 + 160
+    assert client.expect_prompt((UserMessage("another"),)) < 20

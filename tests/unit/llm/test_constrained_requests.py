@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from localllm.llm.clients import LLMClient
+from localllm.llm.dialects.base import DialectName
+from localllm.llm.dialects.choosing import Speaking
 from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, UserMessage
 from localllm.llm.providers.azure import Azure
 from localllm.llm.providers.base import Provider
@@ -108,3 +111,32 @@ def test_these_are_known_to() -> None:
         openai("https://api.openai.com/v1"),
     ]
     assert [provider.constrains for provider in known] == [True] * 4
+
+
+@pytest.mark.parametrize("dialect", ["native", "structured", "text"])
+async def test_a_callers_schema_is_sent_in_every_dialect(dialect: DialectName) -> None:
+    """`complete(schema=)` needs no tools, and no dialect puts its own in the place."""
+    with WireServer([says('{"a": "x"}')]) as server:
+        client = LLMClient(openai(server.url), model="m", max_retries=0, speaking=Speaking(dialect))
+        completion = await client.complete(HELLO, schema=SCHEMA, max_tokens=77)
+        await client.aclose()
+    (sent,) = server.bodies()
+    assert sent["response_format"]["json_schema"]["schema"] == SCHEMA
+    assert sent["max_tokens"] == 77
+    assert len(sent["messages"]) == 1
+    assert "tools" not in sent
+    assert completion.message.text == '{"a": "x"}'
+    assert completion.message.tool_calls == ()
+
+
+@pytest.mark.parametrize("dialect", ["native", "structured", "text"])
+async def test_a_server_that_refuses_a_callers_schema_is_asked_without_one_from_then_on(dialect: DialectName) -> None:
+    refusal = fails(400, "'response_format' of type 'json_schema' is not supported with this model")
+    with WireServer([refusal, says("no JSON"), says("again")]) as server:
+        notices: list[str] = []
+        client = LLMClient(openai(server.url), model="m", max_retries=0, speaking=Speaking(dialect))
+        texts = [(await client.complete(HELLO, schema=SCHEMA, on_notice=notices.append)).message.text for _ in range(2)]
+        await client.aclose()
+    assert texts == ["no JSON", "again"]
+    assert ["response_format" in body for body in server.bodies()] == [True, False, False]
+    assert notices == []

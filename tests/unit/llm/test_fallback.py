@@ -211,3 +211,16 @@ class TestFromTheSettings:
         loaded = load(tmp_path, environ={"LOCALLLM_CONFIG_DIR": str(tmp_path / "user")})
         assert loaded.settings.llm.fallback_providers == ()
         assert "llm.fallback_providers" in loaded.withheld
+
+
+async def test_while_its_own_server_rests_nobody_gets_it_ready() -> None:
+    with WireServer([fails(500)]) as first, WireServer([says("second")], models=("n",)) as second:
+        async with world(first.url, second.url) as here:
+            await here.ask()
+            asked = len(first.asked)
+            await here.client.get_ready()
+            assert len(first.asked) == asked
+            here.client.model = ""
+            here.now += PAUSE_SECONDS
+            await here.client.get_ready()
+            assert len(first.asked) > asked

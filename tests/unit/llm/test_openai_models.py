@@ -31,7 +31,14 @@ class TestModels:
         told = cassette("llamacpp/get_models"), cassette("llamacpp/get_props")
         info, asked = await self.described("tiny-random", *told)
         assert info == ModelInfo(
-            "tiny-random", 4096, 32_768, loaded=True, abilities=frozenset({"tools"}), quantization="all F32"
+            "tiny-random",
+            4096,
+            32_768,
+            loaded=True,
+            abilities=frozenset({"tools"}),
+            parameters="0.144M",
+            quantization="all F32",
+            slots=2,
         )
         assert asked == ["GET /v1/models", "GET /props"]
         info, _ = await self.described("it ignores names", *told)

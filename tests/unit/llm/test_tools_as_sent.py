@@ -13,6 +13,7 @@ from localllm.llm.dialects.native import NativeDialect
 from localllm.llm.dialects.structured import StructuredDialect
 from localllm.llm.dialects.text import TextDialect
 from localllm.llm.messages import CompletionRequest, SystemMessage, UserMessage
+from localllm.llm.profiles import COMPACT
 from localllm.llm.providers.azure import Azure
 from localllm.llm.providers.gemini import Gemini
 from localllm.llm.providers.lmstudio import LMStudio
@@ -22,18 +23,23 @@ from localllm.llm.transport import HttpRequest
 from localllm.tools.builtin import BUILTIN_TOOLS
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "tools"
+COMPACT_TOOLS = COMPACT.tools or frozenset()
 ADDRESS = "http://127.0.0.1:1"
 REQUEST = CompletionRequest(
     model="m",
     messages=(SystemMessage("You are an assistant."), UserMessage("Hello.")),
     tools=tuple(sorted((tool.spec for tool in BUILTIN_TOOLS), key=lambda spec: spec.name)),
 )
+BRIEF = msgspec.structs.replace(
+    REQUEST,
+    tools=tuple(tool.brief for tool in sorted(BUILTIN_TOOLS, key=lambda tool: tool.name) if tool.name in COMPACT_TOOLS),
+)
 NO_LOCAL_SERVER_HAS = {"$ref", "$defs", "oneOf", "allOf", "anyOf", "pattern", "format", "minimum", "maximum", "title"}
 
 
-def to_openai(dialect: Dialect) -> HttpRequest:
+def to_openai(dialect: Dialect, request: CompletionRequest = REQUEST) -> HttpRequest:
     provider = OpenAICompatible("openai", ADDRESS, timeout=1, idle_timeout=1)
-    return provider.prepare(dialect.encode(REQUEST))
+    return provider.prepare(dialect.encode(request))
 
 
 def sent() -> dict[str, HttpRequest]:
@@ -41,6 +47,9 @@ def sent() -> dict[str, HttpRequest]:
         "openai": to_openai(NativeDialect(thinking_is_open=False)),
         "openai-structured": to_openai(StructuredDialect()),
         "openai-text": to_openai(TextDialect()),
+        "compact": to_openai(NativeDialect(thinking_is_open=False), BRIEF),
+        "compact-structured": to_openai(StructuredDialect(), BRIEF),
+        "compact-text": to_openai(TextDialect(), BRIEF),
         "lmstudio": LMStudio(ADDRESS, timeout=1, idle_timeout=1).prepare(REQUEST),
         "ollama": Ollama(ADDRESS, timeout=1, idle_timeout=1).prepare(REQUEST, num_ctx=8192),
         "azure": Azure("https://n.openai.azure.com", timeout=1, idle_timeout=1, api_key="k").prepare(REQUEST),

@@ -1,6 +1,7 @@
 """What the messages of a request say."""
 
 from localllm.base.events import ToolCall
+from localllm.core.handing_over import head_text
 from localllm.llm.embedded.calls import call
 from localllm.llm.embedded.conversation import read_talk
 from localllm.llm.messages import (
@@ -70,3 +71,11 @@ def test_of_a_long_paste_the_line_that_asks_is_the_question() -> None:
 
     assert asked_last.question == asked_first.question == "where does this come from?"
     assert "line 4999 of the log" in asked_last.pasted
+
+
+def test_what_was_summed_up_leaves_the_newest_question() -> None:
+    place = "[Project shop, 2026-01-02. Top level: cart.py docs/]"
+    again = talk(UserMessage(head_text(["Where is Cart defined?", "And its tests?"], "## Done\nlooked", place)))
+    assert (again.question, again.project.name, again.project.top) == ("And its tests?", "shop", ("cart.py", "docs/"))
+    fresh = talk(UserMessage(head_text(["Where is Cart defined?"], "## Done\nlooked", place, "What does add do?")))
+    assert (fresh.question, fresh.project.name) == ("What does add do?", "shop")

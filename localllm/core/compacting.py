@@ -1,0 +1,160 @@
+"""Making room: old output of tools is left out; where that is not enough, all but the newest is summed up."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from localllm.base.events import Usage
+from localllm.core.budget import Budget, Scale
+from localllm.core.conversation import Conversation, Spoken, steps
+from localllm.core.cutting import cut, cut_message, longest_gap
+from localllm.core.handing_over import head_text, plain_state
+from localllm.core.pruning import Compress, prune
+from localllm.core.summarising import Summariser, Summary
+from localllm.llm.messages import UserMessage
+
+_STATE_CUT = "[… {count:,} characters left out]"
+
+_SHRINK = 0.9
+
+_LEAST_TEXT = 40
+"""Tokens a result keeps at least where even the newest have to be cut."""
+
+MakeCompress = Callable[[Conversation], Compress]
+"""Chooses what keeps a compressed form when output is left out."""
+
+
+class Compacted(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation made shorter: from `before` to `after` tokens. `fits`: it is under the limit. `why`: why the
+    model's own summary was of no use, where one was asked for; `usage` is what that cost."""
+
+    conversation: Conversation
+    how: Literal["pruned", "summarised"]
+    before: int
+    after: int
+    fits: bool
+    why: str = ""
+    usage: Usage = Usage()
+
+
+class Compactor:
+    """Makes conversations shorter. `surroundings` tells where and when the work goes on, as a conversation's beginning
+    does; it is told anew."""
+
+    def __init__(self, summariser: Summariser, surroundings: Callable[[], str], compress: MakeCompress) -> None:
+        self._summariser = summariser
+        self._surroundings = surroundings
+        self._compress = compress
+
+    async def compact(
+        self, conversation: Conversation, scale: Scale, budget: Budget, *, wish: str = "", by_hand: bool = False
+    ) -> Compacted:
+        """The conversation within the budget, as nearly as that can be had. `by_hand`: sum it up in any case."""
+        before = scale.request(conversation.messages)
+        around = self._surroundings()
+        start = _start(conversation, scale, budget, scale.text(head_text([], "", around)))
+        pruned = prune(conversation, start, self._compress(conversation))
+        if not by_hand and scale.request(pruned.messages) <= budget.pruned:
+            return _told(pruned, "pruned", before, scale, budget)
+        if by_hand:
+            start = _newest(conversation)
+        if start <= _first_step(conversation):  # there is nothing before it but the request
+            return _told(_shrunk(conversation, scale, budget), "pruned", before, scale, budget)
+        summary = await self._summarise(conversation, start, scale, budget, wish)
+
+        def rewritten(whole: Conversation) -> Conversation:
+            return _rewritten(whole, start, summary.text, around)
+
+        excess = scale.request(rewritten(conversation).messages) - budget.most
+        made = rewritten(_shortened(conversation, start, excess, scale))
+        told = _told(made, "summarised", before, scale, budget)
+        return msgspec.structs.replace(told, why=summary.why, usage=summary.usage)
+
+    async def _summarise(
+        self, conversation: Conversation, start: int, scale: Scale, budget: Budget, wish: str
+    ) -> Summary:
+        """The state of the work before message `start`: the model's, else as the messages tell it."""
+        older = _until(conversation, start)
+        summary = await self._summariser.summarise(older, scale, budget, wish)
+        if summary.text:
+            return summary
+        plain = cut(plain_state(older), budget.summary, _STATE_CUT, scale.text, head=0.4)
+        return msgspec.structs.replace(summary, text=plain)
+
+
+def words_fit(conversation: Conversation, scale: Scale, budget: Budget) -> bool:
+    """Whether what the person said has room at all, beside what is fixed and the least of a summary."""
+    words = sum(scale.text(spoken.text) for spoken in conversation.spoken)
+    return budget.fixed + words + budget.summary // 2 <= budget.most
+
+
+def _told(
+    made: Conversation, how: Literal["pruned", "summarised"], before: int, scale: Scale, budget: Budget
+) -> Compacted:
+    after = scale.request(made.messages)
+    counted = (int(tokens * budget.factor) for tokens in (before, after))
+    return Compacted(conversation=made, how=how, before=next(counted), after=next(counted), fits=after <= budget.most)
+
+
+def _first_step(conversation: Conversation) -> int:
+    """The first answer of the model; before it there is nothing to sum up."""
+    return next(steps(conversation.messages), len(conversation.messages))
+
+
+def _newest(conversation: Conversation) -> int:
+    """Where what must stay begins: the newest answer and its results, or the newest request."""
+    messages = conversation.messages
+    if isinstance(messages[-1], UserMessage):
+        return len(messages) - 1
+    return max(steps(messages), default=len(messages) - 1)
+
+
+def _start(conversation: Conversation, scale: Scale, budget: Budget, frame: int) -> int:
+    """Where the newest messages begin that are kept as they are: as many steps as go beside a summary (in a `frame` of
+    so many tokens) and the person's words, and the newest in any case."""
+    messages = conversation.messages
+    words = sum(scale.text(spoken.text) for spoken in conversation.spoken)
+    most = budget.low - budget.fixed - budget.summary - words - frame
+    fitting = (start for start in steps(messages) if scale.messages(messages[start:]) <= most)
+    return min(next(fitting, len(messages)), _newest(conversation))
+
+
+def _until(conversation: Conversation, start: int) -> Conversation:
+    spoken = tuple(spoken for spoken in conversation.spoken if spoken.message < start)
+    return Conversation(conversation.messages[:start], spoken)
+
+
+def _rewritten(conversation: Conversation, start: int, state: str, surroundings: str) -> Conversation:
+    """The conversation with everything between the system message and message `start` replaced."""
+    messages = conversation.messages
+    older = [spoken.text for spoken in conversation.spoken if spoken.message < start]
+    newer = [spoken for spoken in conversation.spoken if spoken.message >= start]
+    rest = list(messages[start:])
+    request, images = "", ()
+    if rest and isinstance(rest[0], UserMessage):
+        request, images = rest[0].text, rest[0].images
+        rest = rest[1:]
+    head = UserMessage(head_text(older, state, surroundings, request), images)
+    shift = len(messages) - len(rest) - 2
+    spoken = [Spoken(text, 1) for text in older] + [Spoken(said.text, max(1, said.message - shift)) for said in newer]
+    return Conversation((messages[0], head, *rest), tuple(spoken))
+
+
+def _shrunk(conversation: Conversation, scale: Scale, budget: Budget) -> Conversation:
+    """The conversation with what may be cut in it cut until it fits, if that can be had."""
+    return _shortened(conversation, 1, scale.request(conversation.messages) - budget.most, scale)
+
+
+def _shortened(conversation: Conversation, start: int, excess: int, scale: Scale) -> Conversation:
+    """The conversation with `excess` tokens less from message `start` on: its longest texts are cut to one length."""
+    if excess <= 0:
+        return conversation
+    sizes = {n: longest_gap(conversation, n, scale.text) for n in range(start, len(conversation.messages))}
+    allowed, most = sum(sizes.values()) - excess, max(sizes.values(), default=0)
+    while most > _LEAST_TEXT and sum(min(size, most) for size in sizes.values()) > allowed:
+        most = max(_LEAST_TEXT, int(most * _SHRINK))
+    for number, size in sizes.items():
+        if size > most:
+            conversation = cut_message(conversation, number, most, scale.text)
+    return conversation

@@ -1,0 +1,75 @@
+"""Texts cut to so many tokens."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from localllm.core.conversation import Conversation
+from localllm.llm.messages import ToolMessage, UserMessage
+from localllm.llm.tokens import estimate_tokens
+
+Estimate = Callable[[str], int]
+"""The tokens of a text."""
+
+_SHRINK = 0.85
+"""A text that is still too long is tried again so many times as long."""
+
+CUT = "[… {count:,} characters left out to make room; read or run it again for them]"
+
+
+def cut(text: str, tokens: int, note: str, estimate: Estimate = estimate_tokens, *, head: float = 0.2) -> str:
+    """`text` in at most so many tokens: as it is where it fits, else `head` of it from its beginning, the rest from its
+    end, and `note` between them, which may tell the `count` of characters left out. Where not even the note has room,
+    the beginning alone."""
+    whole = estimate(text)
+    if whole <= tokens:
+        return text
+    length = int(len(text) * max(0, tokens) / max(1, whole))
+    while length > 0:
+        shorter = _ends(text, length, head, note)
+        if estimate(shorter) <= tokens:
+            return shorter
+        length = int(length * _SHRINK)
+    alone = note.format(count=len(text))
+    return alone if estimate(alone) <= tokens else _beginning(text, tokens, estimate)
+
+
+def _ends(text: str, length: int, head: float, note: str) -> str:
+    first = int(length * head)
+    ends = text[:first].rstrip(), note.format(count=len(text) - length), text[len(text) - (length - first) :].lstrip()
+    return "\n".join(filter(None, ends))
+
+
+def _beginning(text: str, tokens: int, estimate: Estimate) -> str:
+    length = int(len(text) * max(0, tokens) / max(1, estimate(text)))
+    while length > 0 and estimate(text[:length]) > tokens:
+        length = int(length * _SHRINK)
+    return text[:length]
+
+
+def longest_gap(conversation: Conversation, number: int, estimate: Estimate) -> int:
+    """The tokens of the longest part of a message that may be cut: of what tools and files say, not of what the person
+    or the model did."""
+    return max(map(estimate, _pieces(conversation, number)[::2]), default=0)
+
+
+def cut_message(conversation: Conversation, number: int, tokens: int, estimate: Estimate) -> Conversation:
+    """The conversation with the parts of message `number` that may be cut in so many tokens each, the person's words in
+    it where they were."""
+    pieces = _pieces(conversation, number)
+    pieces[::2] = [cut(piece, tokens, CUT, estimate) for piece in pieces[::2]]
+    messages = list(conversation.messages)
+    messages[number] = msgspec.structs.replace(messages[number], text="".join(pieces))
+    return msgspec.structs.replace(conversation, messages=tuple(messages))
+
+
+def _pieces(conversation: Conversation, number: int) -> list[str]:
+    """The text of a result or of what came with a user's words, those words at every odd place; nothing of others."""
+    message = conversation.messages[number]
+    if not isinstance(message, UserMessage | ToolMessage):
+        return []
+    pieces, rest = list[str](), message.text
+    for said in conversation.words_in(number):
+        before, found, rest = rest.partition(said)
+        pieces += [before, found]
+    return [*pieces, rest]

@@ -1,0 +1,138 @@
+"""What stands for the older part of a conversation: the person's words, verbatim, and the state of the work."""
+
+from collections.abc import Iterable, Sequence
+
+from localllm.base.events import ToolCall
+from localllm.core.conversation import Conversation
+from localllm.core.pruning import arguments_of, named, was_pruned, with_calls
+from localllm.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from localllm.llm.summed_up import BEGINNING, NOW, is_summed_up, state_in
+
+_FILE_ARGUMENTS = ("file_path", "path")
+_CHANGES = frozenset({"create_file", "write_file", "edit_file"})
+
+_LONGEST_OUTCOME = 110
+_LONGEST_SAID = 500
+_MOST_FILES = 20
+
+
+def head_text(words: Sequence[str], state: str, surroundings: str = "", request: str = "") -> str:
+    """The text of the message that stands for the older part. `words` are what the person said in it; `request` is
+    what is to be answered now, if it is new."""
+    said = [f"<said>\n{text}\n</said>" for text in words]
+    parts = [
+        BEGINNING,
+        *(["The user said, verbatim, the oldest first:", *said] if said else []),
+        f"The work so far:\n<state>\n{state}\n</state>",
+        surroundings,
+        f"{NOW}\n\n{request}" if request else "",
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def earlier_state(messages: Sequence[Message]) -> str:
+    """The state that an earlier hand-off told of, "" where there was none."""
+    first = next((message for message in messages if isinstance(message, UserMessage)), None)
+    return state_in(first.text) if first is not None and is_head(first) else ""
+
+
+def is_head(message: Message) -> bool:
+    """Whether this is a message that stands for an older part."""
+    return isinstance(message, UserMessage) and is_summed_up(message.text)
+
+
+def plain_state(conversation: Conversation, most_lines: int = 40) -> str:
+    """The state of the work as the messages themselves tell it, without any model: what was called and what came of it,
+    the newest last, the files concerned, and what was said last."""
+    messages = conversation.messages
+    done = list(_joined(_outcomes(messages)))
+    dropped = len(done) - most_lines
+    lines = [f"- (… {dropped} earlier steps)", *done[-most_lines:]] if dropped > 0 else done
+    read, changed = _files(messages)
+    said = next((m.text for m in reversed(messages) if isinstance(m, AssistantMessage) and m.text.strip()), "")
+    parts = [
+        earlier_state(messages),
+        "## Goal\nWhat the user said.",
+        "## Done\n" + "\n".join(lines) if lines else "",
+        "## Files\n" + "\n".join(filter(None, [_listed("changed", changed), _listed("read", read)]))
+        if read or changed
+        else "",
+        f"## Said last\n{_short(said, _LONGEST_SAID)}" if said else "",
+        "## Next\nGo on with what the user asked for last.",
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def transcript(conversation: Conversation, most: int) -> str:
+    """The messages as a text, each result and each argument in at most `most` characters."""
+    lines: list[str] = []
+    for number, (message, call) in enumerate(with_calls(conversation.messages)):
+        match message:
+            case UserMessage(text):
+                words = conversation.words_in(number)
+                said = "\n\n".join(words) if words else earlier_state((message,)) or text
+                lines.append(f"USER: {_ends(said, 4 * most)}")
+            case AssistantMessage(text, calls):
+                lines += [f"ASSISTANT: {_ends(text, 4 * most)}"] if text.strip() else []
+                lines += [f"CALL {asked.name} {_ends(asked.arguments, most)}" for asked in calls]
+            case ToolMessage(text=text):
+                lines.append(f"RESULT of {call.name}: {_ends(text, most)}")
+            case _:
+                pass
+    return "\n".join(lines)
+
+
+def _outcomes(messages: Sequence[Message]) -> Iterable[str]:
+    for message, call in with_calls(messages):
+        if isinstance(message, ToolMessage):
+            outcome = "" if was_pruned(message) else f" → {_short(message.text, _LONGEST_OUTCOME)}"
+            yield f"- {named(call)}{outcome}"
+
+
+def _joined(lines: Iterable[str]) -> Iterable[str]:
+    """The lines, each that comes several times in a row once."""
+    before, count = "", 0
+    for line in (*lines, ""):
+        if line == before:
+            count += 1
+            continue
+        if before:
+            yield before if count == 1 else f"{before} (×{count})"
+        before, count = line, 1
+
+
+def _files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
+    """The files that were read, and those that were changed, the newest first."""
+    read: dict[str, None] = {}
+    changed: dict[str, None] = {}
+    for message in reversed(messages):
+        for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
+            if path := path_of(call):
+                (changed if call.name in _CHANGES else read)[path] = None
+    return [path for path in read if path not in changed], list(changed)
+
+
+def path_of(call: ToolCall) -> str:
+    """The file a call is about, "" where it is about none."""
+    arguments = arguments_of(call)
+    found = (arguments.get(name) for name in _FILE_ARGUMENTS)
+    return next((path for path in found if isinstance(path, str) and path not in ("", ".")), "")
+
+
+def _listed(what: str, paths: Sequence[str]) -> str:
+    more = f" (… {len(paths) - _MOST_FILES} more)" if len(paths) > _MOST_FILES else ""
+    return f"{what}: {', '.join(paths[:_MOST_FILES])}{more}" if paths else ""
+
+
+def _short(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _ends(text: str, most: int) -> str:
+    """The beginning and the end: errors and results stand there."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    first = most // 3
+    return f"{text[:first]} … {text[len(text) - (most - first) :]}"

@@ -1,0 +1,101 @@
+"""The first step of making room: old output of tools is left out, with a word on what it was and how to get it again.
+
+Deterministic, and asks nobody. What the person said and what the model wrote is not touched, nor what came newest.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from localllm.base.events import Json, ToolCall
+from localllm.core.conversation import Conversation
+from localllm.llm.messages import AssistantMessage, Message, ToolMessage
+
+_LEFT_OUT = "[left out to make room: "
+
+_KEPT_FILE = re.compile(r"\S*tool-output/[\w.-]+\.txt")
+
+_LONGEST_ARGUMENTS = 160
+
+_WORTH_IT = 1.5
+"""A result is left out only where it is so many times as long as what would stand for it."""
+
+_CHANGING = frozenset({"create_file", "write_file", "edit_file", "git_commit", "run_command", "todo"})
+"""Tools that must not be called again only to see what they said."""
+
+_NO_CALL = ToolCall("", "", "{}")
+
+Compress = Callable[[ToolCall, str], str]
+"""What stands for the content of a result that is left out: a compressed form, or nothing."""
+
+
+def nothing(_call: ToolCall, _text: str) -> str:
+    """No compressed form."""
+    return ""
+
+
+def prune(conversation: Conversation, keep_from: int, compress: Compress = nothing) -> Conversation:
+    """The conversation with every result before message `keep_from` replaced that is longer than what stands for it."""
+    messages = [
+        _pruned(message, call, conversation.words_in(number), compress)
+        if isinstance(message, ToolMessage) and number < keep_from
+        else message
+        for number, (message, call) in enumerate(with_calls(conversation.messages))
+    ]
+    return msgspec.structs.replace(conversation, messages=tuple(messages))
+
+
+def with_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, ToolCall]]:
+    """Each message, and with a result the call it answers. Servers use ids again: the last call before it is meant."""
+    calls: dict[str, ToolCall] = {}
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            calls |= {call.id: call for call in message.tool_calls}
+        if isinstance(message, ToolMessage):
+            yield message, calls.get(message.call_id, ToolCall(message.call_id, message.name, "{}"))
+        else:
+            yield message, _NO_CALL
+
+
+def was_pruned(message: Message) -> bool:
+    """Whether the result was left out already."""
+    return isinstance(message, ToolMessage) and message.text.startswith(_LEFT_OUT)
+
+
+def _pruned(message: ToolMessage, asked: ToolCall, words: Sequence[str], compress: Compress) -> ToolMessage:
+    if was_pruned(message):
+        return message
+    stands = f"{_LEFT_OUT}{named(asked)}, {len(message.text):,} characters. {_again(asked, message.text)}]"
+    stands = "\n".join(filter(None, [stands, compress(asked, message.text)]))
+    text = "\n\n".join([stands, *words])
+    if len(text) * _WORTH_IT >= len(message.text) and not message.images:
+        return message
+    return ToolMessage(message.call_id, message.name, text)
+
+
+def named(call: ToolCall) -> str:
+    """A call in one line: the tool, and its arguments as far as they are short."""
+    stated = ", ".join(f"{name}={_short(value)}" for name, value in arguments_of(call).items())
+    return f"{call.name}({_short(stated, _LONGEST_ARGUMENTS)})"
+
+
+def arguments_of(call: ToolCall) -> Mapping[str, Json]:
+    """The arguments, none where they cannot be read."""
+    try:
+        return msgspec.json.decode(call.arguments or "{}", type=dict[str, Json])
+    except msgspec.DecodeError:
+        return {}
+
+
+def _again(call: ToolCall, text: str) -> str:
+    if kept := _KEPT_FILE.search(text):
+        return f"The whole is in {kept[0]}: read_file shows it"
+    if call.name in _CHANGING:
+        return "It was done; do not repeat it only to see this"
+    return "Call it again to see it"
+
+
+def _short(value: Json, most: int = 80) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

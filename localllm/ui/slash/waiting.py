@@ -1,0 +1,34 @@
+"""A command that takes a while says so, and for how long."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from localllm.text.cleaning import shorten
+from localllm.ui.activity import duration
+from localllm.ui.screen import Screen
+
+_REPAINT_SECONDS = 0.25
+
+
+@asynccontextmanager
+async def saying(screen: Screen, what: str) -> AsyncGenerator[None]:
+    """While this is open, `what` is going on, and how it is stopped stands on the screen."""
+    painter = asyncio.create_task(_keep_painting(screen, what))
+    try:
+        yield
+    finally:
+        painter.cancel()
+        screen.erase()
+
+
+async def _keep_painting(screen: Screen, what: str) -> None:
+    if screen.plain:
+        screen.print(("dim", f"  {what}"))
+        return
+    began = time.monotonic()
+    while True:
+        text = f"  {what} · {duration(time.monotonic() - began)} · Ctrl+C"
+        screen.draw([screen.format((("dim", shorten(text, screen.width)),))])
+        await asyncio.sleep(_REPAINT_SECONDS)
