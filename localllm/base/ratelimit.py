@@ -51,6 +51,15 @@ class RateLimiter:
                 raise
         return seconds
 
+    def delay(self, name: str) -> float:
+        """The seconds until `name` may be asked, 0 for at once. The turn is not taken."""
+        bucket, now = self._bucket(name), self._clock()
+        closed = max(0.0, bucket.closed_until - now)
+        if not self._rate:
+            return closed
+        level = min(self._capacity, bucket.level + (now - bucket.filled) * self._rate)
+        return max(closed, (1 - level) / self._rate)
+
     def hold(self, name: str, seconds: float) -> None:
         """Let nobody ask `name` for so long: it has said so itself."""
         bucket = self._bucket(name)

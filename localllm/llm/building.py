@@ -20,9 +20,17 @@ from localllm.llm.fallback import FallbackClient, Standby
 from localllm.llm.providers.base import Provider
 
 
-def make_client(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> LLMClient:
-    """The client the settings describe. Raises ConfigurationError; no server is asked yet."""
-    standbys = [_standby(settings, name, root, environ) for name in settings.fallback_providers]
+def make_client(
+    settings: LLMSettings,
+    root: Path,
+    environ: Mapping[str, str],
+    *,
+    limiter: RateLimiter | None = None,
+    standing_in: LLMSettings | None = None,
+) -> LLMClient:
+    """The client the settings describe. `limiter` is one that is shared with others; `standing_in`: the settings of
+    those that stand in, where they are others. Raises ConfigurationError; no server is asked yet."""
+    standbys = [_standby(standing_in or settings, name, root, environ) for name in settings.fallback_providers]
     make = partial(FallbackClient, standbys=standbys) if standbys else LLMClient
     return make(
         make_provider(settings, root, environ),
@@ -31,7 +39,7 @@ def make_client(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -
         temperature=settings.temperature,
         max_retries=settings.max_retries,
         context_window=settings.context_window,
-        limiter=RateLimiter(settings.requests_per_minute),
+        limiter=limiter or RateLimiter(settings.requests_per_minute),
         speaking=Speaking(settings.dialect, DialectMemory(state_folder(environ) / "dialects.json")),
     )
 

@@ -10,7 +10,7 @@ import msgspec
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import tr
 from localllm.llm.dialects.base import Dialect, DialectName, Reader
-from localllm.llm.dialects.evidence import is_readable, refuses
+from localllm.llm.dialects.evidence import is_readable, refuses, refuses_schema
 from localllm.llm.dialects.exact import ExactDialect
 from localllm.llm.dialects.native import NativeDialect
 from localllm.llm.dialects.remembering import DialectMemory
@@ -60,6 +60,7 @@ class _Evidence:
     def __init__(self, ruled_out: Collection[DialectName]) -> None:
         self.ruled_out = set(ruled_out)
         self.thinking_is_open = False
+        self.refuses_schemas = False
         self.forget_slips()
 
     def forget_slips(self) -> None:
@@ -100,8 +101,9 @@ class Speaking:
 
     async def stream(self, question: Question) -> AsyncGenerator[Chunk]:
         """The answer as the agent reads it. Where it fails before anything of it was told, because of its dialect, it
-        is asked for again in another."""
+        is asked for again in another. So it is without the caller's own schema, where the server knows of none."""
         while True:
+            question = self._without_refused(question)
             dialect = self.dialect(question)
             begun = False
             try:
@@ -111,7 +113,7 @@ class Speaking:
                         yield chunk
                     return
             except LLMConnectionError as error:
-                changed = self._learn_from(error, question, dialect.name)
+                changed = self._learn_of_schema(error, question) or self._learn_from(error, question, dialect.name)
                 if begun or not changed:
                     raise
 
@@ -135,6 +137,20 @@ class Speaking:
             remembered = self._memory.recall(key) if self._memory and self._setting == "auto" else ()
             self._known[key] = _Evidence(remembered)
         return self._known[key]
+
+    def _without_refused(self, question: Question) -> Question:
+        """The question without a schema that its server would refuse."""
+        if question.request.schema is None or not self._of(question).refuses_schemas:
+            return question
+        return msgspec.structs.replace(question, request=msgspec.structs.replace(question.request, schema=None))
+
+    def _learn_of_schema(self, error: LLMConnectionError, question: Question) -> bool:
+        """Whether `error` says that the caller's schema cannot be held to, or that its server cannot read what it has
+        held to it."""
+        if question.request.schema is None or not (refuses_schema(error) or error.key == "llm_bad_call"):
+            return False
+        self._of(question).refuses_schemas = True
+        return True
 
     def _learn_from(self, error: LLMConnectionError, question: Question, name: DialectName) -> bool:
         """Whether `error` has changed the dialect."""

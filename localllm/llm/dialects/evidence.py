@@ -26,6 +26,11 @@ def refuses(error: LLMConnectionError, dialect: DialectName) -> bool:
     return subject.search(_words(error)) is not None
 
 
+def refuses_schema(error: LLMConnectionError) -> bool:
+    """Whether `error` says that the server, or the model, cannot be held to the schema of an answer."""
+    return error.key in _OF_REQUESTS and _ABOUT_SCHEMAS.search(_words(error)) is not None
+
+
 def is_readable(arguments: str) -> bool:
     """Whether arguments of a call are what they must be, a JSON object; nothing at all is none."""
     try:

@@ -100,8 +100,9 @@ class Gguf:
             max_context_window=self._header.context_length,
             loaded=True,
             abilities=info.abilities,
-            parameters=self._header.size_label,
+            parameters=self._header.size_label or info.parameters,
             quantization=info.quantization,
+            slots=info.slots,
         )
 
     async def aclose(self) -> None:

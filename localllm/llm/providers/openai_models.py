@@ -17,6 +17,7 @@ _EMBEDDING_NAME = r"embed|(?<![a-z0-9])(bge|gte|e5|minilm|labse|sentence-t5|para
 class _Meta(msgspec.Struct):
     n_ctx: int | None = None
     n_ctx_train: int | None = None
+    n_params: int | None = None
     ftype: str | None = None
 
 
@@ -47,6 +48,7 @@ class ModelEntry(msgspec.Struct):
             context_window=self.max_model_len or meta.n_ctx or 0,
             max_context_window=meta.n_ctx_train or 0,
             loaded=self._loaded,
+            parameters=_written(meta.n_params) if meta.n_params else "",
             quantization=meta.ftype or "",
         )
 
@@ -80,6 +82,7 @@ class _Props(msgspec.Struct):
     default_generation_settings: _SlotSettings | None = None
     chat_template_caps: _TemplateAbilities | None = None
     modalities: _Modalities | None = None
+    total_slots: int | None = None
 
 
 def parse_entries(body: bytes) -> list[ModelEntry]:
@@ -103,7 +106,7 @@ def _all_entries(body: bytes) -> list[ModelEntry]:
 
 def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
     """`info` with what llama.cpp's /props adds: the window of one slot, where the list of models may have the sum
-    of all, and what the chat template can do. Raises msgspec.DecodeError."""
+    of all, how many there are, and what the chat template can do. Raises msgspec.DecodeError."""
     props = msgspec.json.decode(body, type=_Props)
     slot = props.default_generation_settings or _SlotSettings()
     told = _abilities(props)
@@ -111,6 +114,7 @@ def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
         info,
         context_window=slot.n_ctx or info.context_window,
         abilities=info.abilities if told is None else told,
+        slots=props.total_slots or 0,
     )
 
 
@@ -123,6 +127,11 @@ def _abilities(props: _Props) -> frozenset[Ability] | None:
         "vision": props.modalities and props.modalities.vision,
     }
     return frozenset(ability for ability, has in told.items() if has)
+
+
+def _written(count: int) -> str:
+    """A number of parameters as it is usually written: 8.19B, 596M."""
+    return f"{count / 1e9:.3g}B" if count >= 1e9 else f"{count / 1e6:.3g}M"
 
 
 def find_model(model: str, models: Sequence[ModelInfo]) -> ModelInfo:

@@ -101,3 +101,17 @@ async def test_whoever_does_not_wait_to_the_end_gives_the_turn_back() -> None:
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
     assert waits == [pytest.approx(10)] * 3
+
+
+async def test_the_delay_is_told_without_taking_the_turn() -> None:
+    time = Time()
+    limiter = time.limiter(6)
+    assert limiter.delay("a") == limiter.delay("a") == 0
+    await limiter.wait("a")
+    assert limiter.delay("a") == pytest.approx(10)
+    assert limiter.delay("b") == 0
+    time.now += 4
+    assert limiter.delay("a") == pytest.approx(6)
+    limiter.hold("a", 30)
+    assert limiter.delay("a") == pytest.approx(30)
+    assert Time().limiter(0).delay("a") == 0

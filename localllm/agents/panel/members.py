@@ -1,0 +1,124 @@
+"""Whom each role of the panel asks: a client of its own as the settings say, else the one that does the work."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from localllm.agents.panel.roles import ROLES, Role
+from localllm.base.config.schema import LLMSettings, NamedProvider, RoleSettings, Settings
+from localllm.base.errors import LLMConnectionError, LocalLLMError
+from localllm.llm.building import make_client
+from localllm.llm.clients import LLMClient
+from localllm.llm.discovery.candidates import same_place
+
+
+class Members:
+    """The clients of the roles, each made when it is first asked for. `main` is the one that does the work."""
+
+    def __init__(self, main: LLMClient, settings: Settings, root: Path, environ: Mapping[str, str]) -> None:
+        self.main = main
+        self._llm = settings.llm
+        self._panel = settings.agents.panel
+        self._root = root
+        self._environ = environ
+        self._made: dict[RoleSettings, LLMClient] = {}
+
+    def client(self, role: Role) -> LLMClient:
+        """Whoever `role` asks. Raises ConfigurationError where its settings cannot be followed, LLMConnectionError
+        panel_no_model where that is no model."""
+        settings: RoleSettings = getattr(self._panel, role)
+        client = self._client(settings)
+        if client.provider.name == "embedded":
+            raise LLMConnectionError("panel_no_model")
+        return client
+
+    def clients(self) -> dict[str, LLMClient]:
+        """The client of every role that has one."""
+        found: dict[str, LLMClient] = {}
+        for role in ROLES:
+            try:
+                found[role] = self.client(role)
+            except LocalLLMError:
+                continue
+        return found
+
+    async def aclose(self) -> None:
+        """Close the connections that are not the main client's."""
+        made, self._made = self._made, {}
+        for client in made.values():
+            if client.provider is not self.main.provider:
+                await client.aclose()
+
+    def _client(self, role: RoleSettings) -> LLMClient:
+        if role == RoleSettings():
+            return self.main
+        if not role.provider and not role.base_url:
+            return self._other_model(role)
+        if role not in self._made:
+            self._made[role] = make_client(
+                settings_of(role, self._llm),
+                self._root,
+                self._environ,
+                limiter=self.main.limiter,
+                standing_in=self._llm,
+            )
+        return self._made[role]
+
+    def _other_model(self, role: RoleSettings) -> LLMClient:
+        """Another model of the server that is at work, whichever that is now."""
+        known = self._made.get(role)
+        if known is None or known.provider is not self.main.provider:
+            known = self._made[role] = LLMClient(
+                self.main.provider,
+                model=role.model,
+                temperature=self._llm.temperature,
+                max_retries=self._llm.max_retries,
+                limiter=self.main.limiter,
+            )
+        return known
+
+
+def settings_of(role: RoleSettings, llm: LLMSettings) -> LLMSettings:
+    """The settings of a role's own client: those of the provider it names, at its address; the window, which is set for
+    the model that does the work, is not taken over."""
+    provider = role.provider or _provider_with_address(llm)
+    changes: dict[str, Any] = {"provider": provider, "model": role.model, "context_window": 0}
+    match provider:
+        case "azure":
+            azure = llm.azure
+            changes["azure"] = msgspec.structs.replace(
+                azure,
+                endpoint=role.base_url or azure.endpoint,
+                deployment_name=role.model or azure.deployment_name,
+            )
+        case "gguf" if role.model:
+            changes["gguf"] = msgspec.structs.replace(llm.gguf, file=role.model)
+        case "scripted" if role.model:
+            changes["scripted"] = msgspec.structs.replace(llm.scripted, file=role.model)
+        case "lmstudio" | "ollama" | "openai" | "gemini" if role.base_url:
+            changes[provider] = msgspec.structs.replace(getattr(llm, provider), base_url=role.base_url)
+        case _:
+            pass
+    return msgspec.structs.replace(llm, **changes)
+
+
+def _provider_with_address(llm: LLMSettings) -> NamedProvider:
+    """How to speak to an address that is set without a provider."""
+    match llm.provider:
+        case "lmstudio" | "ollama" | "openai" | "gemini" as provider:
+            return provider
+        case _:
+            return "openai"
+
+
+def server_of(client: LLMClient) -> str:
+    """A text that is equal for clients of one server."""
+    provider = client.provider
+    return same_place(provider.address) if "://" in provider.address else f"{provider.name} {provider.address}"
+
+
+def name_of(client: LLMClient) -> str:
+    """A server for people: its provider and where it is."""
+    return f"{client.provider.name} {client.provider.address}".strip()

@@ -1,0 +1,172 @@
+"""Pieces of the files a conversation has read: what others must see of them to give advice."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from localllm.agents.panel.excerpts import cut_end
+from localllm.base.events import Json, ToolCall
+from localllm.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from localllm.llm.tokens import estimate_tokens
+from localllm.text.closest import closest_region
+
+_CHANGING = ("edit_file", "write_file")
+_CHANGE_TOKENS = 150
+_PATHS = ("file_path", "path", "file", "filename")
+_RANGE = re.compile(r"\((?:lines |全 \d+ 行中 )(\d+)-(\d+)")
+_REFERENCE = re.compile(r'^<file path="([^"\n]+)">\n(.*?)\n</file>$', re.MULTILINE | re.DOTALL)
+_MOST_FILES = 3
+_MOST_LINES = 120
+_LEAST = 80
+"""Tokens below which a piece of a file says nothing."""
+
+
+class ShownFile(msgspec.Struct, frozen=True):
+    """What the model was shown of a file: `lines`, the first of which has the number `first`. `change`: what the tool
+    said that has changed it since; empty where none has."""
+
+    path: str
+    lines: tuple[str, ...]
+    first: int = 1
+    change: str = ""
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What was tried on files: a call and what came of it."""
+
+    call: ToolCall
+    result: str
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """What the pieces are looked for by: `works`, and files that `about` names. `failures` are the results of calls
+    that have changed nothing."""
+
+    works: tuple[Work, ...] = ()
+    about: str = ""
+    failures: frozenset[str] = frozenset()
+
+
+def snippets(messages: Sequence[Message], subject: Subject, room: int) -> tuple[str, ...]:
+    """The pieces, in about `room` tokens: of the files the subject is about, as read last, around the place that was
+    worked on. The newest come first."""
+    told = [*map(_mention, subject.works), subject.about]
+    shown = reversed(shown_files(messages, subject.failures))
+    chosen = [file for file in shown if _is_meant(file.path, told)][:_MOST_FILES]
+    pieces: list[str] = []
+    for left, file in zip(range(len(chosen), 0, -1), chosen, strict=True):
+        share = room // left
+        if share < _LEAST:
+            break
+        piece = _piece(file, _place(file, subject.works), share)
+        room -= estimate_tokens(piece)
+        pieces.append(piece)
+    return tuple(pieces)
+
+
+def shown_files(messages: Iterable[Message], failures: Collection[str] = ()) -> list[ShownFile]:
+    """The newest content of every file that read_file has shown, or the person has named, the newest last; with the
+    last change since, which is one that has none of the results in `failures`."""
+    found: dict[str, ShownFile] = {}
+    asked: dict[str, ToolCall] = {}
+    for message in messages:
+        match message:
+            case AssistantMessage(tool_calls=calls):
+                asked = {call.id: call for call in calls}
+            case ToolMessage(call_id=call_id, text=text) if call_id in asked:
+                _note(found, asked[call_id], text, failures)
+            case UserMessage(text=text) if '<file path="' in text:
+                for path, content in _REFERENCE.findall(text):
+                    _keep(found, path, content)
+            case _:
+                pass
+    return list(found.values())
+
+
+def _note(found: dict[str, ShownFile], call: ToolCall, text: str, failures: Collection[str]) -> None:
+    """What a result tells of a file: its content, or that it is another now."""
+    path = path_of(call)
+    if call.name == "read_file" and path:
+        _keep(found, path, text)
+    elif call.name in _CHANGING and path in found and not any(map(text.startswith, failures)):
+        found[path] = msgspec.structs.replace(found.pop(path), change=text)
+
+
+def _keep(found: dict[str, ShownFile], path: str, text: str) -> None:
+    """The file in a result of read_file; not where that says only what was wrong, or was left out since."""
+    title, _, rest = (text := text.removesuffix("\n")).partition("\n")
+    if not rest and (path in title or title.startswith("[")):
+        return
+    found.pop(path, None)
+    if title.startswith(path) and (place := _RANGE.search(title)):
+        found[path] = ShownFile(path, tuple(rest.split("\n")), int(place[1]))
+    else:
+        found[path] = ShownFile(path, tuple(text.split("\n")))
+
+
+def path_of(call: ToolCall) -> str:
+    """The file a call is about, as it was named; empty where there is none."""
+    arguments = _arguments(call)
+    return next((path for name in _PATHS if isinstance(path := arguments.get(name), str) and path), "")
+
+
+def _arguments(call: ToolCall) -> dict[str, Json]:
+    try:
+        return msgspec.json.decode(call.arguments or "{}", type=dict[str, Json])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return {}
+
+
+def _mention(work: Work) -> str:
+    return f"{work.call.arguments}\n{work.result}"
+
+
+def _is_meant(path: str, texts: Iterable[str]) -> bool:
+    name = path.rpartition("/")[2]
+    word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
+    return any(word.search(text) for text in texts)
+
+
+def _place(file: ShownFile, works: Sequence[Work]) -> tuple[int, int]:
+    """Indexes of the first line and behind the last one that the newest work on the file was about."""
+    for work in reversed(works):
+        if path_of(work.call) == file.path:
+            passage = _arguments(work.call).get("old_string") or _arguments(work.call).get("old_str")
+            region = closest_region("\n".join(file.lines), passage) if isinstance(passage, str) and passage else None
+            if region:
+                return region.start - 1, region.end
+        if line := _line_named(file, work.result):
+            return line - file.first, line - file.first + 1
+    return 0, 1
+
+
+def _line_named(file: ShownFile, text: str) -> int:
+    """The last line of the file that a traceback, a compiler or a test run has named; 0 where none has."""
+    name = re.escape(file.path.rpartition("/")[2])
+    named = [int(number) for number in re.findall(rf'{name}["\']?(?:, line |:|\()(\d+)', text)]
+    last = file.first + len(file.lines)
+    return next((number for number in reversed(named) if file.first <= number < last), 0)
+
+
+def _piece(file: ShownFile, place: tuple[int, int], room: int) -> str:
+    """The lines around `place` that fit, with a heading."""
+    heading = f"{file.path}, lines {{}}-{{}}:"
+    change = f"\n[It was changed since: {cut_end(file.change, _CHANGE_TOKENS)}]" if file.change else ""
+    start, end = _span(file.lines, place, room - estimate_tokens(heading) - estimate_tokens(change) - 4)
+    body = "\n".join(file.lines[start:end]) + change
+    return f"{heading.format(file.first + start, file.first + max(end, start + 1) - 1)}\n{body}"
+
+
+def _span(lines: Sequence[str], place: tuple[int, int], room: int) -> tuple[int, int]:
+    """The index of the first line and behind the last one of what fits: the place itself, then as much before as
+    after it."""
+    start = end = place[0]
+    is_full = False
+    while not is_full and end - start < _MOST_LINES:
+        is_full = True
+        if end < len(lines) and (cost := estimate_tokens(lines[end]) + 1) <= room:
+            end, room, is_full = end + 1, room - cost, False
+        if end >= place[1] and start > 0 and (cost := estimate_tokens(lines[start - 1]) + 1) <= room:
+            start, room, is_full = start - 1, room - cost, False
+    return start, end

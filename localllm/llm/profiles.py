@@ -1,0 +1,83 @@
+"""How much a model is told and offered. Small models choose badly among many tools and forget long rules, and in a
+small window every token of both is one less for the work."""
+
+import re
+from typing import Literal
+
+import msgspec
+
+from localllm.llm.providers.base import ModelInfo
+
+ProfileName = Literal["compact", "standard"]
+ProfileSetting = Literal["auto", "compact", "standard"]
+
+SMALL_WINDOW = 16_384
+"""Tokens: up to here the standard profile's 1,500 would be a tenth of the window and more."""
+
+SMALL_MODEL = 14.9e9
+"""Parameters: what is sold as 14B has up to 14.8 billion (Qwen 2.5 and 3, Phi 4)."""
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conversation begins with. `prompt` names the system prompt.
+
+    `tools`: the names of those offered, as far as the settings turn them on; None for all. `brief`: without the
+    arguments few calls need.
+    """
+
+    name: ProfileName
+    prompt: str
+    tools: frozenset[str] | None = None
+    brief: bool = False
+
+
+STANDARD = Profile(name="standard", prompt="system")
+
+COMPACT = Profile(
+    name="compact",
+    prompt="compact",
+    tools=frozenset(
+        {
+            *("analyze_code", "list_files", "read_file", "search_files"),
+            *("edit_file", "write_file", "run_command", "git_commit"),
+            *("fetch_page", "searxng_search", "web_search"),
+        }
+    ),
+    brief=True,
+)
+"""Eight tools, and those of the web where they are on. write_file makes new files too, and the rest of git is a
+command; committing is not left to one, for a small model writes `git add -A`, and with it goes whatever lies about."""
+
+_PROFILES = {profile.name: profile for profile in (COMPACT, STANDARD)}
+
+
+def choose(setting: ProfileSetting, info: ModelInfo, window: int, assumed: bool) -> Profile:
+    """The profile of a model whose window has `window` tokens: as set, else compact where the window (unless it is
+    only `assumed`) or the model is small. The embedded engine, which is exact, plans with every tool there is."""
+    if info.exact:
+        return STANDARD
+    if setting != "auto":
+        return _PROFILES[setting]
+    is_small = 0 < parameters(info) <= SMALL_MODEL or (not assumed and window <= SMALL_WINDOW)
+    return COMPACT if is_small else STANDARD
+
+
+def parameters(info: ModelInfo) -> float:
+    """How many parameters the model has in all: as its server tells, else as its name does; 0 where neither does."""
+    return read_parameters(info.parameters) or read_parameters(info.id)
+
+
+_NUMBER = re.compile(r"(?<![a-z0-9.])(?:(\d+)x|e)?(\d+(?:\.\d+)?)([mbt])(?![a-z0-9])", re.IGNORECASE)
+"""8b, 0.6B, 8x7b, e4b (what of Gemma 3n is in memory at once); not the a3b of 30b-a3b, which says how many work on
+each token."""
+
+_UNITS = {"m": 1e6, "b": 1e9, "t": 1e12}
+
+_FEWEST = 50e6
+"""Less than this, as in "-1m", is a length of context."""
+
+
+def read_parameters(text: str) -> float:
+    """The number of parameters in a server's words or a model's name; 0 where there is none."""
+    found = (int(times or 1) * float(number) * _UNITS[unit.lower()] for times, number, unit in _NUMBER.findall(text))
+    return max((count for count in found if count >= _FEWEST), default=0.0)
