@@ -166,13 +166,22 @@ class Repository:
         self._trusted, self._own = self._read_settings()
         self._overrides |= _without_programs(self._trusted, self._own)
 
-    def run(self, *arguments: str, stdin: bytes = b"", writes: bool = False, also_good: tuple[int, ...] = ()) -> bytes:
-        """The output of `git arguments`, the first 4 MB of it. Exit codes other than 0 and `also_good` are failures."""
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        writes: bool = False,
+        also_good: tuple[int, ...] = (),
+        literal: bool = True,
+    ) -> bytes:
+        """The output of `git arguments`, the first 4 MB of it. Exit codes other than 0 and `also_good` are failures.
+        `literal`: paths are no patterns."""
         output = _Bounded(LARGEST_OUTPUT)
         with tempfile.TemporaryFile() as file:
             file.write(stdin)
             file.seek(0)
-            code, stderr = _execute(self._root, arguments, file, output, self._environment(writes=writes))
+            environment = self._environment(writes=writes) | ({} if literal else {"GIT_LITERAL_PATHSPECS": "0"})
+            code, stderr = _execute(self._root, arguments, file, output, environment)
         if code and code not in also_good:
             raise _failure(stderr, self._root)
         return bytes(output.data)
@@ -241,6 +250,13 @@ class Repository:
         listed = self.run("check-attr", "-z", "--stdin", "filter", stdin=null_separated(paths))
         fields = os.fsdecode(listed).split("\0")
         return {path: name for path, name in zip(fields[:-1:3], fields[2::3], strict=True) if name in switched_off}
+
+    def ignored(self, paths: Iterable[str]) -> set[str]:
+        """Those of `paths`, there or not, that the ignore rules leave out, as if git tracked none of them."""
+        given = null_separated(f"./{path}" for path in paths)  # so that none reads as a pattern
+        asked = ("check-ignore", "--no-index", "-z", "--stdin")
+        told = self.run(*asked, stdin=given, also_good=(1,), literal=False) if given else b""
+        return {path.removeprefix("./") for path in os.fsdecode(told).split("\0")[:-1]}
 
     def is_ignored(self, path: str) -> bool:
         """Whether the ignore rules leave out `path`, which is not tracked."""

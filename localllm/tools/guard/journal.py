@@ -26,7 +26,8 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     for each file that was changed, its state before and after as `Snapshots` writes it. `outcome` is "ok", "failed",
     or the code of an error. `approval` says who or what permitted it, `sandbox` what held a command. `reverted`: the
     protected files that were put back; `overlooked`: not all folders could be looked into for such. `hosts`: for each
-    HOST:PORT a command asked for, bytes sent and received, and the code of the error where it was refused.
+    HOST:PORT a command asked for, bytes sent and received, and the code of the error where it was refused. `agent`: the
+    sub-agent that made the call; `tree`: the copy of the project it worked in, where it did.
     """
 
     tool: str
@@ -39,6 +40,8 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     reverted: tuple[str, ...] = ()
     overlooked: bool = False
     hosts: dict[str, tuple[int, int, str]] = {}
+    agent: str = ""
+    tree: str = ""
 
 
 class _Line(JournalEntry, frozen=True, kw_only=True):

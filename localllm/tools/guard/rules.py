@@ -29,8 +29,8 @@ _RULE = re.compile(r"(?P<tool>[\w.-]+|\*)(?:\((?P<prefix>.*)\))?", re.DOTALL)
 _SHELL_SYNTAX = re.compile(r"[;&|<>()`$\n\r{}\\*?\[\]~#!]")
 COMMAND_TOOL = "run_command"
 _READING_TOOL = "read_file"
-_WRITING_TOOL = "write_file"
-_WRITING_TOOLS = frozenset({_WRITING_TOOL, "edit_file", "create_file"})
+WRITING_TOOL = "write_file"
+WRITING_TOOLS = frozenset({WRITING_TOOL, "edit_file", "create_file"})
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
@@ -75,7 +75,7 @@ def closed_to_commands(settings: SafetySettings) -> tuple[list[str], list[str]]:
         if rule.decision == "deny" and rule.prefix is not None:
             if rule.tool == _READING_TOOL:
                 unreadable.append(rule.prefix)
-            elif rule.tool in _WRITING_TOOLS:
+            elif rule.tool in WRITING_TOOLS:
                 unwritable.append(rule.prefix)
     return unreadable, unwritable
 
@@ -151,9 +151,9 @@ class Call:
     def __init__(self, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str]) -> None:
         self.tool = tool
         self.line = Line(arguments.get("command", "")) if tool.name == COMMAND_TOOL else None
-        self.sent = [text for name in tool.sends for text in _listed(arguments.get(name))]
+        self.sent = [text for name in tool.sends for text in listed(arguments.get(name))]
         self._folder: str = arguments.get("working_dir", "") or "."
-        self._given = [path for name in tool.paths for path in _listed(arguments.get(name))]
+        self._given = [path for name in tool.paths for path in listed(arguments.get(name))]
         self._canonical = canonical
 
     def is_covered_by(self, rules: Sequence[Rule]) -> bool:
@@ -167,7 +167,7 @@ class Call:
         if any(rule.whole for rule in own):
             return True
         if self.line is not None:
-            return self._is_line_covered(self.line, own, [rule for rule in rules if rule.concerns(_WRITING_TOOL)])
+            return self._is_line_covered(self.line, own, [rule for rule in rules if rule.concerns(WRITING_TOOL)])
         if self.sent:
             return all(any(_begins_address(text, rule) for rule in own) for text in self.sent)
         places = self._places()
@@ -197,7 +197,7 @@ class Call:
 
     def touches(self, rule: Rule) -> bool:
         """Whether any part of the call falls under a deny or ask rule; where that cannot be told, it does."""
-        if self.line is not None and rule.concerns(_WRITING_TOOL) and self._writes_into(self.line, rule):
+        if self.line is not None and rule.concerns(WRITING_TOOL) and self._writes_into(self.line, rule):
             return True
         if not rule.concerns(self.tool.name) or rule.prefix is None:
             return rule.concerns(self.tool.name)
@@ -252,10 +252,10 @@ def lasting_rule(tool: str, asked: str, scope: str) -> Rule | None:
     return Rule(tool=tool, decision="allow", prefix=None if folder == "." else folder)
 
 
-def _listed(value: Json) -> list[str]:
+def listed(value: Json) -> list[str]:
     """The paths an argument holds; an empty one stands for none."""
     if isinstance(value, list):
-        return [path for entry in cast("list[Json]", value) for path in _listed(entry)]
+        return [path for entry in cast("list[Json]", value) for path in listed(entry)]
     return [value] if isinstance(value, str) and value else []
 
 

@@ -5,7 +5,6 @@ Several programs may work on one project: the journal has a lock, contents never
 """
 
 import asyncio
-import hashlib
 import os
 import re
 import stat
@@ -21,7 +20,7 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.files import FileLock, atomic_write
-from localllm.base.paths import state_folder
+from localllm.base.paths import project_name, state_folder
 from localllm.tools.guard.change_log import Begun, Change, ChangeLog, Ended, TakenBack
 from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.paths import ProjectRoot, shown
@@ -67,8 +66,7 @@ class Snapshots:
     @classmethod
     def of_project(cls, root: Path) -> "Snapshots":
         """Those of the project at `root`, in the user's state folder."""
-        name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
-        return cls(state_folder() / "snapshots" / name)
+        return cls(state_folder() / "snapshots" / project_name(root))
 
     def begin_turn(self) -> None:
         """What is changed from here on is taken back together by `undo(turn=True)`."""

@@ -1,0 +1,211 @@
+"""Sub-agents: agents that work for another one, each with a conversation, tools and limits of its own.
+
+Whoever started one gets its finding and nothing else of its conversation. Its steps are shown as they happen.
+"""
+
+from collections.abc import Callable
+from contextlib import aclosing
+
+import msgspec
+
+from localllm.agents.middleware import Decision, Inject, Middleware, RunState
+from localllm.agents.prompting import system_prompt
+from localllm.agents.react_agent import ReActAgent
+from localllm.base import logs
+from localllm.base.config.schema import AgentSettings
+from localllm.base.events import (
+    AgentEvent,
+    ConfirmationAnswered,
+    ConfirmationRequested,
+    Delegated,
+    Emit,
+    MessageCompleted,
+    Notice,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    Usage,
+)
+from localllm.base.i18n import tr
+from localllm.llm.clients import LLMClient
+from localllm.tools.code import analyze_code
+from localllm.tools.context import ToolContext
+from localllm.tools.files import list_files, read_file
+from localllm.tools.git import git_diff, git_log, git_status
+from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from localllm.tools.search import search_files
+from localllm.tools.tool_system import ToolSystem
+
+READING_TOOLS: tuple[Tool, ...] = (analyze_code, git_diff, git_log, git_status, list_files, read_file, search_files)
+"""What a sub-agent may use that only finds out."""
+
+FINDING_TOKENS = 600
+"""Tokens of a finding that whoever asked is given at most."""
+
+_OUTPUT = 10_000
+"""Characters of one tool's output a sub-agent is given at most: its window has to hold all of its steps."""
+
+_MOST_SEEN = 12
+_LONGEST_SEEN = 160
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """What a sub-agent is: `prompt` is the name of its system prompt, `steps` how often it may ask the model."""
+
+    prompt: str
+    steps: int
+
+
+EXPLORER = Kind("explorer", 12)
+WORKER = Kind("worker", 30)
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a sub-agent's work. `status` is that of its run; `seen` what it looked at, a line each; `reason`
+    why it did not come to its end."""
+
+    status: str
+    answer: str
+    steps: int
+    usage: Usage = Usage()
+    seen: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has answered what it was asked."""
+        return self.status == "done"
+
+    def report(self) -> str:
+        """The finding, or that there is none and what was seen instead."""
+        if self.is_done:
+            return self.answer
+        lines = [tr("delegate.unfinished", steps=self.steps, reason=self.reason)]
+        lines += [f"- {line}" for line in self.seen] or [tr("delegate.saw_nothing")]
+        return "\n".join([*lines, *([self.answer] if self.answer else [])])
+
+
+class SubAgent:
+    """A ReActAgent that works for another one. `emit` is shown what it does; `tools` are made by `ToolSystem.part`."""
+
+    def __init__(self, name: str, kind: Kind, llm_client: LLMClient, tools: ToolSystem, emit: Emit) -> None:
+        self.name = name
+        self._emit = emit
+        self._usage = Usage()
+        self._seen: dict[str, None] = {}
+        self._said = ""
+        self._finished = RunFinished(status="interrupted", answer="")
+        self.agent = ReActAgent(
+            llm_client,
+            tools,
+            settings=AgentSettings(max_iterations=kind.steps),
+            listeners=[self._pass_on],
+            middleware=[LastStep(kind.steps)],
+        )
+        self.agent.history.begin_with(system_prompt(kind.prompt))
+
+    async def run(self, task: str) -> Finding:
+        """Its finding. Whatever goes wrong is part of it; cancelling ends it at once."""
+        try:
+            async with aclosing(self.agent.run(task)) as events:
+                async for _ in events:
+                    pass
+        except Exception as error:  # noqa: BLE001 - a fault in a sub-agent must not end the agent it works for
+            logs.of("AGENT").exception("the sub-agent %s failed", self.name)
+            return self._finding("error", repr(error))
+        finished = self._finished
+        reason = finished.error.partition("\n")[0] or finished.answer.partition("\n")[0]
+        return self._finding(finished.status, "" if finished.status == "done" else reason)
+
+    def _finding(self, status: str, reason: str) -> Finding:
+        return Finding(
+            status=status,
+            answer=(self._finished.answer if status == "done" else self._said).strip(),
+            steps=self._finished.steps or self.agent.current_iteration,
+            usage=self._usage,
+            seen=tuple(self._seen)[-_MOST_SEEN:],
+            reason=reason,
+        )
+
+    def _pass_on(self, event: AgentEvent) -> None:
+        """Show what is worth showing, marked as this sub-agent's, and note what the finding is made of."""
+        match event:
+            case ConfirmationRequested():
+                self._emit(msgspec.structs.replace(event, agent=self.name))
+            case ConfirmationAnswered():
+                self._emit(event)
+            case RunStarted() | MessageCompleted() | ToolStarted() | ToolFinished() | Notice() | RunFinished():
+                self._note(event)
+                self._emit(Delegated(agent=self.name, event=event))
+            case _:
+                pass
+
+    def _note(self, event: RunStarted | MessageCompleted | ToolStarted | ToolFinished | Notice | RunFinished) -> None:
+        match event:
+            case MessageCompleted(text=text, usage=usage):
+                self._usage += usage
+                self._said = text or self._said
+            case ToolFinished(success=True, name=name, summary=summary):
+                self._seen[f"{name}: {summary}"[:_LONGEST_SEEN]] = None
+            case RunFinished():
+                self._finished = event
+            case _:
+                pass
+
+
+class LastStep(Middleware):
+    """Tells the model that only one step is left, so that it answers with what it has."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+
+    async def before_step(self, state: RunState) -> Decision:
+        """A word before the last step."""
+        return Inject(tr("delegate.last_step")) if 0 < state.step == self._steps - 1 else None
+
+
+class Explorer:
+    """Answers questions about the project by sub-agents that only read. `tools` gives those of the agent that asks."""
+
+    def __init__(self, llm_client: LLMClient, tools: Callable[[], ToolSystem]) -> None:
+        self._llm_client = llm_client
+        self._tools = tools
+
+    def tool(self) -> Tool:
+        """`explore` as a tool for the agent that asks."""
+
+        @tool(risk=Risk.SAFE)
+        async def explore(context: ToolContext, question: str) -> ToolOutput:
+            """Ask a helper to search broadly; only its answer comes back."""
+            return await self.explore(question, context.emit)
+
+        return explore
+
+    async def explore(self, question: str, emit: Emit) -> ToolOutput:
+        """The finding on `question`, at most FINDING_TOKENS long."""
+        tools = self._tools().part("explore", READING_TOOLS, output_limit=_OUTPUT)
+        finding = await SubAgent("explore", EXPLORER, self._llm_client, tools, emit).run(question)
+        text = capped(finding.report(), FINDING_TOKENS, self._llm_client.estimate_tokens)
+        ended = "explore.found" if finding.is_done else "explore.not_found"
+        return ToolOutput(
+            payload={"finding": text, "status": finding.status, "steps": finding.steps},
+            for_model=text,
+            summary=tr(ended, count=finding.steps),
+            success=finding.is_done,
+            untrusted=tools.tainted,
+        )
+
+
+def capped(text: str, tokens: int, estimate: Callable[[str], int]) -> str:
+    """`text`, or the beginning of it that is at most so many tokens, with a note."""
+    if estimate(text) <= tokens:
+        return text
+    note = "\n" + tr("delegate.cut")
+    room = tokens - estimate(note)
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if estimate(text[:middle]) <= room else (low, middle - 1)
+    whole_lines = text[:low].rpartition("\n")[0]
+    return (whole_lines if len(whole_lines) > low // 2 else text[:low]) + note

@@ -1,0 +1,92 @@
+"""Sub-agents in the program without its screen: who is offered them, and what of them is the conversation's."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localllm.app import LocalLLMCode
+from localllm.base.config.loading import Loaded
+from localllm.base.config.schema import AgentSettings, SafetySettings, Settings
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import AgentEvent, Delegated, MessageCompleted, RunFinished
+from localllm.memory.sessions import read_session
+from tests.support.wire_server import WireServer, calls, says
+from tests.unit.test_app import Nobody, app_over, state
+
+__all__ = ["state"]  # its folder, for every test here
+
+pytestmark = pytest.mark.anyio
+
+ASKS = calls(("explore", {"question": "Where?"}))
+
+
+async def _all(app: LocalLLMCode, query: str) -> list[AgentEvent]:
+    return [event async for event in app.run(query)]
+
+
+@pytest.mark.parametrize(("profile", "offered"), [("standard", True), ("compact", False)])
+async def test_the_standard_profile_alone_offers_explore(tmp_path: Path, profile: str, offered: bool) -> None:
+    agent = AgentSettings(profile="standard" if profile == "standard" else "compact")
+    with WireServer([says("Hello.")]) as server:
+        async with app_over(tmp_path, server.url, agent=agent) as app:
+            await _all(app, "Hello")
+            assert next(tool for tool in app.tools() if tool.name == "explore").offered == offered
+    names = [tool["function"]["name"] for tool in server.bodies()[0]["tools"]]
+    assert ("explore" in names) == offered
+    assert len(server.requests[0]) < (6_000 if offered else 3_500)
+
+
+async def test_what_it_uses_is_the_sessions_and_its_window_its_own(tmp_path: Path) -> None:
+    replies = [ASKS, says("Here."), says("There it is.")]
+    with WireServer(replies) as server:
+        async with app_over(tmp_path, server.url) as app:
+            events = await _all(app, "Where is it?")
+            said = [event.event if isinstance(event, Delegated) else event for event in events]
+            used = [event.usage for event in said if isinstance(event, MessageCompleted)]
+            assert len(used) == 3
+            assert app.usage.prompt_tokens == sum(usage.prompt_tokens for usage in used)
+            last = events[-1]
+            assert isinstance(last, RunFinished)
+            assert last.usage.prompt_tokens == app.usage.prompt_tokens
+            assert app.context_used == used[2].prompt_tokens + used[2].completion_tokens
+            log = tmp_path / ".localllm" / "sessions" / f"{app.session_id}.jsonl"
+    kept = read_session(log)
+    assert kept.torn_lines == 0
+    assert [type(event.event) for event in kept.events if isinstance(event, Delegated)].count(MessageCompleted) == 1
+
+
+async def test_a_rule_may_name_it(tmp_path: Path) -> None:
+    with WireServer([says("Hello.")]) as server:
+        async with app_over(tmp_path, server.url) as known:
+            client = known.settings.llm
+        denied = Settings(llm=client, safety=SafetySettings(deny=("explore",)))
+        app = LocalLLMCode(tmp_path, Loaded(settings=denied), Nobody(), environ={})
+        await app.initialize()
+        assert not next(tool for tool in app.tools() if tool.name == "explore").allowed
+        await app.cleanup()
+        with pytest.raises(ConfigurationError):
+            LocalLLMCode(
+                tmp_path,
+                Loaded(settings=Settings(llm=client, safety=SafetySettings(deny=("explorer",)))),
+                Nobody(),
+                environ={},
+            )
+
+
+async def test_what_several_agents_did_is_told_to_the_model_with_the_next_request(tmp_path: Path) -> None:
+    split = {"subtasks": [{"title": name, "instructions": name, "writes": False} for name in ("one", "two")]}
+    replies = [says(json.dumps(split)), says("1."), says("2."), says("Both are done."), says("I know.")]
+    with WireServer(replies) as server:
+        async with app_over(tmp_path, server.url) as app:
+            before = app.context_used
+            events = [event async for event in app.coordinate("Do both")]
+            assert isinstance(events[-1], RunFinished)
+            assert events[-1].answer == "Both are done."
+            assert app.context_used == before
+            assert app.usage.prompt_tokens == events[-1].usage.prompt_tokens > 0
+            await _all(app, "And?")
+    told = server.bodies()[-1]["messages"][-1]["content"]
+    assert "Do both" in told
+    assert "Both are done." in told
+    assert app.react_agent.history.words == ("And?",)
