@@ -45,10 +45,10 @@ class AnswerView:
             return False
         return self._print(self._splitter.feed(text))
 
-    def tail(self) -> list[str]:
-        """The lines of the unfinished block, as many of the last ones as fit the screen."""
+    def tail(self, below: int = 0) -> list[str]:
+        """The lines of the unfinished block, as many of the last ones as fit the screen with `below` lines under it."""
         columns, rows = self._screen.size()
-        room = max(3, rows - 5)
+        room = max(3, rows - max(5, 3 + below))
         text = self._splitter.tail(fence_lines=room)
         if self._screen.plain or not text.strip():
             return []

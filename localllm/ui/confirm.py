@@ -11,7 +11,7 @@ from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, clusters
 from localllm.tools.guard.rules import lasting_rule
-from localllm.ui.report import wrapped
+from localllm.ui.report import choice_lines, wrapped
 from localllm.ui.screen import Screen
 from localllm.ui.theme import Line, Style
 from localllm.ui.tool_lines import diff_lines
@@ -134,7 +134,10 @@ class TerminalConfirmer:
 
     def _present(self, request: ConfirmationRequested, detail: list[Line], room: int) -> None:
         width = self._screen.width
-        head = tr("ui.wants", summary=request.summary, risk=tr(f"ui.risk.{request.risk}"))
+        summary = request.summary
+        if request.agent:
+            summary = tr("delegate.wants", agent=clean(request.agent, keep_newlines=False), summary=summary)
+        head = tr("ui.wants", summary=summary, risk=tr(f"ui.risk.{request.risk}"))
         lines = wrapped("  ", head, "warning", width)
         if request.reason:
             reason = tr("ui.dangerous_part", rule=request.reason) if request.risk == DANGEROUS else request.reason
@@ -149,8 +152,8 @@ class TerminalConfirmer:
         keys = ["ui.question.yes", "ui.question.no"]
         keys += ["ui.question.always", "ui.question.project"] if request.lasting else []
         keys += ["ui.question.view"] if is_cut else []
-        text = "  ".join([*map(tr, keys), tr("ui.question.instead")])
-        self._screen.print_lines(wrapped("  ", text, "bold", self._screen.width))
+        choices = [*map(tr, keys), tr("ui.question.instead")]
+        self._screen.print_lines(choice_lines(choices, self._screen.width))
 
 
 def understood(said: str) -> Answer | None:

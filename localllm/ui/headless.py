@@ -14,6 +14,8 @@ from localllm.base.events import (
     AgentEvent,
     ConfirmationAnswered,
     ConfirmationRequested,
+    Consulted,
+    Delegated,
     Json,
     MessageCompleted,
     Notice,
@@ -27,6 +29,8 @@ from localllm.base.jsontext import encode_json
 from localllm.text.cleaning import clean, escape_json
 from localllm.ui.activity import Activity
 from localllm.ui.confirm import DANGEROUS
+from localllm.ui.consulted import consulted_line, plan_lines
+from localllm.ui.delegated import delegated_lines
 from localllm.ui.piped import read_lines
 from localllm.ui.report import cost, failure_lines, notice_lines, split_error
 from localllm.ui.screen import Screen
@@ -148,6 +152,10 @@ class HeadlessPrinter:
                 screen.print_lines(lines if self._verbose or not event.success else lines[:1])
             case Notice(text=text, level=level):
                 screen.print_lines(notice_lines(text, level, width))
+            case Delegated():
+                screen.print_lines(delegated_lines(event, width, within_call=bool(self._open_call)))
+            case Consulted() if event.plan:
+                screen.print_lines(plan_lines(event, width) if self._verbose else [consulted_line(event, width)])
             case RunFinished():
                 self._show_end(event)
             case _:

@@ -44,6 +44,10 @@ class LiveRegion:
         self._frame(self._back_to(0) + text)
         self._remember([])
 
+    def forget(self) -> None:
+        """The lines are somewhere above, and somebody else has written below them: what comes is drawn anew."""
+        self._remember([])
+
     def erase(self) -> None:
         """Take the region away; the cursor is where its first line began."""
         if self._lines:

@@ -29,6 +29,7 @@ from localllm.base.i18n import tr
 from localllm.text.cleaning import clean
 from localllm.ui.completion import Suggester, Suggestion
 from localllm.ui.theme import Line, Theme
+from localllm.ui.typeahead import ESCAPE_SECONDS
 
 _PROMPT = "› "
 _MENU_ROWS = 6
@@ -99,6 +100,10 @@ class ChatPrompt:
         else:
             write()
 
+    def remember(self, line: str) -> None:
+        """Keep a line that was not said here among those said."""
+        self._session.history.append_string(_encodable(line))
+
     def refresh(self) -> None:
         """Show the toolbar anew."""
         self._session.app.invalidate()
@@ -120,6 +125,7 @@ class ChatPrompt:
             _enter(event.current_buffer)
 
         @bindings.add("escape", "enter", filter=in_text)
+        @bindings.add("c-j", filter=in_text)
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.newline(copy_margin=False)
 
@@ -161,12 +167,20 @@ class Question:
     """Asks for one short answer in the middle of a run."""
 
     def __init__(self, theme: Theme) -> None:
+        bindings = KeyBindings()
+
+        @bindings.add("escape")
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(exception=KeyboardInterrupt)
+
         self._session: PromptSession[str] = PromptSession(
-            style=_STYLE, color_depth=ColorDepth.DEPTH_1_BIT if theme.plain else None
+            style=_STYLE, color_depth=ColorDepth.DEPTH_1_BIT if theme.plain else None, key_bindings=bindings
         )
+        # How long an Escape may be the beginning of something else; as long as where nobody is asked.
+        self._session.app.ttimeoutlen = self._session.app.timeoutlen = ESCAPE_SECONDS
 
     async def ask(self, default: str = "") -> str:
-        """The answer; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for Ctrl+D."""
+        """The answer; `default` is there already. KeyboardInterrupt for Ctrl+C and Escape, EOFError for Ctrl+D."""
         prompt: StyleAndTextTuples = [("class:prompt", f"  {_PROMPT}")]
         return _encodable(await self._session.prompt_async(prompt, default=default, handle_sigint=False))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal
 
@@ -11,21 +11,25 @@ from localllm.base.events import (
     AgentEvent,
     ConfirmationAnswered,
     ConfirmationRequested,
+    Consulted,
+    Delegated,
     MessageCompleted,
     Notice,
-    Rewound,
     RunFinished,
     RunStarted,
+    Steered,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
     ToolStarted,
 )
-from localllm.text.cleaning import clean, shorten_start
 from localllm.ui.activity import Activity
 from localllm.ui.answer import AnswerView
-from localllm.ui.report import failure_lines, notice_lines, status_lines
+from localllm.ui.consulted import plan_lines
+from localllm.ui.delegated import delegated_lines
+from localllm.ui.report import failure_lines, notice_lines, said_lines, status_lines
 from localllm.ui.screen import Screen
+from localllm.ui.theme import Line
 from localllm.ui.tool_lines import finished_lines, started_line
 
 FRAME_SECONDS = 1 / 30
@@ -42,12 +46,12 @@ class Renderer:
         self,
         screen: Screen,
         *,
-        typed: Callable[[], str] = str,
+        below: Callable[[int], Sequence[Line]] = lambda _: (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`typed` gives what the person has typed ahead, to be shown at the bottom."""
+        """`below` gives the lines at the bottom, for so many cells: what the person writes meanwhile."""
         self._screen = screen
-        self._typed = typed
+        self._below = below
         self._clock = clock
         self._answer = AnswerView(screen)
         self._activity = Activity(clock)
@@ -57,24 +61,34 @@ class Renderer:
         self._said = ""
         self._streamed = False
         self._next_paint = 0.0
+        self._consuming = False
         self._held: list[AgentEvent] | None = None
         self._asked: dict[str, asyncio.Event] = {}
 
-    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
-        """Show `events` to their end. What a run raises is shown as its end."""
+    @property
+    def is_live(self) -> bool:
+        """Whether what changes at the bottom is on the screen now."""
+        return self._consuming and not self._screen.plain and self._held is None
+
+    async def consume(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
+        """Show `events` to their end: how the run ended. What it raises is shown as its end, and None."""
         painter = asyncio.create_task(self._keep_painting())
+        self._consuming, finished = True, None
         try:
             async with aclosing(events):
                 async for event in events:
                     self.handle(event)
+                    finished = event if isinstance(event, RunFinished) else finished
         except LocalLLMError as error:
             self._interpose("note")
             self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.mend, self._screen.width))
         finally:
             painter.cancel()
+            self._consuming = False
             self._end_answer()
             self._activity.stop()
             self._screen.erase()
+        return finished
 
     def handle(self, event: AgentEvent) -> None:
         """Show one event; while suspended, keep it for later."""
@@ -109,12 +123,11 @@ class Renderer:
         if self._screen.plain or self._held is not None:
             return
         begun = self._clock()
-        lines = self._answer.tail()
+        below = self._below(self._screen.width)
+        lines = self._answer.tail(len(below))
         if activity := self._activity.line(self._screen.width):
             lines.append(self._screen.format(activity))
-        if typed := clean(self._typed(), keep_newlines=False):
-            lines.append(self._screen.format((("bold", "› "), ("", shorten_start(typed, self._screen.width - 3)))))
-        self._screen.draw(lines)
+        self._screen.draw([*lines, *map(self._screen.format, below)])
         now = self._clock()
         self._next_paint = now + max(FRAME_SECONDS, (now - begun) * _PAUSE_PER_PAINT)
 
@@ -141,12 +154,28 @@ class Renderer:
                 self._activity.resume_tool()
             case ToolFinished():
                 self._finish_tool(event)
+            case RunFinished():
+                self._finish(event)
+            case _:
+                self._show_beside(event)
+
+    def _show_beside(self, event: AgentEvent) -> None:
+        """What is said about the run, or into it."""
+        match event:
             case Notice(text=text, level=level):
                 self._interpose("note")
                 self._screen.print_lines(notice_lines(text, level, self._screen.width))
-            case RunFinished():
-                self._finish(event)
-            case Rewound():  # it is the answer of a command, which tells it
+            case Delegated():
+                if lines := delegated_lines(event, self._screen.width, within_call=bool(self._open_call)):
+                    self._interpose("tool")
+                    self._screen.print_lines(lines)
+            case Consulted():
+                self._interpose("note")
+                self._screen.print_lines(plan_lines(event, self._screen.width))
+            case Steered(text=text):
+                self._interpose("note")
+                self._screen.print_lines(said_lines(text, self._screen.width))
+            case _:  # a rewind is the answer of a command, which tells it
                 pass
 
     def _begin(self) -> None:

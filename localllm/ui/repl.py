@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from localllm.base.events import AgentEvent, Json
+from localllm.base.events import AgentEvent, Json, RunFinished
 from localllm.base.i18n import tr
 from localllm.base.paths import state_folder
 from localllm.text.cleaning import clean
@@ -18,9 +18,11 @@ from localllm.ui.answer import preload
 from localllm.ui.completion import Suggester
 from localllm.ui.confirm import TerminalConfirmer
 from localllm.ui.headless import Headless, HeadlessConfirmer, exit_code
+from localllm.ui.outbox import Outbox
 from localllm.ui.piped import read_lines
+from localllm.ui.plan import PlanAnswer, PlanQuestion
 from localllm.ui.render import Renderer
-from localllm.ui.report import notice_lines
+from localllm.ui.report import notice_lines, said_lines
 from localllm.ui.screen import Screen
 from localllm.ui.signals import signal_handlers
 from localllm.ui.slash.context import ChatContext
@@ -28,7 +30,7 @@ from localllm.ui.slash.registry import Leave
 from localllm.ui.slash.rules import next_mode
 from localllm.ui.stage import Stage
 from localllm.ui.talk import Talk
-from localllm.ui.theme import choose_theme
+from localllm.ui.theme import Line, choose_theme
 from localllm.ui.trust import ask_trust
 from localllm.ui.typeahead import TypeAhead
 
@@ -50,15 +52,16 @@ class Terminal:
         self._interactive = sys.stdin.isatty()
         self._screen = Screen(sys.stdout, choose_theme(sys.stdout))
         self._is_open = is_open
-        self._typeahead = TypeAhead(sys.stdin, modes)
-        self._renderer = Renderer(self._screen, typed=self._typeahead.text)
-        stage = Stage(self._screen, self._renderer, self._typeahead)
-        self._confirmer = TerminalConfirmer(self._screen, stage, self.interrupt)
+        self._typeahead = TypeAhead(sys.stdin, modes, write=self._control)
+        self._renderer = Renderer(self._screen, below=self._below)
+        self._stage = Stage(self._screen, self._renderer, self._typeahead)
+        self._confirmer = TerminalConfirmer(self._screen, self._stage, self.interrupt)
         self._headless = Headless("text")
         self._history_file = (state or state_folder()) / "history"
         self._is_first_time = not os.path.lexists(self._history_file)
         self._talk: Talk | None = None
         self._prompt: ChatPrompt | None = None
+        self._outbox: Outbox | None = None
 
     @property
     def confirmer(self) -> TerminalConfirmer | HeadlessConfirmer:
@@ -80,7 +83,13 @@ class Terminal:
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
         """Show one run to its end."""
-        await (self._renderer if self._interactive else self._headless).consume(events)
+        await self._show(events)
+
+    async def _show(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
+        if self._interactive:
+            return await self._renderer.consume(events)
+        await self._headless.consume(events)
+        return self._headless.finished
 
     def interrupt(self) -> None:
         """Break off what is going on."""
@@ -92,9 +101,10 @@ class Terminal:
         if self._interactive:
             chat.begin_connecting()
         self._screen.theme = choose_theme(sys.stdout, chat.settings.ui.theme)
-        talk = self._talk = Talk(chat, self._screen, self.consume, is_attended=self._interactive)
+        decide_plan = self._decide_plan if self._interactive else None
+        talk = self._talk = Talk(chat, self._screen, self._show, is_attended=self._interactive, decide_plan=decide_plan)
         ending = _Ending()
-        handlers = {**ending.handlers(), "SIGCONT": self._typeahead.refresh}
+        handlers = {**ending.handlers(), "SIGCONT": self._wake}
         if self._interactive:
             handlers["SIGINT"] = talk.interrupt
         with signal_handlers(handlers):
@@ -132,21 +142,55 @@ class Terminal:
             # In a thread, so that the server's answers are taken meanwhile.
             await asyncio.to_thread(import_module, "localllm.ui.prompt")
             prompt = self._prompt = self._make_prompt(talk, chat)
-            while True:
-                self._typeahead.pause()
-                self._screen.print()
-                try:
-                    said = await prompt.ask(self._typeahead.take())
-                except EOFError:
-                    return
-                finally:
-                    self._typeahead.keep(prompt.pending())
-                    self._typeahead.start()
+            outbox = self._outbox = Outbox(
+                self._typeahead, self._screen, chat, talk.interrupt, prompt.remember, is_live=self._is_live
+            )
+            while (said := await self._next_line(prompt, talk, outbox)) is not None:
+                self._typeahead.start()
                 yield said
         finally:
             for task in background:
                 task.cancel()
             await asyncio.wait(background)
+
+    async def _next_line(self, prompt: "ChatPrompt", talk: Talk, outbox: Outbox) -> str | None:
+        """What is queued, where all went well; else what the person says now, beginning with what was not read. None
+        where he leaves."""
+        self._typeahead.pause()
+        outbox.settle()
+        self._screen.print()
+        if talk.went_well and (queued := outbox.next()) is not None:
+            self._screen.print_lines(said_lines(queued, self._screen.width))
+            return queued
+        try:
+            return await prompt.ask(outbox.give_back())
+        except EOFError:
+            return None
+        finally:
+            self._typeahead.keep(prompt.pending())
+            self._typeahead.on_key = outbox.press  # from now on something may be going on
+
+    async def _decide_plan(self) -> PlanAnswer:
+        """What becomes of a plan; what the person has sent already is more than an answer."""
+        if self._outbox is not None and not self._outbox.is_empty:
+            return None
+        return await PlanQuestion(self._screen, self._stage).ask()
+
+    def _below(self, width: int) -> list[Line]:
+        return self._outbox.lines(width) if self._outbox is not None else []
+
+    def _wake(self) -> None:
+        """After a suspension the shell's modes are in force, and its words on the screen."""
+        self._screen.forget()
+        self._typeahead.refresh()
+
+    def _is_live(self) -> bool:
+        return self._renderer.is_live
+
+    def _control(self, sequence: str) -> None:
+        """Tell the terminal something that is not to be seen."""
+        if self.is_attended and os.environ.get("TERM") != "dumb":
+            self._screen.control(sequence)
 
     async def _introduce(self, talk: Talk, chat: ChatContext) -> None:
         """Say who answers as soon as that is known, above the prompt if it is there already."""

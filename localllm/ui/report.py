@@ -1,9 +1,11 @@
 """Notices, errors and the end of a run as lines for a person."""
 
+from collections.abc import Sequence
+
 from localllm.base.events import RunFinished, Usage
 from localllm.base.i18n import tr
 from localllm.llm.introducing import Introduction
-from localllm.text.cleaning import clean
+from localllm.text.cleaning import clean, display_width
 from localllm.text.wrapping import wrap
 from localllm.ui.activity import duration
 from localllm.ui.theme import Line, Style
@@ -24,6 +26,24 @@ def failure_lines(code: str, what: str, why: str, mend: str, width: int) -> list
     lines = wrapped("✗ ", f"{code} {what}".strip(), "error", width)
     lines += wrapped("  ", why, "", width) if why else []
     return lines + (wrapped("→ ", mend, "", width) if mend else [])
+
+
+def said_lines(text: str, width: int) -> list[Line]:
+    """What the person said, as the prompt leaves it on the screen."""
+    rows = wrap(clean(text), width - 2)
+    return [(("bold", "  " if number else "› "), ("", row)) for number, row in enumerate(rows)]
+
+
+def choice_lines(choices: Sequence[str], width: int) -> list[Line]:
+    """The choices of a question side by side, in as many lines as they take; none is broken that fits a line."""
+    rows: list[str] = []
+    for choice in choices:
+        joined = f"{rows[-1]}  {choice}" if rows else choice
+        if rows and display_width(joined) <= width - 2:
+            rows[-1] = joined
+        else:
+            rows.append(choice)
+    return [line for row in rows for line in wrapped("  ", row, "bold", width)]
 
 
 def introduction_lines(introduction: Introduction, width: int) -> list[Line]:

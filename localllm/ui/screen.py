@@ -87,6 +87,14 @@ class Screen:
         if not self.plain:
             self._live.erase()
 
+    def forget(self) -> None:
+        """Others have written on the terminal, as a shell does during a suspension: what `draw` showed is theirs."""
+        self._live.forget()
+
+    def control(self, sequence: str) -> None:
+        """Tell the terminal something that changes nothing on the screen."""
+        self._write(sequence)
+
     def _write(self, text: str) -> None:
         try:
             self._stream.write(text)

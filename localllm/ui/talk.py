@@ -5,19 +5,32 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from localllm import __version__
 from localllm.base.errors import LocalLLMError
-from localllm.base.events import AgentEvent
+from localllm.base.events import AgentEvent, RunFinished
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten
 from localllm.text.wrapping import wrap
 from localllm.ui.own_commands import MARK, run_own
+from localllm.ui.plan import Accepted, Answered, PlanAnswer, may_be_plan
 from localllm.ui.report import failure_lines, introduction_lines, notice_lines
 from localllm.ui.screen import Screen
 from localllm.ui.slash.commands import builtin_commands, unknown_command
 from localllm.ui.slash.context import ChatContext
-from localllm.ui.slash.registry import Alias, Outcome, SlashCall, SlashCommand, SlashRegistry
+from localllm.ui.slash.registry import (
+    Alias,
+    Outcome,
+    Request,
+    Run,
+    SlashCall,
+    SlashCommand,
+    SlashRegistry,
+    command_name,
+)
 
 _INTERRUPTED = 130
 """The exit code that shells give what Ctrl+C has ended."""
+
+_WELL = ("done", "refused")
+"""How a run ends after which what is queued goes on."""
 
 
 class Talk:
@@ -27,17 +40,22 @@ class Talk:
         self,
         chat: ChatContext,
         screen: Screen,
-        consume: Callable[[AsyncGenerator[AgentEvent]], Awaitable[None]],
+        consume: Callable[[AsyncGenerator[AgentEvent]], Awaitable[RunFinished | None]],
         *,
         is_attended: bool = False,
+        decide_plan: Callable[[], Awaitable[PlanAnswer]] | None = None,
     ) -> None:
-        """`consume` shows the events of a run to their end. `is_attended`: the lines are typed by a person, who may
-        run commands of his own."""
+        """`consume` shows the events of a run to their end: how it ended. `is_attended`: the lines are typed by a
+        person, who may run commands of his own. `decide_plan` asks him what becomes of a plan."""
         self.registry = SlashRegistry(builtin_commands(), chat.settings.commands.aliases)
         self._chat = chat
         self._screen = screen
         self._consume = consume
         self._is_attended = is_attended
+        self._decide_plan = decide_plan
+        self._finished: RunFinished | None = None
+        self.went_well = True
+        """Whether the newest line was done: no error, no interrupt, no limit."""
         self._task: asyncio.Task[Outcome] | None = None
         self._running = False
         self._interrupted = False
@@ -65,16 +83,19 @@ class Talk:
     async def take(self, line: str) -> Outcome:
         """Do what `line` says. Errors are shown here; the talk goes on after them, and after an interrupt."""
         self._interrupted = False
+        self.went_well = True
         self._task = asyncio.create_task(self._do(line))
         try:
             return await self._task
         except LocalLLMError as error:
+            self.went_well = False
             width = self._screen.width
             self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.mend, width))
         except asyncio.CancelledError:
             own = asyncio.current_task()
             if not self._interrupted or (own is not None and own.cancelling()):
                 raise  # not the person's doing: the program itself is being ended
+            self.went_well = False
             self._screen.print(("warning", "! " + tr("ui.ended.interrupted")))
         finally:
             self._task = None
@@ -91,21 +112,53 @@ class Talk:
         self._interrupted = True
 
     async def _do(self, line: str) -> Outcome:
+        """Do it, and what the person then decides of a plan."""
+        outcome = await self._do_once(line)
+        while (following := await self._after_plan()) is not None:
+            outcome = await self._do_once(following)
+        return outcome
+
+    async def _after_plan(self) -> str | None:
+        """What the person wants done about the plan a run has just ended with, if one has."""
+        finished, self._finished = self._finished, None
+        if self._decide_plan is None or self._chat.mode != "plan" or finished is None or finished.status != "done":
+            return None
+        if not may_be_plan(finished.answer):
+            return None
+        match await self._decide_plan():
+            case Accepted(mode=mode):
+                self._chat.set_mode(mode)
+                accepted = tr("ui.plan.accepted")
+                self._screen.print(("dim", f"  → {accepted}"))
+                return accepted
+            case Answered(words=words):
+                return words
+            case None:
+                return None
+
+    async def _do_once(self, line: str) -> Outcome:
         if self._is_attended and line.lstrip().startswith(MARK):
             return await self._run_own(line.strip().removeprefix(MARK).strip())
-        name, *rest = line.strip().split(None, 1)
-        words = rest[0] if rest else ""
-        if not name.startswith("/") or "/" in name[1:]:
+        if (name := command_name(line)) is None:
             return await self._run(line)
-        match self.registry.find(name[1:]):
+        words = line.strip().removeprefix(f"/{name}").strip()
+        match self.registry.find(name):
             case SlashCommand() as command:
-                return await command.handler(SlashCall(words, self._chat, self._screen, self.registry))
+                outcome = await command.handler(SlashCall(words, self._chat, self._screen, self.registry))
+                match outcome:
+                    case Request(text=text):
+                        return await self._run(text)
+                    case Run(events=events):
+                        await self._show(events)
+                        return None
+                    case _:
+                        return outcome
             case Alias() as alias:
                 request = alias.expand(words)
                 self._screen.print(("dim", f"  → {request}"))
                 return await self._run(request)
             case None:
-                unknown_command(self._screen, name[1:], self.registry.nearest(name[1:]))
+                unknown_command(self._screen, name, self.registry.nearest(name))
                 return None
 
     async def _run_own(self, command: str) -> None:
@@ -126,8 +179,14 @@ class Talk:
         self._screen.print(("dim", ending))
 
     async def _run(self, query: str) -> None:
+        self._finished = await self._show(self._chat.run(query))
+
+    async def _show(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
+        """Show a run to its end; how it ended."""
         self._running = True
         try:
-            await self._consume(self._chat.run(query))
+            finished = await self._consume(events)
         finally:
             self._running = False
+        self.went_well = finished is not None and finished.status in _WELL
+        return finished

@@ -10,7 +10,7 @@ from localllm.ui.theme import Line, Span, Style
 
 DIFF_LINES = 24
 OUTPUT_LINES = 6
-_MAIN_ARGUMENTS = ("command", "file_path", "pattern", "query", "url", "path")
+_MAIN_ARGUMENTS = ("command", "file_path", "pattern", "query", "question", "url", "path")
 _SHOWN_AS_DIFF = ("content", "old_string", "new_string")
 _VALUE_WIDTH = 32
 

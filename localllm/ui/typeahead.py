@@ -1,36 +1,39 @@
-"""What a person types while nobody is asking. It is kept for the next prompt and never answers a question.
+"""What a person types while nobody is asking: a line he writes meanwhile, and the keys that do something with it.
 
 Meanwhile the terminal does not echo and hands over every key at once; Ctrl+C and its like still work.
 """
 
 import asyncio
-import codecs
 import contextlib
 import os
 import re
 import sys
-from typing import Any, TextIO
+from collections.abc import Callable
+from typing import Any, Protocol, TextIO
 
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+from localllm.text.cleaning import clusters
+from localllm.ui.keys import PASTE_OFF, PASTE_ON, Key, KeyName, KeyReader
+
 _READ_SIZE = 4096
+_LONGEST_SIGN = 16  # characters; what a terminal shows as one sign seldom has more
+
+ESCAPE_SECONDS = 0.2
+"""An Escape that nothing follows so long is the key; over a slow line the rest of a sequence comes a little later."""
+
+PASTE_SECONDS = 2.0
+"""A paste of which nothing came for so long has ended."""
 
 
-def typed_text(raw: str) -> str:
-    """What a line editor would have made of the keys `raw`: backspace, Ctrl+U and Ctrl+W work, cursor keys do not."""
-    text = ""
-    for key in _SEQUENCE.sub("", raw).replace("\r", "\n"):
-        match key:
-            case "\x7f" | "\b":
-                text = text[:-1]
-            case "\x15":
-                text = ""
-            case "\x17":
-                text = re.sub(r"\S*\s*\Z", "", text)
-            case _ if key.isprintable() or key == "\n":
-                text += key
-            case _:
-                pass
-    return text
+class Timer(Protocol):
+    """Something that will be called, and need not be."""
+
+    def cancel(self) -> None:
+        """Do not call it."""
+        ...
+
+
+def _in_loop(seconds: float, call: Callable[[], None]) -> Timer:
+    return asyncio.get_running_loop().call_later(seconds, call)
 
 
 class TypeAhead:
@@ -40,26 +43,44 @@ class TypeAhead:
     gives these back, so that there is no moment in which a key would appear on the screen.
     """
 
-    def __init__(self, stream: TextIO, modes_before: list[Any] | None = None) -> None:
-        """`modes_before`: the terminal's modes to give back, where somebody has changed them already."""
+    def __init__(
+        self,
+        stream: TextIO,
+        modes_before: list[Any] | None = None,
+        *,
+        write: Callable[[str], None] = lambda _: None,
+        later: Callable[[float, Callable[[], None]], Timer] = _in_loop,
+    ) -> None:
+        """`modes_before`: the terminal's modes to give back, where somebody has changed them already. `write` writes on
+        the terminal's screen. `later` calls something after so many seconds."""
         self._stream = stream
-        self._raw = ""
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._write = write
+        self._later = later
+        self._keys = KeyReader()
+        self._line = ""
         self._modes_before = modes_before
         self._reading = False
+        self._timer: Timer | None = None
+        self.on_key: Callable[[KeyName], None] | None = None
+        """Who is told of Enter, Escape and other keys that do something; while it is nobody, Enter is a new line."""
 
     def text(self) -> str:
         """What was typed so far."""
-        return typed_text(self._raw)
+        return self._line
 
     def keep(self, raw: str) -> None:
-        """Add keys somebody else has read too early."""
-        self._raw += raw
+        """Add keys somebody else has read too early. They only write: what they would send waits for another Enter."""
+        reader = KeyReader()
+        for key in [*reader.read(raw), *reader.flush()]:
+            self._edit(Key("newline") if key.name in ("enter", "queue") else key)
+
+    def put(self, text: str) -> None:
+        """Write `text` before what was typed so far."""
+        self._line = "\n".join(filter(None, (text, self._line)))
 
     def take(self) -> str:
         """What was typed, without line ends at its end; the next call begins anew."""
-        text = self.text().rstrip("\n")
-        self._raw = ""
+        text, self._line = self._line.rstrip("\n"), ""
         return text
 
     def start(self) -> None:
@@ -81,19 +102,23 @@ class TypeAhead:
         import termios
 
         quiet = termios.tcgetattr(self._stream.fileno())
+        quiet[0] &= ~termios.ICRNL  # Enter and Ctrl+J are two keys
         quiet[3] &= ~(termios.ECHO | termios.ICANON)
         quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
         termios.tcsetattr(self._stream.fileno(), termios.TCSANOW, quiet)
+        self._write(PASTE_ON)
 
     def pause(self) -> None:
-        """Take what is there, then leave the keyboard to somebody else."""
+        """Take what is there, then leave the keyboard to somebody else. A paste, or a sequence, is taken to its end:
+        the rest of it would be an answer to whatever is asked next."""
         if sys.platform == "win32" or not self._reading:
             return
         import select
 
         asyncio.get_running_loop().remove_reader(self._stream.fileno())
-        while select.select([self._stream.fileno()], [], [], 0)[0] and self._read():
+        while select.select([self._stream.fileno()], [], [], self._patience())[0] and self._read():
             pass
+        self._flush()
         self._reading = False
 
     def stop(self) -> None:
@@ -103,8 +128,9 @@ class TypeAhead:
             return
         import termios
 
-        with contextlib.suppress(termios.error):  # the terminal is gone
+        with contextlib.suppress(termios.error, OSError):  # the terminal is gone
             termios.tcsetattr(self._stream.fileno(), termios.TCSANOW, self._modes_before)
+            self._write(PASTE_OFF)
         self._modes_before = None
 
     def _read(self) -> bool:
@@ -115,5 +141,60 @@ class TypeAhead:
             data = b""
         if not data:
             asyncio.get_running_loop().remove_reader(self._stream.fileno())
-        self._raw += self._decoder.decode(data)
+        self._cancel_timer()
+        for key in self._keys.feed(data):
+            self._press(key)
+        if seconds := self._patience():
+            self._timer = self._later(seconds, self._flush)
         return bool(data)
+
+    def _patience(self) -> float:
+        """How long what has begun may take to go on; 0 where nothing has."""
+        if self._keys.pasting:
+            return PASTE_SECONDS
+        return ESCAPE_SECONDS if self._keys.held else 0
+
+    def _flush(self) -> None:
+        self._cancel_timer()
+        for key in self._keys.flush():
+            self._press(key)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _press(self, key: Key) -> None:
+        continues = key.name == "enter" and self._line.endswith("\\") and not self._line.endswith("\\\\")
+        if continues or (key.name == "enter" and self.on_key is None):
+            self._line = self._line.removesuffix("\\") if continues else self._line
+            self._edit(Key("newline"))
+        elif key.name in ("enter", "queue", "escape", "up", "mode"):
+            if self.on_key is not None:
+                self.on_key(key.name)
+        else:
+            self._edit(key)
+
+    def _edit(self, key: Key) -> None:
+        match key.name:
+            case "text":
+                self._line += key.text
+            case "newline":
+                self._line += "\n"
+            case "backspace":
+                self._line = _without_last(self._line)
+            case "erase_line":
+                self._line = ""
+            case "erase_word":
+                self._line = re.sub(r"\S*\s*\Z", "", self._line)
+            case _:
+                pass
+
+
+def _without_last(text: str) -> str:
+    """`text` without its last sign, of however many characters."""
+    if text[-2:].isascii():
+        return text[:-1]
+    rest, end = text[:-_LONGEST_SIGN], text[-_LONGEST_SIGN:]
+    *_, (start, _, _) = clusters(end)
+    return rest + end[:start]

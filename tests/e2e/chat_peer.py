@@ -19,6 +19,7 @@ from localllm.base.events import (
     Notice,
     RunFinished,
     RunStarted,
+    Steered,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
@@ -28,6 +29,7 @@ from localllm.base.events import (
 from localllm.base.i18n import set_language
 from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction
+from localllm.llm.profiles import COMPACT
 from localllm.llm.providers.base import ModelInfo
 from localllm.tools.guard.remembered import Remembered
 from localllm.tools.guard.rules import lasting_rule
@@ -85,6 +87,7 @@ class Tool(msgspec.Struct, frozen=True):
     description: str
     risk: str
     allowed: bool
+    offered: bool = True
 
 
 class Chat:
@@ -108,9 +111,12 @@ class Chat:
         self.context_window = 8192
         self.assumes_window = False
         self.context_used = 1234
+        self.profile = COMPACT
         self._terminal = terminal
         self._task: asyncio.Task[None] | None = None
         self._numbers = itertools.count()
+        self._hears = False
+        self.unread: list[str] = []
 
     def set_mode(self, mode: Mode) -> None:
         self.mode = mode
@@ -166,6 +172,14 @@ class Chat:
     def notices(self) -> list[str]:
         return ["A notice for the start."]
 
+    def steer(self, text: str) -> bool:
+        if self._hears:
+            self.unread.append(text)
+        return self._hears
+
+    def unsteer(self) -> str:
+        return self.unread.pop() if self.unread else ""
+
     def interrupt(self) -> None:
         if self._task:
             self._task.cancel()
@@ -184,14 +198,20 @@ class Chat:
     async def _work(self, query: str, events: "asyncio.Queue[AgentEvent | None]") -> None:
         put = events.put_nowait
         put(RunStarted(session_id=self.session_id, query=query, provider=self.provider_name, model=self.model))
+        self._hears = True
         try:
             answer = await self._play(query, put)
+            while self.unread:
+                said = self.unread.pop(0)
+                put(Steered(text=said))
+                answer = await self._play(said, put)
             usage = Usage(prompt_tokens=1000, completion_tokens=20)
             put(RunFinished(status="done", answer=answer, steps=2, usage=usage))
         except asyncio.CancelledError:
             put(RunFinished(status="interrupted", answer=""))
             raise
         finally:
+            self._hears = False
             put(None)
 
     async def _play(self, query: str, put: Emit) -> str:

@@ -41,6 +41,11 @@ class Tmux:
         """Press keys by tmux's names: Enter, C-c, Escape, …"""
         self._tmux("send-keys", *keys)
 
+    def paste(self, text: str) -> None:
+        """Paste, marked as such where the program has asked for that."""
+        self._tmux("set-buffer", "-b", "clip", text)
+        self._tmux("paste-buffer", "-p", "-b", "clip")
+
     def say(self, text: str) -> None:
         """Type a line and send it."""
         self.type(text)

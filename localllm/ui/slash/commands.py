@@ -7,9 +7,14 @@ from localllm.text.cleaning import clean, shorten
 from localllm.ui.report import cost, wrapped
 from localllm.ui.screen import Screen
 from localllm.ui.slash.background import ps, stop
+from localllm.ui.slash.context import ChatContext
+from localllm.ui.slash.context_window import compact, context
+from localllm.ui.slash.delegation import coordinate
+from localllm.ui.slash.map import map_
 from localllm.ui.slash.models import model, models, provider
+from localllm.ui.slash.panel import boss, panel
 from localllm.ui.slash.registry import Leave, Outcome, SlashCall, SlashCommand, slash
-from localllm.ui.slash.rules import describe, mode, rules
+from localllm.ui.slash.rules import describe, mode, plan, rules
 from localllm.ui.slash.table import table
 from localllm.ui.slash.undoing import checkpoint, rewind, undo
 from localllm.ui.theme import Style
@@ -17,8 +22,9 @@ from localllm.ui.theme import Style
 
 def builtin_commands() -> tuple[SlashCommand, ...]:
     """All of them, in the order /help shows them."""
-    asking = (status, model, models, provider, mode, tools, rules)
-    return (help_, *asking, undo, checkpoint, rewind, ps, stop, clear, exit_)
+    asking = (status, model, models, provider, mode, plan, tools, rules)
+    going_back = (undo, checkpoint, rewind)
+    return (help_, *asking, context, compact, panel, boss, coordinate, map_, *going_back, ps, stop, clear, exit_)
 
 
 @slash("help", usage="[command]", also=("?",))
@@ -47,6 +53,7 @@ async def status(call: SlashCall) -> Outcome:
         (tr("ui.status.model"), chat.model or tr("ui.model_unknown")),
         (tr("ui.status.server"), f"{chat.provider_name} · {chat.provider_address}"),
         (tr("ui.status.window"), window),
+        (tr("ui.status.profile"), _profile(chat)),
         (tr("ui.status.sandbox"), chat.sandbox_level),
         (tr("ui.status.mode"), f"{chat.mode}: {tr(f'ui.mode.{chat.mode}')}"),
         (tr("ui.status.used"), cost(0, of_session, of_session.total_seconds)),
@@ -55,14 +62,24 @@ async def status(call: SlashCall) -> Outcome:
     table(call.screen, rows)
 
 
+def _profile(chat: ChatContext) -> str:
+    """The profile's name, and how many tools it offers."""
+    offered = sum(tool.allowed and tool.offered for tool in chat.tools())
+    return tr("ui.profile", name=chat.profile.name, count=offered)
+
+
 @slash("tools")
 async def tools(call: SlashCall) -> Outcome:
     """List the tools and what is allowed."""
-    for tool in call.chat.tools():
+    listed = call.chat.tools()
+    for tool in (tool for tool in listed if tool.offered or not tool.allowed):
         risk = tr(f"ui.risk.{tool.risk}") if tool.allowed else tr("ui.tool_denied")
         style: Style = "dim" if not tool.allowed else ""
         line = f"{tool.name} ({risk})  {tool.description}"
         call.screen.print((style, "  " + shorten(clean(line, keep_newlines=False), call.screen.width - 2)))
+    if left_out := ", ".join(tool.name for tool in listed if tool.allowed and not tool.offered):
+        text = tr("ui.tools_left_out", name=call.chat.profile.name, tools=left_out)
+        call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
     for remembered in call.chat.rules():
         text = tr("ui.always_rule", rule=describe(remembered))
         call.screen.print_lines(wrapped("  ", text, "good", call.screen.width))

@@ -2,15 +2,20 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from localllm.base.config.schema import Mode, ProviderName, Settings
-from localllm.base.events import AgentEvent, Usage
+from localllm.base.events import AgentEvent, Emit, Usage
+from localllm.core.repomap import RepoMapText
 from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction
+from localllm.llm.profiles import Profile
 from localllm.llm.providers.base import ModelInfo
 from localllm.sandbox.background import BackgroundCommand
 from localllm.tools.guard.remembered import Remembered
+
+if TYPE_CHECKING:
+    from localllm.core.window_use import WindowUse
 
 
 class ToolInfo(Protocol):
@@ -30,6 +35,11 @@ class ToolInfo(Protocol):
     @property
     def allowed(self) -> bool:
         """Whether the rules let the model have it."""
+        ...
+
+    @property
+    def offered(self) -> bool:
+        """Whether this conversation's profile tells the model of it."""
         ...
 
 
@@ -134,10 +144,32 @@ class ChatContext(Protocol):
         """Tokens of the conversation as last sent; 0 where unknown."""
         ...
 
+    @property
+    def profile(self) -> Profile:
+        """How much the model is told and offered in this conversation."""
+        ...
+
     def tools(self) -> Sequence[ToolInfo]: ...
 
     def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of one request, RunFinished the last."""
+        ...
+
+    def steer(self, text: str) -> bool:
+        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        ...
+
+    @property
+    def unread(self) -> Sequence[str]:
+        """What `steer` took and the model has not read yet, the oldest first."""
+        ...
+
+    def unsteer(self) -> str:
+        """Take the newest of `unread` back; empty where there is none."""
+        ...
+
+    def coordinate(self, task: str) -> AsyncGenerator[AgentEvent]:
+        """The events of a task done by several agents, RunFinished the last."""
         ...
 
     def interrupt(self) -> None:
@@ -178,6 +210,11 @@ class ChatContext(Protocol):
         """Ask this provider from now on."""
         ...
 
+    async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:
+        """Ask the panel or the boss; what is said is emitted as a Consulted, and its plan goes to the model with the
+        next request."""
+        ...
+
     def offer(self, command: str, output: str, return_code: int) -> None:
         """Let the model read, with the next request, what a command of the person's own printed."""
         ...
@@ -200,6 +237,18 @@ class ChatContext(Protocol):
 
     def background(self) -> Sequence[BackgroundCommand]:
         """The commands of the session that run in the background or did, the oldest first."""
+        ...
+
+    async def draw_map(self, words: str, lines: int) -> RepoMapText:
+        """What matters most in the project, in so many lines; to `words`, or to what was talked about last."""
+        ...
+
+    def window_use(self) -> "WindowUse":
+        """Where the model's window goes."""
+        ...
+
+    async def compact(self, wish: str, emit: Emit) -> None:
+        """Sum the conversation up to make room, and keep above all what `wish` says; a Notice tells what was done."""
         ...
 
     def clear(self) -> None:

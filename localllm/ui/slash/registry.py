@@ -9,10 +9,11 @@ The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
 
 import difflib
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from localllm.base.events import AgentEvent
 from localllm.base.i18n import language, tr
 from localllm.ui.screen import Screen
 from localllm.ui.slash.context import ChatContext
@@ -22,7 +23,19 @@ class Leave(msgspec.Struct, frozen=True):
     """The chat ends."""
 
 
-Outcome = Leave | None
+class Request(msgspec.Struct, frozen=True):
+    """What the command stands for is asked of the model, as if it had been typed."""
+
+    text: str
+
+
+class Run(msgspec.Struct, frozen=True):
+    """The command has begun a run, which is shown, and can be interrupted, as a request is."""
+
+    events: AsyncGenerator[AgentEvent]
+
+
+Outcome = Leave | Request | Run | None
 
 
 class SlashCall(msgspec.Struct, frozen=True):
@@ -106,6 +119,13 @@ class SlashRegistry:
         """Every name with a line on what it does: the commands in their order, then the aliases."""
         entries = [(command.name, command.help) for command in self.commands]
         return entries + [(alias.name, alias.help) for alias in self.aliases]
+
+
+def command_name(line: str) -> str | None:
+    """The word after the slash that `line` begins with, be it a misspelt one; None where it begins with none, or with a
+    path."""
+    word = next(iter(line.split(None, 1)), "")
+    return word[1:] if word.startswith("/") and "/" not in word[1:] else None
 
 
 def _word(name: str) -> str:

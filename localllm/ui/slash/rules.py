@@ -10,7 +10,7 @@ from localllm.text.cleaning import clean
 from localllm.tools.guard.remembered import Remembered
 from localllm.ui.report import wrapped
 from localllm.ui.slash.context import ChatContext
-from localllm.ui.slash.registry import Outcome, SlashCall, slash
+from localllm.ui.slash.registry import Outcome, Request, SlashCall, slash
 from localllm.ui.slash.table import table
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -54,6 +54,16 @@ async def rules(call: SlashCall) -> Outcome:
     table(call.screen, rows)
     if known:
         call.screen.print_lines(wrapped("  ", tr("ui.rules.how"), "dim", call.screen.width))
+
+
+@slash("plan", usage="[request]")
+async def plan(call: SlashCall) -> Outcome:
+    """Only read and plan from now on; with a request, at once. The plan is carried out when you accept it."""
+    call.chat.set_mode("plan")
+    if call.arguments.strip():
+        return Request(call.arguments.strip())
+    call.screen.print_lines(wrapped("  ", tr("ui.plan.begins"), "", call.screen.width))
+    return None
 
 
 def describe(remembered: Remembered) -> str:

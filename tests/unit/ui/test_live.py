@@ -48,6 +48,15 @@ def test_the_screen_is_what_was_written_and_what_is_drawn(actions: list[tuple[st
     assert stage.vt.text().rstrip("\n") == expected.rstrip("\n")
 
 
+def test_what_others_have_written_since_stays() -> None:
+    stage = Stage()
+    stage.region.draw(["one", "two"])
+    stage.vt.feed("\n$ fg\n")
+    stage.region.forget()
+    stage.region.draw(["one", "two!"])
+    assert stage.vt.text() == "one\ntwo\n$ fg\none\ntwo!"
+
+
 def test_only_what_changed_is_written() -> None:
     frames: list[str] = []
     region = LiveRegion(frames.append, lambda: os.terminal_size((80, 24)))

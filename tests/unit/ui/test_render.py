@@ -14,6 +14,7 @@ from localllm.base.events import (
     Notice,
     RunFinished,
     RunStarted,
+    Steered,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
@@ -22,7 +23,7 @@ from localllm.base.events import (
 )
 from localllm.ui.render import Renderer
 from localllm.ui.screen import Screen
-from localllm.ui.theme import Theme
+from localllm.ui.theme import Line, Theme
 from tests.support.vt import Tty, Vt
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +51,11 @@ class Shown:
     def __init__(self, *, plain: bool = False, typed: str = "") -> None:
         self.stream = StringIO() if plain else Tty()
         self.clock = Clock()
-        self.renderer = Renderer(Screen(self.stream, Theme(plain=plain)), typed=lambda: typed, clock=self.clock)
+
+        def below(_width: int) -> list[Line]:
+            return [(("", f"› {typed}"),)] if typed else []
+
+        self.renderer = Renderer(Screen(self.stream, Theme(plain=plain)), below=below, clock=self.clock)
 
     def handle(self, *events: AgentEvent) -> str:
         for event in events:
@@ -262,7 +267,30 @@ def test_a_change_the_person_has_seen_is_not_shown_again() -> None:
 
 
 def test_what_is_typed_ahead_is_shown_below() -> None:
-    assert Shown(typed="日本\nnext").handle(STARTED).splitlines()[-1] == "› 日本␊next"
+    assert Shown(typed="日本").handle(STARTED).splitlines()[-1] == "› 日本"
+
+
+def test_what_the_person_said_into_the_run_stands_where_it_was_read() -> None:
+    shown = Shown().handle(STARTED, *text("Begun."), Steered(text="日本語で\nお願い"), *text("はい。"))
+    assert "Begun.\n\n› 日本語で\n  お願い\n\nはい。" in shown
+
+
+async def test_how_a_run_ended_and_whether_the_bottom_is_shown() -> None:
+    shown = Shown()
+    assert not shown.renderer.is_live
+    end = RunFinished(status="limit", answer="")
+    was_live: list[bool] = []
+
+    async def events() -> AsyncGenerator[AgentEvent]:
+        was_live.append(shown.renderer.is_live)
+        shown.renderer.suspend()
+        was_live.append(shown.renderer.is_live)
+        shown.renderer.resume()
+        yield end
+
+    assert await shown.renderer.consume(events()) == end
+    assert was_live == [True, False]
+    assert not shown.renderer.is_live
 
 
 def test_nothing_a_model_says_acts_on_the_terminal() -> None:

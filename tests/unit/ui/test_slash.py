@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from localllm.base.i18n import set_language
-from localllm.base.i18n.ui import UI
+from localllm.base.i18n.messages import MESSAGES
 from localllm.ui.slash.commands import builtin_commands
 from localllm.ui.slash.registry import Alias, SlashCommand, SlashRegistry
 
@@ -62,11 +62,11 @@ def test_the_overview_has_commands_and_aliases() -> None:
 
 @pytest.mark.parametrize("command", builtin_commands(), ids=lambda command: command.name)
 def test_help_is_the_docstring(command: SlashCommand) -> None:
-    assert command.help == inspect.getdoc(command.handler) == UI[f"slash.{command.name}"][0]
+    assert command.help == inspect.getdoc(command.handler) == MESSAGES[f"slash.{command.name}"][0]
 
 
 @pytest.mark.usefixtures("japanese")
 @pytest.mark.parametrize("command", builtin_commands(), ids=lambda command: command.name)
 def test_help_in_japanese(command: SlashCommand) -> None:
-    assert command.help == UI[f"slash.{command.name}"][1]
+    assert command.help == MESSAGES[f"slash.{command.name}"][1]
     assert not command.help.isascii()

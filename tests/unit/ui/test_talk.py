@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from io import StringIO
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -11,6 +12,7 @@ from localllm.base.config.schema import CommandSettings, Mode, Settings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, RunFinished, Usage
 from localllm.llm.introducing import Introduction
+from localllm.ui.plan import Accepted, Answered, PlanAnswer
 from localllm.ui.screen import Screen
 from localllm.ui.slash.registry import Leave
 from localllm.ui.talk import Talk
@@ -31,6 +33,7 @@ class Program:
 
     def __init__(self, *, obeys: bool = True) -> None:
         self.queries: list[str] = []
+        self.answers: dict[str, tuple[Literal["done", "limit", "error"], str]] = {}
         self.interrupts = 0
         self.offered: list[tuple[str, str, int]] = []
         self._obeys = obeys
@@ -39,6 +42,10 @@ class Program:
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         self.queries.append(query)
         yield Notice(text="begun")
+        if query in self.answers:
+            status, answer = self.answers[query]
+            yield RunFinished(status=status, answer=answer)
+            return
         if query != "nothing":
             await self._stop.wait()
         yield RunFinished(status="interrupted", answer="")
@@ -82,16 +89,23 @@ class Program:
 class Said:
     """A talk with a program, and what is on the screen."""
 
-    def __init__(self, *, obeys: bool = True, is_attended: bool = True) -> None:
+    def __init__(self, *, obeys: bool = True, is_attended: bool = True, plans: list[PlanAnswer] | None = None) -> None:
         self.program = Program(obeys=obeys)
+        self.plans = plans or []
         self.stream = StringIO()
         self.statuses: list[str] = []
         screen = Screen(self.stream, Theme(plain=True))
-        self.talk = Talk(self.program, screen, self.consume, is_attended=is_attended)  # type: ignore[arg-type] - no tools in it
+        self.talk = Talk(self.program, screen, self.consume, is_attended=is_attended, decide_plan=self.decide)  # type: ignore[arg-type] - no tools in it
 
-    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
+    async def consume(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
+        finished = None
         async for event in events:
             self.statuses.append(getattr(event, "status", "begun"))
+            finished = event if isinstance(event, RunFinished) else None
+        return finished
+
+    async def decide(self) -> PlanAnswer:
+        return self.plans.pop(0)
 
     async def begin(self, line: str) -> asyncio.Task[object]:
         task: asyncio.Task[object] = asyncio.create_task(self.talk.take(line))
@@ -207,3 +221,74 @@ async def test_somebody_new_is_told_a_little_more() -> None:
     shown = said.stream.getvalue()
     assert "talks to nobody but the model server" in " ".join(shown.split())
     assert "localllm 0" not in shown
+
+
+PLAN = "1. Mend a.py\n2. Run the tests"
+ACCEPTED = "The plan is accepted. Carry it out step by step and check the result."
+
+
+async def test_a_plan_that_is_accepted_is_carried_out_in_the_mode_that_was_chosen() -> None:
+    said = Said(plans=[Answered("smaller"), Accepted("auto-edit")])
+    said.program.answers = {"mend it": ("done", PLAN), "smaller": ("done", PLAN), ACCEPTED: ("done", PLAN)}
+    await said.talk.take("/plan mend it")
+    assert said.program.queries == ["mend it", "smaller", ACCEPTED]
+    assert said.program.mode == "auto-edit"
+    assert f"→ {ACCEPTED}" in said.stream.getvalue()
+    assert said.talk.went_well
+
+
+async def test_a_plan_that_is_left_leaves_plan_mode_on() -> None:
+    said = Said(plans=[None])
+    said.program.answers = {"mend it": ("done", PLAN)}
+    await said.talk.take("/plan mend it")
+    assert said.program.queries == ["mend it"]
+    assert said.program.mode == "plan"
+
+
+async def test_what_is_said_to_a_plan_may_be_a_command() -> None:
+    said = Said(plans=[Answered("/mode ask")])
+    said.program.answers = {"mend it": ("done", PLAN)}
+    await said.talk.take("/plan mend it")
+    assert said.program.queries == ["mend it"]
+    assert said.program.mode == "ask"
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "answer"),
+    [
+        ("plan", "limit", PLAN),
+        ("plan", "error", ""),
+        ("plan", "done", "Which file?"),
+        ("ask", "done", PLAN),
+        ("auto", "done", PLAN),
+    ],
+)
+async def test_nothing_is_asked_where_there_is_no_plan_to_accept(
+    mode: Mode, status: Literal["done", "limit", "error"], answer: str
+) -> None:
+    said = Said(plans=[])
+    said.program.mode = mode
+    said.program.answers = {"go": (status, answer)}
+    await said.talk.take("go")
+    assert said.program.queries == ["go"]
+    assert said.talk.went_well == (status == "done")
+
+
+async def test_plan_mode_alone() -> None:
+    said = Said()
+    await said.talk.take("/plan")
+    assert said.program.mode == "plan"
+    assert "Plan mode" in said.stream.getvalue()
+    assert said.program.queries == []
+
+
+async def test_a_line_that_fails_is_told_from_one_that_does_not() -> None:
+    said = Said()
+    await said.talk.take("/undo")
+    assert not said.talk.went_well
+    await said.talk.take("/tools")
+    assert said.talk.went_well
+    task = await said.begin("long")
+    said.talk.interrupt()
+    await task
+    assert not said.talk.went_well

@@ -1,0 +1,88 @@
+"""What the person says in the middle of a run. Nothing is broken off: the model reads it with its next request."""
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+
+from localllm.agents.middleware import Decision, Inject, Middleware, RunState
+from localllm.base.events import Emit, Steered
+from localllm.llm.messages import Completion
+
+
+@cache
+def _heading() -> str:
+    return (Path(__file__).parent / "prompts" / "steering.md").read_text(encoding="utf-8").strip()
+
+
+def framed(words: str) -> str:
+    """`words` as they stand at the end of a tool's result: nobody but the person says them, and they count."""
+    return f"{_heading()}\n{words}"
+
+
+class Steering(Middleware):
+    """Hands on what the person says while a run goes on, in its order, each once.
+
+    Where the model has just ended with an answer, the run goes on with it as a message.
+    """
+
+    def __init__(
+        self,
+        with_files: Callable[[str, Emit], Awaitable[str]] | None = None,
+        on_read: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`with_files` gives words with the content of the files they name; `on_read` is called whenever some are read:
+        what counts since the user spoke counts anew."""
+        self._with_files = with_files
+        self._on_read = on_read
+        self._unread: list[str] = []
+        self._open = False
+
+    def begin(self) -> None:
+        """A run begins, and can be spoken to."""
+        self._unread.clear()
+        self._open = True
+
+    def close(self) -> None:
+        """The run is over: what is unread stays so."""
+        self._open = False
+
+    def say(self, words: str) -> bool:
+        """Have the model read `words` next; false where no run goes on that could take them."""
+        if self._open:
+            self._unread.append(words)
+        return self._open
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What was said and not read yet, the oldest first."""
+        return tuple(self._unread)
+
+    def take_back(self) -> str:
+        """The newest words the model has not read, which it then never will; empty where there are none."""
+        return self._unread.pop() if self._unread else ""
+
+    async def before_step(self, state: RunState) -> Decision:
+        """Put what was said at the end of what the model reads next."""
+        while said := await self._next(state):
+            words, text = said
+            state.history.add_remark(framed(text), words=words)
+        return None
+
+    async def after_answer(self, state: RunState, answer: Completion) -> Decision:
+        """Go on with the first thing said; `before_step` adds the others."""
+        if not (said := await self._next(state)):
+            return None
+        words, text = said
+        return Inject(text, words=words)
+
+    async def _next(self, state: RunState) -> tuple[str, str] | None:
+        """The oldest words not read, and the text the model reads for them. Until that is whole, they can be taken
+        back."""
+        while self._unread:
+            words = self._unread[0]
+            text = await self._with_files(words, state.emit) if self._with_files else words
+            if self._unread and self._unread[0] is words:
+                state.emit(Steered(text=self._unread.pop(0)))
+                self._on_read()
+                return words, text
+        return None

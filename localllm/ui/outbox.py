@@ -1,0 +1,131 @@
+"""What the person writes while a run goes on: told to it, kept for after it, or not sent yet. None of it is lost."""
+
+from collections.abc import Callable
+
+from localllm.base.i18n import tr
+from localllm.text.cleaning import clean, display_width, shorten, shorten_start
+from localllm.ui.keys import KeyName
+from localllm.ui.own_commands import MARK
+from localllm.ui.screen import Screen
+from localllm.ui.slash.context import ChatContext
+from localllm.ui.slash.registry import command_name
+from localllm.ui.slash.rules import next_mode
+from localllm.ui.theme import Line
+from localllm.ui.typeahead import TypeAhead
+
+_MOST_SHOWN = 3
+
+
+class Outbox:
+    """Enter tells a line to the run, Alt+Enter and Tab queue it as a request of its own, Up takes the last one back.
+
+    Commands, and whatever is sent where no run can take it, are queued as well.
+    """
+
+    def __init__(
+        self,
+        typeahead: TypeAhead,
+        screen: Screen,
+        chat: ChatContext,
+        interrupt: Callable[[], None],
+        remember: Callable[[str], None],
+        *,
+        is_live: Callable[[], bool],
+    ) -> None:
+        """`interrupt` is what Escape does; `remember` keeps what was sent among what was said before. `is_live`:
+        whether `lines` are on the screen now."""
+        self._typeahead = typeahead
+        self._screen = screen
+        self._chat = chat
+        self._interrupt = interrupt
+        self._remember = remember
+        self._is_live = is_live
+        self._queued: list[str] = []
+        self._has_changed_mode = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been sent that waits for the end of the run."""
+        return not self._queued and not self._chat.unread
+
+    def press(self, key: KeyName) -> None:
+        """Do what a key stands for."""
+        match key:
+            case "enter":
+                self._send(now=True)
+            case "queue":
+                self._send(now=False)
+            case "escape":
+                self._interrupt()
+            case "up" if not self._typeahead.text():
+                self._take_back()
+            case "mode":
+                next_mode(self._chat)
+                self._has_changed_mode = True
+                if not self._is_live():
+                    self._screen.print(("dim", "  " + self._chat.mode))
+            case _:
+                pass
+
+    def settle(self) -> None:
+        """The run has ended: what it has not read comes before what is queued."""
+        while unread := self._chat.unsteer():
+            self._queued.insert(0, unread)
+        self._has_changed_mode = False
+
+    def next(self) -> str | None:
+        """The next queued line, if any."""
+        return self._queued.pop(0) if self._queued else None
+
+    def give_back(self) -> str:
+        """All that was not read, to be edited; nothing is queued any more."""
+        self._typeahead.put("\n".join(self._queued))
+        self._queued.clear()
+        return self._typeahead.take()
+
+    def lines(self, width: int) -> list[Line]:
+        """What waits, and what is being written, in lines of at most `width` cells. The last is the one written in."""
+        typed = clean(self._typeahead.text(), keep_newlines=False)
+        lines = self._waiting(width)
+        if typed:
+            lines.append((("dim", shorten("  " + tr("ui.outbox.keys"), width)),))
+        if typed or self._has_changed_mode:
+            mode = "" if self._chat.mode == "ask" else f"{self._chat.mode} "
+            room = max(1, width - display_width(mode) - 3)
+            lines.append((("warning", mode), ("bold", "› "), ("", shorten_start(typed, room))))
+        return lines
+
+    def _waiting(self, width: int) -> list[Line]:
+        texts = [tr("ui.outbox.sent", text=text) for text in self._chat.unread]
+        texts += [tr("ui.outbox.next", text=text) for text in self._queued]
+        shown = texts[:_MOST_SHOWN] if len(texts) <= _MOST_SHOWN else texts[: _MOST_SHOWN - 1]
+        if len(shown) < len(texts):
+            shown.append(tr("ui.outbox.more", count=len(texts) - len(shown)))
+        return [_dim(text, width) for text in shown]
+
+    def _take_back(self) -> None:
+        """Have the newest of what was sent in the line again, if it has not been read."""
+        if text := self._queued.pop() if self._queued else self._chat.unsteer():
+            self._typeahead.put(text)
+            self._announce("ui.outbox.back", text)
+
+    def _send(self, *, now: bool) -> None:
+        text = self._typeahead.take()
+        if not text.strip():
+            return
+        self._remember(text)
+        for_the_chat = command_name(text) is not None or text.lstrip().startswith(MARK)
+        if now and not for_the_chat and self._chat.steer(text):
+            self._announce("ui.outbox.sent", text)
+        else:
+            self._queued.append(text)
+            self._announce("ui.outbox.next", text)
+
+    def _announce(self, key: str, text: str) -> None:
+        """Say it for good where it is not shown below."""
+        if not self._is_live():
+            self._screen.print_lines([_dim(tr(key, text=text), self._screen.width)])
+
+
+def _dim(text: str, width: int) -> Line:
+    return (("dim", shorten("  " + clean(text, keep_newlines=False), width - 1)),)
