@@ -24,10 +24,7 @@ async def begin(context: ToolContext, command: str, folder: str) -> ToolOutput:
 
 @tool(risk=Risk.SAFE)
 async def command_output(context: ToolContext, id: int, stop: bool = False) -> ToolOutput:  # noqa: A002 - the model's word
-    """Read the new output of a background command, or stop it.
-
-    id: its number
-    """
+    """Read the new output of a background command, or stop it."""
     command = context.background.get(id)
     if stop:
         command.ask_to_end()

@@ -36,7 +36,7 @@ def _preview(
     return Preview(summary=summary, detail=command, kind="command")
 
 
-@tool(risk=Risk.HIGHEST, preview=_preview)
+@tool(risk=Risk.HIGHEST, preview=_preview, rare=("working_dir", "background"))
 async def run_command(
     context: ToolContext,
     command: str,
@@ -44,11 +44,10 @@ async def run_command(
     timeout: float = 0,  # noqa: ASYNC109 - an argument of the model's
     background: bool = False,
 ) -> ToolOutput:
-    """Run a bash command in the project and return its output. No input, no network, no writing outside the project.
+    """Run a bash command. No input, no network.
 
-    working_dir: folder to run it in
-    timeout: seconds, at most 600
-    background: do not wait for it (a server); read it with command_output
+    timeout: seconds
+    background: for what takes long; read it with command_output
     """
     if not command.strip():
         raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.empty"))

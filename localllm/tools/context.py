@@ -6,6 +6,9 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.config.schema import Settings
+from localllm.base.events import AgentEvent, Emit
+from localllm.core.focus import Focus
+from localllm.core.repomap import RepoMap
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.runner import CommandRunner
 from localllm.tools.guard.paths import ProjectRoot
@@ -17,11 +20,16 @@ def _unknown() -> bool | None:
     return None
 
 
+def _nobody(_event: AgentEvent) -> None:
+    """Nobody is shown what happens while the tool runs."""
+
+
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """`output_limit` is how many characters of output the model is given at most; `overflow_folder` keeps the rest.
 
     `seen` knows which version of each file the model read or wrote last. `sees` tells whether the model can see
-    pictures; None where nobody knows. `web` is None where the settings keep it off.
+    pictures; None where nobody knows. `web` is None where the settings keep it off. `emit` is where what happens while
+    the tool runs is shown.
     """
 
     root: ProjectRoot
@@ -33,3 +41,6 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     seen: SeenFiles = msgspec.field(default_factory=SeenFiles)
     sees: Callable[[], bool | None] = _unknown
     web: WebAccess | None = None
+    focus: Focus = msgspec.field(default_factory=Focus)
+    repo_map: RepoMap | None = None
+    emit: Emit = _nobody

@@ -94,9 +94,7 @@ async def edit_file(
 ) -> ToolOutput:
     """Replace a passage of a file. old_string must occur exactly once.
 
-    file_path: path in the project
     old_string: the text to replace, copied exactly
-    replace_all: replace every occurrence
     """
     edit = _plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all)
     path = edit.file.path

@@ -31,16 +31,13 @@ _MOST = 500_000
 """Files that are listed at most, and how long they are looked for."""
 
 
-@tool(risk=Risk.SAFE)
+@tool(risk=Risk.SAFE, unlisted=("encoding",))
 async def read_file(
     context: ToolContext, file_path: str, encoding: str = "", start_line: int = 1, max_lines: int = 0
 ) -> ToolOutput:
     """Read a file: text, notebook, PDF, picture.
 
-    file_path: path in the project
-    encoding: only where it is not recognised
     start_line: from 1; -50: the last 50
-    max_lines: 0 for all
     """
     path = context.root.relative(file_path)
     if stat.S_ISDIR(context.root.stat(path).st_mode):
@@ -51,11 +48,11 @@ async def read_file(
     return await reading.read(context, path, encoding, reading.Wanted(start_line, max_lines))
 
 
-@tool(risk=Risk.SAFE, paths=("path",))
+@tool(risk=Risk.SAFE, paths=("path",), rare=("recursive",))
 async def list_files(context: ToolContext, path: str = ".", pattern: str = "", recursive: bool = True) -> ToolOutput:
-    """List the files of the project, without those .gitignore leaves out.
+    """List files, but not those git ignores.
 
-    pattern: glob such as *.py or src/**/*.ts
+    pattern: glob such as src/**/*.ts
     """
     start = context.root.relative(path)
     complete = True
@@ -117,11 +114,7 @@ def _preview_create(context: ToolContext, file_path: str, content: str) -> Previ
 
 @tool(risk=Risk.MEDIUM, writes=("file_path",), preview=_preview_create)
 async def create_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
-    """Create a new file.
-
-    file_path: path in the project
-    content: the whole text
-    """
+    """Create a new file."""
     path = _new_path(context.root, file_path)
     decoded = Decoded(content)
     data = to_bytes(path, content, decoded)
@@ -177,11 +170,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
-    """Write a whole file, replacing what it held. To change a part, use edit_file.
-
-    file_path: path in the project
-    content: the whole new text
-    """
+    """Write a whole file, new or in place of the old. To change a part, use edit_file."""
     change = _plan_write(context, file_path, content)
     changed = change.old is None or change.old.data != change.data
     if changed:

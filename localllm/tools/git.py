@@ -79,10 +79,9 @@ def _line(letters: str, change: Change) -> str:
 
 @tool(risk=Risk.SAFE)
 async def git_diff(context: ToolContext, file_path: str = "", staged: bool = False) -> ToolOutput:
-    """Show changes that are not staged, as a unified diff.
+    """Show the changes that are not staged, or those that are.
 
-    file_path: only this file or folder
-    staged: show the staged changes instead
+    file_path: file or folder
     """
     path = _git_path(context.root, file_path) if file_path else "."
     return await asyncio.to_thread(_diff, context, path, ("--cached",) if staged else ())
@@ -133,8 +132,7 @@ def _names(output: bytes) -> list[str]:
 async def git_log(context: ToolContext, max_count: int = 10, file_path: str = "") -> ToolOutput:
     """List the last commits: hash, date, author and subject.
 
-    max_count: how many
-    file_path: only those that changed this file or folder
+    file_path: file or folder
     """
     path = _git_path(context.root, file_path) if file_path else ""
     return await asyncio.to_thread(_log, context, max(1, min(max_count, _MOST_COMMITS)), path)
@@ -183,12 +181,16 @@ def _preview_commit(context: ToolContext, message: str, files: Sequence[str] = (
     return Preview(summary, "\n".join([message.strip(), "", *lines]))
 
 
-@tool(risk=Risk.MEDIUM, paths=("files",), preview=_preview_commit)
+@tool(
+    risk=Risk.MEDIUM,
+    paths=("files",),
+    preview=_preview_commit,
+    brief="Commit these files; without files what is staged, else all changes to tracked files.",
+)
 async def git_commit(context: ToolContext, message: str, files: list[str] = []) -> ToolOutput:  # noqa: B006 - read only
     """Commit. Without files: what is staged or, if nothing is, every change to tracked files; new ones only by name.
 
-    message: what changed and why
-    files: only these files or folders, as they are now
+    files: files or folders
     """
     return await asyncio.to_thread(_commit, context, message, files)
 

@@ -67,7 +67,8 @@ PreviewFunction = Callable[..., Preview]
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool: its function, what the model is told of it, and what the pipeline must know before it runs."""
+    """A tool: its function, what the model is told of it (`spec`, or `brief` where it is a small one), and what the
+    pipeline must know before it runs."""
 
     name: str
     risk: Risk
@@ -78,6 +79,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     sends: tuple[str, ...] = ()
     preview: PreviewFunction | None = None
+    brief: ToolSpec
 
     def parse(self, arguments: dict[str, Json]) -> dict[str, Any]:
         """The arguments coerced to their types; msgspec.ValidationError says what is wrong."""
@@ -125,6 +127,8 @@ def tool(
     preview: PreviewFunction | None = None,
     required: tuple[str, ...] | None = None,
     unlisted: tuple[str, ...] = (),
+    rare: tuple[str, ...] = (),
+    brief: str = "",
 ) -> Callable[[ToolFunction], Tool]:
     """Make a Tool of an async function whose first parameter is the ToolContext.
 
@@ -135,18 +139,24 @@ def tool(
     `required` names the arguments the model is told it must give, where those without a default are not all.
     `unlisted` names those it is not told of, though they are understood: what only some models know to use would cost
     every request of every model.
+    `rare` names those a small model is not told of either, and `brief` is the description it gets instead.
     """
 
     def make(function: ToolFunction) -> Tool:
         name: str = getattr(function, "__name__")  # noqa: B009 - Callable has no __name__ for the type checker
         description, notes = _read_docstring(inspect.getdoc(function) or "")
         parameters = list(inspect.signature(function).parameters.values())[1:]
-        listed = [parameter for parameter in parameters if parameter.name not in unlisted]
         hints = get_type_hints(function)
+
+        def spec(what: str, left_out: tuple[str, ...]) -> ToolSpec:
+            listed = [parameter for parameter in parameters if parameter.name not in left_out]
+            return ToolSpec(name, what, _schema(listed, hints, notes, required))
+
         return Tool(
             name=name,
             risk=risk,
-            spec=ToolSpec(name, description, _schema(listed, hints, notes, required)),
+            spec=spec(description, unlisted),
+            brief=spec(brief or description, (*unlisted, *rare)),
             arguments=_struct(name, parameters, hints),
             function=function,
             writes=writes,

@@ -62,7 +62,7 @@ class Outcome(NamedTuple):
     timed_out: bool = False
 
 
-@tool(risk=Risk.SAFE, paths=("path",))
+@tool(risk=Risk.SAFE, paths=("path",), rare=("ignore_case", "max_results"))
 async def search_files(
     context: ToolContext,
     pattern: str,
@@ -71,9 +71,8 @@ async def search_files(
     ignore_case: bool = False,
     max_results: int = 100,
 ) -> ToolOutput:
-    """Search the lines of files for a regular expression.
+    """Search files for a regular expression.
 
-    path: folder or file
     include: glob such as *.py
     """
     query, reason = _understand(pattern, ignore_case=ignore_case)

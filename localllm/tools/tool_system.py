@@ -1,7 +1,7 @@
 """ToolSystem: the one way a tool is run. validate → policy → confirm → backup → run → verify → journal."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Container, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,22 +22,28 @@ from localllm.base.events import (
 )
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
+from localllm.base.paths import project_folder
 from localllm.llm.messages import Image, ToolSpec
+from localllm.sandbox.background import BackgroundCommands
+from localllm.sandbox.runner import CommandRunner
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.change_log import Change
 from localllm.tools.guard.command_snapshots import CommandSnapshots
-from localllm.tools.guard.confirmer import Confirmer
+from localllm.tools.guard.confirmer import Confirmer, OnBehalf
 from localllm.tools.guard.destruction import detect_code_destruction
 from localllm.tools.guard.journal import Journal, JournalEntry, digest
+from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy, Situation, Verdict
 from localllm.tools.guard.remembered import RememberedRules
-from localllm.tools.guard.rules import COMMAND_TOOL, lasting_rule
+from localllm.tools.guard.rules import COMMAND_TOOL, lasting_rule, listed
 from localllm.tools.guard.snapshots import Snapshots, held
 from localllm.tools.registry import Preview, Risk, Tool, ToolOutput
+from localllm.tools.seen import SeenFiles
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a call: `for_model` goes into the history, the rest into the event and the log."""
+    """The outcome of a call: `for_model` goes into the history, the rest into the event and the log. `changes`: the
+    states in which it left the files it has changed."""
 
     call: ToolCall
     success: bool
@@ -46,11 +52,21 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     error: LocalLLMError | None = None
     images: tuple[Image, ...] = ()
+    changes: dict[str, str] = {}
 
     @property
     def refused(self) -> bool:
         """Whether it did not run because safety, or a person, said no."""
         return isinstance(self.error, SafetyViolationError)
+
+
+class Workplace(msgspec.Struct, frozen=True):
+    """A copy of the project, in which a sub-agent may change what it likes: nothing of it is kept or asked about that
+    does not leave it."""
+
+    root: ProjectRoot
+    runner: CommandRunner
+    background: BackgroundCommands
 
 
 class ToolSystem:
@@ -82,8 +98,10 @@ class ToolSystem:
         self._remembered = remembered
         self._said = ""
         self._tainted = False
-        # Frozen for the session: a change of the list would make the server read the whole prompt again.
-        self._specs = tuple(tool.spec for tool in self._tools.values() if not policy.denies(tool))
+        self._has_own_turns = True
+        self._agent = self._tree = ""
+        self._questions = asyncio.Lock()
+        self.offer_only(None)
 
     @property
     def root(self) -> Path:
@@ -94,16 +112,71 @@ class ToolSystem:
         """The tools the model is told of, sorted by name."""
         return self._specs
 
+    def offer_only(self, names: Container[str] | None, *, brief: bool = False) -> None:
+        """Tell the model of these tools, of all where `names` is None, with few of their arguments where `brief`; never
+        of those the rules deny. Only before a conversation's first answer: afterwards a change of the list would make
+        the server read the whole prompt again. A model may call the others all the same, behind the same guards: it
+        knows their names from elsewhere."""
+        told = [tool for tool in self._tools.values() if names is None or tool.name in names]
+        self._specs = tuple(tool.brief if brief else tool.spec for tool in told if not self._policy.denies(tool))
+
+    def is_denied(self, name: str) -> bool:
+        """Whether the rules deny the tool, whatever it is asked to do."""
+        return self._policy.denies(self._tools[name])
+
     @property
     def tainted(self) -> bool:
         """Whether text of strangers, as from the web, is in the conversation: then what could send something away is
         asked about."""
         return self._tainted
 
+    def taint(self) -> None:
+        """Text of strangers has come into the conversation."""
+        self._tainted = True
+
     def begin_turn(self, said: str = "") -> None:
         """The user spoke, these words: what is changed from here on is taken back together by `undo(turn=True)`."""
-        self._said += f"\n{said}"
+        if not self._has_own_turns:
+            return
+        self.hear(said)
         self._snapshots.begin_turn()
+
+    def hear(self, said: str) -> None:
+        """The user has said these words: sending them away again tells nobody anything of anybody else's."""
+        self._said += f"\n{said}"
+        self._context.focus.heard(said)
+
+    def part(
+        self, agent: str, tools: Sequence[Tool], *, output_limit: int, workplace: Workplace | None = None
+    ) -> "ToolSystem":
+        """`tools` behind the same guards for a sub-agent called `agent`, whose questions name it. What it changes
+        belongs to the present turn, or stays in its `workplace`."""
+        context = msgspec.structs.replace(self._context, seen=SeenFiles(), output_limit=output_limit)
+        policy = self._policy.within_copy() if workplace else self._policy
+        if workplace:
+            safety = msgspec.structs.replace(context.settings.safety, auto_backup=False)
+            context = msgspec.structs.replace(
+                context,
+                root=workplace.root,
+                runner=workplace.runner,
+                background=workplace.background,
+                overflow_folder=project_folder(workplace.root.path) / "tool-output",
+                settings=msgspec.structs.replace(context.settings, safety=safety),
+            )
+        made = ToolSystem(
+            tools,
+            context,
+            policy=policy,
+            confirmer=OnBehalf(self._confirmer, agent, self._questions),
+            snapshots=self._snapshots,
+            journal=self._journal,
+            remembered=self._remembered,
+        )
+        made._commands, made._has_own_turns, made._agent = self._commands, False, agent
+        made._tree = str(workplace.root.path) if workplace else ""
+        made._said, made._tainted, made._questions = self._said, self._tainted, self._questions
+        made.offer_only(None, brief=True)
+        return made
 
     def limit_output(self, characters: int) -> None:
         """Give the model at most so many characters of one tool's output from now on."""
@@ -183,6 +256,8 @@ class ToolSystem:
         except Exception as error:  # noqa: BLE001 - the tool boundary: a tool's fault must not end the conversation
             logs.of("TOOL").exception("%s failed", call.name)
             result = _failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=_first_line(error)))
+        if record.changes:
+            result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
         self._finish(result, record, emit)
         return result
 
@@ -200,7 +275,7 @@ class ToolSystem:
             self._refuse_changed(tool, arguments, preview)
         elif preview and preview.danger:
             raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
-        output = await self._run(tool, arguments, record)
+        output = await self._run(tool, arguments, record, emit)
         self._tainted = self._tainted or output.untrusted
         return _succeeded(call, output, preview)
 
@@ -210,7 +285,7 @@ class ToolSystem:
         if tool is None and was_cut:  # perhaps no more than the beginning of a name
             raise ToolExecutionError("tool_cut_arguments", name=name)
         if tool is None:
-            raise ToolExecutionError("tool_unknown", name=name, known=", ".join(self._tools))
+            raise ToolExecutionError("tool_unknown", name=name, known=", ".join(spec.name for spec in self._specs))
         return tool
 
     def _judge(self, tool: Tool, arguments: dict[str, Any]) -> Verdict:
@@ -231,7 +306,7 @@ class ToolSystem:
         the file, for that folder is everything."""
         if tool.name == COMMAND_TOOL:
             return arguments["command"].strip()
-        files = [self._context.root.relative(arguments[name]) for name in tool.writes]
+        files = self._written(tool, arguments)
         folder, slash, name = files[0].rpartition("/") if len(files) == 1 else ("", "", "")
         return folder + slash or name
 
@@ -267,19 +342,24 @@ class ToolSystem:
         except LocalLLMError as error:
             emit(Notice(text=str(error), level="warning"))
 
-    async def _run(self, tool: Tool, arguments: dict[str, Any], record: "_Record") -> ToolOutput:
+    def _written(self, tool: Tool, arguments: dict[str, Any]) -> list[str]:
+        """The files a call changes, by their canonical paths."""
+        return [self._context.root.relative(path) for name in tool.writes for path in listed(arguments[name])]
+
+    async def _run(self, tool: Tool, arguments: dict[str, Any], record: "_Record", emit: Emit) -> ToolOutput:
         """Backup, run, and note what changed."""
+        context = msgspec.structs.replace(self._context, emit=emit)
         root = self._context.root
-        paths = [root.relative(arguments[name]) for name in tool.writes]
+        paths = self._written(tool, arguments)
         backup = self._context.settings.safety.auto_backup
         if tool.risk is Risk.HIGHEST and backup:
             async with self._commands.around(root, tool=tool.name) as changes:
                 record.changes = changes
-                return await tool.function(self._context, **arguments)
+                return await tool.function(context, **arguments)
         async with held(self._snapshots.writing() if paths and backup else None):
             with self._snapshots.around(root, paths, tool=tool.name, enabled=backup) as changes:
                 record.changes = changes
-                work = tool.function(self._context, **arguments)
+                work = tool.function(context, **arguments)
                 return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
 
     def _finish(self, result: ToolResult, record: "_Record", emit: Emit) -> None:
@@ -289,7 +369,7 @@ class ToolSystem:
             emit(Notice(text=note))
         logs.of("TOOL").info("%s: %s", result.call.name, result.error.code if result.error else "ok")
         try:
-            self._journal.write(record.entry(result))
+            self._journal.write(msgspec.structs.replace(record.entry(result), agent=self._agent, tree=self._tree))
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
         emit(

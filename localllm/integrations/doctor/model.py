@@ -9,6 +9,7 @@ from localllm.integrations.doctor.finding import Finding, note, of_error, ok, pr
 from localllm.integrations.doctor.surroundings import Surroundings
 from localllm.llm.discovery.looking import found_keys
 from localllm.llm.discovery.servers import Server
+from localllm.llm.profiles import choose
 
 LEAST_WINDOW = 4_096
 """Tokens below which the first request and one file no longer fit."""
@@ -34,6 +35,7 @@ def _answer(here: Surroundings, answering: Answering) -> Iterator[Finding]:
         place = {"model": answering.model.id, "address": answering.address}
         yield ok("model", tr("doctor.model", software=answering.software or answering.provider, **place))
         yield _window(here, answering)
+        yield _profile(here, answering)
         yield from _abilities(answering)
 
 
@@ -49,6 +51,13 @@ def _window(here: Surroundings, answering: Answering) -> Finding:
         return note("window", tr("doctor.window_unknown", **known), tr("doctor.window_unknown_mend"))
     most = answering.model.max_context_window
     return ok("window", tr("doctor.window_of", most=most, **known) if most > window else tr("doctor.window", **known))
+
+
+def _profile(here: Surroundings, answering: Answering) -> Finding:
+    settings = here.loaded.settings
+    assumed = not answering.model.context_window and not settings.llm.context_window
+    profile = choose(settings.agent.profile, answering.model, answering.window, assumed)
+    return ok("profile", tr(f"doctor.profile_{profile.name}"))
 
 
 _WINDOW_MENDS = {

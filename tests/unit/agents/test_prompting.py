@@ -3,19 +3,20 @@
 from datetime import date
 from pathlib import Path
 
-import msgspec
-
 from localllm.agents.prompting import situation, system_prompt
-from localllm.llm.providers.openai_compatible import tool_json
+from localllm.llm.profiles import COMPACT, STANDARD
 from localllm.tools.builtin import BUILTIN_TOOLS
 
-LARGEST_FIRST_REQUEST = 6_000
-"""Bytes of system prompt and tools: what a model reads before the user's first word."""
+
+def test_each_profile_has_a_prompt() -> None:
+    standard, compact = system_prompt(STANDARD.prompt), system_prompt(COMPACT.prompt)
+    assert standard == system_prompt()
+    assert len(compact) <= 650 < len(standard)
 
 
-def test_the_first_request_is_small() -> None:
-    tools = msgspec.json.encode([tool_json(tool.spec) for tool in BUILTIN_TOOLS])
-    assert len(system_prompt().encode()) + len(tools) <= LARGEST_FIRST_REQUEST
+def test_a_prompt_names_no_tool_its_profile_does_not_offer() -> None:
+    others = {tool.name for tool in BUILTIN_TOOLS} - (COMPACT.tools or set())
+    assert not [other for other in others if other in system_prompt(COMPACT.prompt)]
 
 
 def test_the_situation_names_the_day_and_the_top_of_the_project(tmp_path: Path) -> None:
