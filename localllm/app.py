@@ -1,54 +1,56 @@
 """LocalLLMCode: the one place where the parts are built and put together."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-import msgspec
-
-from localllm.agents.checkpoints import Checkpoints, Point
+from localllm.agents.checkpoints import Point
+from localllm.agents.delegation.sub_agents import Explorer
+from localllm.agents.panel.dossier import Deferred
 from localllm.agents.react_agent import ReActAgent
 from localllm.base import logs
 from localllm.base.config.loading import Loaded
 from localllm.base.config.schema import Mode, ProviderName, Settings
-from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError, SafetyViolationError
-from localllm.base.events import AgentEvent, MessageCompleted, Notice, RunFinished, RunStarted, Usage
+from localllm.base.errors import (
+    ConfigurationError,
+    InternalError,
+    LocalLLMError,
+    SafetyViolationError,
+)
+from localllm.base.events import (
+    AgentEvent,
+    Emit,
+    Notice,
+    RunFinished,
+    RunStarted,
+    Usage,
+)
 from localllm.base.i18n import tr
 from localllm.base.paths import ensure_project_folder, state_folder
+from localllm.conversation import Conversation, Project, ToolInfo
+from localllm.core.repomap import RepoMap, RepoMapText
 from localllm.llm.building import make_client
 from localllm.llm.clients import LLMClient
 from localllm.llm.discovery.looking import found_keys
 from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction, describe, introduce
+from localllm.llm.profiles import Profile
 from localllm.llm.providers.base import ModelInfo, Preparing, Provider
 from localllm.llm.selection import Selection
-from localllm.memory.sessions import SessionLog, new_session_id
-from localllm.sandbox.background import BackgroundCommand, BackgroundCommands
+from localllm.sandbox.background import BackgroundCommand
 from localllm.sandbox.runner import SandboxRunner
-from localllm.tools.background import note_end
-from localllm.tools.builtin import ALL_TOOLS, tools_for
-from localllm.tools.context import ToolContext
+from localllm.tools.builtin import ALL_TOOLS
 from localllm.tools.guard.confirmer import Confirmer
-from localllm.tools.guard.journal import Journal, JournalEntry, digest
-from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.remembered import Remembered, RememberedRules
 from localllm.tools.guard.rules import check_rules, closed_to_commands
-from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.tool_system import ToolSystem
-from localllm.web.access import open_web
 
-MAX_TOOL_OUTPUT = 30_000
-"""Characters of one tool's output the model is given at most."""
-
-MIN_TOOL_OUTPUT = 8_000
-"""Characters it is given at least, however small the window."""
-
-_CHARACTERS_PER_TOKEN = 3.6
-_SHARE_OF_WINDOW = 0.10
+if TYPE_CHECKING:
+    from localllm.agents.multi_agent import MultiAgentSystem
+    from localllm.core.window_use import WindowUse
 
 
 class FrontEnd(Protocol):
@@ -68,15 +70,6 @@ class FrontEnd(Protocol):
         ...
 
 
-class ToolInfo(msgspec.Struct, frozen=True):
-    """A tool as a person sees it: `risk` is safe, medium, high or highest."""
-
-    name: str
-    description: str
-    risk: str
-    allowed: bool
-
-
 class LocalLLMCode:
     """The program without its screen: settings in, events out.
 
@@ -93,39 +86,30 @@ class LocalLLMCode:
         environ: Mapping[str, str],
         accept_no_sandbox: bool = False,
     ) -> None:
-        check_rules(loaded.settings.safety, ALL_TOOLS)
         self.root = root
         self.config = loaded
         self.settings: Settings = loaded.settings
-        self.session_id = new_session_id()
-        self.usage = Usage()
-        self.context_used = 0
         self._remembered = RememberedRules.of_user(root, environ)
         self._policy = Policy(self.settings.safety, self._remembered.rules)
         self._front_end = front_end
         self._accept_no_sandbox = accept_no_sandbox
         self._environ = environ
         self.llm_client: LLMClient = make_client(loaded.settings.llm, root, environ)
+        self._explore = Explorer(self.llm_client, lambda: self.tool_system).tool()
+        check_rules(loaded.settings.safety, (*ALL_TOOLS, self._explore))
         self._selection = Selection(self.llm_client, loaded.settings.llm, root, environ)
         self._introduced: Provider | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._sandbox_level = ""
         self._recovered = 0
+        self._panel: MultiAgentSystem | None = None
+        self._earlier_usage = Usage()
 
     async def initialize(self) -> bool:
         """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
         logs.start(state_folder() / "logs", self.settings.logging.level)
-        self._project_folder = ensure_project_folder(self.root)
-        unreadable, unwritable = closed_to_commands(self.settings.safety)
-        self._runner = SandboxRunner(
-            self.root,
-            state_folder=state_folder(),
-            accept_no_sandbox=self._accept_no_sandbox,
-            unreadable=[self.root / path for path in unreadable],
-            unwritable=[self.root / path for path in unwritable],
-            network_hosts=self.settings.safety.network_hosts,
-        )
-        self._start_session()
+        self._project = self._open_project()
+        self._conversation = Conversation(self._project)
         self._recovered = self.tool_system.recover()
         if self.mode == "auto":
             await asyncio.to_thread(self._refuse_unheld)
@@ -136,7 +120,7 @@ class LocalLLMCode:
         if not prompt.strip():
             raise ConfigurationError("usage_no_prompt")
         await self._front_end.consume(self.run(prompt))
-        return self._finished
+        return self._conversation.finished
 
     async def run_interactive(self) -> int:
         """The chat, until the person leaves."""
@@ -144,13 +128,40 @@ class LocalLLMCode:
 
     async def cleanup(self) -> None:
         """End the commands in the background, and close the session log and the connections."""
-        await self._background.end()
-        self._runner.close()
-        self._session.close()
+        await self._conversation.background.end()
+        self._project.runner.close()
+        self._conversation.close()
         await self._selection.aclose()
+        if self._panel is not None:
+            await self._panel.aclose()
         await self.llm_client.aclose()
 
+    @property
+    def session_id(self) -> str:
+        """The name of the session, in the log and the journal."""
+        return self._conversation.id
+
+    @property
+    def react_agent(self) -> ReActAgent:
+        """The agent of the conversation that is going on."""
+        return self._conversation.agent
+
+    @property
+    def tool_system(self) -> ToolSystem:
+        """Its tools."""
+        return self._conversation.tool_system
+
     # --- what the chat and its commands use
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all conversations since the start."""
+        return self._earlier_usage + self._conversation.usage
+
+    @property
+    def context_used(self) -> int:
+        """Tokens of the conversation as last sent; 0 where unknown."""
+        return self._conversation.context_used
 
     def begin_connecting(self) -> None:
         """Look for the model server while other things go on; every request waits for it."""
@@ -174,6 +185,24 @@ class LocalLLMCode:
 
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of one request. A fault of ours ends the run, not the program: it is logged, and told."""
+        async with aclosing(self._guarded(query, self.react_agent.run)) as events:
+            async for event in events:
+                yield event
+
+    async def coordinate(self, task: str) -> AsyncGenerator[AgentEvent]:
+        """The events of a task that several agents do; what came of it the model reads with the next request."""
+        finished = RunFinished(status="interrupted", answer="")
+        async with aclosing(self._guarded(task, self._conversation.orchestrator().run)) as events:
+            async for event in events:
+                finished = event if isinstance(event, RunFinished) else finished
+                yield event
+        if finished.answer:
+            self.react_agent.offer(tr("coordinate.for_model", task=task, answer=finished.answer))
+
+    async def _guarded(
+        self, query: str, run: Callable[[str], AsyncGenerator[AgentEvent]]
+    ) -> AsyncGenerator[AgentEvent]:
+        """The events of `run`, once it is known who answers."""
         try:
             if finished := await self._connect():
                 started = RunStarted(
@@ -184,8 +213,8 @@ class LocalLLMCode:
                 return
             for event in self._told(*self._news()):
                 yield event
-            self._checkpoints.add(query, by_hand=False)
-            async with aclosing(self.react_agent.run(query)) as events:
+            self._conversation.checkpoints.add(query, by_hand=False)
+            async with aclosing(run(query)) as events:
                 async for event in events:
                     yield event
         except Exception as error:  # noqa: BLE001 - the app boundary
@@ -195,7 +224,7 @@ class LocalLLMCode:
 
     async def _connect(self) -> RunFinished | None:
         """Know whom to ask, or how the run ends where that is not to be had, or the person would not wait for it."""
-        waiting = self._waiting = asyncio.ensure_future(self._selection.ready())
+        waiting = self._waiting = asyncio.ensure_future(self._meet())
         try:
             await asyncio.wait({waiting})
             waiting.result()
@@ -208,6 +237,11 @@ class LocalLLMCode:
         finally:
             waiting.cancel()
             self._waiting = None
+
+    async def _meet(self) -> None:
+        """Know whom to ask and, before a conversation's first answer, what that is: it decides what it is told."""
+        await self._selection.ready()
+        await self._conversation.prepare()
 
     def _news(self) -> list[Notice]:
         """That another answers than the person was told of, and what the answer has to wait for, if so."""
@@ -223,15 +257,28 @@ class LocalLLMCode:
     def _told(self, *events: AgentEvent) -> Sequence[AgentEvent]:
         """The events, once the log has them."""
         for event in events:
-            self._tell(event)
+            self._conversation.tell(event)
         return events
+
+    def steer(self, text: str) -> bool:
+        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        return self.react_agent.steer(text)
+
+    @property
+    def unread(self) -> Sequence[str]:
+        """What `steer` took and the model has not read yet, the oldest first."""
+        return self.react_agent.unread
+
+    def unsteer(self) -> str:
+        """Take the newest of `unread` back; empty where there is none."""
+        return self.react_agent.unsteer()
 
     def interrupt(self) -> None:
         """Break off the run that is going on."""
         if self._waiting is not None:
             self._waiting.cancel()
         else:
-            self.react_agent.interrupt()
+            self._conversation.interrupt()
 
     @property
     def connecting(self) -> bool:
@@ -265,8 +312,8 @@ class LocalLLMCode:
 
     async def probe_sandbox(self) -> None:
         """Find out how strongly commands are held. The first time this runs one, which takes some 30 ms."""
-        self._sandbox_level = await asyncio.to_thread(lambda: self._runner.level)
-        self._runner.prepare()
+        self._sandbox_level = await asyncio.to_thread(lambda: self._project.runner.level)
+        self._project.runner.prepare()
 
     @property
     def mode(self) -> Mode:
@@ -280,8 +327,9 @@ class LocalLLMCode:
         self._policy.mode = mode
 
     def _refuse_unheld(self) -> None:
-        if self._runner.level == "none" and not self._accept_no_sandbox:
-            raise SafetyViolationError("mode_needs_sandbox", reason=self._runner.reason)
+        runner = self._project.runner
+        if runner.level == "none" and not self._accept_no_sandbox:
+            raise SafetyViolationError("mode_needs_sandbox", reason=runner.reason)
 
     def rules(self) -> Sequence[Remembered]:
         """What answers have allowed, for this session or this project."""
@@ -301,13 +349,14 @@ class LocalLLMCode:
         """Whether `context_window` is a guess: neither the settings nor the server tell."""
         return self.llm_client.assumes_window
 
+    @property
+    def profile(self) -> Profile:
+        """What the model is told in this conversation; before its first answer, what it would be by what is known."""
+        return self._conversation.profile
+
     def tools(self) -> Sequence[ToolInfo]:
-        """Every tool, and whether the rules let the model have it."""
-        offered = {spec.name for spec in self.tool_system.specs()}
-        return [
-            ToolInfo(tool.name, tool.spec.description, tool.risk.name.lower(), tool.name in offered)
-            for tool in tools_for(self.settings)
-        ]
+        """Every tool, whether the rules let the model have it, and whether it is told of it."""
+        return self._conversation.tools()
 
     @property
     def servers(self) -> Sequence[Server]:
@@ -333,52 +382,82 @@ class LocalLLMCode:
         await self._selection.use_provider(name)
         self._introduced = self.llm_client.provider
 
+    @property
+    def panel(self) -> "MultiAgentSystem":
+        """Whom a stuck agent asks, and the person with /panel and /boss."""
+        if self._panel is None:
+            from localllm.agents.multi_agent import MultiAgentSystem  # few sessions ever ask
+
+            self._panel = MultiAgentSystem(self.llm_client, self.settings, self.root, self._environ)
+        return self._panel
+
+    async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:
+        """Ask the panel or the boss, as the person wants; the model reads the plan with the next request. Raises
+        LLMConnectionError where no role has a model."""
+        from localllm.agents.panel.by_hand import consult  # few sessions ever ask
+
+        def tell(event: AgentEvent) -> None:
+            self._conversation.tell(event)
+            emit(event)
+
+        await self._selection.ready()
+        await consult(self.panel, kind, question, self.react_agent, tell)
+
     def offer(self, command: str, output: str, return_code: int) -> None:
         """Let the model read, with the next request, what a command of the person's own printed."""
-        self.react_agent.offer(tr("own_command.for_model", command=command, code=return_code, output=output.rstrip()))
-        entry = JournalEntry(
-            tool="!",
-            target=command,
-            arguments=digest({"command": command}),
-            outcome="ok" if return_code == 0 else "failed",
-            approval="user",
-            sandbox="none",
-        )
-        try:
-            Journal(state_folder() / "journal.jsonl", self.session_id).write(entry)
-        except OSError as error:
-            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+        self._conversation.offer_output(command, output, return_code)
 
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
         conversation comes back as well."""
-        return self._checkpoints.undo(turn=turn)
+        return self._conversation.checkpoints.undo(turn=turn)
 
     def checkpoint(self, name: str) -> int:
         """Remember this point under a number and a name (which may be empty); the number."""
-        return self._checkpoints.add(name).number
+        return self._conversation.checkpoints.add(name).number
 
     def checkpoints(self) -> Sequence[Point]:
         """The points of this session, the newest last: one before each request, and those made by hand."""
-        return self._checkpoints.points()
+        return self._conversation.checkpoints.points()
 
     def rewind(self, which: str) -> list[str]:
         """Bring files and conversation back to the point of this number or name; a line for each thing done."""
-        lines = self._checkpoints.rewind(which)
-        self.context_used = 0
+        lines = self._conversation.checkpoints.rewind(which)
+        self._conversation.context_used = 0
         return lines
 
     def clear(self) -> None:
         """Begin a new conversation, in a session of its own. Commands in the background end with the old one."""
-        self._background.kill_all()
-        self._session.close()
-        self.session_id = new_session_id()
-        self.context_used = 0
-        self._start_session()
+        self._conversation.background.kill_all()
+        self._conversation.close()
+        self._earlier_usage += self._conversation.usage
+        if self._panel is not None:
+            self._panel.consultation_history.clear()
+        self._conversation = Conversation(self._project)
+
+    def window_use(self) -> "WindowUse":
+        """Where the model's window goes."""
+        return self.react_agent.compaction.use()
+
+    async def compact(self, wish: str, emit: Emit) -> None:
+        """Sum the conversation up to make room, and keep above all what `wish` says; a Notice tells what was done."""
+
+        def tell(event: AgentEvent) -> None:
+            self._conversation.tell(event)
+            emit(event)
+
+        await self.settled()
+        if len(self.react_agent.history.messages) > 1:
+            self._conversation.checkpoints.add("/compact", by_hand=False)
+        await self.react_agent.compaction.by_hand(tell, wish)
 
     def background(self) -> Sequence[BackgroundCommand]:
         """The commands of the session that run in the background or did, the oldest first."""
-        return self._background.all()
+        return self._conversation.background.all()
+
+    async def draw_map(self, words: str, lines: int) -> RepoMapText:
+        """What matters most in the project, in so many lines; to `words`, or to what was talked about last."""
+        return await self._project.repo_map.draw_lines(lines, words=words or self._conversation.focus.words)
 
     def notices(self) -> list[str]:
         """What the person should know at the start, whoever answers."""
@@ -386,69 +465,35 @@ class LocalLLMCode:
         recovered = [tr("undo.recovered", count=self._recovered)] if self._recovered else []
         return [*withheld, *recovered, *self.config.warnings]
 
-    def _start_session(self) -> None:
-        self._session = SessionLog(self._project_folder / "sessions", self.session_id)
-        self._finished = RunFinished(status="interrupted", answer="")
-        self.tool_system = self._make_tools()
-        self.react_agent = ReActAgent(
-            self.llm_client,
-            self.tool_system,
-            settings=self.settings.agent,
-            session_id=self.session_id,
-            listeners=[self._tell],
-        )
-        self._checkpoints = Checkpoints(self.tool_system, self.react_agent.history, self._session.append)
-
-    def _make_tools(self) -> ToolSystem:
-        journal = Journal(state_folder() / "journal.jsonl", self.session_id)
-        self._background = BackgroundCommands(partial(note_end, journal))
-        context = ToolContext(
-            root=ProjectRoot(self.root),
+    def _open_project(self) -> Project:
+        """What all conversations here share."""
+        folder = ensure_project_folder(self.root)
+        return Project(
+            root=self.root,
+            folder=folder,
             settings=self.settings,
-            runner=self._runner,
-            output_limit=self._output_limit(),
-            overflow_folder=self._project_folder / "tool-output",
-            background=self._background,
-            sees=self._sees,
-            web=open_web(self.settings.web) if self.settings.web.enabled else None,
-        )
-        return ToolSystem(
-            tools_for(self.settings),
-            context,
+            client=self.llm_client,
             policy=self._policy,
-            confirmer=self._front_end.confirmer,
-            snapshots=Snapshots.of_project(self.root),
-            journal=journal,
             remembered=self._remembered,
+            confirmer=self._front_end.confirmer,
+            make_runner=self._make_runner,
+            runner=self._make_runner(self.root),
+            repo_map=RepoMap(self.root, folder / "repomap.msgpack", self.settings.project.exclude_patterns),
+            explore=self._explore,
+            advisers=Deferred(lambda: self.panel) if self.settings.agents.panel.enabled else None,
         )
 
-    def _sees(self) -> bool | None:
-        """Whether the model can see pictures, as far as its server tells."""
-        abilities = self.model_info.abilities
-        return None if abilities is None else "vision" in abilities
-
-    def _output_limit(self) -> int:
-        """Characters of one tool's output the model is given."""
-        room = int(self.context_window * _CHARACTERS_PER_TOKEN * _SHARE_OF_WINDOW)
-        return min(MAX_TOOL_OUTPUT, max(MIN_TOOL_OUTPUT, room))
-
-    def _tell(self, event: AgentEvent) -> None:
-        """Every event of every run, whether or not anybody iterates."""
-        self._session.append(event)
-        match event:
-            case MessageCompleted(usage=usage):
-                self.usage += usage
-                self.context_used = usage.prompt_tokens + usage.completion_tokens or self.context_used
-                self.tool_system.limit_output(self._output_limit())  # the first answer has told the model's window
-            case RunFinished():
-                self._finished = event
-                logs.of("AGENT").info("run ended: %s after %d steps", event.status, event.steps)
-            case RunStarted():
-                logs.of("AGENT").info("run started: %s %s", event.provider, event.model)
-            case Notice(text=text, level="warning"):
-                logs.of("AGENT").warning("%s", text)
-            case _:
-                pass
+    def _make_runner(self, root: Path) -> SandboxRunner:
+        """What runs commands in the project, or in a copy of it."""
+        unreadable, unwritable = closed_to_commands(self.settings.safety)
+        return SandboxRunner(
+            root,
+            state_folder=state_folder(),
+            accept_no_sandbox=self._accept_no_sandbox,
+            unreadable=[root / path for path in unreadable],
+            unwritable=[root / path for path in unwritable],
+            network_hosts=self.settings.safety.network_hosts,
+        )
 
 
 def _failed(error: LocalLLMError) -> RunFinished:

@@ -1,27 +1,43 @@
-"""Policies around the loop: asked before each step, each answers go on, stop, or tell the model something.
+"""Policies around the loop. The loop itself knows none of them, and grows with none of them.
 
-The loop itself knows none of them, and grows with none of them.
+Each is asked before the model is (`before_step`), shown the results of an answer's calls (`after_results`), and asked
+about an answer without a call (`after_answer`), which ends the run unless one of them has something to say to it.
 """
 
-from typing import Literal, Protocol
+import time
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
-from localllm.agents.loop_detector import LoopDetector
+from localllm.agents.history import History
+from localllm.base.events import Emit, Usage
 from localllm.base.i18n import tr
+from localllm.llm.messages import Completion, ToolSpec
+from localllm.tools.tool_system import ToolResult
 
 
 class RunState(msgspec.Struct):
-    """What a policy may look at."""
+    """What a policy may look at. `tools` are those the model is offered; `started` is time.monotonic()'s."""
 
     query: str
+    history: History
+    emit: Emit
+    tools: tuple[ToolSpec, ...] = ()
     step: int = 0
+    tool_calls: int = 0
+    usage: Usage = Usage()
+    started: float = msgspec.field(default_factory=time.monotonic)
 
 
 class Inject(msgspec.Struct, frozen=True):
-    """Add `text` to the newest tool result, where the model reads it next."""
+    """Tell the model `text` with the next request: at the end of the newest tool result or user message, or, after an
+    answer of its own, as a message. `require_call`: it must answer that request with a call. `words` of it are the
+    person's own."""
 
     text: str
+    require_call: bool = False
+    words: str = ""
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -34,39 +50,40 @@ class Stop(msgspec.Struct, frozen=True):
 Decision = Inject | Stop | None
 
 
-class Middleware(Protocol):
-    """A policy."""
+class Middleware:
+    """A policy. Its methods do nothing unless overridden."""
 
-    def before_step(self, state: RunState) -> Decision:
+    def begin(self) -> None:
+        """The user spoke: a new run begins."""
+
+    async def before_step(self, state: RunState) -> Decision:
         """What to do before the model is asked again; None to go on."""
-        ...
+        return None
 
+    def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
+        """The calls of an answer have been run."""
 
-class Limits:
-    """Stops a run after so many steps. (Its time is limited by the agent: a step itself may take too long.)"""
-
-    def __init__(self, max_iterations: int) -> None:
-        self._max_iterations = max_iterations
-
-    def before_step(self, state: RunState) -> Decision:
-        """Stop at the limit."""
-        if state.step >= self._max_iterations:
-            return Stop("limit", tr("agent.limit.steps", count=self._max_iterations))
+    async def after_answer(self, state: RunState, answer: Completion) -> Decision:
+        """What to say to an answer without a call; None to let it be the last word."""
         return None
 
 
-class Repetition:
-    """Tells the model that it repeats itself, then stops it."""
+class Limits(Middleware):
+    """Stops a run that has taken too much. (Its time is limited by the agent: a step itself may take too long.) 0 means
+    no limit."""
 
-    def __init__(self, detector: LoopDetector) -> None:
-        self._detector = detector
+    def __init__(self, max_iterations: int, *, max_tool_calls: int = 0, token_limit: int = 0) -> None:
+        self._max_iterations = max_iterations
+        self._max_tool_calls = max_tool_calls
+        self._token_limit = token_limit
 
-    def before_step(self, state: RunState) -> Decision:
-        """A notice at the threshold, a stop two repetitions later."""
-        del state
-        count = self._detector.repetitions()
-        if count >= self._detector.threshold + 2:
-            return Stop("stuck", tr("agent.stuck", count=count))
-        if count >= self._detector.threshold:
-            return Inject(tr("agent.repeats", count=count))
+    async def before_step(self, state: RunState) -> Decision:
+        """Stop at a limit."""
+        tokens = state.usage.prompt_tokens + state.usage.completion_tokens
+        if state.step >= self._max_iterations:
+            return Stop("limit", tr("agent.limit.steps", count=self._max_iterations))
+        if 0 < self._max_tool_calls <= state.tool_calls:
+            return Stop("limit", tr("agent.limit.calls", count=state.tool_calls))
+        if 0 < self._token_limit <= tokens:
+            return Stop("limit", tr("agent.limit.tokens", count=tokens, limit=self._token_limit))
         return None

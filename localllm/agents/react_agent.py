@@ -2,41 +2,47 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from localllm.agents.asking import ask
+from localllm.agents.compaction import Compaction, Surroundings
+from localllm.agents.finishing import Finishing
 from localllm.agents.history import History
-from localllm.agents.loop_detector import LoopDetector
-from localllm.agents.middleware import Inject, Limits, Middleware, Repetition, RunState, Stop
+from localllm.agents.ladder import Ladder
+from localllm.agents.loop_detector import PATTERNS, LoopDetector
+from localllm.agents.middleware import Decision, Inject, Limits, Middleware, RunState, Stop
+from localllm.agents.naming import named
+from localllm.agents.panel.dossier import Advisers
 from localllm.agents.prompting import situation, system_prompt
 from localllm.agents.references import FileReference, find_references
+from localllm.agents.running import EventStream
+from localllm.agents.steering import Steering
 from localllm.base.config.schema import AgentSettings
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import (
     AgentEvent,
+    Consulted,
+    Delegated,
     Emit,
     Json,
     MessageCompleted,
     Notice,
     RunFinished,
     RunStarted,
-    TextDelta,
-    ThinkingDelta,
     ToolCall,
     Usage,
 )
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
+from localllm.core.budget import MENTIONS, output_limit
 from localllm.llm.assembling import MessageAssembler
 from localllm.llm.clients import LLMClient
-from localllm.llm.messages import Completion, Image, ToolMessage
-from localllm.llm.providers.base import Chunk, TextChunk, ThinkingChunk
+from localllm.llm.messages import Completion, Image
 from localllm.tools.tool_system import ToolResult, ToolSystem
-
-_LONGEST_NAME = 80
-_LONGEST_OUTCOME = 600
 
 _NOT_PERMITTED = {"denied_unattended", "denied_dangerous", "command_no_sandbox", "command_root_too_wide"}
 """Errors of calls that a person, or a flag, would have permitted."""
@@ -63,8 +69,9 @@ class ReActAgent:
     """One conversation with one model and one set of tools.
 
     `run` is an event generator; `execute_query` is the same run, gathered. `listeners` are shown every event at
-    once, also those after an interrupt, when nobody iterates any more. Whatever ends a run, the conversation
-    stays valid and can be gone on with.
+    once, also those after an interrupt, when nobody iterates any more. `middleware`: policies besides its own limits
+    and its ladder. `advisers` are asked when it is stuck. Whatever ends a run, the conversation stays valid and can be
+    gone on with.
     """
 
     def __init__(
@@ -75,7 +82,9 @@ class ReActAgent:
         settings: AgentSettings = AgentSettings(),  # noqa: B008 - immutable
         session_id: str = "",
         listeners: Sequence[Emit] = (),
-        middleware: Sequence[Middleware] | None = None,
+        middleware: Sequence[Middleware] = (),
+        advisers: Advisers | None = None,
+        surroundings: Surroundings = Surroundings(),  # noqa: B008 - immutable
     ) -> None:
         self.llm_client = llm_client
         self.tool_system = tool_system
@@ -83,56 +92,59 @@ class ReActAgent:
         self.max_iterations = settings.max_iterations
         self._time_limit = settings.time_limit
         self.loop_detection_threshold = settings.loop_detection_threshold
+        self.stuck_patterns = PATTERNS
         self.current_iteration = 0
         self.thought_history: list[Completion] = []
         self.history = History(system_prompt())
-        self._listeners = tuple(listeners)
-        self._detector = LoopDetector(settings.loop_detection_threshold)
-        self._middleware = (
-            [Limits(settings.max_iterations), Repetition(self._detector)] if middleware is None else list(middleware)
+        self._stream = EventStream(listeners)
+        self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers)
+        self._limits = Limits(
+            settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit
         )
-        self._running: asyncio.Task[None] | None = None
+        self._steering = Steering(self._with_files, self.ladder.begin)
+        self.compaction = Compaction(
+            llm_client,
+            self.history,
+            tool_system.specs,
+            compact_at=settings.compact_at,
+            surroundings=msgspec.structs.replace(surroundings, situation=self._situation),
+            note=self._note_compaction,
+        )
+        self._middleware = [self._limits, self._steering, self.compaction, self.ladder, Finishing(), *middleware]
         self._usage = Usage()
         self._refused: list[str] = []
         self._data: dict[str, Json] = {}
         self._offered: list[str] = []
+        self._require_call = False
 
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it."""
-        events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
-        ended = False
-
-        def emit(event: AgentEvent) -> None:
-            nonlocal ended
-            ended = ended or isinstance(event, RunFinished)
-            for listener in self._listeners:
-                listener(event)
-            events.put_nowait(event)
-
-        def close(task: asyncio.Task[None]) -> None:
-            if task.cancelled() and not ended:  # before it had begun
-                emit(RunFinished(status="interrupted", answer=""))
-            events.put_nowait(None)
-
-        task = self._running = asyncio.create_task(self._run(query, emit))
-        task.add_done_callback(close)
-        try:
-            while (event := await events.get()) is not None:
+        async with aclosing(self._stream.of(lambda emit: self._run(query, emit))) as events:
+            async for event in events:
                 yield event
-            if not task.cancelled():
-                task.result()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
     def offer(self, text: str) -> None:
         """Let the model read `text` with the next request: what the person has looked at, and did not write."""
         self._offered.append(text)
 
+    def steer(self, text: str) -> bool:
+        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        if is_taken := self._steering.say(text):
+            self.tool_system.hear(text)
+        return is_taken
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What `steer` took and the model has not read yet, the oldest first."""
+        return self._steering.unread
+
+    def unsteer(self) -> str:
+        """Take the newest of `unread` back; empty where there is none."""
+        return self._steering.take_back()
+
     def interrupt(self) -> None:
         """Break off the run that is going on; its events still end with RunFinished."""
-        if self._running is not None:
-            self._running.cancel()
+        self._stream.interrupt()
 
     async def execute_query(self, query: str) -> AgentResult:
         """The whole run as one result."""
@@ -160,8 +172,7 @@ class ReActAgent:
         note = tr("agent.interrupted")
         try:
             async with asyncio.timeout(self._time_limit or None):
-                request, images = await self.auto_load_file_references(query, emit)
-                self.history.add_user(self._with_situation(self._with_offered(request)), images)
+                await self._begin_turn(query, emit)
                 finished = await self._loop(query, emit)
         except TimeoutError:
             reason = tr("agent.limit.time", seconds=f"{self._time_limit:g}")
@@ -174,62 +185,61 @@ class ReActAgent:
             emit(self._finished("interrupted", ""))
             raise
         finally:
+            self._steering.close()
             self.history.close_turn(tr("agent.interrupted"), note)
         emit(finished)
 
     async def _loop(self, query: str, emit: Emit) -> RunFinished:
-        state = RunState(query)
+        state = RunState(query, self.history, self._counting(emit), self.tool_system.specs())
         while True:
-            if stop := self._consult(state):
+            if stop := await self._before_step(state):
                 return await self._stopped(stop, query)
             state.step = self.current_iteration = state.step + 1
             thought = await self.think(emit)
-            if not thought.message.tool_calls:
+            state.usage = self._usage
+            if thought.message.tool_calls:
+                results = await self.act(thought, emit)
+                await self.observe(results)
+                self._after_results(state, results)
+            elif (said := await self._after_answer(state, thought)) is None:
                 return self._answered(thought, emit)
-            await self.observe(await self.act(thought, emit))
+            elif isinstance(said, Stop):
+                return await self._stopped(said, query)
 
     async def think(self, emit: Emit) -> Completion:
         """Ask the model, show its answer as it arrives, and keep it. A broken-off answer is kept as far as it came."""
         gathered = MessageAssembler()
-
-        def show(chunk: Chunk) -> None:
-            match chunk:
-                case TextChunk(text):
-                    emit(TextDelta(text=text))
-                case ThinkingChunk(text):
-                    emit(ThinkingDelta(text=text))
-                case _:
-                    pass
-
-        def tell(error: LLMConnectionError, seconds: float) -> None:
-            note(tr("agent.retry", what=error.what, seconds=seconds))
-
-        def note(text: str) -> None:
-            emit(Notice(text=text, level="warning"))
-
         try:
-            completion = await self.llm_client.complete(
-                self.history.messages_to_send(),
-                self.tool_system.specs(),
-                on_chunk=show,
-                on_retry=tell,
-                on_notice=note,
-                assembler=gathered,
-            )
+            try:
+                completion = await self._ask(gathered, emit)
+            except LLMConnectionError as error:
+                await self.compaction.recover(error, emit)
+                completion = await self._ask(gathered := MessageAssembler(), emit)
         except LLMConnectionError as error:
             self._keep_broken_off(gathered, tr("agent.failed", reason=error.what), emit)
             raise
         except asyncio.CancelledError:
             self._keep_broken_off(gathered, tr("agent.interrupted"), emit)
             raise
+        self._require_call = False
         self.thought_history.append(completion)
         self._usage += completion.usage
         self._keep(completion, emit)
         return completion
 
+    async def _ask(self, gathered: MessageAssembler, emit: Emit) -> Completion:
+        return await ask(
+            self.llm_client,
+            self.history.messages_to_send(),
+            self.tool_system.specs(),
+            emit,
+            tool_choice="required" if self._require_call else "auto",
+            gathered=gathered,
+        )
+
     async def act(self, thought: Completion, emit: Emit) -> list[ToolResult]:
         """Run the calls of an answer, one after another: a later one may build on an earlier one."""
-        was_cut = thought.finish_reason == "length"
+        was_cut, emit = thought.finish_reason == "length", self._counting(emit)
         return [
             await self._answer_call(call, emit, was_cut=was_cut and call is thought.message.tool_calls[-1])
             for call in thought.message.tool_calls
@@ -238,45 +248,58 @@ class ReActAgent:
     async def observe(self, results: list[ToolResult]) -> str:
         """Take note of the results: what was refused, what repeats. The text the model reads next."""
         for result in results:
-            self._detector.record(result.call, result.for_model)
             if result.success:
                 self._data |= result.payload
             elif result.error and result.error.key in _NOT_PERMITTED:
-                self._refused.append(_named(result.call))
+                self._refused.append(named(result.call.name, result.call.arguments))
         return "\n".join(result.for_model for result in results)
 
     def detect_loop(self) -> bool:
-        """Whether the last steps are one call with one result, over and over."""
-        return self._detector.detected()
+        """Whether the last steps go round in circles: one of `stuck_patterns`."""
+        return self.ladder.detector.detected()
 
     async def handle_stuck_situation(self, reason: str, query: str) -> str:
-        """What blocks the work, for the person: the goal, what was tried last, and its outcome."""
-        newest = self.history.messages[-1]
-        calls = self.thought_history[-1].message.tool_calls if self.current_iteration and self.thought_history else ()
-        tried = "; ".join(_named(call) for call in calls) or "—"
-        outcome = newest.text if isinstance(newest, ToolMessage) else "—"
-        return tr("agent.blocker", reason=reason, goal=query, tried=tried, outcome=outcome[:_LONGEST_OUTCOME])
+        """What blocks the work, for the person: the goal, what was tried, the exact errors, what would help."""
+        return self.ladder.blocker(reason, query).report()
 
     async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
         """The query with the content of every file it names as @path behind it, and the pictures among these."""
         parts = [query]
         images: list[Image] = []
+        room = MENTIONS * output_limit(self.llm_client)
         for number, reference in enumerate(find_references(query)):
             arguments = encode_json(_read_arguments(reference)).decode()
             result = await self.tool_system.execute(ToolCall(f"@{number}", "read_file", arguments), _show_nobody)
-            if result.success:
+            room -= len(result.for_model)
+            if result.success and room < 0:
+                parts.append(f'<file path="{reference.path}">\n[left out: no room; use read_file]\n</file>')
+                emit(Notice(text=tr("context.no_room_for_file", path=reference.path), level="warning"))
+            elif result.success:
                 parts.append(f'<file path="{reference.path}">\n{result.for_model}\n</file>')
                 images += result.images
             else:
                 emit(Notice(text=f"@{reference.path}: {result.for_model}", level="warning"))
         return "\n\n".join(parts), tuple(images)
 
+    async def _begin_turn(self, query: str, emit: Emit) -> None:
+        """Add what the person said to the conversation, even where the reading of the files it names is broken off."""
+        request, images = query, ()
+        try:
+            request, images = await self.auto_load_file_references(query, emit)
+        finally:
+            self.history.add_user(self._with_situation(self._with_offered(request)), images, words=query)
+
+    async def _with_files(self, words: str, emit: Emit) -> str:
+        return (await self.auto_load_file_references(words, emit))[0]
+
     def _begin(self, query: str) -> None:
         self.current_iteration = 0
         self._usage = Usage()
         self._refused = []
         self._data = {}
-        self._detector.reset()
+        self._require_call = False
+        for policy in self._middleware:
+            policy.begin()
         self.tool_system.begin_turn(query)
 
     def _with_offered(self, query: str) -> str:
@@ -285,22 +308,54 @@ class ReActAgent:
         return "\n\n".join([*offered, query])
 
     def _with_situation(self, query: str) -> str:
-        if len(self.history.messages) > 1:
-            return query
-        today = datetime.now(UTC).astimezone().date()
-        return f"{query}\n\n{situation(self.tool_system.root, today)}"
+        return query if len(self.history.messages) > 1 else f"{query}\n\n{self._situation()}"
 
-    def _consult(self, state: RunState) -> Stop | None:
+    def _note_compaction(self, usage: Usage) -> None:
+        self._usage += usage
+        self.ladder.note_compaction()
+
+    def _situation(self) -> str:
+        return situation(self.tool_system.root, datetime.now(UTC).astimezone().date())
+
+    async def _before_step(self, state: RunState) -> Stop | None:
         """Ask every policy; the first that stops the run ends the asking."""
         for policy in self._middleware:
-            match policy.before_step(state):
-                case Stop() as stop:
-                    return stop
-                case Inject(text):
-                    self.history.append_note(text)
-                case None:
-                    pass
+            decision = await policy.before_step(state)
+            if isinstance(decision, Stop):
+                return decision
+            self._tell(decision)
         return None
+
+    def _after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
+        state.tool_calls, state.usage = state.tool_calls + len(results), self._usage
+        for policy in self._middleware:
+            policy.after_results(state, results)
+
+    async def _after_answer(self, state: RunState, answer: Completion) -> Decision:
+        """What the first policy that has something to say decides of an answer without a call."""
+        for policy in self._middleware:
+            if decision := await policy.after_answer(state, answer):
+                self._tell(decision)
+                return decision
+        return None
+
+    def _tell(self, decision: Decision) -> None:
+        if isinstance(decision, Inject):
+            self.history.add_remark(decision.text, words=decision.words)
+            self._require_call = self._require_call or decision.require_call
+
+    def _counting(self, emit: Emit) -> Emit:
+        """`emit`, which also counts what sub-agents and advisers use as used by this one."""
+
+        def counted(event: AgentEvent) -> None:
+            match event:
+                case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage)):
+                    self._usage += usage
+                case _:
+                    pass
+            emit(event)
+
+        return counted
 
     async def _answer_call(self, call: ToolCall, emit: Emit, *, was_cut: bool) -> ToolResult:
         result = await self.tool_system.execute(call, emit, was_cut=was_cut)
@@ -340,7 +395,7 @@ class ReActAgent:
 
     def _keep_broken_off(self, gathered: MessageAssembler, note: str, emit: Emit) -> None:
         """Keep what the model had said, and why no more; calls that may be incomplete are not among it."""
-        if gathered.text:
+        if gathered.text.strip() and self.history.awaits_answer:
             said = gathered.message(with_calls=False)
             marked = msgspec.structs.replace(said, text=f"{said.text} {note}")
             self._keep(Completion(marked, "interrupted", Usage()), emit)
@@ -366,13 +421,3 @@ def _read_arguments(reference: FileReference) -> dict[str, Json]:
     if reference.first_line:
         arguments |= {"start_line": reference.first_line, "max_lines": reference.line_count}
     return arguments
-
-
-def _named(call: ToolCall) -> str:
-    """A call in a few words: the tool and its first argument."""
-    try:
-        arguments = msgspec.json.decode(call.arguments or "{}", type=dict[str, Json])
-    except msgspec.DecodeError:
-        return call.name
-    first = " ".join(str(next(iter(arguments.values()), "")).split())
-    return f"{call.name} {first}"[:_LONGEST_NAME].strip()

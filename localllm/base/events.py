@@ -105,7 +105,7 @@ class ConfirmationRequested(Event, frozen=True):
     """A person must decide. `detail` is the whole command, or the change as a unified diff.
 
     `lasting`: the answer may be remembered, for `scope`: this command, the folder of this file, or, where it is empty,
-    the tool.
+    the tool. `agent` is the sub-agent that asks, empty for the agent itself.
     """
 
     request_id: str
@@ -118,6 +118,7 @@ class ConfirmationRequested(Event, frozen=True):
     reason: str = ""
     lasting: bool = False
     scope: str = ""
+    agent: str = ""
 
 
 class ConfirmationAnswered(Event, frozen=True):
@@ -155,11 +156,58 @@ class Notice(Event, frozen=True):
 
 class Rewound(Event, frozen=True):
     """The conversation went back: of what was said so far only the first `messages` count (the system message is one
-    of them). With `taken_back`, an earlier Rewound is undone: as many count again as before it."""
+    of them). With `taken_back`, an earlier Rewound is undone: as many count again as before it. `generation`: they are
+    what the Compacted of that number in the session began (from 1; one that is logged counts, undone or not), and what
+    was said after it; 0, what the session began with."""
 
     messages: int
     checkpoint: str = ""
     taken_back: bool = False
+    generation: int = 0
+
+
+class Steered(Event, frozen=True):
+    """The person spoke in the middle of the run; the model reads it with its next request."""
+
+    text: str
+
+
+class Compacted(Event, frozen=True):
+    """The conversation was written anew to make room: it consists of `messages` now, as JSON, the system message first.
+    `before` and `after` are estimated tokens. `how`: old output of tools was left out, or all was summed up; `usage` is
+    what a summary cost."""
+
+    how: Literal["pruned", "summarised"]
+    before: int
+    after: int
+    messages: tuple[Json, ...]
+    usage: Usage = Usage()
+
+
+class Opinion(msgspec.Struct, frozen=True, kw_only=True):
+    """What one member of the panel said, and who that was."""
+
+    role: str
+    text: str
+    provider: str = ""
+    model: str = ""
+
+
+class Consulted(Event, frozen=True):
+    """Others were asked for advice: the three wise, or the boss.
+
+    `plan` is what was made of it and given to the agent; empty where nobody could answer. `left_out` names each member
+    that could not, and why. `by_hand`: the person asked, not the agent. `usage` of all members together.
+    """
+
+    kind: Literal["panel", "boss"]
+    question: str
+    opinions: tuple[Opinion, ...]
+    plan: str
+    confidence: float = 0.0
+    left_out: tuple[str, ...] = ()
+    by_hand: bool = False
+    usage: Usage = Usage()
 
 
 class RunFinished(Event, frozen=True):
@@ -178,6 +226,14 @@ class RunFinished(Event, frozen=True):
     refused: tuple[str, ...] = ()
 
 
+class Delegated(Event, frozen=True):
+    """What a sub-agent does, in the run of the agent it works for: its run, with its own calls and answers. Its
+    questions to the person are events of their own, and name it."""
+
+    agent: str
+    event: RunStarted | MessageCompleted | ToolStarted | ToolFinished | Notice | RunFinished
+
+
 AgentEvent = (
     RunStarted
     | ThinkingDelta
@@ -189,6 +245,10 @@ AgentEvent = (
     | ToolFinished
     | Notice
     | Rewound
+    | Steered
+    | Compacted
+    | Consulted
+    | Delegated
     | RunFinished
 )
 

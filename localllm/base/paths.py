@@ -1,6 +1,7 @@
 """Where things are: the user's folders, the project, and what we keep in it."""
 
 import errno
+import hashlib
 import os
 import sys
 from collections.abc import Mapping
@@ -68,6 +69,11 @@ def _home_and_above() -> tuple[Path, ...]:
     except RuntimeError:  # neither HOME nor an entry for this user
         return ()
     return (home, *home.parents)
+
+
+def project_name(root: Path) -> str:
+    """A name for the project at `root` that no other one on this machine has: for folders in `state_folder`."""
+    return hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
 
 
 def project_folder(root: Path) -> Path:

@@ -90,6 +90,8 @@ def nearest_key(key: str, known: Collection[str]) -> str:
     """The known key most like `key`, "" if none is: one of the same name elsewhere, one spelled alike, a name alike."""
     from difflib import SequenceMatcher, get_close_matches
 
+    if key in known:  # written in quotes, as one name
+        return key
     name = key.rpartition(".")[2]
     namesakes = [other for other in known if other.rpartition(".")[2] == name and other != key]
     if namesakes:

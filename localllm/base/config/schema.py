@@ -115,7 +115,7 @@ class LLMSettings(Section, frozen=True):
     embedded answers from the project without a model, scripted plays a file; auto takes the first server it finds,
     else embedded.
     model: its name on the server; empty takes the first the server offers.
-    max_tokens: the longest answer, in tokens; 0 leaves it to the server.
+    max_tokens: the longest answer, in tokens, as far as the window has room; 0 leaves it to the server.
     temperature: how freely words are chosen; 0 is the most predictable. Gemini 3 keeps its own while it is the default.
     context_window: tokens the model can read; 0 takes what the server tells, else 8,192 are assumed.
     dialect: how the model calls tools: native is the server's own way, structured is JSON the server holds to a
@@ -148,12 +148,61 @@ class AgentSettings(Section, frozen=True):
 
     max_iterations: how often the model is asked.
     time_limit: seconds from the request to the end; 0 means no limit.
+    token_limit: tokens of all requests and answers together; 0 means no limit.
+    max_tool_calls: how many calls of tools; 0 means no limit.
     loop_detection_threshold: how many equal steps are a repetition.
+    profile: how much the model is told and offered; compact suits small models and windows, auto chooses.
+    compact_at: the share of the window that may be full before the conversation is made shorter.
     """
 
     max_iterations: Count = 50
     time_limit: Annotated[float, Meta(ge=0)] = 0.0
+    token_limit: Annotated[int, Meta(ge=0)] = 0
+    max_tool_calls: Annotated[int, Meta(ge=0)] = 0
     loop_detection_threshold: Annotated[int, Meta(ge=2)] = 3
+    profile: Literal["auto", "compact", "standard"] = "auto"
+    compact_at: Annotated[float, Meta(ge=0.3, le=0.95)] = 0.85
+
+
+class RoleSettings(Section, frozen=True):
+    """A member of the panel. Where nothing is set, the model that does the work is asked.
+
+    provider: where its model is.
+    model: its name on the server, for gguf and scripted a file; empty takes the first the server offers.
+    base_url: the address of its server; empty takes the one of llm.<provider>. The provider's key goes along.
+    """
+
+    provider: Literal["", NamedProvider] = ""
+    model: str = ""
+    base_url: str = ""
+
+
+class PanelSettings(Section, frozen=True):
+    """Who is asked when the agent is stuck, and by /panel and /boss.
+
+    enabled: whether a stuck agent asks.
+    max_tokens: the longest opinion, in tokens.
+    timeout: seconds a member may take.
+    """
+
+    enabled: bool = True
+    max_tokens: Annotated[int, Meta(ge=100)] = 800
+    timeout: Positive = 180.0
+    conservative: RoleSettings = RoleSettings()
+    progressive: RoleSettings = RoleSettings()
+    judge: RoleSettings = RoleSettings()
+    boss: RoleSettings = RoleSettings()
+
+
+class AgentsSettings(Section, frozen=True):
+    """More than one agent.
+
+    parallel: how many agents of /coordinate work at the same time; 0 takes as many as the server has slots for, as far
+    as it tells, else one.
+    """
+
+    parallel: Annotated[int, Meta(ge=0, le=4)] = 0
+    panel: PanelSettings = PanelSettings()
 
 
 Mode = Literal["plan", "ask", "auto-edit", "auto"]
@@ -267,6 +316,7 @@ class Settings(Section, frozen=True):
 
     llm: LLMSettings = LLMSettings()
     agent: AgentSettings = AgentSettings()
+    agents: AgentsSettings = AgentsSettings()
     safety: SafetySettings = SafetySettings()
     web: WebSettings = WebSettings()
     project: ProjectSettings = ProjectSettings()
@@ -294,6 +344,7 @@ HARMLESS: frozenset[str] = frozenset(
         "llm.context_window",
         "llm.dialect",
         "llm.ollama.think",
+        "agent.profile",
         "project.include_patterns",
         "project.exclude_patterns",
         "commands.aliases",

@@ -65,6 +65,14 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "For a model: localllm config set llm.provider auto.",
         "モデルを使うには: localllm config set llm.provider auto。",
     ),
+    "doctor.profile_compact": (
+        "The model gets the compact profile: a short prompt and eight tools (agent.profile).",
+        "compact プロファイルを使います: 短いプロンプトと 8 個のツール（agent.profile）。",
+    ),
+    "doctor.profile_standard": (
+        "The model gets the standard profile: all tools (agent.profile).",
+        "standard プロファイルを使います: すべてのツール（agent.profile）。",
+    ),
     "doctor.window": ("{model} reads {window:,} tokens.", "{model} のコンテキストは {window:,} トークンです。"),
     "doctor.window_of": (
         "{model} reads {window:,} tokens, of the {most:,} it could be loaded with.",

@@ -2,8 +2,11 @@
 
 from localllm.base.i18n.answering import ANSWERING
 from localllm.base.i18n.cli import CLI
+from localllm.base.i18n.context import CONTEXT
+from localllm.base.i18n.delegation import DELEGATION
 from localllm.base.i18n.doctor import DOCTOR
 from localllm.base.i18n.model_file import MODEL_FILE
+from localllm.base.i18n.panel import PANEL
 from localllm.base.i18n.reading import READING
 from localllm.base.i18n.sandbox import SANDBOX
 from localllm.base.i18n.servers import SERVERS
@@ -23,7 +26,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **SANDBOX,
     **SERVERS,
     **MODEL_FILE,
+    **DELEGATION,
     **DOCTOR,
+    **PANEL,
     **WORKSPACE,
     **ANSWERING,
+    **CONTEXT,
 }

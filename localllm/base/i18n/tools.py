@@ -11,6 +11,14 @@ TOOLS: dict[str, tuple[str, str]] = {
     ),
     "policy.example_matched": ("matches what it must not match", "当てはまってはならないのに当てはまります"),
     "policy.example_missed": ("does not match its example", "当てはまるはずが当てはまりません"),
+    "agent.limit.calls": (
+        "Stopped after {count} tool calls, the limit of a run (agent.max_tool_calls).",
+        "1回の上限（agent.max_tool_calls）の {count} 回のツール呼び出しに達したため止めました。",
+    ),
+    "agent.limit.tokens": (
+        "Stopped after {count:,} tokens, more than the {limit:,} of a run (agent.token_limit).",
+        "1回の上限（agent.token_limit）の {limit:,} トークンを超えたため止めました（{count:,}）。",
+    ),
     "agent.limit.steps": (
         "Stopped after {count} steps, the limit of a run (agent.max_iterations).",
         "1回の上限（agent.max_iterations）の {count} ステップに達したため止めました。",
@@ -31,17 +39,108 @@ TOOLS: dict[str, tuple[str, str]] = {
         "The change was made, but cannot be undone: {reason}.",
         "変更しましたが、取り消すことはできません: {reason}。",
     ),
-    "agent.repeats": (
-        "[You have made this same call {count} times with the same result. Do something else, or answer.]",
-        "[同じ呼び出しを {count} 回繰り返し、結果も同じです。別の方法をとるか、回答してください。]",
+    "agent.loop.same_step": (
+        "the same call came {count} times with the same result: {what}",
+        "同じ呼び出しと同じ結果が {count} 回: {what}",
     ),
-    "agent.stuck": (
-        "Stopped: the same call was made {count} times with the same result.",
-        "同じ呼び出しと同じ結果が {count} 回続いたため止めました。",
+    "agent.loop.same_error": (
+        "the same call failed {count} times with the same error: {what}",
+        "同じ呼び出しが同じエラーで {count} 回失敗: {what}",
     ),
-    "agent.blocker": (
-        "{reason}\n\nGoal: {goal}\nTried last: {tried}\nOutcome: {outcome}",
-        "{reason}\n\n目標: {goal}\n最後に試したこと: {tried}\n結果: {outcome}",
+    "agent.loop.cycle": (
+        "the same steps came {count} times in turn: {what}",
+        "同じ手順の繰り返しが {count} 回: {what}",
+    ),
+    "agent.loop.failed_edit": (
+        "{count} edits of {what} did not fit",
+        "{what} の編集が {count} 回続けて当てはまりません",
+    ),
+    "agent.loop.bad_call": ("{count} calls of {what} were not valid", "{what} の不正な呼び出しが {count} 回"),
+    "agent.loop.monologue": (
+        "{count} times a step was announced and not taken",
+        "予告だけで実行しない発言が {count} 回",
+    ),
+    "agent.loop.chanting": (
+        "{count} answers said one passage over and over",
+        "同じ文を延々と繰り返す回答が {count} 回",
+    ),
+    "agent.loop.thrash": (
+        "the conversation filled its window again {count} times right after it was summed up",
+        "要約した直後に会話がまたウィンドウを満たすことが {count} 回続きました",
+    ),
+    "agent.rung.notice": (
+        "The model repeats itself, and was told so: {loop}.",
+        "モデルが同じことを繰り返しているため、注意しました: {loop}。",
+    ),
+    "agent.rung.step_back": (
+        "Still in circles; the model was asked to step back and think again: {loop}.",
+        "繰り返しが続くため、一歩引いて考え直すよう求めました: {loop}。",
+    ),
+    "agent.rung.three": (
+        "Still stuck; asking the three wise for advice: {loop}.",
+        "行き詰まったままのため、三賢者に助言を求めます: {loop}。",
+    ),
+    "agent.rung.boss": (
+        "Asking the boss for advice: {loop}.",
+        "ボスに助言を求めます: {loop}。",
+    ),
+    "agent.rung.alone": (
+        "Nobody could give advice; the agent goes on alone. ({names})",
+        "助言を得られないため、エージェントだけで続けます。（{names}）",
+    ),
+    "agent.rung.chanting": (
+        "The answer was broken off: it said one passage over and over.",
+        "同じ文を延々と繰り返したため、回答を打ち切りました。",
+    ),
+    "agent.chanting.cut": ("[broken off: it repeated itself]", "[繰り返しのため打ち切り]"),
+    "agent.announced": (
+        "The model announced a step and did not take it, though it was asked to twice.",
+        "モデルは次の手順を予告しましたが、二度促しても実行しませんでした。",
+    ),
+    "agent.stuck": ("Stopped, because it went round in circles: {loop}.", "堂々巡りのため止めました: {loop}。"),
+    "agent.blocker.goal": ("Goal: {goal}", "目標: {goal}"),
+    "agent.blocker.tried": ("What was tried:", "試したこと:"),
+    "agent.blocker.times": ("{call} ({count} times)", "{call}（{count} 回）"),
+    "agent.blocker.nothing": ("nothing yet", "まだ何も試していません"),
+    "agent.blocker.more": ("… and {count} more", "… ほか {count} 件"),
+    "agent.blocker.outcome": ("Last result:", "最後の結果:"),
+    "agent.blocker.advised": ("What was advised:", "助言の内容:"),
+    "agent.blocker.unblock": ("What would help:", "解決につながること:"),
+    "agent.unblock.limit": (
+        "say “go on”: the conversation is kept; or raise the limit",
+        "「続けて」と伝える（会話は残っています）か、上限を上げる",
+    ),
+    "agent.unblock.edit": (
+        "make that change by hand, or quote the lines as they should become",
+        "その変更を手で行うか、変更後の行をそのまま示す",
+    ),
+    "agent.unblock.missing": (
+        "say where the file is, or what it is called",
+        "ファイルの場所か名前を伝える",
+    ),
+    "agent.unblock.denied": (
+        "allow it: answer yes when asked, or with a rule (safety.allow)",
+        "許可する（確認に「はい」と答えるか、規則 safety.allow を使う）",
+    ),
+    "agent.unblock.sandbox": (
+        "run the command yourself, or allow the hosts it needs (safety.network_hosts)",
+        "コマンドを自分で実行するか、必要な接続先を許可する（safety.network_hosts）",
+    ),
+    "agent.unblock.command": (
+        "look at what the command says: something it needs may have to be mended or installed by you",
+        "コマンドの出力を確かめる（必要なものの修復やインストールが要るかもしれません）",
+    ),
+    "agent.unblock.model": (
+        "another model (/model), one that calls tools more reliably",
+        "ツールをより確実に呼び出せる別のモデルを使う（/model）",
+    ),
+    "agent.unblock.window": (
+        "a larger context window, or a smaller task",
+        "コンテキストウィンドウを広げるか、作業を小さく分ける",
+    ),
+    "agent.unblock.ask": (
+        "say more exactly what is wanted, or where to look",
+        "何をしたいか、どこを見ればよいかをより具体的に伝える",
     ),
     "agent.interrupted": ("[interrupted by the user]", "[利用者が中断しました]"),
     "agent.failed": ("[no answer: {reason}]", "[回答なし: {reason}]"),
@@ -132,6 +231,10 @@ TOOLS: dict[str, tuple[str, str]] = {
     "code.worst_functions": ("most complex functions:", "最も複雑な関数:"),
     "code.largest": ("largest files (lines):", "大きいファイル（行数）:"),
     "code.broken_files": ("files with syntax errors (lines):", "構文エラーのあるファイル（行）:"),
+    "code.map": (
+        "what matters most, with line numbers ({shown} of {all} definitions):",
+        "重要な定義（行番号つき、全 {all} 個中 {shown} 個）:",
+    ),
     "code.left_out": (
         "[{count} source files were not analysed (too many, too large or unreadable); analyse a smaller folder]",
         "[{count} 個のソースファイルは解析していません（数・大きさ・読み取りの制限）。狭いフォルダを指定してください]",
@@ -297,6 +400,15 @@ TOOLS: dict[str, tuple[str, str]] = {
     "rewind.conversation_same": (
         "The conversation stays as it is: nothing was said since point {number}.",
         "{number} 番の時点から会話は進んでいないため、会話はそのままです。",
+    ),
+    "rewind.conversation_whole": (
+        "The conversation is at point {number} again, whole, as it was before it was summed up ({count} of your"
+        " requests are forgotten).",
+        "会話を {number} 番の時点に、要約前の完全な形で戻しました（あなたの発言 {count} 件を取り除きました）。",
+    ),
+    "rewind.taken_back_whole": (
+        "The conversation goes on where it was, summed up ({count} of your requests are back).",
+        "会話を要約済みの元の状態に戻しました（あなたの発言 {count} 件）。",
     ),
     "rewind.taken_back": (
         "The conversation goes on where it was ({count} messages are back).",

@@ -10,6 +10,33 @@ UI: dict[str, tuple[str, str]] = {
     "ui.lines_above": ("… {count} lines above", "… 前に {count} 行"),
     "ui.duration.seconds": ("{seconds} s", "{seconds}秒"),
     "ui.duration.minutes": ("{minutes} min {seconds:02d} s", "{minutes}分{seconds:02d}秒"),
+    # --- what is written while a run is going on
+    "ui.outbox.keys": (
+        "Enter: tell it now · Alt+Enter, Tab: after this · Esc: stop",
+        "Enter: いま伝える · Alt+Enter, Tab: この後に実行 · Esc: 中断",
+    ),
+    "ui.outbox.sent": ("told, not read yet: {text}", "送信済み（未読）: {text}"),
+    "ui.outbox.next": ("next: {text}", "次に実行: {text}"),
+    "ui.outbox.back": ("taken back: {text}", "取り消して入力欄へ: {text}"),
+    "ui.outbox.more": ("… and {count} more", "… ほか {count} 件"),
+    # --- plan mode
+    "ui.plan.begins": (
+        "Plan mode: it reads only and answers with a plan, which you accept or not. /mode ask leaves it.",
+        "計画モード: 読むだけで計画を回答します。実行するかどうかはあなたが決めます。/mode ask で終了。",
+    ),
+    "ui.plan.question": ("Carry out this plan?", "この計画を実行しますか。"),
+    "ui.plan.yes": ("[y]es, asking before changes", "[y] はい（変更ごとに確認）"),
+    "ui.plan.edits": ("[e]dit files without asking", "[e] はい（ファイルの変更は確認なし）"),
+    "ui.plan.no": ("[n]o (Enter)", "[n] いいえ（Enter）"),
+    "ui.plan.instead": ("or say what to plan differently", "または計画の直してほしい点を入力"),
+    "ui.plan.stays": (
+        "Nothing is carried out; plan mode goes on. /mode ask leaves it.",
+        "実行しません。計画モードのままです。/mode ask で終了。",
+    ),
+    "ui.plan.accepted": (
+        "The plan is accepted. Carry it out step by step and check the result.",
+        "この計画で進めてください。順に実行し、結果を確かめてください。",
+    ),
     # --- the end of a run
     "ui.ended.limit": ("A limit was reached; the work is not finished.", "上限に達したため、作業は途中です。"),
     "ui.ended.stuck": ("Stuck; the work is not finished.", "行き詰まったため、作業は途中です。"),
@@ -97,10 +124,10 @@ UI: dict[str, tuple[str, str]] = {
     "ui.did_you_mean": ("Did you mean /{name}?", "/{name} のことですか？"),
     "ui.see_help": ("/help lists the commands.", "/help でコマンド一覧を表示します。"),
     "ui.keys_help": (
-        "Enter sends; Alt+Enter, or \\ at the end of a line, begins a new line. @path names a file, !COMMAND runs it as you, Shift+Tab changes the mode, Ctrl+R searches "
-        "what was said, Ctrl+C stops a run, Ctrl+D leaves.",
-        "Enter で送信、Alt+Enter か行末の \\ で改行。@パス でファイルを指定、!コマンド で自分として実行、Shift+Tab でモード切替、Ctrl+R で履歴検索、Ctrl+C で実行を中断、"
-        "Ctrl+D で終了。",
+        "Enter sends; Alt+Enter, Ctrl+J, or \\ at the end of a line, begins a new line. @path names a file, !COMMAND runs it as you, Shift+Tab changes the mode, Ctrl+R searches "
+        "what was said, Ctrl+D leaves. While it works: Enter tells it at once, Alt+Enter or Tab keeps a request for afterwards, Up takes the last one back, Esc or Ctrl+C stops.",
+        "Enter で送信、Alt+Enter、Ctrl+J、行末の \\ で改行。@パス でファイルを指定、!コマンド で自分として実行、Shift+Tab でモード切替、Ctrl+R で履歴検索、"
+        "Ctrl+D で終了。実行中は Enter ですぐに伝え、Alt+Enter か Tab で次の依頼として予約、↑ で取り消し、Esc か Ctrl+C で中断。",
     ),
     "ui.model_unknown": ("(not asked yet)", "（未確認）"),
     "ui.how_to_change_model": (
@@ -132,6 +159,12 @@ UI: dict[str, tuple[str, str]] = {
         "It reads this project, asks before it changes files or runs commands, and talks to nobody but the model server.",
         "このプロジェクトを読み、ファイルの変更やコマンドの実行の前に確認します。モデルサーバー以外とは通信しません。",
     ),
+    "ui.tools_left_out": (
+        "The {name} profile does not offer these; a model that calls them is served all the same: {tools}.",
+        "{name} プロファイルでは次を提示しません（モデルが呼べば同じように実行します）: {tools}。",
+    ),
+    "ui.profile": ("{name} ({count} tools)", "{name}（ツール {count} 個）"),
+    "ui.status.profile": ("profile", "プロファイル"),
     "ui.tool_denied": ("denied by a rule", "規則により禁止"),
     "ui.always_rule": ("always allowed: {rule}", "常に許可: {rule}"),
     "ui.cleared": ("A new conversation begins.", "新しい会話を始めます。"),
@@ -186,6 +219,10 @@ UI: dict[str, tuple[str, str]] = {
         "Show what is asked about, or change it; Shift+Tab changes it as well.",
         "確認の範囲（モード）を表示する、または切り替える。Shift+Tab でも切り替わる。",
     ),
+    "slash.plan": (
+        "Only read and plan from now on; with a request, at once. The plan is carried out when you accept it.",
+        "以後は読むだけで計画する（計画モード）。依頼を続けて書けばすぐに始める。計画は承認すると実行される。",
+    ),
     "slash.rules": (
         "List what your answers have allowed, and the rules of the settings; with “remove” and a number, ask again.",
         "回答で許可したものと設定の規則を一覧する。remove と番号を付けると、再び確認する。",
@@ -220,6 +257,19 @@ UI: dict[str, tuple[str, str]] = {
     "ui.point_changed": ("[since changed: {names}]", "［以後の変更: {names}］"),
     "ui.point_changed_more": ("[since changed: {names} and {count} more]", "［以後の変更: {names} ほか {count} 件］"),
     "ui.more_undone": ("… and {count} more", "… ほか {count} 件"),
+    "slash.map": (
+        "Show what matters most in the project: for these words, or for what was talked about last.",
+        "プロジェクトの重要な定義を表示する。語を付けるとその語、なければ最近の話題に合わせる。",
+    ),
+    "ui.map.empty": ("There is no source code here that can be read.", "読み取れるソースコードがありません。"),
+    "ui.map.shown": (
+        "{shown} of {all} definitions in {files} source files; /map WORDS looks for something",
+        "ソースファイル {files} 個、定義 {all} 個中 {shown} 個。/map 語 で絞り込めます",
+    ),
+    "ui.map.left_out": (
+        "{count} files were not looked at yet; the next /map goes on",
+        "{count} 個のファイルは未解析です。次の /map で続きを読みます",
+    ),
     "slash.ps": (
         "List the commands that run in the background, and those that have ended.",
         "バックグラウンドのコマンドを一覧する。",

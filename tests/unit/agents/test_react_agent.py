@@ -181,8 +181,9 @@ class TestLoops:
         assert agent.detect_loop()
         assert result.status == "stuck"
         assert not result.success
-        assert result.steps == 5
+        assert result.steps == 7
         assert "3" in results(agent)[2]
+        assert "Step back" in results(agent)[4]
         assert results(agent)[0] == results(agent)[1] == "x = 1\n"
         assert "read_file" in result.answer
         check_valid(agent.history.messages)

@@ -55,10 +55,55 @@ class TestAnswers:
         assert answer["code"] == "E8010"
         assert "none.py" in answer["error"]
 
+    async def test_what_is_not_offered_is_done_all_the_same(self, project: Path) -> None:
+        """Models know names from elsewhere. A name that is nobody's is answered with what is offered."""
+        person = Answering(approve=False)
+        tools = make_tools(project, confirmer=person)
+        tools.offer_only({"read_file", "run_command"}, brief=True)
+        assert [spec.name for spec in tools.specs()] == ["read_file", "run_command"]
+        assert "working_dir" not in tools.specs()[1].parameters["properties"]
+        assert (await tools.execute_tool("list_files"))["files"] == ["a.py"]
+        assert (await tools.execute_tool("create_file", file_path="b.py", content=""))["success"] is False
+        assert [asked.tool for asked in person.asked] == ["create_file"]
+        unknown = await tools.execute_tool("grep")
+        assert "read_file, run_command" in unknown["error"]
+
+    def test_what_a_rule_denies_is_not_offered_by_name_either(self, project: Path) -> None:
+        tools = make_tools(project, safety=SafetySettings(deny=("edit_file",)))
+        tools.offer_only({"edit_file", "read_file"})
+        assert [spec.name for spec in tools.specs()] == ["read_file"]
+        assert tools.is_denied("edit_file")
+        assert not tools.is_denied("list_files")
+
     def test_the_tools_are_offered_in_order_of_their_names(self, project: Path) -> None:
         names = [spec.name for spec in make_tools(project).specs()]
         assert names == sorted(names)
         assert len(names) == 13
+
+
+class TestChanges:
+    """What a call has made of files is known, so that headway can be told from going round in circles."""
+
+    @staticmethod
+    async def changes(project: Path, tool_name: str, **arguments: object) -> dict[str, str]:
+        call = ToolCall("1", tool_name, json.dumps(arguments))
+        return (await make_tools(project).execute(call, lambda _: None)).changes
+
+    async def test_a_result_tells_the_files_its_call_changed_and_their_states(self, project: Path) -> None:
+        first = await self.changes(project, "write_file", file_path="a.py", content="x = 2\n")
+        back = await self.changes(project, "write_file", file_path="a.py", content="x = 1\n")
+        again = await self.changes(project, "write_file", file_path="a.py", content="x = 2\n")
+        assert list(first) == ["a.py"]
+        assert first == again != back
+
+    async def test_also_of_a_command_and_of_one_that_fails(self, project: Path) -> None:
+        changed = await self.changes(project, "run_command", command="echo y > b.py; rm a.py; exit 3")
+        assert sorted(changed) == ["a.py", "b.py"]
+
+    async def test_nothing_where_nothing_has_changed(self, project: Path) -> None:
+        assert await self.changes(project, "read_file", file_path="a.py") == {}
+        assert await self.changes(project, "write_file", file_path="a.py", content="x = 1\n") == {}
+        assert await self.changes(project, "edit_file", file_path="a.py", old_string="no", new_string="n") == {}
 
 
 class TestUndo:

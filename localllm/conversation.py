@@ -1,0 +1,264 @@
+"""One conversation in a project: its agent and tools, its log, and the points it can go back to."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from localllm.agents.checkpoints import Checkpoints
+from localllm.agents.compaction import Surroundings
+from localllm.agents.panel.dossier import Advisers
+from localllm.agents.planning import PlanMode
+from localllm.agents.prompting import system_prompt
+from localllm.agents.react_agent import ReActAgent
+from localllm.base import logs
+from localllm.base.config.schema import Settings
+from localllm.base.errors import LocalLLMError
+from localllm.base.events import (
+    AgentEvent,
+    Compacted,
+    Consulted,
+    Delegated,
+    MessageCompleted,
+    Notice,
+    RunFinished,
+    RunStarted,
+    Usage,
+)
+from localllm.base.i18n import tr
+from localllm.base.paths import project_name, state_folder
+from localllm.core.budget import output_limit
+from localllm.core.focus import Focus
+from localllm.core.repomap import RepoMap
+from localllm.llm.clients import LLMClient
+from localllm.llm.profiles import Profile, choose
+from localllm.memory.sessions import SessionLog, new_session_id
+from localllm.sandbox.background import BackgroundCommands
+from localllm.sandbox.runner import SandboxRunner
+from localllm.tools.background import note_end
+from localllm.tools.builtin import tools_for
+from localllm.tools.context import ToolContext
+from localllm.tools.guard.confirmer import Confirmer
+from localllm.tools.guard.journal import Journal, JournalEntry, digest
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.policy import Policy
+from localllm.tools.guard.remembered import RememberedRules
+from localllm.tools.guard.snapshots import Snapshots
+from localllm.tools.registry import Tool
+from localllm.tools.text_files import load
+from localllm.tools.tool_system import ToolSystem
+from localllm.web.access import open_web
+
+if TYPE_CHECKING:
+    from localllm.agents.delegation.coordination import MultiAgentOrchestrator
+
+
+class Project(NamedTuple):
+    """What all conversations in a project share. `folder` is its .localllm; `explore` the tool that lives above the
+    others; `advisers` are whom a stuck agent asks."""
+
+    root: Path
+    folder: Path
+    settings: Settings
+    client: LLMClient
+    policy: Policy
+    remembered: RememberedRules
+    confirmer: Confirmer
+    make_runner: Callable[[Path], SandboxRunner]
+    runner: SandboxRunner
+    repo_map: RepoMap
+    explore: Tool
+    advisers: Advisers | None
+
+
+class ToolInfo(msgspec.Struct, frozen=True):
+    """A tool as a person sees it: `risk` is safe, medium, high or highest; `offered` whether the model is told of it,
+    as far as the rules allow it."""
+
+    name: str
+    description: str
+    risk: str
+    allowed: bool
+    offered: bool
+
+
+class Conversation:
+    """From the first request to the last, in a session log of its own.
+
+    `usage` and `context_used` are tokens: of all requests so far, and of the conversation as last sent. `finished` is
+    how the last run ended.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.id = new_session_id()
+        self.usage = Usage()
+        self.context_used = 0
+        self.finished = RunFinished(status="interrupted", answer="")
+        self.focus = Focus()
+        self._project = project
+        self._profile = self._fitting_profile()
+        self._log = SessionLog(project.folder / "sessions", self.id)
+        self._journal = Journal(state_folder() / "journal.jsonl", self.id)
+        self.background = BackgroundCommands(partial(note_end, self._journal))
+        self.tool_system = self._make_tools()
+        self.agent = ReActAgent(
+            project.client,
+            self.tool_system,
+            settings=project.settings.agent,
+            session_id=self.id,
+            listeners=[self.tell],
+            advisers=project.advisers,
+            middleware=[PlanMode(lambda: project.policy.mode == "plan")],
+            surroundings=Surroundings(rank=project.repo_map.rank, read=self._text_of),
+        )
+        self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._log.append)
+        self._helpers: MultiAgentOrchestrator | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """What the model is told in this conversation; before its first answer, what it would be by what is known."""
+        return self._profile if self.agent.history.is_answered else self._fitting_profile()
+
+    async def prepare(self) -> None:
+        """Before the first answer, learn what the model is, which decides what it is told. Raises
+        LLMConnectionError."""
+        project, history = self._project, self.agent.history
+        if not history.is_answered:
+            await project.client.get_ready()
+            self._profile = self._fitting_profile()
+            self.tool_system.offer_only(self._profile.tools, brief=self._profile.brief)
+            history.begin_with(system_prompt(self._profile.prompt))
+        self.tool_system.limit_output(output_limit(project.client))
+
+    def tools(self) -> Sequence[ToolInfo]:
+        """Every tool, whether the rules let the model have it, and whether it is told of it."""
+        told = self.profile.tools
+        return [
+            ToolInfo(
+                name=tool.name,
+                description=tool.spec.description,
+                risk=tool.risk.name.lower(),
+                allowed=not self.tool_system.is_denied(tool.name),
+                offered=told is None or tool.name in told,
+            )
+            for tool in (*tools_for(self._project.settings), self._project.explore)
+        ]
+
+    def offer_output(self, command: str, output: str, return_code: int) -> None:
+        """Let the model read, with the next request, what a command of the person's own printed."""
+        self.agent.offer(tr("own_command.for_model", command=command, code=return_code, output=output.rstrip()))
+        entry = JournalEntry(
+            tool="!",
+            target=command,
+            arguments=digest({"command": command}),
+            outcome="ok" if return_code == 0 else "failed",
+            approval="user",
+            sandbox="none",
+        )
+        try:
+            self._journal.write(entry)
+        except OSError as error:
+            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+
+    def orchestrator(self) -> "MultiAgentOrchestrator":
+        """Who has a task done by several agents."""
+        from localllm.agents.delegation.coordination import MultiAgentOrchestrator  # few sessions ever do
+
+        project = self._project
+        self._helpers = MultiAgentOrchestrator(
+            project.client,
+            self.tool_system,
+            tools_for(project.settings),
+            make_runner=project.make_runner,
+            trees=state_folder() / "worktrees" / project_name(project.root),
+            kept=project.folder / "coordination",
+            excluded=project.settings.project.exclude_patterns,
+            parallel=project.settings.agents.parallel,
+            session_id=self.id,
+            listeners=[self._tell_of_helpers],
+        )
+        return self._helpers
+
+    def interrupt(self) -> None:
+        """Break off what is going on."""
+        self.agent.interrupt()
+        if self._helpers is not None:
+            self._helpers.interrupt()
+
+    def tell(self, event: AgentEvent) -> None:
+        """Take note of an event of a run, whether or not anybody iterates over them."""
+        self._log.append(event)
+        match event:
+            case MessageCompleted(usage=usage):
+                self.usage += usage
+                self.context_used = usage.prompt_tokens + usage.completion_tokens or self.context_used
+                # The first answer has told the model's window, and each tells how its tokens are counted.
+                self.tool_system.limit_output(output_limit(self._project.client))
+            case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage)):
+                self.usage += usage
+            case Compacted(usage=usage, after=after):
+                self.usage += usage
+                self.context_used = after
+            case RunFinished():
+                self.finished = event
+                logs.of("AGENT").info("run ended: %s after %d steps", event.status, event.steps)
+            case RunStarted():
+                logs.of("AGENT").info("run started: %s %s", event.provider, event.model)
+            case Notice(text=text, level="warning"):
+                logs.of("AGENT").warning("%s", text)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Close the log."""
+        self._log.close()
+
+    def _tell_of_helpers(self, event: AgentEvent) -> None:
+        """An event of work done by several agents: what they say is not of this conversation."""
+        if isinstance(event, MessageCompleted):
+            self._log.append(event)
+            self.usage += event.usage
+        else:
+            self.tell(event)
+
+    def _fitting_profile(self) -> Profile:
+        client = self._project.client
+        return choose(self._project.settings.agent.profile, client.info, client.context_window, client.assumes_window)
+
+    def _make_tools(self) -> ToolSystem:
+        project = self._project
+        context = ToolContext(
+            root=ProjectRoot(project.root),
+            settings=project.settings,
+            runner=project.runner,
+            output_limit=output_limit(project.client),
+            overflow_folder=project.folder / "tool-output",
+            background=self.background,
+            sees=self._sees,
+            web=open_web(project.settings.web) if project.settings.web.enabled else None,
+            focus=self.focus,
+            repo_map=project.repo_map,
+        )
+        return ToolSystem(
+            (*tools_for(project.settings), project.explore),
+            context,
+            policy=project.policy,
+            confirmer=project.confirmer,
+            snapshots=Snapshots.of_project(project.root),
+            journal=self._journal,
+            remembered=project.remembered,
+        )
+
+    def _text_of(self, path: str) -> str | None:
+        """The text of a file of the project; None where it has none."""
+        try:
+            return load(ProjectRoot(self._project.root), path).text
+        except (LocalLLMError, OSError):
+            return None
+
+    def _sees(self) -> bool | None:
+        """Whether the model can see pictures, as far as its server tells."""
+        abilities = self._project.client.info.abilities
+        return None if abilities is None else "vision" in abilities
