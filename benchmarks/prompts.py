@@ -42,7 +42,7 @@ def main() -> None:
             tokens = f"{count(body):,}" if count else "?"
             print(f"{f'{profile}, {dialect}':28} {len(body):7,} {size:>7} {tokens:>7} {most:>7}")
     if count is None:
-        print("Tokens are not counted: mistral-common is not installed (the extra `bench`).")
+        print("Tokens are not counted: mistral-common is not installed (python3.11 scripts/setup.py --dev --bench).")
 
 
 def first_request(profile: str, dialect: str) -> bytes:

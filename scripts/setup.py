@@ -3,6 +3,7 @@
 
     python3.11 scripts/setup.py          what localllm needs to run
     python3.11 scripts/setup.py --dev    and what its tests and checks need
+    python3.11 scripts/setup.py --dev --bench    and what its benchmarks count tokens with
 
 Needs nothing but Python. May be run again at any time: what is there already is kept, a half-made .venv is made
 anew. Says what it does on stderr, so that stdout stays empty.
@@ -29,12 +30,13 @@ PARENT = re.compile(r"^ +#(?: via)? +([\w.-]+)", re.M)
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make .venv with the pinned packages and this project.")
     parser.add_argument("--dev", action="store_true", help="also install what the tests and checks need")
+    parser.add_argument("--bench", action="store_true", help="also install what the benchmarks count tokens with")
     arguments = parser.parse_args()
     if sys.version_info < OLDEST:
         sys.exit(f"localllm needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
     if not healthy():
         make_venv()
-    pinned = select((ROOT / "constraints.txt").read_text("utf-8"), roots(dev=arguments.dev))
+    pinned = select((ROOT / "constraints.txt").read_text("utf-8"), roots(dev=arguments.dev, bench=arguments.bench))
     install(pinned)
     say("Ready: .venv/bin/localllm")
 
@@ -55,14 +57,14 @@ def make_venv() -> None:
         sys.exit("Could not make .venv. On Debian and Ubuntu: apt install python3-venv; else see the message above.")
 
 
-def roots(*, dev: bool) -> set[str]:
+def roots(*, dev: bool, bench: bool = False) -> set[str]:
     """The names this project itself asks for; its build tool too, which is pinned like everything else."""
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     wanted = project["build-system"]["requires"] + project["project"]["dependencies"]
-    if dev:
-        wanted += project["project"]["optional-dependencies"]["dev"]
+    for extra in ["dev"] * dev + ["bench"] * bench:
+        wanted += project["project"]["optional-dependencies"][extra]
     return {normal(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]) for requirement in wanted}
 
 
