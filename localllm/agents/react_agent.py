@@ -166,11 +166,10 @@ class ReActAgent:
 
     async def _run(self, query: str, emit: Emit) -> None:
         """A run from the query to RunFinished, with the conversation left valid on every way out."""
-        self._begin(query)
-        client = self.llm_client
-        emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
-        note = tr("agent.interrupted")
+        client, note = self.llm_client, tr("agent.interrupted")
         try:
+            self._begin(query)
+            emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
             async with asyncio.timeout(self._time_limit or None):
                 await self._begin_turn(query, emit)
                 finished = await self._loop(query, emit)

@@ -58,8 +58,10 @@ class Scratch:
 def remove_stale(age: float = _STALE) -> None:
     """Delete the folders that programs left behind which were killed: nobody has them locked. `age`: in seconds, of
     those that are old enough to be looked at."""
-    base = _base()
-    for name in filter(_NAME.fullmatch, os.listdir(base)):  # noqa: PTH208 - there may be thousands of others
+    base, names = _base(), list[str]()
+    with suppress(OSError):  # there is no such folder any more
+        names = os.listdir(base)  # noqa: PTH208 - there may be thousands of others
+    for name in filter(_NAME.fullmatch, names):
         with suppress(OSError):  # another one is deleting it as well
             about = (base / name).lstat()
             if about.st_uid == os.getuid() and about.st_mtime <= time.time() - age:

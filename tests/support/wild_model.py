@@ -119,8 +119,6 @@ class WildModel:
         return not self._happening.calm and self._random.random() < self._evil
 
     def _fail(self) -> None:
-        from tests.support.interleavings import Boom
-
         what = self._random.choice(FAILURES)
         self._happening.note(f"the server: {what}")
         match what:
@@ -129,7 +127,7 @@ class WildModel:
                     "llm_server_failed", url=self.address, status=500, reason="", retryable=self._random.random() < 0.5
                 )
             case "crash":
-                raise Boom("the server")
+                raise self._happening.crash("the server")
             case _:
                 numbers = (9_000, 4_096) if "numbers" in what else (0, 0)
                 raise LLMConnectionError(
