@@ -3,11 +3,17 @@
 import signal
 
 import pytest
+from hypothesis import settings
 
 # In the background of a shell Ctrl+C is not heard, under nohup no hang-up; what the tests start must hear them.
 for name in ("SIGINT", "SIGQUIT", "SIGHUP"):
     if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
+
+# `--hypothesis-profile=long` tries each property on many more examples: .ci/long does.
+settings.register_profile("short", settings(), max_examples=50, deadline=None)
+settings.register_profile("long", settings(), max_examples=1_000, deadline=None)
+settings.load_profile("short")
 
 
 @pytest.fixture

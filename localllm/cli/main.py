@@ -8,26 +8,26 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from localllm import __version__
-from localllm.app import FrontEnd, LocalLLMCode
+from localllm.app import LocalLLMCode
 from localllm.base import logs
 from localllm.base.config.loading import Loaded, load
 from localllm.base.config.trusted import Answers
 from localllm.base.errors import InternalError, LocalLLMError
 from localllm.base.i18n import set_language
 from localllm.base.paths import find_project, state_folder
-from localllm.cli.config import config
 from localllm.cli.loading import overrides
 from localllm.cli.opening import Opening
 from localllm.cli.saying import print_error, say
 from localllm.cli.standard_input import read_piped_input
-from localllm.cli.trusting import settle
 from localllm.ui.headless import Headless, exit_code
-from localllm.ui.repl import Terminal
+
+if TYPE_CHECKING:
+    from localllm.ui.repl import Terminal
 
 EXIT_INTERRUPTED = 130
 
@@ -65,8 +65,8 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-LATE_COMMANDS = ("doctor", "init", "models", "sandbox")
-"""Commands whose module, of the same name, is loaded when they are called: a chat starts without them."""
+LATE_COMMANDS = ("config", "doctor", "init", "models", "sandbox")
+"""Commands whose module, of the same name, is loaded when they are called: everything else starts without them."""
 
 
 class _Commands(click.Group):
@@ -121,16 +121,15 @@ def root(context: click.Context, **options: Any) -> int | None:
         return None
     _refuse_contradictions(options)
     project = find_project(Path.cwd())
-    front_end = _front_end(options, context.obj)
-    loaded = _load(project, options)
-    if isinstance(front_end, Terminal):
-        loaded = settle(project, loaded, front_end, partial(_load, project, options), Answers.of_user())
-    app = LocalLLMCode(project, loaded, front_end, environ=os.environ, accept_no_sandbox=options["i_accept_no_sandbox"])
     prompt = options["prompt"]
+    if prompt is None:
+        front_end = _terminal(context.obj)
+        loaded = _settled(project, front_end, options)
+    else:
+        front_end = Headless(options["output"], approve_all=options["yes"])
+        loaded = _load(project, options)
+    app = LocalLLMCode(project, loaded, front_end, environ=os.environ, accept_no_sandbox=options["i_accept_no_sandbox"])
     return asyncio.run(_run(app, prompt if prompt is None else prompt + read_piped_input(sys.stdin)))
-
-
-root.add_command(config)
 
 
 def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
@@ -151,11 +150,18 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
         raise click.UsageError(f"--base-url is the address of a server; the {options['provider']} provider has none.")
 
 
-def _front_end(options: dict[str, Any], opening: Opening | None) -> FrontEnd:
-    """The chat's terminal, or the printer of a one-shot run. Each loads only what it needs."""
-    if options["prompt"] is None:
-        return Terminal(is_open=opening is not None, modes=opening and opening.modes)
-    return Headless(options["output"], approve_all=options["yes"])
+def _terminal(opening: Opening | None) -> "Terminal":
+    """The chat's terminal. A one-shot run starts without all that makes it."""
+    from localllm.ui.repl import Terminal
+
+    return Terminal(is_open=opening is not None, modes=opening and opening.modes)
+
+
+def _settled(project: Path, terminal: "Terminal", options: dict[str, Any]) -> Loaded:
+    """The settings, after the person at the terminal was asked whether he believes the project's."""
+    from localllm.cli.trusting import settle
+
+    return settle(project, _load(project, options), terminal, partial(_load, project, options), Answers.of_user())
 
 
 async def _run(app: LocalLLMCode, prompt: str | None) -> int:

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ _TOKEN = re.compile(r" ?[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]{1,2}|\s+")
 Call = tuple[str, dict[str, Any]]
 
 
+@lru_cache(maxsize=256)  # most of a prompt was in the one before it
 def count_tokens(text: str) -> int:
     """The tokens of a text as this server's own tokenizer has them: pieces of words, short numbers, signs."""
     return len(_TOKEN.findall(text))

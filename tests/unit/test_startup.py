@@ -1,16 +1,30 @@
-"""The program answers --version without loading anything heavy."""
+"""The program loads only what it needs: nothing heavy for --version, and what comes later not before it is needed."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 import localllm
+from tests.support.wire_server import WireServer, says
 
 HEAVY = {"asyncio", "click", "git", "httpx", "msgspec", "prompt_toolkit", "pydantic", "rich", "tomlkit", "tree_sitter"}
+
+LATER = {
+    *{"git", "markdown_it", "prompt_toolkit", "rich", "tenacity", "tomlkit", "tree_sitter", "trafilatura", "wcwidth"},
+    *(f"localllm.agents.{name}" for name in ("blocker", "delegation.coordination", "delegation.splitting")),
+    *(f"localllm.agents.{name}" for name in ("multi_agent", "panel.laying_out", "panel.snippets")),
+    *(f"localllm.cli.{name}" for name in ("config", "doctor", "init", "models", "sandbox", "trusting")),
+    *(f"localllm.core.{name}" for name in ("context_manager", "drawing", "repo_index", "repo_rank", "repo_text")),
+    *(f"localllm.text.{name}" for name in ("bm25", "stemming", "tokenising")),
+    *(f"localllm.ui.{name}" for name in ("keys", "markdown", "outbox", "plan", "repl", "talk", "typeahead")),
+    *("localllm.integrations", "localllm.llm.embedded", "localllm.syntax.symbols", "localllm.ui.slash.commands"),
+}
+"""What a question that is answered at once needs nothing of."""
 
 PROBE = """
 import sys
 from localllm.cli import main
-sys.argv = ["localllm", "--version"]
+sys.argv = ["localllm", *sys.argv[1:]]
 try:
     main()
 finally:
@@ -18,9 +32,27 @@ finally:
 """
 
 
+def probe(*arguments: str, **options: Path | dict[str, str]) -> tuple[str, set[str]]:
+    """What the program prints, and the modules it has loaded when it leaves."""
+    command = [sys.executable, "-c", PROBE, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True, **options)
+    return done.stdout, set(done.stderr.split())
+
+
 def test_version_loads_nothing_heavy() -> None:
-    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, timeout=30, check=True)
-    assert localllm.__version__ in done.stdout
-    loaded = {module.partition(".")[0] for module in done.stderr.split()}
+    printed, loaded = probe("--version")
+    assert localllm.__version__ in printed
     assert "localllm" in loaded
-    assert loaded & HEAVY == set()
+    assert {module.partition(".")[0] for module in loaded} & HEAVY == set()
+
+
+def test_a_first_answer_loads_nothing_that_comes_later(tmp_path: Path) -> None:
+    home = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(tmp_path / "home"))
+    home["PYTHONPATH"] = str(Path(localllm.__file__).parent.parent)
+    project = tmp_path / "project"
+    project.mkdir()
+    with WireServer([says("Hello.")]) as server:
+        printed, loaded = probe("-p", "hi", "--base-url", server.url, "-m", "m", cwd=project, env=home)
+    assert printed.strip() == "Hello."
+    assert "localllm.ui.headless" in loaded
+    assert loaded & LATER == set()

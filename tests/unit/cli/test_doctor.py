@@ -79,7 +79,7 @@ def test_a_broken_settings_file_is_found_and_not_the_end(project: Path, capsys: 
     (project / "localllm.toml").write_text("[llm]\nmodle = 1\n")
     assert run(["doctor"]) == 1
     told = capsys.readouterr().out
-    assert "localllm.toml:2" in "".join(told.split("\n"))
+    assert "localllm.toml:2" in "".join(told.split())
     assert "llm.model" in told
     assert "\nok " in told
 

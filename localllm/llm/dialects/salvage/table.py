@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from localllm.llm.dialects.salvage.markers import (
@@ -136,8 +136,7 @@ class Table:
 
 
 class Tables(Table):
-    """The table of running text; `in_fence` is that of a code block in it, `loose` that of an answer whose first words
-    tell that the server has left out the tokens between its parts."""
+    """The table of running text, and those that take its place in some of it."""
 
     def __init__(self, names: Iterable[str]) -> None:
         calls: dict[str, Kind] = dict(_CALLS)
@@ -149,14 +148,27 @@ class Tables(Table):
         else:
             calls = {}
         anywhere: dict[str, Kind] = {**_NO_CALLS, **calls}
-        openers: dict[str, Kind] = {
-            literal: kind for literal, kind in calls.items() if kind not in ("closer", "orphan")
-        }
         super().__init__(anywhere, at_line_start)
-        self.in_fence = Table({}, {**openers, **_FENCES})
-        self.loose = Table({**anywhere, **_LOOSE}, at_line_start)
+        self._calls = calls
+        self._literals = anywhere, at_line_start
         self.brackets: dict[str, Kind] = {literal: kind for literal, kind in anywhere.items() if literal[0] == "["}
         """What begins with [ and is not just a list."""
+
+    # Most answers need neither, and each takes milliseconds to make.
+
+    @cached_property
+    def in_fence(self) -> Table:
+        """The table of a code block."""
+        openers: dict[str, Kind] = {
+            literal: kind for literal, kind in self._calls.items() if kind not in ("closer", "orphan")
+        }
+        return Table({}, {**openers, **_FENCES})
+
+    @cached_property
+    def loose(self) -> Table:
+        """The table of an answer whose first words tell that the server has left out the tokens between its parts."""
+        anywhere, at_line_start = self._literals
+        return Table({**anywhere, **_LOOSE}, at_line_start)
 
 
 @lru_cache(maxsize=8)

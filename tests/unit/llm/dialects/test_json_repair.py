@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from localllm.llm.dialects.json_repair import keywords_to_json, repair_json
@@ -137,14 +137,12 @@ def strings_in(value: object) -> list[str]:
             return []
 
 
-@settings(max_examples=300, deadline=None)
 @given(VALUES, st.integers(0, 3))
 def test_valid_json_is_not_touched(value: object, indent: int) -> None:
     text = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
     assert repair_json(text) == text
 
 
-@settings(max_examples=300, deadline=None)
 @given(OBJECTS)
 def test_python_is_read_as_the_same_value(value: dict[str, object]) -> None:
     # repr escapes what cannot be printed as \x..: JSON has no such escape, and it is kept as it is.
@@ -154,7 +152,6 @@ def test_python_is_read_as_the_same_value(value: dict[str, object]) -> None:
         assert msgspec.json.decode(mended) == value
 
 
-@settings(max_examples=300, deadline=None)
 @given(OBJECTS, st.data())
 def test_no_string_is_ended_that_did_not_end(value: dict[str, object], data: st.DataObject) -> None:
     text = msgspec.json.encode(value).decode()
@@ -171,7 +168,6 @@ def test_no_string_is_ended_that_did_not_end(value: dict[str, object], data: st.
         assert repair_json(text[:cut]) is None
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab1{}[]:,\"'\\ \ntrue“”#/"), max_size=40))
 def test_nothing_is_invented(text: str) -> None:
     assume("\\u" not in text)  # such an escape names a character that is not in the text

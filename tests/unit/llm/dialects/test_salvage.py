@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.base.errors import LocalLLMError
@@ -67,7 +67,7 @@ def test_what_comes_of_an_answer(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_however_it_is_cut_the_same_comes_of_it(case: Case) -> None:
     whole = outcome(read(reader_for(case), chunks_of(case, 10**6)))
-    for size in (*range(1, 10), 13, 21, 34):
+    for size in (1, 2, 3, 5, 8, 13, 34):
         assert outcome(read(reader_for(case), chunks_of(case, size))) == whole, size
 
 
@@ -295,7 +295,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(PIECES, max_size=30), st.integers(1, 9), st.sampled_from(["stop", "length"]))
 def test_any_rubble_is_read_the_same_however_it_is_cut(pieces: list[str], size: int, finish: str) -> None:
     case = Case(id="", family="", note="", text="".join(pieces), finish=finish)
@@ -303,7 +302,6 @@ def test_any_rubble_is_read_the_same_however_it_is_cut(pieces: list[str], size: 
     assert outcome(read(reader_for(case), chunks_of(case, size))) == whole
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab \n<>`{}[]()\"':,=/#*_-1.日"), max_size=80), st.integers(1, 5))
 def test_text_without_calls_arrives_byte_for_byte(text: str, size: int) -> None:
     reader = NativeDialect().reader(REQUEST)
