@@ -45,6 +45,7 @@ from localllm.tools.guard.journal import Journal, JournalEntry, digest
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.remembered import RememberedRules
+from localllm.tools.guard.rules import closed_to_commands
 from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.registry import Tool
 from localllm.tools.text_files import load
@@ -175,7 +176,9 @@ class Conversation:
             trees=state_folder() / "worktrees" / project_name(project.root),
             kept=project.folder / "coordination",
             excluded=project.settings.project.exclude_patterns,
+            closed=closed_to_commands(project.settings.safety)[0],
             parallel=project.settings.agents.parallel,
+            settings=project.settings.agent,
             session_id=self.id,
             listeners=[self._tell_of_helpers],
         )

@@ -58,7 +58,9 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
         remarks = [tr("background.dropped", count=dropped), *remarks]
     if command.reverted:
         remarks = [*remarks, tr("command.reverted", paths=", ".join(command.reverted))]
-    written = cap(text.rstrip("\n"), context, "command_output") if text.strip() else tr("background.silent")
+    written = (
+        cap(text.rstrip("\n"), context, "command_output", faults=True) if text.strip() else tr("background.silent")
+    )
     code = command.outcome.return_code if command.outcome else None
     return ToolOutput(
         payload={

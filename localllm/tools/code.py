@@ -5,27 +5,29 @@ import heapq
 import stat
 import threading
 from collections.abc import Collection, Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase, tr
-from localllm.core.repo_index import FileRecord
 from localllm.core.repomap import RepoMap, RepoMapText
 from localllm.syntax.grammars import GRAMMARS, language_of
 from localllm.syntax.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
-from localllm.syntax.symbols import Symbol
 from localllm.text.cleaning import clean
 from localllm.text.decoding import NotTextError, decode
-from localllm.tools.context import ToolContext
+from localllm.tools.context import ToolContext, closed_paths
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.output import cap
 from localllm.tools.registry import Risk, ToolOutput, tool
 from localllm.tools.text_files import LARGEST
 
-_Function = TypeVar("_Function", Definition, Symbol)
+if TYPE_CHECKING:
+    from localllm.core.repo_index import FileRecord
+    from localllm.syntax.symbols import Symbol
+
+_Function = TypeVar("_Function", Definition, "Symbol")
 
 _TOP = 10
 _MOST_OF_SUMMARY = 2_500  # characters of what is said of a folder before its map
@@ -122,7 +124,14 @@ def _analyze_folder(context: ToolContext, folder: str, stop: threading.Event) ->
     if repo_map is None or repo_map.root != context.root.path:
         repo_map = RepoMap(context.root.path, exclude=context.settings.project.exclude_patterns)
     room = max(_LEAST_MAP, context.output_limit - _MOST_OF_SUMMARY)
-    drawn = repo_map.draw(room, words=context.focus.words, files=context.seen.paths, under=folder, stop=stop)
+    drawn = repo_map.draw(
+        room,
+        words=context.focus.words,
+        files=context.seen.paths,
+        under=folder,
+        closed=closed_paths(context),
+        stop=stop,
+    )
     return _folder_output(context, folder, drawn)
 
 
@@ -141,6 +150,7 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
         *_section("code.worst_functions", (f"{f.complexity} {path}:{f.line} {f.full_name}" for path, f in worst)),
         *_section("code.broken_files", (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
         *([tr("code.left_out", count=left_out)] if left_out else []),
+        *([tr("code.closed", count=drawn.closed)] if drawn.closed else []),
         *([tr("code.map", shown=drawn.definitions, all=drawn.all_definitions), drawn.text] if drawn.text else []),
     ]
     metrics: dict[str, Json] = {
@@ -150,6 +160,7 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
         "most_complex": [{"file_path": path, **_facts(f)} for path, f in worst],
         "broken": [{"file_path": path, "error_lines": list(rows)} for path, rows in broken],
         "left_out": left_out,
+        "closed": drawn.closed,
         "map": drawn.text,
     }
     return ToolOutput(
@@ -159,7 +170,7 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
     )
 
 
-def _facts(function: Symbol) -> dict[str, Json]:
+def _facts(function: "Symbol") -> dict[str, Json]:
     fields = ("kind", "name", "line", "end_line", "parent", "complexity")
     return {field: getattr(function, field) for field in fields}
 
@@ -169,7 +180,7 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
     return [tr(title), *indented] if indented else []
 
 
-def _sizes(files: Collection[FileRecord]) -> dict[str, int]:
+def _sizes(files: Collection["FileRecord"]) -> dict[str, int]:
     return {
         "files": len(files),
         "lines": sum(file.lines for file in files),
@@ -178,7 +189,7 @@ def _sizes(files: Collection[FileRecord]) -> dict[str, int]:
     }
 
 
-def _languages(files: Collection[FileRecord]) -> dict[str, dict[str, int]]:
+def _languages(files: Collection["FileRecord"]) -> dict[str, dict[str, int]]:
     """The sizes for each language, the one with most code first."""
     names = {file.language for file in files}
     sizes = {name: _sizes([file for file in files if file.language == name]) for name in sorted(names)}

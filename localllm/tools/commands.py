@@ -56,7 +56,7 @@ async def run_command(
         return await begin(context, command, folder)
     seconds = _seconds(context, timeout)
     result = await context.runner.run(command, cwd=context.root.path / folder, timeout=seconds)
-    report = cap(_report(result, seconds), context, "run_command", whole=not result.truncated)
+    report = cap(_report(result, seconds), context, "run_command", whole=not result.truncated, faults=True)
     return ToolOutput(
         payload=_payload(result, folder),
         for_model="\n".join([report, *remarks_on(result)]),

@@ -12,6 +12,7 @@ from localllm.core.repomap import RepoMap
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.runner import CommandRunner
 from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.rules import closed_to_reading
 from localllm.tools.seen import SeenFiles
 from localllm.web.access import WebAccess
 
@@ -44,3 +45,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     focus: Focus = msgspec.field(default_factory=Focus)
     repo_map: RepoMap | None = None
     emit: Emit = _nobody
+
+
+def closed_paths(context: ToolContext) -> list[str]:
+    """The paths in the project whose content the rules let no tool show: see `closed_to_reading`."""
+    return closed_to_reading(context.settings.safety, context.root.relative)

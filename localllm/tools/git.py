@@ -9,8 +9,9 @@ from typing import NamedTuple
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import tr
 from localllm.text.decoding import NotTextError, decode
-from localllm.tools.context import ToolContext
+from localllm.tools.context import ToolContext, closed_paths
 from localllm.tools.guard.paths import ProjectRoot, shown
+from localllm.tools.guard.rules import is_within
 from localllm.tools.output import cap
 from localllm.tools.registry import Preview, Risk, ToolOutput, tool
 from localllm.tools.repository import LARGEST_OUTPUT, Change, Repository, Status, by_kind, null_separated
@@ -102,15 +103,21 @@ _DIFF = (
 
 def _diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOutput:
     repository = Repository(context.root.path)
-    raw = repository.run(*_DIFF, *kind, "--", path)
-    files = [shown(name) for name in _names(repository.run(*_DIFF, *kind, "--name-only", "-z", "--", path))]
+    closed = closed_paths(context)
+    excluded = [f":(exclude,literal){folder}" for folder in closed]
+    raw = repository.run(*_DIFF, *kind, "--", f":(literal){path}", *excluded, literal=False)
+    names = _names(repository.run(*_DIFF, *kind, "--name-only", "-z", "--", path))
+    files = [shown(name) for name in names if not any(is_within(name, folder) for folder in closed)]
     text = _text(raw)
     if len(raw) == LARGEST_OUTPUT:
         text += "\n" + tr("git.diff_cut", megabytes=LARGEST_OUTPUT // 1_000_000)
     text = cap(text, context, "git_diff")
+    told = text or tr("git.no_staged_diff" if kind else "git.no_diff")
+    if len(files) < len(names):
+        told = f"{told.rstrip()}\n{tr('git.closed', count=len(names) - len(files))}"
     return ToolOutput(
         payload={"diff": text, "files": files},
-        for_model=text or tr("git.no_staged_diff" if kind else "git.no_diff"),
+        for_model=told,
         summary=tr("git.diffed", count=len(files)),
     )
 

@@ -4,27 +4,46 @@ import os
 from pathlib import Path
 
 from localllm.base.i18n import tr
+from localllm.text.telling import telling_lines
 from localllm.tools.context import ToolContext
 
 _HEAD = 0.2
 """The share of the limit that goes to the head. Errors and results stand at the end, so the tail gets the rest."""
 
+_TELLING = 0.35
+"""The share of the limit, at most, for lines in between that tell of a fault."""
 
-def cap(text: str, context: ToolContext, name: str, *, whole: bool = True, head: float = _HEAD) -> str:
+
+def cap(
+    text: str, context: ToolContext, name: str, *, whole: bool = True, head: float = _HEAD, faults: bool = False
+) -> str:
     """`text` in at most `context.output_limit` characters (and the note on what was left out).
 
     A longer one is kept in `context.overflow_folder`, in a file called after `name` (a tool's, plain letters); the
     note between head and tail says where, and how to read on. `whole`: nothing was dropped from `text` before. `head`:
-    the share of the limit that goes to the head.
+    the share of the limit that goes to the head. `faults`: lines in between that tell of one are shown too.
     """
     if len(text) <= context.output_limit:
         return text
-    first, last = _ends(text, context.output_limit, head)
+    first, telling, last = _parts(text, context.output_limit, head, _TELLING if faults else 0)
     left_out = len(text) - len(first) - len(last)
     line = text.count("\n", 0, len(text) - len(last)) + 1
     kept = _keep(text, context, name, whole=whole)
     note = tr("output.cut", count=left_out, line=line, kept=kept) if whole else tr("output.partial", kept=kept)
-    return f"{first.rstrip()}\n{note}\n{last}"
+    between = f"{tr('output.telling')}\n{telling}\n" if telling else ""
+    return f"{first.rstrip()}\n{between}{note}\n{last}"
+
+
+def _parts(text: str, limit: int, head: float, share: float) -> tuple[str, str, str]:
+    """The head, the lines that tell of faults between it and the tail, in at most `share` of the limit, and the tail,
+    which is so much shorter."""
+    first, last = _ends(text, limit, head)
+    most = int(limit * share)
+    if not most or not telling_lines(text[len(first) : len(text) - len(last)], most):
+        return first, "", last
+    wider = telling_lines(text[len(first) : len(text) - len(last) + most], most)
+    first, last = _ends(text, limit - len(wider), head)
+    return first, telling_lines(text[len(first) : len(text) - len(last)], len(wider)), last
 
 
 def _ends(text: str, limit: int, share: float) -> tuple[str, str]:

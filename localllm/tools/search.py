@@ -6,7 +6,7 @@ import re
 import stat
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from localllm.base.gitignore import matcher
 from localllm.base.i18n import Phrase, tr
 from localllm.base.programs import find_program
 from localllm.base.walking import Entry, walk
-from localllm.tools.context import ToolContext
+from localllm.tools.context import ToolContext, closed_paths
 from localllm.tools.guard.paths import shown
+from localllm.tools.guard.rules import is_within
 from localllm.tools.registry import Risk, ToolOutput, tool
 from localllm.tools.search_engines import (
     LARGEST,
@@ -127,7 +128,7 @@ class _Search:
 
     def __init__(self, context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool) -> None:
         self._most = request.max_results
-        self._batches = _batches(_candidates(context, request))
+        self._batches = _batches(_candidates(context, request), closed_paths(context))
         self._engines, self._why = _engines(context, request.query, stack, use_ripgrep=use_ripgrep)
         self._hits: list[Hit] = []
         self._skipped: Skipped = Counter()
@@ -178,13 +179,13 @@ class _Batch(NamedTuple):
     skipped: Skipped
 
 
-def _batches(candidates: Iterator[Entry | None]) -> Iterator[_Batch]:
+def _batches(candidates: Iterator[Entry | None], closed: Sequence[str]) -> Iterator[_Batch]:
     batch = _Batch([], Counter())
     size = looked_at = 0
     most = _FILES_AT_ONCE[0]
     for entry in candidates:
         looked_at += 1
-        if entry and (reason := _unfit(entry)):
+        if entry and (reason := _unfit(entry, closed)):
             batch.skipped[reason] += 1
         elif entry:
             batch.paths.append(entry.path)
@@ -196,7 +197,9 @@ def _batches(candidates: Iterator[Entry | None]) -> Iterator[_Batch]:
         yield batch
 
 
-def _unfit(entry: Entry) -> Reason | None:
+def _unfit(entry: Entry, closed: Sequence[str]) -> Reason | None:
+    if any(is_within(entry.path, folder) for folder in closed):
+        return "closed"
     if entry.size > LARGEST:
         return "large"
     return "name" if shown(entry.path) != entry.path else None

@@ -48,9 +48,9 @@ class Hit(NamedTuple):
     text: str
 
 
-Reason = Literal["binary", "encoding", "large", "unreadable", "name"]
+Reason = Literal["binary", "encoding", "large", "unreadable", "name", "closed"]
 """Why a file is not searched: it is no text, or text in an encoding not known here; it is too large; it cannot be
-opened; its name cannot be shown."""
+opened; its name cannot be shown; a rule closes it."""
 
 Skipped = Counter[str]
 """How many files were not searched for each Reason."""

@@ -1,14 +1,16 @@
 """Work trees: what is in them, what became of them, and that nothing else is touched."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from localllm.agents.delegation.worktrees import Interrupted, WorkTrees
+from localllm.agents.delegation.worktrees import Interrupted, WorkTrees, surely
 from localllm.base.errors import ToolExecutionError
 from tests.support.repositories import GitProject
 
@@ -59,6 +61,23 @@ def test_a_tree_is_the_project_as_it_is_now_and_the_repository_stays_as_it_was(
     assert os.access(tree / "run.sh", os.X_OK)
     assert trees.changes(tree) == []
     assert project.state() == before
+
+
+def test_what_rules_close_to_reading_is_in_no_tree_and_not_in_its_git(project: GitProject, tmp_path: Path) -> None:
+    project.write("keys/one", "SECRET\n")
+    project.write("keys.md", "about keys\n")
+    trees = WorkTrees(project.root, tmp_path / "trees", closed=["./keys/", "b.py"])
+    try:
+        trees.open()
+        tree = trees.add("one")
+        assert sorted(_all(tree)) == ["a.txt", "keys.md"]
+        listed = subprocess.run(
+            ["git", "ls-tree", "-r", "--name-only", "HEAD"], cwd=tree, capture_output=True, check=True
+        )
+        assert listed.stdout.split() == [b"a.txt", b"keys.md"]
+        assert trees.changes(tree) == []
+    finally:
+        trees.close()
 
 
 def test_an_agent_can_look_at_its_own_changes_with_git(project: GitProject, trees: WorkTrees) -> None:
@@ -220,6 +239,29 @@ def test_copying_can_be_broken_off(project: GitProject, trees: WorkTrees) -> Non
     trees.stop()
     with pytest.raises(Interrupted):
         trees.open()
+
+
+def test_what_is_surely_done_is_done_however_often_it_is_cancelled() -> None:
+    may_end, has_ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        may_end.wait(30)
+        has_ended.set()
+
+    async def cancel_it() -> None:
+        task = asyncio.create_task(surely(work))
+        for _ in range(3):
+            for _ in range(5):
+                await asyncio.sleep(0)
+            task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert has_ended.is_set()
+
+    asyncio.run(cancel_it())
 
 
 def test_caches_that_commands_leave_are_no_changes(project: GitProject, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from localllm.base.config.schema import ProjectSettings, Settings
+from localllm.base.config.schema import ProjectSettings, SafetySettings, Settings
 from localllm.sandbox.background import Handle
 from localllm.sandbox.runner import CommandResult, SandboxLevel
 from localllm.tools.context import ToolContext
@@ -29,11 +29,15 @@ def make_context(
     output_limit: int = 8_000,
     include: tuple[str, ...] = (),
     exclude: tuple[str, ...] = ("node_modules",),
+    deny: tuple[str, ...] = (),
 ) -> ToolContext:
     """A context over `root`."""
     return ToolContext(
         root=ProjectRoot(root),
-        settings=Settings(project=ProjectSettings(include_patterns=include, exclude_patterns=exclude)),
+        settings=Settings(
+            project=ProjectSettings(include_patterns=include, exclude_patterns=exclude),
+            safety=SafetySettings(deny=deny),
+        ),
         runner=NoRunner(),
         output_limit=output_limit,
         overflow_folder=root / ".localllm" / "tool-output",

@@ -56,6 +56,19 @@ async def test_what_it_uses_is_the_sessions_and_its_window_its_own(tmp_path: Pat
     assert [type(event.event) for event in kept.events if isinstance(event, Delegated)].count(MessageCompleted) == 1
 
 
+async def test_a_new_conversation_tells_the_boss_nothing_of_the_one_before(tmp_path: Path) -> None:
+    plans = ("paint it blue", "the same", "red")
+    advice = [says(json.dumps({"verdict": "v", "next_action": plan, "confidence": 0.9})) for plan in plans]
+    with WireServer(advice) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await app.consult("boss", "Which colour?", lambda _: None)
+            await app.consult("boss", "And the door?", lambda _: None)
+            app.clear()
+            await app.consult("boss", "And the roof?", lambda _: None)
+    said = [json.dumps(body["messages"]) for body in server.bodies()]
+    assert ["paint it blue" in text for text in said] == [False, True, False]
+
+
 async def test_a_rule_may_name_it(tmp_path: Path) -> None:
     with WireServer([says("Hello.")]) as server:
         async with app_over(tmp_path, server.url) as known:

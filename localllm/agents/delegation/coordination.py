@@ -21,6 +21,7 @@ from localllm.agents.delegation.taking_over import Report, TakingOver
 from localllm.agents.delegation.worktrees import TooLargeError, WorkTrees, stoppable, surely
 from localllm.agents.prompting import situation, system_prompt
 from localllm.agents.running import EventStream
+from localllm.base.config.schema import AgentSettings
 from localllm.base.errors import LLMConnectionError, LocalLLMError, ToolExecutionError
 from localllm.base.events import (
     AgentEvent,
@@ -58,8 +59,8 @@ class MultiAgentOrchestrator:
 
     `crew`: what an agent that writes may use. `make_runner` runs the commands of a work tree. `trees`: the folder for
     work trees, outside of the project; `kept`: the folder for changes that could not be taken over;
-    `excluded`: see WorkTrees. `parallel`: how many agents work at a time; 0 for as many as the server has room for, as
-    far as it tells. One task at a time.
+    `excluded` and `closed`: see WorkTrees. `parallel`: how many agents work at a time; 0 for as many as the server has
+    room for, as far as it tells. `settings` hold for each of them. One task at a time.
     """
 
     def __init__(
@@ -72,7 +73,9 @@ class MultiAgentOrchestrator:
         trees: Path,
         kept: Path,
         excluded: Sequence[str] = (),
+        closed: Sequence[str] = (),
         parallel: int = 0,
+        settings: AgentSettings = AgentSettings(),  # noqa: B008 - immutable
         session_id: str = "",
         listeners: Sequence[Emit] = (),
     ) -> None:
@@ -83,7 +86,9 @@ class MultiAgentOrchestrator:
         self._folder = trees
         self._kept = kept
         self._excluded = excluded
+        self._closed = closed
         self._parallel = parallel
+        self._settings = settings
         self._session_id = session_id
         self._stream = EventStream(listeners)
         self._usage = Usage()
@@ -192,7 +197,7 @@ class MultiAgentOrchestrator:
         """Work trees for those that write; None where none does, or where they cannot have any, which is said."""
         if not any(subtask.writes for subtask in subtasks):
             return None
-        trees = WorkTrees(self._tools.root, self._folder, self._excluded)
+        trees = WorkTrees(self._tools.root, self._folder, self._excluded, closed=self._closed)
         try:
             await stoppable(trees, trees.open)
         except (ToolExecutionError, TooLargeError) as error:
@@ -232,12 +237,15 @@ class MultiAgentOrchestrator:
         try:
             finding = await self._delegate(subtask, task, tools, emit)
         finally:
-            await background.end()
-            runner.close()
+            try:
+                await background.end()
+            finally:
+                runner.close()
         return Report(subtask=subtask, finding=finding, tree=tree)
 
     async def _delegate(self, subtask: Subtask, task: str, tools: ToolSystem, emit: Emit) -> Finding:
-        agent = SubAgent(subtask.title, WORKER if subtask.writes else EXPLORER, self._llm_client, tools, emit)
+        kind = WORKER if subtask.writes else EXPLORER
+        agent = SubAgent(subtask.title, kind, self._llm_client, tools, emit, self._settings)
         about = "" if subtask.instructions == task else "\n\n" + tr("coordinate.part_of", task=task[:_LONGEST_TASK])
         finding = await agent.run(subtask.instructions + about)
         if tools.tainted:

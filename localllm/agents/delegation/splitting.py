@@ -59,7 +59,8 @@ def read_split(text: str) -> list[Subtask] | None:
     named: dict[str, Subtask] = {}
     for number, subtask in enumerate(found, start=1):
         title = " ".join(subtask.title.split())[:_LONGEST_TITLE].strip() or tr("coordinate.untitled", number=number)
-        title = title if title not in named else f"{title} {number}"
+        while title in named:
+            title = f"{title} {number}"
         named[title] = msgspec.structs.replace(subtask, title=title, instructions=subtask.instructions.strip())
     return list(named.values())
 

@@ -87,9 +87,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubAgent:
-    """A ReActAgent that works for another one. `emit` is shown what it does; `tools` are made by `ToolSystem.part`."""
+    """A ReActAgent that works for another one. `emit` is shown what it does; `tools` are made by `ToolSystem.part`.
+    `settings` hold for it as for any other, but for its steps."""
 
-    def __init__(self, name: str, kind: Kind, llm_client: LLMClient, tools: ToolSystem, emit: Emit) -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: Kind,
+        llm_client: LLMClient,
+        tools: ToolSystem,
+        emit: Emit,
+        settings: AgentSettings = AgentSettings(),  # noqa: B008 - immutable
+    ) -> None:
         self.name = name
         self._emit = emit
         self._usage = Usage()
@@ -99,7 +108,7 @@ class SubAgent:
         self.agent = ReActAgent(
             llm_client,
             tools,
-            settings=AgentSettings(max_iterations=kind.steps),
+            settings=msgspec.structs.replace(settings, max_iterations=kind.steps),
             listeners=[self._pass_on],
             middleware=[LastStep(kind.steps)],
         )
@@ -166,11 +175,18 @@ class LastStep(Middleware):
 
 
 class Explorer:
-    """Answers questions about the project by sub-agents that only read. `tools` gives those of the agent that asks."""
+    """Answers questions about the project by sub-agents that only read. `tools` gives those of the agent that asks;
+    `settings` are its own."""
 
-    def __init__(self, llm_client: LLMClient, tools: Callable[[], ToolSystem]) -> None:
+    def __init__(
+        self,
+        llm_client: LLMClient,
+        tools: Callable[[], ToolSystem],
+        settings: AgentSettings = AgentSettings(),  # noqa: B008 - immutable
+    ) -> None:
         self._llm_client = llm_client
         self._tools = tools
+        self._settings = settings
 
     def tool(self) -> Tool:
         """`explore` as a tool for the agent that asks."""
@@ -185,7 +201,7 @@ class Explorer:
     async def explore(self, question: str, emit: Emit) -> ToolOutput:
         """The finding on `question`, at most FINDING_TOKENS long."""
         tools = self._tools().part("explore", READING_TOOLS, output_limit=_OUTPUT)
-        finding = await SubAgent("explore", EXPLORER, self._llm_client, tools, emit).run(question)
+        finding = await SubAgent("explore", EXPLORER, self._llm_client, tools, emit, self._settings).run(question)
         text = capped(finding.report(), FINDING_TOKENS, self._llm_client.estimate_tokens)
         ended = "explore.found" if finding.is_done else "explore.not_found"
         return ToolOutput(

@@ -8,6 +8,7 @@ or worktrees. What has become of a tree is found out with a git folder no comman
 
 import asyncio
 import os
+import posixpath
 import shutil
 import stat
 import subprocess
@@ -28,6 +29,7 @@ from localllm.base.paths import project_folder
 from localllm.base.programs import find_program
 from localllm.sandbox.removal import delete_tree
 from localllm.tools.guard.paths import ProjectRoot, shown
+from localllm.tools.guard.rules import is_within
 from localllm.tools.repository import LARGEST_OUTPUT, Repository
 
 _Result = TypeVar("_Result")
@@ -86,13 +88,15 @@ class Interrupted(Exception):  # noqa: N818 - no error: somebody wanted it so
 
 class WorkTrees:
     """The work trees of one piece of work in the project at `root`; `folder` is theirs alone, for this project. New
-    files that `excluded` (patterns as in .gitignore) names are no changes: caches that commands leave behind.
+    files that `excluded` (patterns as in .gitignore) names are no changes: caches that commands leave behind. What lies
+    in `closed` (paths in the project) is in no tree: no agent may read it, and git in a tree would show it.
 
     Every method may take seconds: run them in a thread. `stop` breaks off the one that is going on.
     """
 
-    def __init__(self, root: Path, folder: Path, excluded: Sequence[str] = ()) -> None:
+    def __init__(self, root: Path, folder: Path, excluded: Sequence[str] = (), *, closed: Sequence[str] = ()) -> None:
         self._root = root
+        self._closed = [posixpath.normpath(path) for path in closed]
         self._excluded = matcher([*excluded, project_folder(Path()).name])
         self._all = folder
         self._own = folder / uuid4().hex[:12]
@@ -197,7 +201,11 @@ class WorkTrees:
         self.submodules = [entry.partition("\t")[2] for entry in entries if entry.startswith("160000 ")]
         names = [name for name in dict.fromkeys(os.fsdecode(listed).split("\0")[:-1]) if not name.endswith("/")]
         left_out = set(self.submodules)
-        files = [name for name in names if name not in left_out]
+        files = [
+            name
+            for name in names
+            if name not in left_out and not any(is_within(name, folder) for folder in self._closed)
+        ]
         if len(files) > MOST_FILES:
             raise TooLargeError
         return files

@@ -29,6 +29,8 @@ _RULE = re.compile(r"(?P<tool>[\w.-]+|\*)(?:\((?P<prefix>.*)\))?", re.DOTALL)
 _SHELL_SYNTAX = re.compile(r"[;&|<>()`$\n\r{}\\*?\[\]~#!]")
 COMMAND_TOOL = "run_command"
 _READING_TOOL = "read_file"
+_SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_diff", "edit_file"})
+"""Those whose answers hold what stands in the files they are given."""
 WRITING_TOOL = "write_file"
 WRITING_TOOLS = frozenset({WRITING_TOOL, "edit_file", "create_file"})
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
@@ -50,9 +52,15 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it holds for every call of the tool."""
         return self.prefix is None
 
+    @property
+    def closes_reading(self) -> bool:
+        """Whether nothing may show what stands in the files at its path."""
+        is_path = self.prefix is not None and "://" not in self.prefix
+        return self.decision == "deny" and is_path and self.tool in (_READING_TOOL, "*")
+
     def concerns(self, tool: str) -> bool:
         """Whether it is about this tool."""
-        return self.tool in (tool, "*")
+        return self.tool in (tool, "*") or (self.closes_reading and tool in _SHOWING_TOOLS)
 
 
 def rules_of(settings: SafetySettings) -> list[Rule]:
@@ -72,12 +80,18 @@ def closed_to_commands(settings: SafetySettings) -> tuple[list[str], list[str]]:
     unreadable: list[str] = []
     unwritable: list[str] = []
     for rule in rules_of(settings):
-        if rule.decision == "deny" and rule.prefix is not None:
-            if rule.tool == _READING_TOOL:
-                unreadable.append(rule.prefix)
-            elif rule.tool in WRITING_TOOLS:
-                unwritable.append(rule.prefix)
+        if rule.closes_reading:
+            unreadable.append(rule.prefix or "")
+        elif rule.decision == "deny" and rule.prefix is not None and rule.tool in WRITING_TOOLS:
+            unwritable.append(rule.prefix)
     return unreadable, unwritable
+
+
+def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
+    """The same paths that are closed to reading, for whoever walks through the project: normal, relative to it, and
+    those that are links also as they lead. `canonical`: see `Policy.judge`."""
+    paths = closed_to_commands(settings)[0]
+    return sorted({folder for path in paths for folder in _leading(path, canonical)})
 
 
 def read_rule(text: str, decision: Decision) -> Rule | None:
@@ -221,10 +235,7 @@ class Call:
 
     def _folders(self, rule: Rule) -> set[str]:
         """The folder of a rule as it is written and, where it is a link, as it leads."""
-        folders = {posixpath.normpath(rule.prefix or "")}
-        with suppress(SafetyViolationError):  # a rule about what is outside has nothing to refuse here
-            folders.add(self._canonical(rule.prefix or ""))
-        return folders
+        return _leading(rule.prefix or "", self._canonical)
 
     def _places(self) -> set[str]:
         """Where the paths lead and, for links, where they stand: git takes a link as itself."""
@@ -257,6 +268,14 @@ def listed(value: Json) -> list[str]:
     if isinstance(value, list):
         return [path for entry in cast("list[Json]", value) for path in listed(entry)]
     return [value] if isinstance(value, str) and value else []
+
+
+def _leading(path: str, canonical: Callable[[str], str]) -> set[str]:
+    """A path as it is written and, where it is a link, as it leads."""
+    folders = {posixpath.normpath(path)}
+    with suppress(SafetyViolationError):  # what is outside is in nobody's way here
+        folders.add(canonical(path))
+    return folders
 
 
 def is_within(place: str, folder: str) -> bool:

@@ -22,6 +22,11 @@ def test_titles_are_short_and_differ() -> None:
     assert found[0].writes
 
 
+def test_no_part_is_lost_whatever_the_titles_are() -> None:
+    text = '{"subtasks": [' + ",".join(f'{{"title": "{t}", "instructions": "{t}"}}' for t in ("a", "a 3", "a")) + "]}"
+    assert [part.title for part in read_split(text) or []] == ["a", "a 3", "a 3 3"]
+
+
 def test_parts_without_instructions_are_none() -> None:
     assert read_split('{"subtasks": [{"title": "x", "instructions": "  "}]}') == []
     assert read_split('{"subtasks": []}') == []

@@ -15,10 +15,11 @@ from localllm.agents.delegation.sub_agents import (
     capped,
 )
 from localllm.agents.react_agent import ReActAgent
-from localllm.base.config.schema import SafetySettings
+from localllm.base.config.schema import AgentSettings, SafetySettings
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import (
     AgentEvent,
+    ConfirmationAnswered,
     ConfirmationRequested,
     Delegated,
     MessageCompleted,
@@ -132,6 +133,18 @@ async def test_a_limit_tells_what_was_seen(root: Path) -> None:
     assert output.payload["status"] == "limit"
 
 
+async def test_the_limits_of_whoever_asks_are_its_own(root: Path) -> None:
+    def reads(request: CompletionRequest) -> Turn:
+        return to_call("read_file", file_path="core.py", start_line=len(request.messages))
+
+    (root / "core.py").write_text("x = 1\n" * 50, "utf-8")
+    client = LLMClient(Brain(reads), model="m")
+    output = await Explorer(client, lambda: make_tools(root), AgentSettings(max_tool_calls=3)).explore(
+        "q?", lambda _: None
+    )
+    assert (output.payload["status"], output.payload["steps"]) == ("limit", 3)
+
+
 async def test_before_its_last_step_it_is_told(root: Path) -> None:
     def reads_until_told(request: CompletionRequest) -> Turn:
         if "last step" in request.messages[-1].text:
@@ -230,6 +243,25 @@ async def test_what_it_changes_belongs_to_the_turn_and_is_asked_about_in_its_nam
     assert (root / "0.txt").exists()
     tools.undo(turn=True)
     assert not list(root.glob("*.txt"))
+
+
+async def test_the_person_is_asked_one_thing_at_a_time(root: Path) -> None:
+    class Slow(Answering):
+        at_once = most = 0
+
+        async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+            self.at_once += 1
+            self.most = max(self.most, self.at_once)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            self.at_once -= 1
+            return await super().confirm(request)
+
+    tools = make_tools(root, confirmer=(person := Slow(approve=True)))
+    parts = [tools.part(name, BUILTIN_TOOLS, output_limit=1_000) for name in ("one", "two", "three")]
+    made = [part.execute_tool("create_file", file_path=f"{n}.txt", content="x\n") for n, part in enumerate(parts)]
+    assert all(result["success"] for result in await asyncio.gather(*made))
+    assert (len(person.asked), person.most) == (3, 1)
 
 
 async def test_deny_rules_hold_for_it(root: Path) -> None:

@@ -1,0 +1,90 @@
+"""What a rule closes to read_file, no other tool shows."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.base.config.schema import SafetySettings
+from localllm.base.events import Json
+from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.code import analyze_code
+from localllm.tools.git import git_diff
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.policy import Policy
+from localllm.tools.guard.rules import closed_to_commands
+from localllm.tools.search import search_files
+from tests.support.tools import make_context, put, use
+
+pytestmark = pytest.mark.anyio
+
+RULES = ("read_file(secret)", "*(secret/)")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    put(tmp_path / "open.py", "def open_door():\n    return 1\n")
+    put(tmp_path / "secret" / "key.py", "def hidden_door():\n    return 2\n")
+    put(tmp_path / "secretary.py", "def front_door():\n    return 3\n")
+    (tmp_path / "alias").symlink_to("secret")
+    return tmp_path
+
+
+@pytest.mark.parametrize("rule", [*RULES, "read_file(alias)"])
+async def test_a_search_above_leaves_it_out_and_says_so(project: Path, rule: str) -> None:
+    found = await use(search_files, make_context(project, deny=(rule,)), pattern="_door")
+    assert "open_door" in found.for_model
+    assert "front_door" in found.for_model, "a name that only begins alike"
+    assert "hidden" not in found.for_model
+    assert "1 closed by a rule" in found.for_model
+    assert "closed" not in (await use(search_files, make_context(project), pattern="_door")).for_model
+
+
+@pytest.mark.parametrize("rule", [*RULES, "read_file(alias)"])
+async def test_a_map_of_a_folder_above_leaves_it_out_and_says_so(project: Path, rule: str) -> None:
+    found = await use(analyze_code, make_context(project, deny=(rule,)), file_path=".")
+    assert "open_door" in found.for_model
+    assert "front_door" in found.for_model
+    assert "hidden" not in found.for_model
+    assert "key.py" not in str(found.payload)
+    assert "[1 source files are left out: a rule closes them]" in found.for_model
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("staged", [False, True])
+async def test_a_difference_leaves_it_out_and_says_so(project: Path, rule: str, staged: bool) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=project, check=True, capture_output=True)
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "first")
+    put(project / "open.py", "def open_window(): ...\n")
+    put(project / "secret" / "key.py", "def hidden_window(): ...\n")
+    if staged:
+        git("add", ".")
+    shown = await use(git_diff, make_context(project, deny=(rule,)), staged=staged)
+    assert "open_window" in shown.for_model
+    assert "hidden" not in shown.for_model
+    assert shown.payload["files"] == ["open.py"]
+    assert "[1 changed files are left out: a rule closes them]" in shown.for_model
+    assert "hidden_window" in (await use(git_diff, make_context(project), staged=staged)).for_model
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("path", ["secret", "secret/key.py", "alias/key.py"])
+@pytest.mark.parametrize("name", ["read_file", "search_files", "analyze_code", "git_diff", "edit_file"])
+def test_a_call_that_names_it_is_refused(project: Path, rule: str, path: str, name: str) -> None:
+    tool = next(tool for tool in BUILTIN_TOOLS if tool.name == name)
+    arguments: dict[str, Json] = {tool.paths[0]: path}
+    root = ProjectRoot(project)
+    assert Policy(SafetySettings(deny=(rule,))).judge(tool, arguments, root.relative).decision == "deny"
+    other: dict[str, Json] = {tool.paths[0]: "open.py"}
+    assert Policy(SafetySettings(deny=(rule,))).judge(tool, other, root.relative).decision != "deny"
+
+
+def test_names_may_be_listed_and_a_rule_for_all_tools_closes_to_commands() -> None:
+    listing = next(tool for tool in BUILTIN_TOOLS if tool.name == "list_files")
+    policy = Policy(SafetySettings(deny=("read_file(secret)",)))
+    assert policy.judge(listing, {"path": "secret"}, lambda path: path).decision == "allow"
+    assert closed_to_commands(SafetySettings(deny=("*(secret)", "*(https://example.org)"))) == (["secret"], [])
