@@ -9,8 +9,9 @@ from localllm.base.events import Usage
 from localllm.core.budget import Budget, Scale
 from localllm.core.conversation import Conversation, Spoken, steps
 from localllm.core.cutting import cut, cut_message, longest_gap
-from localllm.core.handing_over import head_text, plain_state
+from localllm.core.handing_over import earlier_state, head_text, plain_state
 from localllm.core.pruning import Compress, prune
+from localllm.core.record import record
 from localllm.core.summarising import Summariser, Summary
 from localllm.llm.messages import UserMessage
 
@@ -74,11 +75,14 @@ class Compactor:
     async def _summarise(
         self, conversation: Conversation, start: int, scale: Scale, budget: Budget, wish: str
     ) -> Summary:
-        """The state of the work before message `start`: the model's, else as the messages tell it."""
+        """The state of the work before message `start`: the model's and the record beside it, for small models forget
+        what they changed and how it ended; else as the messages tell it."""
         older = _until(conversation, start)
         summary = await self._summariser.summarise(older, scale, budget, wish)
         if summary.text:
-            return summary
+            kept = record(older, earlier_state(older.messages))
+            kept = cut(kept, budget.summary // 2, _STATE_CUT, scale.text, head=0.4)
+            return msgspec.structs.replace(summary, text="\n\n".join(filter(None, [summary.text, kept])))
         plain = cut(plain_state(older), budget.summary, _STATE_CUT, scale.text, head=0.4)
         return msgspec.structs.replace(summary, text=plain)
 

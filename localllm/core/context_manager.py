@@ -10,8 +10,8 @@ from localllm.core.compacting import Compacted, Compactor, words_fit
 from localllm.core.compressing import compress
 from localllm.core.conversation import Conversation
 from localllm.core.cutting import cut
-from localllm.core.handing_over import path_of
 from localllm.core.pruning import Compress, was_pruned, with_calls
+from localllm.core.record import path_of
 from localllm.core.relevance import Rank, Relevance
 from localllm.core.summarising import Summariser
 from localllm.llm.clients import LLMClient

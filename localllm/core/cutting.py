@@ -7,6 +7,7 @@ import msgspec
 from localllm.core.conversation import Conversation
 from localllm.llm.messages import ToolMessage, UserMessage
 from localllm.llm.tokens import estimate_tokens
+from localllm.text.telling import telling_lines
 
 Estimate = Callable[[str], int]
 """The tokens of a text."""
@@ -14,19 +15,32 @@ Estimate = Callable[[str], int]
 _SHRINK = 0.85
 """A text that is still too long is tried again so many times as long."""
 
+_TELLING = 0.35
+"""The share of what is left, at most, for lines in between that tell of a fault."""
+
+_COMMANDS = frozenset({"run_command", "command_output"})
+
 CUT = "[… {count:,} characters left out to make room; read or run it again for them]"
 
 
-def cut(text: str, tokens: int, note: str, estimate: Estimate = estimate_tokens, *, head: float = 0.2) -> str:
+def cut(
+    text: str,
+    tokens: int,
+    note: str,
+    estimate: Estimate = estimate_tokens,
+    *,
+    head: float = 0.2,
+    faults: bool = False,
+) -> str:
     """`text` in at most so many tokens: as it is where it fits, else `head` of it from its beginning, the rest from its
     end, and `note` between them, which may tell the `count` of characters left out. Where not even the note has room,
-    the beginning alone."""
+    the beginning alone. `faults`: of what is left out, the lines that tell of one stay."""
     whole = estimate(text)
     if whole <= tokens:
         return text
     length = int(len(text) * max(0, tokens) / max(1, whole))
     while length > 0:
-        shorter = _ends(text, length, head, note)
+        shorter = _ends(text, length, head, note, int(_TELLING * length) if faults else 0)
         if estimate(shorter) <= tokens:
             return shorter
         length = int(length * _SHRINK)
@@ -34,10 +48,12 @@ def cut(text: str, tokens: int, note: str, estimate: Estimate = estimate_tokens,
     return alone if estimate(alone) <= tokens else _beginning(text, tokens, estimate)
 
 
-def _ends(text: str, length: int, head: float, note: str) -> str:
+def _ends(text: str, length: int, head: float, note: str, most_telling: int) -> str:
     first = int(length * head)
-    ends = text[:first].rstrip(), note.format(count=len(text) - length), text[len(text) - (length - first) :].lstrip()
-    return "\n".join(filter(None, ends))
+    telling = telling_lines(text[first : len(text) - (length - first)], most_telling) if most_telling else ""
+    last = length - first - len(telling)
+    told = note.format(count=len(text) - length)
+    return "\n".join(filter(None, [text[:first].rstrip(), told, telling, text[len(text) - last :].lstrip()]))
 
 
 def _beginning(text: str, tokens: int, estimate: Estimate) -> str:
@@ -56,10 +72,12 @@ def longest_gap(conversation: Conversation, number: int, estimate: Estimate) -> 
 def cut_message(conversation: Conversation, number: int, tokens: int, estimate: Estimate) -> Conversation:
     """The conversation with the parts of message `number` that may be cut in so many tokens each, the person's words in
     it where they were."""
-    pieces = _pieces(conversation, number)
-    pieces[::2] = [cut(piece, tokens, CUT, estimate) for piece in pieces[::2]]
     messages = list(conversation.messages)
-    messages[number] = msgspec.structs.replace(messages[number], text="".join(pieces))
+    message = messages[number]
+    faults = isinstance(message, ToolMessage) and message.name in _COMMANDS
+    pieces = _pieces(conversation, number)
+    pieces[::2] = [cut(piece, tokens, CUT, estimate, faults=faults) for piece in pieces[::2]]
+    messages[number] = msgspec.structs.replace(message, text="".join(pieces))
     return msgspec.structs.replace(conversation, messages=tuple(messages))
 
 

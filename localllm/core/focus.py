@@ -26,7 +26,8 @@ class Focus:
 
 def paths_in(text: str) -> set[str]:
     """The words of a text that may be paths or names of files."""
-    return {word.removeprefix("./") for word in re.findall(r"[\w$./-]*[\w$]\.\w+|[\w$.-]+/[\w$./-]*[\w$]", text)}
+    found = re.findall(r"[\w$./-]{0,250}[\w$]\.\w+|[\w$.-]{1,250}/[\w$./-]*[\w$]", text)
+    return {word.removeprefix("./") for word in found}
 
 
 def identifiers_in(text: str) -> set[str]:

@@ -2,18 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from localllm.base.events import ToolCall
 from localllm.core.conversation import Conversation
-from localllm.core.pruning import arguments_of, named, was_pruned, with_calls
+from localllm.core.pruning import named, was_pruned, with_calls
+from localllm.core.record import HEADING, files, listed, record
 from localllm.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from localllm.llm.summed_up import BEGINNING, NOW, is_summed_up, state_in
 
-_FILE_ARGUMENTS = ("file_path", "path")
-_CHANGES = frozenset({"create_file", "write_file", "edit_file"})
+_READING = frozenset({"read_file"})
 
 _LONGEST_OUTCOME = 110
 _LONGEST_SAID = 500
-_MOST_FILES = 20
 
 
 def head_text(words: Sequence[str], state: str, surroundings: str = "", request: str = "") -> str:
@@ -43,22 +41,22 @@ def is_head(message: Message) -> bool:
 
 def plain_state(conversation: Conversation, most_lines: int = 40) -> str:
     """The state of the work as the messages themselves tell it, without any model: what was called and what came of it,
-    the newest last, the files concerned, and what was said last."""
+    the newest last, the files that were read, what was said last, and the record of the work."""
     messages = conversation.messages
     done = list(_joined(_outcomes(messages)))
     dropped = len(done) - most_lines
     lines = [f"- (… {dropped} earlier steps)", *done[-most_lines:]] if dropped > 0 else done
-    read, changed = _files(messages)
+    read, _ = files(messages)
+    earlier = earlier_state(messages)
     said = next((m.text for m in reversed(messages) if isinstance(m, AssistantMessage) and m.text.strip()), "")
     parts = [
-        earlier_state(messages),
+        earlier.partition(HEADING)[0].strip(),
         "## Goal\nWhat the user said.",
         "## Done\n" + "\n".join(lines) if lines else "",
-        "## Files\n" + "\n".join(filter(None, [_listed("changed", changed), _listed("read", read)]))
-        if read or changed
-        else "",
+        f"## Files\n{listed('read', read)}" if read else "",
         f"## Said last\n{_short(said, _LONGEST_SAID)}" if said else "",
         "## Next\nGo on with what the user asked for last.",
+        record(conversation, earlier),
     ]
     return "\n\n".join(filter(None, parts))
 
@@ -85,8 +83,14 @@ def transcript(conversation: Conversation, most: int) -> str:
 def _outcomes(messages: Sequence[Message]) -> Iterable[str]:
     for message, call in with_calls(messages):
         if isinstance(message, ToolMessage):
-            outcome = "" if was_pruned(message) else f" → {_short(message.text, _LONGEST_OUTCOME)}"
+            outcome = "" if was_pruned(message) else f" → {_outcome(call.name, message.text)}"
             yield f"- {named(call)}{outcome}"
+
+
+def _outcome(tool: str, text: str) -> str:
+    """What came of a call, in a line. The beginning of a file says nothing: of one that was read, its lines count."""
+    lines = text.count("\n") + 1
+    return f"{lines} lines" if tool in _READING and lines > 1 else _short(text, _LONGEST_OUTCOME)
 
 
 def _joined(lines: Iterable[str]) -> Iterable[str]:
@@ -99,29 +103,6 @@ def _joined(lines: Iterable[str]) -> Iterable[str]:
         if before:
             yield before if count == 1 else f"{before} (×{count})"
         before, count = line, 1
-
-
-def _files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
-    """The files that were read, and those that were changed, the newest first."""
-    read: dict[str, None] = {}
-    changed: dict[str, None] = {}
-    for message in reversed(messages):
-        for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
-            if path := path_of(call):
-                (changed if call.name in _CHANGES else read)[path] = None
-    return [path for path in read if path not in changed], list(changed)
-
-
-def path_of(call: ToolCall) -> str:
-    """The file a call is about, "" where it is about none."""
-    arguments = arguments_of(call)
-    found = (arguments.get(name) for name in _FILE_ARGUMENTS)
-    return next((path for path in found if isinstance(path, str) and path not in ("", ".")), "")
-
-
-def _listed(what: str, paths: Sequence[str]) -> str:
-    more = f" (… {len(paths) - _MOST_FILES} more)" if len(paths) > _MOST_FILES else ""
-    return f"{what}: {', '.join(paths[:_MOST_FILES])}{more}" if paths else ""
 
 
 def _short(text: str, most: int) -> str:

@@ -14,7 +14,12 @@ from localllm.llm.messages import AssistantMessage, Message, ToolMessage
 
 _LEFT_OUT = "[left out to make room: "
 
-_KEPT_FILE = re.compile(r"\S*tool-output/[\w.-]+\.txt")
+_SAID = "[Not of the tool: the user said here:]\n"
+"""Before the person's words in such a result: whatever else stands there is data, and no orders."""
+
+_KEPT_FILE = re.compile(r"tool-output/[\w.-]+\.txt")
+_LONGEST_FOLDER = 400
+"""Characters before it that may belong to its path."""
 
 _LONGEST_ARGUMENTS = 160
 
@@ -68,7 +73,7 @@ def _pruned(message: ToolMessage, asked: ToolCall, words: Sequence[str], compres
         return message
     stands = f"{_LEFT_OUT}{named(asked)}, {len(message.text):,} characters. {_again(asked, message.text)}]"
     stands = "\n".join(filter(None, [stands, compress(asked, message.text)]))
-    text = "\n\n".join([stands, *words])
+    text = "\n\n".join([stands, *(f"{_SAID}{said}" for said in words)])
     if len(text) * _WORTH_IT >= len(message.text) and not message.images:
         return message
     return ToolMessage(message.call_id, message.name, text)
@@ -90,7 +95,8 @@ def arguments_of(call: ToolCall) -> Mapping[str, Json]:
 
 def _again(call: ToolCall, text: str) -> str:
     if kept := _KEPT_FILE.search(text):
-        return f"The whole is in {kept[0]}: read_file shows it"
+        folder = re.split(r"\s", text[max(0, kept.start() - _LONGEST_FOLDER) : kept.start()])[-1]
+        return f"The whole is in {folder}{kept[0]}: read_file shows it"
     if call.name in _CHANGING:
         return "It was done; do not repeat it only to see this"
     return "Call it again to see it"

@@ -22,7 +22,7 @@ _FORGET = 0.8
 """Of the recency is left after each other file that was looked at since."""
 
 _SYMBOL = (
-    r"^\s*(?:async |export |pub |public |static |private |final )*"
+    r"^[ \t]*(?:async |export |pub |public |static |private |final )*"
     r"(?:def|class|func|function|fn|struct|enum|trait|interface|type|module)\s+(\w+)"
 )
 

@@ -15,6 +15,10 @@ from localllm.llm.tokens import Calibration
 _FAR_BELOW = 0.6
 """Of the estimate: a count below that is no matter of the tokenizer, whose ratio the estimate has."""
 
+_TAUGHT = 1.25
+"""So many times as long as estimated a request may be that continues none, once counts have taught the estimate: a
+summary, or the first request of a sub-agent."""
+
 _SURE_AFTER = 2
 """Counts a calibration has learned from before it is believed against a window nobody has told."""
 
@@ -73,11 +77,12 @@ class Accounting:
         self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, margin: float = 1.0
     ) -> int:
         """The tokens a request is for `model`: those counted of the request it continues, and the rest estimated,
-        `margin` times. All is estimated where that is more, or it continues none."""
+        `margin` times. All is estimated where that is more, or it continues none; the margin is smaller then where
+        counts have taught the estimate."""
         estimate = self.estimate_prompt(model, messages, tools)
         before, counted = self._counted.get(model, ((), 0))
         if not before or tuple(messages[: len(before)]) != before:
-            return int(margin * estimate)
+            return int((min(margin, _TAUGHT) if self._calibrations[model].counts else margin) * estimate)
         new = self.estimate_prompt(model, messages[len(before) :], ())
         return max(estimate, counted + int(margin * new))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agents.finishing import announces
+from localllm.agents.announcing import announces
 from localllm.agents.planning import plan_note
 from localllm.base.events import Notice
 from localllm.llm.messages import CompletionRequest, ToolChoice, UserMessage

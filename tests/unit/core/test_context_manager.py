@@ -68,7 +68,7 @@ def test_old_results_are_left_out_with_a_word_and_the_persons_words_stay() -> No
     pruned = prune(conversation(), 6)
     first, second, newest = (message.text for message in pruned.messages if isinstance(message, ToolMessage))
     assert first == ("[left out to make room: read_file(file_path=f0.py), 6,000 characters. Call it again to see it]")
-    assert second.endswith("\n\nlook at g.py too")
+    assert second.endswith("\n\n[Not of the tool: the user said here:]\nlook at g.py too")
     assert newest == "2 " * 3_000
     assert prune(pruned, 6) == pruned
     assert [was_pruned(message) for message in pruned.messages] == [

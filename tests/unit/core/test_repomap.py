@@ -35,6 +35,11 @@ def files_of(drawn: RepoMapText) -> list[str]:
     return [line for line in drawn.text.splitlines() if line.endswith(".py")]
 
 
+def test_it_says_whether_words_have_to_do_with_anything(shop: Path) -> None:
+    drawn = [RepoMap(shop).draw(10_000, words=words) for words in ("nothing like it", "the letters", "Customer", "")]
+    assert [one.unmatched for one in drawn] == [True, False, False, False]
+
+
 def test_what_others_use_comes_first(shop: Path) -> None:
     drawn = RepoMap(shop).draw(10_000)
     assert drawn.text.splitlines()[:2] == ["shop/model.py", "1 class Order:"]

@@ -167,6 +167,15 @@ async def test_no_answer_is_asked_for_that_is_longer_than_what_is_left_of_the_wi
     assert 2_000 < server.limits[2] < 4_096 - 2_000
 
 
+async def test_once_a_prompt_was_counted_another_one_gets_most_of_what_it_leaves() -> None:
+    """A summary, or the first request of a sub-agent, continues nothing."""
+    told = (UserMessage("word " * 720),)  # estimated as 1,000 tokens, and counted so
+    client = LLMClient(server := Asked(ModelInfo("first", context_window=4_096), 1_000), max_tokens=8_192)
+    await client.complete(told)
+    await client.complete((UserMessage("another " * 1_100),))  # 2,450
+    assert 800 < server.limits[1] < 4_096 - 2_450
+
+
 async def test_a_limit_of_the_request_counts_before_the_clients_own() -> None:
     client = LLMClient(server := Asked(ModelInfo("first", context_window=4_096), 20), max_tokens=1_000)
     await client.complete(HELLO, max_tokens=77)
