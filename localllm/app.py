@@ -95,7 +95,7 @@ class LocalLLMCode:
         self._accept_no_sandbox = accept_no_sandbox
         self._environ = environ
         self.llm_client: LLMClient = make_client(loaded.settings.llm, root, environ)
-        self._explore = Explorer(self.llm_client, lambda: self.tool_system).tool()
+        self._explore = Explorer(self.llm_client, lambda: self.tool_system, self.settings.agent).tool()
         check_rules(loaded.settings.safety, (*ALL_TOOLS, self._explore))
         self._selection = Selection(self.llm_client, loaded.settings.llm, root, environ)
         self._introduced: Provider | None = None
@@ -447,9 +447,8 @@ class LocalLLMCode:
             emit(event)
 
         await self.settled()
-        if len(self.react_agent.history.messages) > 1:
-            self._conversation.checkpoints.add("/compact", by_hand=False)
-        await self.react_agent.compaction.by_hand(tell, wish)
+        with self._conversation.checkpoints.before("/compact"):
+            await self.react_agent.compaction.by_hand(tell, wish)
 
     def background(self) -> Sequence[BackgroundCommand]:
         """The commands of the session that run in the background or did, the oldest first."""

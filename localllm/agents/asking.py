@@ -1,12 +1,15 @@
 """Asking the model for one answer, shown as it arrives."""
 
+import msgspec
+
 from localllm.agents.chanting import Chanting, ChantWatch
 from localllm.base.errors import LLMConnectionError
-from localllm.base.events import Emit, Notice, TextDelta, ThinkingDelta
+from localllm.base.events import Emit, Notice, TextDelta, ThinkingDelta, Usage
 from localllm.base.i18n import tr
 from localllm.llm.assembling import MessageAssembler
 from localllm.llm.clients import LLMClient
 from localllm.llm.messages import Completion, Message, ToolChoice, ToolSpec
+from localllm.llm.opening import Stopwatch
 from localllm.llm.providers.base import Chunk, TextChunk, ThinkingChunk
 
 
@@ -24,9 +27,10 @@ async def ask(
     One that says a passage over and over is broken off (which closes the connection, so that the server stops) and
     kept without the repetition. Raises LLMConnectionError.
     """
-    watch = ChantWatch()
+    watch, clock = ChantWatch(), Stopwatch()
 
     def show(chunk: Chunk) -> None:
+        clock.note(chunk)
         match chunk:
             case TextChunk(text):
                 emit(TextDelta(text=text))
@@ -37,6 +41,7 @@ async def ask(
         watch.see(chunk)
 
     def tell(error: LLMConnectionError, seconds: float) -> None:
+        clock.start()
         note(tr("agent.retry", what=error.what, seconds=seconds))
 
     def note(text: str) -> None:
@@ -47,4 +52,13 @@ async def ask(
             messages, tools, tool_choice=tool_choice, on_chunk=show, on_retry=tell, on_notice=note, assembler=gathered
         )
     except Chanting as chant:
-        return chant.completion(gathered)
+        said = gathered.message(with_calls=False)
+        usage = Usage(  # the server could not say so any more
+            prompt_tokens=client.estimate_prompt(messages, tools),
+            completion_tokens=client.estimate_tokens(said.text + said.thinking),
+            estimated=True,
+            first_token_seconds=clock.first,
+            total_seconds=clock.total,
+            generation_seconds=clock.generation,
+        )
+        return msgspec.structs.replace(chant.completion(gathered), usage=usage)

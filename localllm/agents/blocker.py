@@ -1,5 +1,6 @@
 """The blocker report: what a person reads where a run ended without its answer."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -12,6 +13,7 @@ _MOST_TRIED = 6
 _LONGEST_ERROR = 600
 _LONGEST_GOAL = 400
 _LONGEST_ADVICE = 600
+_MARKED = r"\S*(?:[*`~\\]|(?<!\w)_|_(?!\w))\S*"
 
 _HINTS = (
     ("edit_", "edit"),
@@ -45,14 +47,14 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
     def report(self) -> str:
         """All of it, in the person's language."""
         parts = [
-            self.reason,
+            _literal(self.reason),
             tr("agent.blocker.goal", goal=_cut(self.goal, _LONGEST_GOAL)),
             "\n".join([tr("agent.blocker.tried"), *self._tried()]),
         ]
         if self.attempts and not any(attempt.failed for attempt in self.attempts):
-            parts.append(f"{tr('agent.blocker.outcome')}\n{_indented(_cut(self.attempts[-1].result, _LONGEST_ERROR))}")
+            parts.append(f"{tr('agent.blocker.outcome')}\n{_exact(_cut(self.attempts[-1].result, _LONGEST_ERROR))}")
         if self.advice:
-            advised = [f"- {_cut(' '.join(plan.split()), _LONGEST_ADVICE)}" for plan in self.advice]
+            advised = dict.fromkeys(f"- {_cut(' '.join(plan.split()), _LONGEST_ADVICE)}" for plan in self.advice)
             parts.append("\n".join([tr("agent.blocker.advised"), *advised]))
         parts.append(
             "\n".join([tr("agent.blocker.unblock"), *(f"- {tr(f'agent.unblock.{hint}')}" for hint in self._hints())])
@@ -67,11 +69,11 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
         lines = [f"- {tr('agent.blocker.more', count=left_out)}"] if left_out > 0 else []
         told: set[str] = set()
         for attempt in distinct[-_MOST_TRIED:]:
-            call, count = named(attempt.call.name, attempt.call.arguments), attempt.count
+            call, count = _literal(named(attempt.call.name, attempt.call.arguments)), attempt.count
             lines.append(f"- {tr('agent.blocker.times', call=call, count=count) if count > 1 else call}")
             if attempt.failed and attempt.result not in told:
                 told.add(attempt.result)
-                lines.append(_indented(_cut(attempt.result, _LONGEST_ERROR)))
+                lines.append(_exact(_cut(attempt.result, _LONGEST_ERROR)))
         return lines or [f"- {tr('agent.blocker.nothing')}"]
 
     def _hints(self) -> list[str]:
@@ -102,5 +104,18 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest].rstrip() + " …"
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.strip().splitlines())
+def _literal(text: str) -> str:
+    """Words that would be read as Markdown, and lose their marks, as code."""
+    return re.sub(_MARKED, lambda word: f"`` {word[0]} ``" if "`" in word[0] else f"`{word[0]}`", text)
+
+
+def _exact(text: str) -> str:
+    """Below a line of the report, as it is: as code where it has several lines, whose beginnings count."""
+    lines = text.strip("\n").rstrip().splitlines()
+    if len(lines) == 1:
+        lines = [_literal(lines[0])]
+    elif lines:
+        longest = max((len(marks) for marks in re.findall(r"`{3,}", text)), default=2)
+        fence = "`" * (longest + 1)
+        lines = [fence, *lines, fence]
+    return "\n".join(f"  {line}".rstrip() for line in lines)

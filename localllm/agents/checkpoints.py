@@ -1,7 +1,8 @@
 """Points a session can go back to: files and conversation together."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -56,6 +57,16 @@ class Checkpoints:
         )
         self._points.append(point)
         return point
+
+    @contextmanager
+    def before(self, name: str) -> Generator[None]:
+        """Remember this point, if what is done in this context does something to the conversation."""
+        point = self.add(name, by_hand=False)
+        try:
+            yield
+        finally:
+            if self._points[-1] is point and point.mark == self._history.mark():
+                self._points.pop()
 
     def points(self) -> Sequence[Point]:
         """All points, the oldest first, with what has changed since each."""

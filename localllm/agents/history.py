@@ -108,23 +108,23 @@ class History:
         self._open_calls.remove(call)
         self._messages.append(ToolMessage(call.id, call.name, text, images))
 
-    def add_remark(self, text: str, *, words: str = "") -> None:
-        """Let the model read `text` next: at the end of a message it has not read yet, or as one of its own. `words` of
-        it are the person's, said in the middle of the run."""
+    def add_remark(self, text: str, images: tuple[Image, ...] = (), *, words: str = "") -> None:
+        """Let the model read `text` next, with its pictures: at the end of a message it has not read yet, or as one of
+        its own. `words` of it are the person's, said in the middle of the run."""
         if isinstance(self._messages[-1], AssistantMessage) and not self._open_calls:
-            self._messages.append(UserMessage(text))
+            self._messages.append(UserMessage(text, images))
         else:
-            self.append_note(text)
+            self.append_note(text, images)
         self._note_words(words)
 
-    def append_note(self, text: str) -> None:
+    def append_note(self, text: str, images: tuple[Image, ...] = ()) -> None:
         """Add to the end of the newest message, which must not have been sent yet."""
         last = self._messages[-1]
         if self._sent == len(self._messages):
             raise ValueError("what was sent is never changed")
         match last:
-            case UserMessage(before) | ToolMessage(text=before):
-                self._messages[-1] = msgspec.structs.replace(last, text=f"{before}\n\n{text}")
+            case UserMessage(before, shown) | ToolMessage(text=before, images=shown):
+                self._messages[-1] = msgspec.structs.replace(last, text=f"{before}\n\n{text}", images=shown + images)
             case _:
                 raise ValueError("notes go to the end of a user message or a tool result")
 

@@ -3,8 +3,8 @@
 from collections import deque
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from localllm.agents.blocker import Blocker
 from localllm.agents.chanting import FINISH_REASON
 from localllm.agents.finishing import has_announced
 from localllm.agents.loop_detector import Loop, LoopDetector, Step
@@ -15,6 +15,9 @@ from localllm.base.events import Notice
 from localllm.base.i18n import tr
 from localllm.llm.messages import Completion
 from localllm.tools.tool_system import ToolResult
+
+if TYPE_CHECKING:
+    from localllm.agents.blocker import Blocker
 
 _ATTEMPTS_KEPT = 60
 _REFILLS = 3
@@ -113,8 +116,10 @@ class Ladder(Middleware):
         self._announcements = 0
         return await self._climb(state, loop)
 
-    def blocker(self, reason: str, goal: str) -> Blocker:
+    def blocker(self, reason: str, goal: str) -> "Blocker":
         """What is in the way of this run, as far as it has come."""
+        from localllm.agents.blocker import Blocker  # few runs ever need one
+
         return Blocker(
             reason=reason,
             goal=goal,
@@ -180,14 +185,15 @@ class Ladder(Middleware):
         """Ask the three wise, and the boss where they have no sure advice; or the boss."""
         dossier = make_dossier(goal_of(state), _said(loop), tuple(self.attempts), state.history.messages)
         earlier = self._consultations
-        given = Consultation()
-        if self.rung is Rung.THREE:
+        given, asks_boss = Consultation(), self.rung is Rung.BOSS
+        if not asks_boss:
             given = await self._ask_three(state, dossier, advisers)
             self._three.append(given)
         if not (given.plan and given.is_sure) and len(self._boss) < _MOST_CONSULTATIONS:
             self.rung = Rung.BOSS
             asked = (*earlier, given) if given.plan else earlier
-            state.emit(Notice(text=tr("agent.rung.boss", loop=dossier.problem), level="warning"))
+            key = "agent.rung.boss" if asks_boss else "agent.rung.boss_too"
+            state.emit(Notice(text=tr(key, loop=dossier.problem), level="warning"))
             boss = await advisers.ask_boss(dossier, asked, state.emit)
             self._boss.append(boss)
             given = boss if boss.plan else given

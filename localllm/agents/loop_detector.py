@@ -44,10 +44,10 @@ _NAMED_DURATION = (
 
 _LOOKING_ON = (
     r"(?i)(?:^|[;&(]\s*|\b(?:do|then|while|until)\s+)(?:sleep|start-sleep|wait|watch|ps|pgrep|pidof|jobs|top|pg_isready|ping)\b"
-    r"|(?:^|[;&(]\s*)tail\b[^|;&]*(?:\s-[fF]\b|\.(?:log|out)\b)"
+    r"|(?:^|[;&(]\s*)tail\b[^|;&]{0,300}(?:\s-[fF]\b|\.(?:log|out)\b)"
     r"|\b(?:docker|podman)(?:[ -]compose)? (?:ps|logs|wait|stats)\b|\bkubectl (?:get|logs|rollout status|wait)\b"
     r"|\bsystemctl (?:status|is-active)\b|\bgh (?:run|pr checks)\b|\bwait-for\b|--wait\b"
-    r"|\b(?:curl|wget|nc|http)\b[^|;&]*\b(?:localhost|127\.0\.0\.1)\b"
+    r"|\b(?:curl|wget|nc|http)\b[^|;&]{0,300}\b(?:localhost|127\.0\.0\.1)\b"
 )
 """Commands that ask how something goes on which needs its time; those of `_BEGINNING` begin it themselves."""
 

@@ -13,7 +13,7 @@ import msgspec
 from localllm.agents.history import History
 from localllm.base.events import Emit, Usage
 from localllm.base.i18n import tr
-from localllm.llm.messages import Completion, ToolSpec
+from localllm.llm.messages import Completion, Image, ToolSpec
 from localllm.tools.tool_system import ToolResult
 
 
@@ -33,11 +33,12 @@ class RunState(msgspec.Struct):
 class Inject(msgspec.Struct, frozen=True):
     """Tell the model `text` with the next request: at the end of the newest tool result or user message, or, after an
     answer of its own, as a message. `require_call`: it must answer that request with a call. `words` of it are the
-    person's own."""
+    person's own, and `images` what they name."""
 
     text: str
     require_call: bool = False
     words: str = ""
+    images: tuple[Image, ...] = ()
 
 
 class Stop(msgspec.Struct, frozen=True):

@@ -101,7 +101,7 @@ class ReActAgent:
         self._limits = Limits(
             settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit
         )
-        self._steering = Steering(self._with_files, self.ladder.begin)
+        self._steering = Steering(self.auto_load_file_references, self.ladder.begin)
         self.compaction = Compaction(
             llm_client,
             self.history,
@@ -288,9 +288,6 @@ class ReActAgent:
         finally:
             self.history.add_user(self._with_situation(self._with_offered(request)), images, words=query)
 
-    async def _with_files(self, words: str, emit: Emit) -> str:
-        return (await self.auto_load_file_references(words, emit))[0]
-
     def _begin(self, query: str) -> None:
         self.current_iteration = 0
         self._usage = Usage()
@@ -340,7 +337,7 @@ class ReActAgent:
 
     def _tell(self, decision: Decision) -> None:
         if isinstance(decision, Inject):
-            self.history.add_remark(decision.text, words=decision.words)
+            self.history.add_remark(decision.text, decision.images, words=decision.words)
             self._require_call = self._require_call or decision.require_call
 
     def _counting(self, emit: Emit) -> Emit:

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from localllm.agents.middleware import Decision, Inject, Middleware, RunState
 from localllm.base.events import Emit, Steered
-from localllm.llm.messages import Completion
+from localllm.llm.messages import Completion, Image
+
+WithFiles = tuple[str, tuple[Image, ...]]
+"""A text with the content of the files it names, and the pictures among them."""
 
 
 @cache
@@ -27,11 +30,11 @@ class Steering(Middleware):
 
     def __init__(
         self,
-        with_files: Callable[[str, Emit], Awaitable[str]] | None = None,
+        with_files: Callable[[str, Emit], Awaitable[WithFiles]] | None = None,
         on_read: Callable[[], None] = lambda: None,
     ) -> None:
-        """`with_files` gives words with the content of the files they name; `on_read` is called whenever some are read:
-        what counts since the user spoke counts anew."""
+        """`with_files` gives words with the content of the files they name, and the pictures. `on_read` is called
+        whenever some are read: what counts since the user spoke counts anew."""
         self._with_files = with_files
         self._on_read = on_read
         self._unread: list[str] = []
@@ -64,25 +67,25 @@ class Steering(Middleware):
     async def before_step(self, state: RunState) -> Decision:
         """Put what was said at the end of what the model reads next."""
         while said := await self._next(state):
-            words, text = said
-            state.history.add_remark(framed(text), words=words)
+            words, (text, images) = said
+            state.history.add_remark(framed(text), images, words=words)
         return None
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
         """Go on with the first thing said; `before_step` adds the others."""
         if not (said := await self._next(state)):
             return None
-        words, text = said
-        return Inject(text, words=words)
+        words, (text, images) = said
+        return Inject(text, words=words, images=images)
 
-    async def _next(self, state: RunState) -> tuple[str, str] | None:
-        """The oldest words not read, and the text the model reads for them. Until that is whole, they can be taken
+    async def _next(self, state: RunState) -> tuple[str, WithFiles] | None:
+        """The oldest words not read, and what the model reads for them. Until that is whole, they can be taken
         back."""
         while self._unread:
             words = self._unread[0]
-            text = await self._with_files(words, state.emit) if self._with_files else words
+            whole = await self._with_files(words, state.emit) if self._with_files else (words, ())
             if self._unread and self._unread[0] is words:
                 state.emit(Steered(text=self._unread.pop(0)))
                 self._on_read()
-                return words, text
+                return words, whole
         return None

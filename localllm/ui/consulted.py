@@ -18,10 +18,14 @@ _MEMBERS = {"panel": ("conservative", "progressive", "judge"), "boss": ("boss",)
 
 
 def consulted_lines(event: Consulted, width: int) -> list[Line]:
-    """All of a consultation: who said what, the plan, and who was left out."""
-    opinions = event.opinions if event.kind == "panel" else ()  # the boss's is the plan
+    """All of a consultation: who said what, the plan, and who was left out. What is the plan is not said twice."""
+    opinions = [opinion for opinion in event.opinions if not _is_plan(opinion, event)]
     lines = _columns(opinions, width) if width >= SIDE_BY_SIDE else _one_below_another(opinions, width)
-    return [*lines, *([()] if lines else []), *plan_lines(event, width)]
+    if _is_unjudged(event):
+        rest = wrapped("! ", tr("panel.unjudged"), "warning", width) + _left_out_lines(event, width)
+    else:
+        rest = plan_lines(event, width)
+    return [*lines, *([()] if lines else []), *rest]
 
 
 def plan_lines(event: Consulted, width: int) -> list[Line]:
@@ -32,8 +36,7 @@ def plan_lines(event: Consulted, width: int) -> list[Line]:
     if event.plan:
         lines.append((("accent", shorten(_heading(event), width)),))
         lines += wrapped("  ", event.plan, "", width)
-    for member in event.left_out:
-        lines += wrapped("! ", tr("panel.was_left_out", member=member), "warning", width)
+    lines += _left_out_lines(event, width)
     if not event.plan:
         lines += wrapped("! ", tr("panel.nobody"), "warning", width)
     return lines
@@ -50,10 +53,32 @@ def consulted_line(event: Consulted, width: int) -> Line:
     return (("accent", head), ("", shorten(plan, max(0, width - display_width(head)))))
 
 
+def _left_out_lines(event: Consulted, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for member in event.left_out:
+        lines += wrapped("! ", tr("panel.was_left_out", member=member), "warning", width)
+    return lines
+
+
+def _is_unjudged(event: Consulted) -> bool:
+    """Whether the plan is but the opinions themselves, which nobody has weighed."""
+    return event.kind == "panel" and bool(event.opinions) and event.opinions[-1].role != "judge"
+
+
+def _is_plan(opinion: Opinion, event: Consulted) -> bool:
+    """Whether what somebody said is the plan itself: always the boss's, and the judge's who said nothing beside it."""
+    return opinion.role == "boss" or (opinion.role == "judge" and opinion.text.strip() == event.plan.strip())
+
+
 def _heading(event: Consulted) -> str:
     """Whose plan it is, and how sure of it."""
     parts = [f"◆ {tr(f'{event.kind}.shown')}"]
-    parts += [tr("panel.plan")] if event.kind == "panel" else [_who(opinion) for opinion in event.opinions]
+    parts += [tr("panel.plan")] if event.kind == "panel" else []
+    parts += [
+        _who(opinion) if opinion.role == "boss" else _title(opinion)
+        for opinion in event.opinions
+        if _is_plan(opinion, event)
+    ]
     if event.confidence:
         parts.append(tr("panel.confidence", percent=round(event.confidence * 100)))
     return " · ".join(parts)

@@ -25,6 +25,11 @@ class LiveRegion:
         self._lines: list[str] = []
         self._columns = 0
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there are lines on the screen now."""
+        return bool(self._lines)
+
     def draw(self, lines: Sequence[str]) -> None:
         """Show `lines` in place of those drawn before; only what changed is written."""
         lines = list(lines)

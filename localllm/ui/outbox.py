@@ -41,6 +41,7 @@ class Outbox:
         self._remember = remember
         self._is_live = is_live
         self._queued: list[str] = []
+        self._were_told: list[bool] = []
         self._has_changed_mode = False
 
     @property
@@ -71,6 +72,7 @@ class Outbox:
         """The run has ended: what it has not read comes before what is queued."""
         while unread := self._chat.unsteer():
             self._queued.insert(0, unread)
+        self._were_told.clear()
         self._has_changed_mode = False
 
     def next(self) -> str | None:
@@ -105,9 +107,19 @@ class Outbox:
 
     def _take_back(self) -> None:
         """Have the newest of what was sent in the line again, if it has not been read."""
-        if text := self._queued.pop() if self._queued else self._chat.unsteer():
+        if text := self._newest():
             self._typeahead.put(text)
             self._announce("ui.outbox.back", text)
+
+    def _newest(self) -> str:
+        """What was sent last of all that has neither been read nor begun, which then it never will."""
+        while self._were_told:
+            if self._were_told.pop():
+                if unread := self._chat.unsteer():
+                    return unread
+            elif self._queued:
+                return self._queued.pop()
+        return self._queued.pop() if self._queued else ""
 
     def _send(self, *, now: bool) -> None:
         text = self._typeahead.take()
@@ -116,9 +128,11 @@ class Outbox:
         self._remember(text)
         for_the_chat = command_name(text) is not None or text.lstrip().startswith(MARK)
         if now and not for_the_chat and self._chat.steer(text):
+            self._were_told.append(True)
             self._announce("ui.outbox.sent", text)
         else:
             self._queued.append(text)
+            self._were_told.append(False)
             self._announce("ui.outbox.next", text)
 
     def _announce(self, key: str, text: str) -> None:

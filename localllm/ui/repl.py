@@ -53,6 +53,7 @@ class Terminal:
         self._screen = Screen(sys.stdout, choose_theme(sys.stdout))
         self._is_open = is_open
         self._typeahead = TypeAhead(sys.stdin, modes, write=self._control)
+        self._screen.below = self._below
         self._renderer = Renderer(self._screen, below=self._below)
         self._stage = Stage(self._screen, self._renderer, self._typeahead)
         self._confirmer = TerminalConfirmer(self._screen, self._stage, self.interrupt)
@@ -185,7 +186,7 @@ class Terminal:
         self._typeahead.refresh()
 
     def _is_live(self) -> bool:
-        return self._renderer.is_live
+        return self._renderer.is_live or self._screen.is_drawn
 
     def _control(self, sequence: str) -> None:
         """Tell the terminal something that is not to be seen."""

@@ -1,7 +1,7 @@
 """The one way to the terminal while a run is shown: lines that stay above, lines that change below."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TextIO
 
 from localllm.text.cleaning import clean
@@ -17,6 +17,8 @@ class Screen:
         self.theme = theme
         self._live = LiveRegion(self._write, self.size)
         self._at_line_start = True
+        self.below: Callable[[int], Sequence[Line]] = lambda _: ()
+        """What belongs below all that goes on, in so many cells: what the person writes meanwhile."""
 
     @property
     def plain(self) -> bool:
@@ -76,6 +78,11 @@ class Screen:
     def line_was_ended(self) -> None:
         """The person has ended the line that `stream` left open, with his own Enter."""
         self._at_line_start = True
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether something that `draw` showed is there now."""
+        return self._live.is_drawn
 
     def draw(self, lines: Sequence[str]) -> None:
         """Show `lines` (formatted, no wider than the screen) below everything else, until the next call."""

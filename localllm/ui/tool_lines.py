@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import cast
 
 from localllm.base.events import Json, ToolFinished, ToolStarted
 from localllm.base.i18n import tr
@@ -29,10 +30,18 @@ def describe_arguments(arguments: Mapping[str, Json]) -> str:
     for name, value in arguments.items():
         if name == main or name in _SHOWN_AS_DIFF or value is None:
             continue
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else _listed(value)
         if "\n" not in text and len(text) <= _VALUE_WIDTH:
             parts.append(f"{name}={text}")
     return " ".join(parts)
+
+
+def _listed(value: Json) -> str:
+    listed = cast("list[Json]", value) if isinstance(value, list) else []
+    texts = [one for one in listed if isinstance(one, str)]
+    if texts and len(texts) == len(listed):
+        return ", ".join(texts)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def finished_lines(event: ToolFinished, width: int, *, named: bool = False, with_diff: bool = True) -> list[Line]:

@@ -255,6 +255,23 @@ def test_by_hand_the_opinions_stand_side_by_side_and_the_plan_goes_along(open_ch
 
 
 @needs_tmux
+def test_what_is_written_while_they_are_asked_is_seen_and_comes_next(open_chat: Open) -> None:
+    held = Reply(says("Read it.").pieces, hold_head=True)
+    with WireServer([held, says("Rewrite it."), answers(PLAN), says("I have read it.")]) as server:
+        chat = open_chat(settings_of(server.url))
+        chat.say("/panel What now?")
+        chat.wait("asking the panel")
+        chat.type("and 日本語")
+        chat.wait("asking the panel", "› and 日本語")
+        chat.press("Tab")
+        chat.wait("asking the panel", "next: and 日本語", gone="› and 日本語")
+        server.released.set()
+        shown = chat.wait("I have read it.", READY)
+    assert "next:" not in shown
+    assert shown.index("The agent reads the plan") < shown.index("› and 日本語") < shown.index("I have read it.")
+
+
+@needs_tmux
 def test_by_hand_at_80_columns_and_in_japanese(open_chat: Open) -> None:
     with WireServer([says("注意してください。"), says("書き直しましょう。"), answers(PLAN)]) as server:
         chat = open_chat(settings_of(server.url), "--lang", "ja", columns=80, language="ja_JP.UTF-8")

@@ -101,7 +101,7 @@ def test_an_answer_is_gone_on_from_with_what_was_said(start: Open) -> None:
     with WireServer([ended, says("Went on.")]) as server:
         chat = start(server, NO_COLOR="1")
         chat.say("Talk")
-        chat.wait("D")
+        chat.wait("\nDo")
         chat.say("And the second line\\")
         chat.say("goes on here")
         chat.wait("told, not read yet: And the second line␊goes on here")

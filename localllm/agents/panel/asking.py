@@ -8,7 +8,7 @@ from typing import NamedTuple
 from localllm.agents.panel.members import Members, server_of
 from localllm.agents.panel.roles import Role, instructions
 from localllm.base.config.schema import PanelSettings
-from localllm.base.errors import LLMConnectionError, LocalLLMError
+from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Emit, Json, Notice, Opinion, Usage
 from localllm.base.i18n import tr
 from localllm.llm.clients import LLMClient
@@ -55,7 +55,8 @@ class Asker:
         try:
             client = self._members.client(role)
         except LocalLLMError as error:
-            return Answer(None, _left_out(role, "", error.what))
+            is_setting = isinstance(error, ConfigurationError)  # it stays so until the person has mended it
+            return Answer(None, _left_out(role, "", f"{error.what} {error.mend}" if is_setting else error.what))
         try:
             async with self._turns.setdefault(server_of(client), asyncio.Lock()):
                 if not self._admits(client):
@@ -112,4 +113,4 @@ def _who(client: LLMClient) -> str:
 
 def _left_out(role: Role, who: str, reason: str) -> str:
     name = tr(f"panel.role.{role}")
-    return tr("panel.left_out", member=f"{name} ({who})" if who else name, reason=reason.rstrip(". "))
+    return tr("panel.left_out", member=f"{name} ({who})" if who else name, reason=reason.rstrip(".。 "))

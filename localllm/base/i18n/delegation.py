@@ -23,7 +23,10 @@ DELEGATION: dict[str, tuple[str, str]] = {
     "delegate.wants": ("{agent}: {summary}", "{agent}: {summary}"),
     "explore.found": ("found an answer in {count} steps", "{count} ステップで回答を見つけました"),
     "explore.not_found": ("not found within {count} steps", "{count} ステップ以内に見つかりませんでした"),
-    "coordinate.usage": ("/coordinate task", "/coordinate タスク"),
+    "coordinate.usage": (
+        "/coordinate TASK: what several agents are to do",
+        "/coordinate タスク: 複数のエージェントに行わせること",
+    ),
     "coordinate.planner": ("split", "分割"),
     "coordinate.plan": (
         "{count} parts, done by one agent each:",
@@ -69,8 +72,8 @@ DELEGATION: dict[str, tuple[str, str]] = {
     "coordinate.taken": ("Its changes are in the project: {files}.", "変更はプロジェクトに適用済み: {files}。"),
     "coordinate.unfinished": ("the part was not finished", "その部分は完了していません"),
     "coordinate.kept": (
-        "The changes of “{agent}” were not applied: {reason}. They are kept in {patch}.",
-        "「{agent}」の変更は適用していません: {reason}。変更は {patch} に残してあります。",
+        "The changes of “{agent}” were not applied: {reason}. They are kept in {patch}; “git apply --3way FILE” takes them over.",
+        "「{agent}」の変更は適用していません: {reason}。変更は {patch} に残してあり、「git apply --3way ファイル」で適用できます。",
     ),
     "coordinate.the_task": ("The task:", "タスク:"),
     "coordinate.the_reports": ("The reports:", "報告:"),
@@ -84,6 +87,6 @@ DELEGATION: dict[str, tuple[str, str]] = {
     ),
     "slash.coordinate": (
         "Have several agents do a task at the same time, each a part of it.",
-        "タスクを分割し、複数のエージェントに同時に行わせます。",
+        "タスクを分割し、複数のエージェントに同時に行わせる。",
     ),
 }

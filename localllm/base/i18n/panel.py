@@ -17,6 +17,10 @@ PANEL: dict[str, tuple[str, str]] = {
         "Nobody could weigh these opinions; they may contradict each other:",
         "以下の意見を判定できる人がいませんでした。互いに矛盾しているかもしれません:",
     ),
+    "panel.unjudged": (
+        "Nobody could weigh these opinions; they may contradict each other.",
+        "これらの意見を判定できる人がいませんでした。互いに矛盾しているかもしれません。",
+    ),
     "panel.asked": (
         "The person asked a panel of other models: “{question}” Its plan, for your information:\n{plan}",
         "利用者が他のモデルの協議に尋ねました: 「{question}」参考として、その結論は次のとおりです:\n{plan}",
@@ -31,7 +35,10 @@ PANEL: dict[str, tuple[str, str]] = {
     "panel.confidence": ("confidence {percent} %", "確信度 {percent} %"),
     "panel.was_left_out": ("Left out: {member}", "不参加: {member}"),
     "panel.without": ("without {members}", "{members}は不参加"),
-    "panel.nobody": ("Nobody could be asked.", "誰にも尋ねられませんでした。"),
+    "panel.nobody": (
+        "Nobody could be asked. Start a model's server, or set other models in [agents.panel].",
+        "誰にも尋ねられませんでした。モデルサーバーを起動するか、[agents.panel] に別のモデルを設定してください。",
+    ),
     "panel.asking": ("asking the panel", "協議に尋ねています"),
     "boss.asking": ("asking the boss", "親分に尋ねています"),
     "panel.usage": (

@@ -77,12 +77,16 @@ TOOLS: dict[str, tuple[str, str]] = {
         "繰り返しが続くため、一歩引いて考え直すよう求めました: {loop}。",
     ),
     "agent.rung.three": (
-        "Still stuck; asking the three wise for advice: {loop}.",
+        "Still stuck; asking the panel for advice: {loop}.",
         "行き詰まったままのため、三賢者に助言を求めます: {loop}。",
     ),
     "agent.rung.boss": (
         "Asking the boss for advice: {loop}.",
-        "ボスに助言を求めます: {loop}。",
+        "親分に助言を求めます: {loop}。",
+    ),
+    "agent.rung.boss_too": (
+        "The panel has no sure advice; asking the boss.",
+        "三賢者の助言は確かではないため、親分に尋ねます。",
     ),
     "agent.rung.alone": (
         "Nobody could give advice; the agent goes on alone. ({names})",
@@ -107,8 +111,8 @@ TOOLS: dict[str, tuple[str, str]] = {
     "agent.blocker.advised": ("What was advised:", "助言の内容:"),
     "agent.blocker.unblock": ("What would help:", "解決につながること:"),
     "agent.unblock.limit": (
-        "say “go on”: the conversation is kept; or raise the limit",
-        "「続けて」と伝える（会話は残っています）か、上限を上げる",
+        "raise the limit; or, in the chat, say “go on”: the conversation is kept",
+        "上限を上げるか、チャットなら「続けて」と伝える（会話は残っています）",
     ),
     "agent.unblock.edit": (
         "make that change by hand, or quote the lines as they should become",
@@ -235,6 +239,10 @@ TOOLS: dict[str, tuple[str, str]] = {
         "what matters most, with line numbers ({shown} of {all} definitions):",
         "重要な定義（行番号つき、全 {all} 個中 {shown} 個）:",
     ),
+    "code.closed": (
+        "[{count} source files are left out: a rule closes them]",
+        "[ソースファイル {count} 個はルールで閉じられているため除きました]",
+    ),
     "code.left_out": (
         "[{count} source files were not analysed (too many, too large or unreadable); analyse a smaller folder]",
         "[{count} 個のソースファイルは解析していません（数・大きさ・読み取りの制限）。狭いフォルダを指定してください]",
@@ -328,6 +336,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "search.skipped.encoding": ("{count} in an unknown encoding", "文字コード不明 {count}"),
     "search.skipped.large": ("{count} larger than 2 MB", "2 MB 超 {count}"),
     "search.skipped.unreadable": ("{count} that could not be read", "読めないもの {count}"),
+    "search.skipped.closed": ("{count} closed by a rule", "ルールで閉じられたもの {count}"),
     "search.skipped.name": ("{count} with odd names", "名前に問題があるもの {count}"),
     "search.alternatives": (
         "[alternatives are written a|b, not a\\|b]",
@@ -363,6 +372,10 @@ TOOLS: dict[str, tuple[str, str]] = {
         "[差分なし。ステージ済みは staged=true で見られます。新規ファイルは出ません]",
     ),
     "git.no_staged_diff": ("[nothing is staged]", "[ステージ済みの変更はありません]"),
+    "git.closed": (
+        "[{count} changed files are left out: a rule closes them]",
+        "[変更のある {count} ファイルはルールで閉じられているため除きました]",
+    ),
     "git.diff_cut": (
         "[the difference is longer than {megabytes} MB; give a file_path]",
         "[差分が {megabytes} MB を超えています。file_path を指定してください]",
@@ -518,6 +531,10 @@ TOOLS: dict[str, tuple[str, str]] = {
     "output.cut": (
         "[… {count:,} characters left out; what follows is from line {line:,} on. {kept}]",
         "[… {count:,} 文字を省略。以下は {line:,} 行目から。{kept}]",
+    ),
+    "output.telling": (
+        "[… left out here; the lines in it that tell of faults, and some around them:]",
+        "[… ここから省略。その中でエラーを示す行と、その前後:]",
     ),
     "output.partial": (
         "[… the output was too long to keep all of it; here are its beginning and its end. {kept}]",

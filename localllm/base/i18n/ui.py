@@ -262,6 +262,10 @@ UI: dict[str, tuple[str, str]] = {
         "プロジェクトの重要な定義を表示する。語を付けるとその語、なければ最近の話題に合わせる。",
     ),
     "ui.map.empty": ("There is no source code here that can be read.", "読み取れるソースコードがありません。"),
+    "ui.map.unmatched": (
+        "Nothing here is called anything like “{words}”; this is what matters most in all.",
+        "「{words}」に当てはまる名前は見つかりません。全体で重要な定義を表示します。",
+    ),
     "ui.map.shown": (
         "{shown} of {all} definitions in {files} source files; /map WORDS looks for something",
         "ソースファイル {files} 個、定義 {all} 個中 {shown} 個。/map 語 で絞り込めます",

@@ -2,6 +2,7 @@
 
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean
+from localllm.ui.report import wrapped
 from localllm.ui.slash.registry import Outcome, SlashCall, slash
 from localllm.ui.theme import Line, Style
 
@@ -15,12 +16,16 @@ async def map_(call: SlashCall) -> Outcome:
     if not drawn.text:
         call.screen.print(("", "  " + tr("ui.map.empty")))
         return
+    if drawn.unmatched and call.arguments.strip():
+        words = clean(call.arguments.strip(), keep_newlines=False)
+        call.screen.print_lines(wrapped("  ", tr("ui.map.unmatched", words=words), "warning", call.screen.width))
     call.screen.print_lines(map(_line, clean(drawn.text).splitlines()))
     files = sum(bool(record.language) for record in drawn.records.values())
     shown = tr("ui.map.shown", shown=drawn.definitions, all=drawn.all_definitions, files=files)
-    call.screen.print(("dim", "  " + shown))
+    call.screen.print_lines(wrapped("  ", shown, "dim", call.screen.width))
     if drawn.left_out:
-        call.screen.print(("warning", "  " + tr("ui.map.left_out", count=drawn.left_out)))
+        text = tr("ui.map.left_out", count=drawn.left_out)
+        call.screen.print_lines(wrapped("  ", text, "warning", call.screen.width))
 
 
 def _line(line: str) -> Line:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten
+from localllm.ui.report import wrapped
 from localllm.ui.screen import Screen
 from localllm.ui.slash.context import ChatContext, PointInfo
 from localllm.ui.slash.registry import Outcome, SlashCall, slash
@@ -49,7 +50,7 @@ async def rewind(call: SlashCall) -> Outcome:
         call.screen.print(("", "  " + tr("ui.no_points")))
         return
     table(call.screen, [_row(point) for point in points[-_MOST_POINTS:]])
-    call.screen.print(("dim", "  " + tr("ui.how_to_rewind")))
+    call.screen.print_lines(wrapped("  ", tr("ui.how_to_rewind"), "dim", call.screen.width))
 
 
 def _row(point: PointInfo) -> tuple[str, str]:
@@ -69,6 +70,6 @@ def _changed(files: Sequence[str]) -> str:
 
 def _show(screen: Screen, lines: Sequence[str]) -> None:
     for line in lines[:_MOST_LINES]:
-        screen.print(("", f"  {line}"))
+        screen.print_lines(wrapped("  ", line, "", screen.width))
     if len(lines) > _MOST_LINES:
         screen.print(("dim", "  " + tr("ui.more_undone", count=len(lines) - _MOST_LINES)))

@@ -8,13 +8,15 @@ from contextlib import asynccontextmanager
 from localllm.text.cleaning import shorten
 from localllm.ui.activity import duration
 from localllm.ui.screen import Screen
+from localllm.ui.theme import Line
 
-_REPAINT_SECONDS = 0.25
+_REPAINT_SECONDS = 0.1
 
 
 @asynccontextmanager
 async def saying(screen: Screen, what: str) -> AsyncGenerator[None]:
-    """While this is open, `what` is going on, and how it is stopped stands on the screen."""
+    """While this is open, `what` is going on, and how it is stopped stands on the screen; below it what the person
+    writes meanwhile."""
     painter = asyncio.create_task(_keep_painting(screen, what))
     try:
         yield
@@ -30,5 +32,6 @@ async def _keep_painting(screen: Screen, what: str) -> None:
     began = time.monotonic()
     while True:
         text = f"  {what} · {duration(time.monotonic() - began)} · Ctrl+C"
-        screen.draw([screen.format((("dim", shorten(text, screen.width)),))])
+        lines: list[Line] = [(("dim", shorten(text, screen.width)),), *screen.below(screen.width)]
+        screen.draw([screen.format(line) for line in lines])
         await asyncio.sleep(_REPAINT_SECONDS)

@@ -44,6 +44,26 @@ def test_where_nothing_failed_the_last_result_is_told() -> None:
     assert "Last result:\n  y = 1" in report
 
 
+def test_what_has_lines_is_told_exactly() -> None:
+    code = "def f():\n    return __init__\n\n```\n"
+    seen = attempt("read_file", '{"file_path": "a.py"}', code, failed=False)
+    told = "````\n  def f():\n      return __init__\n\n  ```\n  ````"
+    assert f"Last result:\n  {told}\n\n" in Blocker(reason="", goal="", attempts=[seen]).report()
+    failed = attempt("run_command", '{"command": "make"}', code)
+    assert f"- run_command make\n  {told}\n\n" in Blocker(reason="", goal="", attempts=[failed]).report()
+
+
+def test_words_with_marks_of_markdown_keep_them() -> None:
+    one = attempt("run_command", '{"command": "grep __init__ *.py | wc -l"}', "no __main__ in a_b.py")
+    report = Blocker(reason="Stopped: grep __init__ `x`.", goal="", attempts=[one]).report()
+    assert report.startswith("Stopped: grep `__init__` `` `x`. ``\n")
+    assert "- run_command grep `__init__` `*.py` | wc -l\n  no `__main__` in a_b.py" in report
+
+
+def test_the_same_advice_is_told_once() -> None:
+    assert Blocker(reason="", goal="", advice=["Read it.", "Read it.", "Think."]).report().count("Read it.") == 1
+
+
 def test_the_same_error_of_several_calls_is_told_once() -> None:
     others = [attempt("edit_file", f'{{"file_path": "a.py", "old_string": "{n}"}}', ERROR) for n in range(4)]
     assert Blocker(reason="", goal="", attempts=others).report().count(ERROR) == 1
@@ -81,7 +101,9 @@ def test_what_would_help_fits_what_is_in_the_way(errors: list[str], pattern: str
     ("arguments", "words"),
     [
         ('{"old_string": "x", "file_path": "a.py"}', "t a.py"),
-        ('{"depth": 2, "path": "src"}', "t src"),
+        ('{"depth": 2, "path": "src"}', "t src depth=2"),
+        ('{"file_path": "a.py", "start_line": 3, "content": "x", "lines": [1]}', "t a.py start_line=3"),
+        ('{"url": "u", "why": "because it says so in the file"}', "t u"),
         ('{"id": 3}', "t 3"),
         ("{}", "t"),
         ("", "t"),

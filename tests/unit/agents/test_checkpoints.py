@@ -46,6 +46,17 @@ def session(tmp_path: Path) -> Session:
     return Session(root)
 
 
+async def test_a_point_is_dropped_where_nothing_came_of_it(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    await session.turn("first")
+    with session.points.before("/compact"):
+        pass
+    assert [point.name for point in session.points.points()] == ["first"]
+    with session.points.before("/compact"):
+        session.history.add_user("more", words="more")
+    assert [point.name for point in session.points.points()] == ["first", "/compact"]
+
+
 async def test_files_and_conversation_go_back_and_the_beginning_stays_as_it_was(session: Session) -> None:
     await session.turn("one", a="1")
     before = session.history.messages

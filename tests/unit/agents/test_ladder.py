@@ -105,7 +105,7 @@ class TestRungByRung:
         assert [notice.split(",")[0].split(":")[0] for notice in notices(events)] == [
             "The model repeats itself",
             "Still in circles; the model was asked to step back and think again",
-            "Still stuck; asking the three wise for advice",
+            "Still stuck; asking the panel for advice",
         ]
 
     async def test_the_dossier_has_the_goal_and_the_exact_error(self, project: Path) -> None:
@@ -139,7 +139,8 @@ class TestRungByRung:
     async def test_an_unsure_judge_leads_to_the_boss_at_once(self, project: Path) -> None:
         wise = Wise([UNSURE], [PLAN])
         agent = an_agent(project, *[MISS] * 7, MEND, "done", wise=wise)
-        await play(agent, "go")
+        events = await play(agent, "go")
+        assert notices(events)[-1] == "The panel has no sure advice; asking the boss."
         assert wise.asked == ["three", "boss"]
         assert list(wise.earlier[0]) == [UNSURE]
         assert PLAN.plan in results(agent)[6]
@@ -298,6 +299,14 @@ class TestChanting:
         assert [notice[:14] for notice in notices(events)] == ["The answer was", "The model repe", "Still in circl"]
         assert [thought.finish_reason for thought in agent.thought_history] == ["chanting"] * 3 + ["stop"]
         assert agent.thought_history[0].message.text.count("configuration file") == 1
+
+    async def test_an_answer_broken_off_counts_as_far_as_it_came(self, project: Path) -> None:
+        agent = an_agent(project, self.PASSAGE * 40, "It is 80.")
+        await play(agent, "go")
+        cost = agent.thought_history[0].usage
+        assert cost.estimated
+        assert cost.prompt_tokens > 40
+        assert 40 < cost.completion_tokens < 40 * 25
 
     async def test_thinking_is_broken_off_too(self, project: Path) -> None:
         agent = an_agent(project, {"thinking": self.PASSAGE * 40, "text": "never said"}, "It is 80.")

@@ -382,7 +382,7 @@ class TestInterrupts:
 
     async def test_a_change_under_way_is_finished_and_can_be_taken_back(self, project: Path) -> None:
         tools = make_tools(project)
-        write = call("write_file", file_path="a.py", content="y = 2\n" * 300_000)
+        write = call("write_file", file_path="a.py", content="y = 2\n" * 100_000)
         agent = make_agent(scripted(write), project, tools=tools)
         async for event in agent.run("go"):
             if isinstance(event, ConfirmationAnswered):

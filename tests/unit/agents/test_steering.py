@@ -10,7 +10,7 @@ from localllm.agents.react_agent import ReActAgent
 from localllm.agents.steering import Steering, framed
 from localllm.base.config.schema import AgentSettings
 from localllm.base.events import AgentEvent, MessageCompleted, RunFinished, Steered, ToolFinished
-from localllm.llm.messages import AssistantMessage, ToolMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, Image, ToolMessage, UserMessage
 from tests.support.agents import call, make_agent, scripted
 from tests.unit.agents.test_history import check_valid
 
@@ -63,6 +63,19 @@ async def test_it_stands_behind_the_results_of_the_step(project: Path) -> None:
     assert isinstance(events[-1], RunFinished)
     assert events[-1].status == "done"
     check_valid(agent.history.messages)
+
+
+@pytest.mark.parametrize("kind", [ToolFinished, MessageCompleted])
+async def test_the_pictures_it_names_go_with_it(project: Path, kind: type[AgentEvent]) -> None:
+    data = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1"
+    (project / "b.png").write_bytes(data)
+    speaker = Speaker(kind, "as in @b.png")
+    answers = [call("read_file", file_path="a.py")] if kind is ToolFinished else ["First."]
+    agent = make_agent(scripted(*answers, "Done."), project, listener=speaker)
+    await run(agent, speaker)
+    message = agent.history.messages[3]
+    assert isinstance(message, ToolMessage if kind is ToolFinished else UserMessage)
+    assert message.images == (Image("image/png", data),)
 
 
 async def test_after_the_answer_the_run_goes_on_with_it(project: Path) -> None:

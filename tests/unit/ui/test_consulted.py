@@ -75,6 +75,27 @@ def test_the_plan_comes_last_with_its_confidence_and_those_who_were_left_out() -
     ]
 
 
+def test_a_judge_who_says_nothing_but_the_plan_is_shown_once() -> None:
+    said = event()
+    judge = Opinion(role="judge", text=PLAN, provider="lmstudio", model="wise-30b")
+    said = msgspec.structs.replace(said, opinions=(*said.opinions[:2], judge))
+    for width in (80, 160):
+        shown = rows(consulted_lines(said, width))
+        assert sum("text was guessed\n" in f"{row}\n" for row in shown if "Verdict" in row) == 1
+        assert "◆ Panel · Plan · judge · lmstudio wise-30b · confidence 80 %" in shown
+        assert sum("judge" in row for row in shown) == 1
+
+
+def test_opinions_nobody_has_weighed_are_shown_once() -> None:
+    said = event(plan=f"Nobody could weigh these:\n\nconservative: {CAREFUL}", left_out=("judge (openai m): down",))
+    shown = rows(consulted_lines(msgspec.structs.replace(said, opinions=said.opinions[:1], confidence=0.0), 80))
+    assert "\n".join(shown).count("Read the file") == CAREFUL.count("Read the file")
+    assert shown[-2:] == [
+        "! Nobody could weigh these opinions; they may contradict each other.",
+        "! Left out: judge (openai m): down",
+    ]
+
+
 def test_what_models_say_cannot_act_on_the_terminal() -> None:
     for width in (80, 120):
         assert "\x1b" not in "".join(rows(consulted_lines(event(), width)))
@@ -83,7 +104,12 @@ def test_what_models_say_cannot_act_on_the_terminal() -> None:
 def test_nobody_could_answer() -> None:
     left_out = ("conservative: down", "progressive: down")
     shown = rows(consulted_lines(event(plan="", left_out=left_out), 80))
-    assert shown == ["! Left out: conservative: down", "! Left out: progressive: down", "! Nobody could be asked."]
+    assert shown == [
+        "! Left out: conservative: down",
+        "! Left out: progressive: down",
+        "! Nobody could be asked. Start a model's server, or set other models in",
+        "  [agents.panel].",
+    ]
     assert plan_lines(event(plan="", by_hand=False, left_out=left_out), 80) == []
 
 

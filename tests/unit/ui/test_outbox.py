@@ -130,7 +130,19 @@ def test_what_a_run_that_ended_did_not_read_comes_first() -> None:
     assert [writing.outbox.next(), writing.outbox.next()] == ["first", "second"]
 
 
-def test_up_takes_the_newest_back_the_queued_before_the_told() -> None:
+def test_up_takes_back_what_was_sent_last_told_or_queued() -> None:
+    writing = Writing()
+    writing.queue("first")
+    writing.send("second", "third")
+    writing.queue("fourth")
+    writing.chat.unread.remove("second")  # read
+    for text in ("fourth", "third", "first", ""):
+        writing.outbox.press("up")
+        assert writing.typeahead.take() == text
+    assert writing.outbox.is_empty
+
+
+def test_up_leaves_a_line_alone_that_is_being_written() -> None:
     writing = Writing()
     writing.send("told")
     writing.queue("queued")

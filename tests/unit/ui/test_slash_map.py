@@ -49,5 +49,11 @@ async def test_the_map_is_shown_with_what_there_is_in_all() -> None:
     assert "3 files were not looked at yet" in lines[5]
 
 
+async def test_words_that_nothing_has_to_do_with_are_said_to_be_so() -> None:
+    chat = Chat(RepoMapText("a.py\n12 class A:", 1, 1, {}, unmatched=True))
+    assert (await said(chat, "x\x1b[1m")).startswith("  Nothing here is called anything like “x␛[1m”")
+    assert "Nothing here" not in await said(chat, "")  # the words were those of the conversation
+
+
 async def test_a_project_without_source_has_no_map() -> None:
     assert "There is no source code" in await said(Chat(RepoMapText("", 0, 0, {})), "")

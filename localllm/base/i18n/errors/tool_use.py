@@ -439,7 +439,7 @@ TOOL_USE: Entries = {
     "coordinate_conflict": (
         "E8141",
         (
-            "The changes of “{agent}” contradict what is in the project by now: {files}.",
+            "What “{agent}” changed contradicts what is in the project by now: {files}.",
             "None of them were applied; the project's version stands.",
             "All of them are kept in {patch}: see it, and take what you need.",
         ),
