@@ -424,6 +424,9 @@ class LocalLLMCode:
         """Bring files and conversation back to the point of this number or name; a line for each thing done."""
         lines = self._conversation.checkpoints.rewind(which)
         self._conversation.context_used = 0
+        self.react_agent.ladder.begin()
+        if self._panel is not None:
+            self._panel.consultation_history.clear()  # nobody knows which of it was before
         return lines
 
     def clear(self) -> None:

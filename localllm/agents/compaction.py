@@ -121,8 +121,12 @@ class Compaction(Middleware):
         return window_use(self._history.conversation, scale, assumed=self._client.assumes_window)
 
     async def _compact(self, emit: Emit, overflow: Overflow | None = None) -> None:
+        def begins() -> None:
+            emit(Notice(text=tr("context.sums_up")))
+
+        tools = self._tools()
         try:
-            made = await self.manager.compact(self._history.conversation, self._tools(), overflow=overflow)
+            made = await self.manager.compact(self._history.conversation, tools, overflow=overflow, begins=begins)
         except LLMConnectionError:
             self._withdraw()
             raise

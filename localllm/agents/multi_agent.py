@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,8 @@ from localllm.agents.panel.laying_out import MOST_TOKENS
 from localllm.agents.panel.members import Members, name_of, server_of
 from localllm.agents.panel.roles import AGENT_ROLES, Role, instructions
 from localllm.agents.panel.verdict import SURE, plan_of, plan_without_judge, read_verdict, verdict_schema
-from localllm.base.config.schema import Settings
+from localllm.base.config.schema import RoleSettings, Settings
+from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Consulted, Emit, Json, Opinion, Usage
 from localllm.base.ratelimit import RateLimiter
 from localllm.llm.clients import LLMClient
@@ -24,6 +26,8 @@ from localllm.llm.tokens import estimate_tokens
 
 _ADVISERS: tuple[Role, ...] = ("conservative", "progressive")
 _EARLIER_TOKENS = 1_200
+_FEWEST_TO_CHOOSE_FROM = 2
+_SECONDS_TO_CHOOSE = 5.0
 
 
 class MultiAgentSystem:
@@ -70,7 +74,9 @@ class MultiAgentSystem:
     async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
-        """The boss, who is shown the dossier and what was advised `earlier`."""
+        """The boss, who is shown the dossier and what was advised `earlier`: where the settings name none, the model
+        on the panel that is best at reasoning, and of equal ones the one that does the work."""
+        await self._appoint_boss()
         decided = await self._decide("boss", _for_boss(dossier, earlier), emit, by_hand=by_hand)
         return self._conclude("boss", dossier, [], decided, emit, by_hand=by_hand)
 
@@ -110,6 +116,18 @@ class MultiAgentSystem:
     async def aclose(self) -> None:
         """Close the connections of the roles' own clients."""
         await self._members.aclose()
+
+    async def _appoint_boss(self) -> None:
+        """Choose the boss, where there is a choice; a server that does not answer at once is none."""
+        self._members.boss = None
+        candidates = self._members.candidates()
+        if self._settings.boss != RoleSettings() or len(candidates) < _FEWEST_TO_CHOOSE_FROM:
+            return
+        with suppress(TimeoutError, LLMConnectionError):
+            async with asyncio.timeout(_SECONDS_TO_CHOOSE):
+                health = await self.health_checker.check(candidates)
+                equally_fast = {name: msgspec.structs.replace(one, latency=0.0) for name, one in health.items()}
+                self._members.boss = candidates[await choose_best(candidates, equally_fast, "reasoning")]
 
     async def _advise(self, role: Role, dossier: Dossier, emit: Emit, *, by_hand: bool) -> Answer:
         answer = await self._asker.ask(role, dossier.text, emit, by_hand=by_hand)

@@ -12,7 +12,7 @@ from localllm.core.cutting import cut, cut_message, longest_gap
 from localllm.core.handing_over import earlier_state, head_text, plain_state
 from localllm.core.pruning import Compress, prune
 from localllm.core.record import record
-from localllm.core.summarising import Summariser, Summary
+from localllm.core.summarising import Begins, Summariser, Summary, to_nobody
 from localllm.llm.messages import UserMessage
 
 _STATE_CUT = "[… {count:,} characters left out]"
@@ -49,9 +49,17 @@ class Compactor:
         self._compress = compress
 
     async def compact(
-        self, conversation: Conversation, scale: Scale, budget: Budget, *, wish: str = "", by_hand: bool = False
+        self,
+        conversation: Conversation,
+        scale: Scale,
+        budget: Budget,
+        *,
+        wish: str = "",
+        by_hand: bool = False,
+        begins: Begins = to_nobody,
     ) -> Compacted:
-        """The conversation within the budget, as nearly as that can be had. `by_hand`: sum it up in any case."""
+        """The conversation within the budget, as nearly as that can be had. `by_hand`: sum it up in any case. `begins`
+        is told before the model is asked to."""
         before = scale.request(conversation.messages)
         around = self._surroundings()
         start = _start(conversation, scale, budget, scale.text(head_text([], "", around)))
@@ -62,7 +70,10 @@ class Compactor:
             start = _newest(conversation)
         if start <= _first_step(conversation):  # there is nothing before it but the request
             return _told(_shrunk(conversation, scale, budget), "pruned", before, scale, budget)
-        summary = await self._summarise(conversation, start, scale, budget, wish)
+        older = _until(conversation, start)
+        summary = _beside_the_record(
+            older, await self._summariser.summarise(older, scale, budget, wish, begins), scale, budget
+        )
 
         def rewritten(whole: Conversation) -> Conversation:
             return _rewritten(whole, start, summary.text, around)
@@ -72,19 +83,16 @@ class Compactor:
         told = _told(made, "summarised", before, scale, budget)
         return msgspec.structs.replace(told, why=summary.why, usage=summary.usage)
 
-    async def _summarise(
-        self, conversation: Conversation, start: int, scale: Scale, budget: Budget, wish: str
-    ) -> Summary:
-        """The state of the work before message `start`: the model's and the record beside it, for small models forget
-        what they changed and how it ended; else as the messages tell it."""
-        older = _until(conversation, start)
-        summary = await self._summariser.summarise(older, scale, budget, wish)
-        if summary.text:
-            kept = record(older, earlier_state(older.messages))
-            kept = cut(kept, budget.summary // 2, _STATE_CUT, scale.text, head=0.4)
-            return msgspec.structs.replace(summary, text="\n\n".join(filter(None, [summary.text, kept])))
-        plain = cut(plain_state(older), budget.summary, _STATE_CUT, scale.text, head=0.4)
-        return msgspec.structs.replace(summary, text=plain)
+
+def _beside_the_record(older: Conversation, summary: Summary, scale: Scale, budget: Budget) -> Summary:
+    """The state of the work: the model's and the record beside it, for small models forget what they changed and how
+    it ended; else as the messages tell it."""
+    if summary.text:
+        kept = record(older, earlier_state(older.messages))
+        kept = cut(kept, budget.summary // 2, _STATE_CUT, scale.text, head=0.4)
+        return msgspec.structs.replace(summary, text="\n\n".join(filter(None, [summary.text, kept])))
+    plain = cut(plain_state(older), budget.summary, _STATE_CUT, scale.text, head=0.4)
+    return msgspec.structs.replace(summary, text=plain)
 
 
 def words_fit(conversation: Conversation, scale: Scale, budget: Budget) -> bool:

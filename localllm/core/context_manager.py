@@ -13,7 +13,7 @@ from localllm.core.cutting import cut
 from localllm.core.pruning import Compress, was_pruned, with_calls
 from localllm.core.record import path_of
 from localllm.core.relevance import Rank, Relevance
-from localllm.core.summarising import Summariser
+from localllm.core.summarising import Begins, Summariser, to_nobody
 from localllm.llm.clients import LLMClient
 from localllm.llm.messages import ToolMessage, ToolSpec
 from localllm.llm.overflow import Overflow
@@ -99,9 +99,11 @@ class SmartContextManager:
         overflow: Overflow | None = None,
         wish: str = "",
         by_hand: bool = False,
+        begins: Begins = to_nobody,
     ) -> Compacted:
         """The conversation made shorter. `overflow`: the server has refused it, and said this. `wish`: what the person
-        wants kept; `by_hand`: it is summed up though there may be room. Raises LLMConnectionError
+        wants kept; `by_hand`: it is summed up though there may be room. `begins` is told before a model is asked for a
+        summary. Raises LLMConnectionError
         context_words_too_long."""
         scale = self._scale(tools)
         factor = self._factor(overflow, conversation, scale)
@@ -113,7 +115,7 @@ class SmartContextManager:
             raise LLMConnectionError(
                 "context_words_too_long", words=f"{words:,}", room=f"{room:,}", window=f"{budget.window:,}"
             )
-        return await self._compactor.compact(conversation, scale, budget, wish=wish, by_hand=by_hand)
+        return await self._compactor.compact(conversation, scale, budget, wish=wish, by_hand=by_hand, begins=begins)
 
     def _factor(self, overflow: Overflow | None, conversation: Conversation, scale: Scale) -> float:
         """By how much more the server counts than is estimated: as it said in refusing the request, or has counted."""

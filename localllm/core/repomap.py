@@ -50,7 +50,9 @@ class Part(NamedTuple):
 
     def shows(self, path: str) -> bool:
         """Whether it does, and is not closed."""
-        return self.holds(path) and not any(folder == "." or f"{path}/".startswith(f"{folder}/") for folder in self.closed)
+        return self.holds(path) and not any(
+            folder == "." or f"{path}/".startswith(f"{folder}/") for folder in self.closed
+        )
 
 
 class RepoMap:

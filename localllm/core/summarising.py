@@ -1,6 +1,7 @@
 """The state of the work in a model's words; where it has none that are of use, nothing."""
 
 import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +35,14 @@ _CHANTING = 0.2
 _TELLING = 400
 
 
+Begins = Callable[[], None]
+"""Told before a model is asked for a summary, which may take a while."""
+
+
+def to_nobody() -> None:
+    """Nobody waits."""
+
+
 class Summary(msgspec.Struct, frozen=True):
     """What the model says of the work, and what that cost. `text` is empty where it is of no use, `why` tells why."""
 
@@ -53,11 +62,15 @@ class Summariser:
         """Whether there is somebody to ask."""
         return self._client.provider.name not in _BY_RULE
 
-    async def summarise(self, conversation: Conversation, scale: Scale, budget: Budget, wish: str = "") -> Summary:
-        """The state of the work in `conversation`. `wish`: what the person wants kept. A request that is too long for
-        the server is made again, half as long. Raises nothing but a cancellation."""
+    async def summarise(
+        self, conversation: Conversation, scale: Scale, budget: Budget, wish: str = "", begins: Begins = to_nobody
+    ) -> Summary:
+        """The state of the work in `conversation`. `wish`: what the person wants kept; `begins` is told once before
+        the model is asked. A request that is too long for the server is made again, half as long. Raises nothing but a
+        cancellation."""
         if not self.has_model:
             return Summary(why=NO_MODEL)
+        begins()
         for factor in (budget.factor, 2 * budget.factor):
             try:
                 return await self._ask(conversation, scale, msgspec.structs.replace(budget, factor=factor), wish)

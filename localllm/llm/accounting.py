@@ -10,7 +10,7 @@ from localllm.base.i18n import tr
 from localllm.llm.messages import AssistantMessage, Message, ToolSpec
 from localllm.llm.opening import Stopwatch
 from localllm.llm.providers.base import UsageChunk
-from localllm.llm.tokens import Calibration
+from localllm.llm.tokens import Calibration, margin_of, prompt_texts
 
 _FAR_BELOW = 0.6
 """Of the estimate: a count below that is no matter of the tokenizer, whose ratio the estimate has."""
@@ -77,12 +77,13 @@ class Accounting:
         self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, margin: float = 1.0
     ) -> int:
         """The tokens a request is for `model`: those counted of the request it continues, and the rest estimated,
-        `margin` times. All is estimated where that is more, or it continues none; the margin is smaller then where
-        counts have taught the estimate."""
+        `margin` times. All is estimated where that is more, or it continues none; the margin is smaller then: what
+        counts have taught of the estimate, or else what its script tells, for there is no room to double all of it."""
         estimate = self.estimate_prompt(model, messages, tools)
         before, counted = self._counted.get(model, ((), 0))
         if not before or tuple(messages[: len(before)]) != before:
-            return int((min(margin, _TAUGHT) if self._calibrations[model].counts else margin) * estimate)
+            untaught = margin_of(prompt_texts(messages, tools))
+            return int(min(margin, _TAUGHT if self._calibrations[model].counts else untaught) * estimate)
         new = self.estimate_prompt(model, messages[len(before) :], ())
         return max(estimate, counted + int(margin * new))
 

@@ -27,13 +27,15 @@ def make_client(
     *,
     limiter: RateLimiter | None = None,
     standing_in: LLMSettings | None = None,
+    keyless: bool = False,
 ) -> LLMClient:
     """The client the settings describe. `limiter` is one that is shared with others; `standing_in`: the settings of
-    those that stand in, where they are others. Raises ConfigurationError; no server is asked yet."""
+    those that stand in, where they are others; `keyless`: only those are sent a key. Raises ConfigurationError; no
+    server is asked yet."""
     standbys = [_standby(standing_in or settings, name, root, environ) for name in settings.fallback_providers]
     make = partial(FallbackClient, standbys=standbys) if standbys else LLMClient
     return make(
-        make_provider(settings, root, environ),
+        make_provider(settings, root, _without_keys(environ) if keyless else environ),
         model=model_of(settings),
         max_tokens=settings.max_tokens,
         temperature=settings.temperature,
@@ -42,6 +44,13 @@ def make_client(
         limiter=limiter or RateLimiter(settings.requests_per_minute),
         speaking=Speaking(settings.dialect, DialectMemory(state_folder(environ) / "dialects.json")),
     )
+
+
+def _without_keys(environ: Mapping[str, str]) -> dict[str, str]:
+    from localllm.llm.providers.gemini import OTHER_KEY_VARIABLE  # only a member of the panel may have none
+
+    keys = {*SECRET_VARIABLES.values(), OTHER_KEY_VARIABLE}
+    return {name: value for name, value in environ.items() if name not in keys}
 
 
 def _standby(settings: LLMSettings, name: NamedProvider, root: Path, environ: Mapping[str, str]) -> Standby:

@@ -34,10 +34,6 @@ ASSUMED_CONTEXT_WINDOW = 8192
 LEAST_ANSWER = 256
 """Tokens of an answer that are asked for at least, however full the window: less than a call of a tool is no use."""
 
-_ANSWER_MARGIN = MOST_RATIO
-"""What is new in the prompt is taken to be so many times as long as estimated where the answer gets what it leaves of
-the window: a server that is asked for one token too many refuses (vLLM)."""
-
 _SECONDS_TO_DESCRIBE = 5.0
 
 _WORTH_TELLING = 1.0
@@ -219,12 +215,13 @@ class LLMClient:
         return await self._open(begin, asking)
 
     def _longest_answer(self, asking: Asking) -> int:
-        """Tokens the answer may have: what is asked for, but no more than the prompt leaves of a known window."""
+        """Tokens the answer may have: what is asked for, but no more than the prompt leaves of a known window, where
+        what is new in it may be longer than estimated: a server that is asked for one token too many refuses (vLLM)."""
         wanted = asking.max_tokens or self._max_tokens
         if not wanted or self.assumes_window:
             return wanted
         expect = self._accounting.expect_prompt
-        prompt = expect(self.model, asking.messages, asking.tools, margin=_ANSWER_MARGIN)
+        prompt = expect(self.model, asking.messages, asking.tools, margin=MOST_RATIO)
         return min(wanted, max(self.context_window - prompt, LEAST_ANSWER))
 
     async def complete(

@@ -19,6 +19,9 @@ TOKENS_PER_MESSAGE = 4
 LEAST_RATIO, MOST_RATIO = 0.5, 2.0
 """No tokenizer in use is further off the estimate; a count that is tells of something else than of the tokenizer."""
 
+_ASCII_MARGIN = 1.3
+"""So many times as long as estimated an ASCII text is at most, but for one of numbers or letters without sense."""
+
 _WEIGHT = 0.5
 """Of a new count against all that were before."""
 
@@ -59,6 +62,17 @@ def prompt_texts(messages: Iterable[Message], tools: Sequence[ToolSpec]) -> Iter
         yield message.text
         if isinstance(message, AssistantMessage):
             yield from (call.name + call.arguments for call in message.tool_calls)
+
+
+def margin_of(texts: Iterable[str]) -> float:
+    """How many times as long as estimated the texts together may be, where no count has taught anything yet: the more
+    of them is in other scripts, which tokenizers are most apart about, the more."""
+    ascii_bytes = all_bytes = 0
+    for text in texts:
+        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        all_bytes += size
+        ascii_bytes += size if text.isascii() else len(text.encode("ascii", "ignore"))
+    return MOST_RATIO - (MOST_RATIO - _ASCII_MARGIN) * (ascii_bytes / all_bytes if all_bytes else 1.0)
 
 
 class Calibration:

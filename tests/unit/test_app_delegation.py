@@ -69,6 +69,21 @@ async def test_a_new_conversation_tells_the_boss_nothing_of_the_one_before(tmp_p
     assert ["paint it blue" in text for text in said] == [False, True, False]
 
 
+async def test_after_a_rewind_the_boss_is_told_nothing_of_what_was_forgotten(tmp_path: Path) -> None:
+    advice = says(json.dumps({"verdict": "v", "next_action": "paint it blue", "confidence": 0.9}))
+    tries = calls(("read_file", {"file_path": "lost_file.py"}))
+    with WireServer([tries, says("It is not there."), advice, advice]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await _all(app, "Read it")
+            await app.consult("boss", "Which colour?", lambda _: None)
+            assert "lost_file" in json.dumps(server.bodies()[-1])
+            app.rewind("1")
+            await app.consult("boss", "And the door?", lambda _: None)
+    last = json.dumps(server.bodies()[-1])
+    assert "lost_file" not in last
+    assert "paint it blue" not in last
+
+
 async def test_a_rule_may_name_it(tmp_path: Path) -> None:
     with WireServer([says("Hello.")]) as server:
         async with app_over(tmp_path, server.url) as known:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from localllm.agents.panel.roles import ROLES, Role
-from localllm.base.config.schema import LLMSettings, NamedProvider, RoleSettings, Settings
+from localllm.base.config.schema import LLMSettings, NamedProvider, RoleSettings, ServerSettings, Settings
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.llm.building import make_client
 from localllm.llm.clients import LLMClient
@@ -15,10 +15,12 @@ from localllm.llm.discovery.candidates import same_place
 
 
 class Members:
-    """The clients of the roles, each made when it is first asked for. `main` is the one that does the work."""
+    """The clients of the roles, each made when it is first asked for. `main` is the one that does the work, `boss` the
+    one that was chosen for a boss whose settings name none."""
 
     def __init__(self, main: LLMClient, settings: Settings, root: Path, environ: Mapping[str, str]) -> None:
         self.main = main
+        self.boss: LLMClient | None = None
         self._llm = settings.llm
         self._panel = settings.agents.panel
         self._root = root
@@ -30,6 +32,8 @@ class Members:
         panel_no_model where that is no model."""
         settings: RoleSettings = getattr(self._panel, role)
         client = self._client(settings)
+        if role == "boss" and client is self.main:
+            client = self.boss or self.main
         if client.provider.name == "embedded":
             raise LLMConnectionError("panel_no_model")
         return client
@@ -43,6 +47,13 @@ class Members:
             except LocalLLMError:
                 continue
         return found
+
+    def candidates(self) -> dict[str, LLMClient]:
+        """The different models among those of the roles and the main one, which comes first, by server and model."""
+        found: dict[tuple[str, str], LLMClient] = {}
+        for client in (self.main, *self.clients().values()):
+            found.setdefault((server_of(client), client.model), client)
+        return {f"{name_of(client)} {client.model}": client for client in found.values()}
 
     async def aclose(self) -> None:
         """Close the connections that are not the main client's."""
@@ -63,6 +74,7 @@ class Members:
                 self._environ,
                 limiter=self.main.limiter,
                 standing_in=self._llm,
+                keyless=not _may_have_key(role, self._llm),
             )
         return self._made[role]
 
@@ -111,6 +123,15 @@ def _provider_with_address(llm: LLMSettings) -> NamedProvider:
             return provider
         case _:
             return "openai"
+
+
+def _may_have_key(role: RoleSettings, llm: LLMSettings) -> bool:
+    """Whether the provider's key may go to a role's address: the person has named the provider, or it is where the key
+    goes anyway."""
+    if role.provider:
+        return True
+    own: ServerSettings = getattr(llm, _provider_with_address(llm))
+    return same_place(role.base_url) == same_place(own.base_url)
 
 
 def server_of(client: LLMClient) -> str:

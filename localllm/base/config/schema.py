@@ -169,7 +169,8 @@ class RoleSettings(Section, frozen=True):
 
     provider: where its model is.
     model: its name on the server, for gguf and scripted a file; empty takes the first the server offers.
-    base_url: the address of its server; empty takes the one of llm.<provider>. The provider's key goes along.
+    base_url: the address of its server; empty takes the one of llm.<provider>. The provider's key goes along where
+    the provider is set too, or the address is the one of llm.<provider>.
     """
 
     provider: Literal["", NamedProvider] = ""

@@ -5,6 +5,10 @@ CONTEXT: dict[str, tuple[str, str]] = {
         "Old output of tools was left out to make room: about {before} → {after} tokens.",
         "古いツール出力を省いて空きを作りました: 約 {before} → {after} トークン。",
     ),
+    "context.sums_up": (
+        "The window is nearly full: the model is summing the conversation up, which may take a while.",
+        "コンテキストがほぼいっぱいです。モデルが会話を要約しています（時間がかかることがあります）。",
+    ),
     "context.summarised": (
         "The conversation was summed up to make room: about {before} → {after} tokens. Your words are kept.",
         "会話を要約して空きを作りました: 約 {before} → {after} トークン。あなたの発言はそのまま残っています。",

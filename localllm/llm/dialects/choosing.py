@@ -61,6 +61,7 @@ class _Evidence:
         self.ruled_out = set(ruled_out)
         self.thinking_is_open = False
         self.refuses_schemas = False
+        self.unreadable_under_schema = 0
         self.forget_slips()
 
     def forget_slips(self) -> None:
@@ -145,19 +146,22 @@ class Speaking:
         return msgspec.structs.replace(question, request=msgspec.structs.replace(question.request, schema=None))
 
     def _learn_of_schema(self, error: LLMConnectionError, question: Question) -> bool:
-        """Whether `error` says that the caller's schema cannot be held to, or that its server cannot read what it has
-        held to it."""
-        if question.request.schema is None or not (refuses_schema(error) or error.key == "llm_bad_call"):
+        """Whether `error` says that the caller's schema cannot be held to, or is one of too many in a row whose server
+        cannot read what it has held to it."""
+        if question.request.schema is None:
             return False
-        self._of(question).refuses_schemas = True
-        return True
+        evidence = self._of(question)
+        evidence.unreadable_under_schema += error.key == "llm_bad_call"
+        unreadable = error.key == "llm_bad_call" and evidence.unreadable_under_schema >= _TOLERATED_BY_SERVER
+        evidence.refuses_schemas = refuses_schema(error) or unreadable
+        return evidence.refuses_schemas
 
     def _learn_from(self, error: LLMConnectionError, question: Question, name: DialectName) -> bool:
         """Whether `error` has changed the dialect."""
         if refuses(error, name) and (question.request.tools or name == "structured"):
             return self._give_up(question, name, "refused", for_later=error.key == "llm_no_tools")
-        if error.key != "llm_bad_call":
-            return False
+        if error.key != "llm_bad_call" or question.request.schema is not None:
+            return False  # what was held to the caller's own schema tells nothing of the dialect
         evidence = self._of(question)
         evidence.unreadable_to_server += 1
         enough = evidence.unreadable_to_server >= _TOLERATED_BY_SERVER
@@ -167,6 +171,8 @@ class Speaking:
         """What an answer that came to its end tells. `last`: its last chunks, calls among them."""
         evidence = self._of(question)
         evidence.unreadable_to_server = 0
+        if question.request.schema is not None:
+            evidence.unreadable_under_schema = 0
         if reader.thinking_was_open:
             evidence.thinking_is_open = True
         if is_misspoken(reader, last):

@@ -71,6 +71,7 @@ class OpenAICompatible(EmbeddingProvider):
             key_header=key_header,
         )
         self._refused: dict[str, frozenset[str]] = {}
+        self._had_no_room: set[str] = set()
         self._sight = Sight()
         self.constrains = self.constrains or self.address.startswith("https://api.openai.com/")
 
@@ -97,11 +98,14 @@ class OpenAICompatible(EmbeddingProvider):
     def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives; see Provider."""
 
+        for_now: set[str] = set()
+
         def prepare() -> HttpRequest:
-            return self.prepare(self._sight.adapted(request), refused=self._refused.get(request.model, frozenset()))
+            refused = self._refused.get(request.model, frozenset()) | for_now
+            return self.prepare(self._sight.adapted(request), refused=refused)
 
         def learn(error: LLMConnectionError) -> bool:
-            return self._sight.learns(request, error) or self._learn(request.model, error)
+            return self._sight.learns(request, error) or self._learn(request.model, error, for_now)
 
         return self._adapting(prepare, request.model, learn)
 
@@ -144,11 +148,17 @@ class OpenAICompatible(EmbeddingProvider):
         """Where vectors of `model` are asked for; see `_chat_url`."""
         return f"{self.address}/embeddings"
 
-    def _learn(self, model: str, error: LLMConnectionError) -> bool:
-        """Whether `error` tells of parameters that the requests to `model` can do without, and shall from now on."""
+    def _learn(self, model: str, error: LLMConnectionError, for_now: set[str]) -> bool:
+        """Whether `error` tells of parameters that the requests to `model` can do without, and shall from now on. The
+        limit of an answer that has no room is left out of this request alone (`for_now`), the first time: what the
+        answer costs will have taught how long a prompt is."""
         refused = self._refused.get(model, frozenset())
-        superfluous = _refused_by(error) & _DISPENSABLE - refused
-        self._refused[model] = refused | superfluous
+        superfluous = _refused_by(error) & _DISPENSABLE - refused - for_now
+        if superfluous and superfluous <= _LIMITS and overflow_of(error) and model not in self._had_no_room:
+            self._had_no_room.add(model)
+            for_now |= superfluous
+        else:
+            self._refused[model] = refused | superfluous
         return bool(superfluous)
 
     async def _listed(self) -> list[ModelEntry]:

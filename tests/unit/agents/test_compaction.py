@@ -129,6 +129,16 @@ async def test_sixty_steps_with_large_outputs_in_any_window(project: Path, windo
     assert all(body["max_tokens"] < window for body in server.summaries)
 
 
+async def test_before_a_model_sums_up_the_person_is_told_once(project: Path) -> None:
+    async with agent_for(WindowServer(8_192, reading), project) as (agent, _, server):
+        await agent.llm_client.get_ready()
+        events = await play(agent, GOAL)
+    begun = [n for n, event in enumerate(events) if isinstance(event, Notice) and "is summing" in event.text]
+    ended = [n for n, event in enumerate(events) if isinstance(event, Compacted) and event.how == "summarised"]
+    assert len(begun) == len(ended) == len(server.summaries) > 0
+    assert all(before < after for before, after in zip(begun, ended, strict=True))
+
+
 async def test_a_window_nobody_tells_is_learned_from_the_first_refusal(project: Path) -> None:
     async with agent_for(WindowServer(4_096, reading, tells=False), project) as (agent, heard, server):
         events = await play(agent, GOAL)

@@ -12,6 +12,7 @@ import pytest
 from localllm.agents.multi_agent import MultiAgentSystem
 from localllm.agents.panel.choosing import TASKS
 from localllm.agents.panel.dossier import Attempt, Consultation, Dossier, make_dossier
+from localllm.agents.panel.members import Members
 from localllm.agents.panel.roles import AGENT_ROLES
 from localllm.agents.panel.verdict import PLAN_TOKENS
 from localllm.base.config.schema import (
@@ -21,6 +22,7 @@ from localllm.base.config.schema import (
     OllamaSettings,
     OpenAISettings,
     PanelSettings,
+    ProviderName,
     RoleSettings,
     Settings,
 )
@@ -28,6 +30,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Consulted, Notice, ToolCall
 from localllm.llm.building import make_client
 from localllm.llm.clients import LLMClient
+from localllm.llm.messages import UserMessage
 from localllm.llm.providers.embedding import EmbeddingProvider
 from localllm.llm.tokens import estimate_tokens
 from tests.support.wire_server import Reply, WireServer, delta, fails, says, sse
@@ -49,6 +52,12 @@ def verdict(confidence: float = 0.9) -> Reply:
 
 def role(url: str, model: str = "") -> RoleSettings:
     return RoleSettings(provider="openai", base_url=url, model=model)
+
+
+def keys_sent(server: WireServer) -> list[str]:
+    """The key of each chat request."""
+    told = zip(server.asked, server.headers, strict=True)
+    return [headers.get("authorization", "") for asked, headers in told if asked.startswith("POST")]
 
 
 class Systems:
@@ -363,6 +372,27 @@ async def test_another_model_of_the_same_server_and_a_role_without_a_provider(sy
     assert [body["model"] for body in server.bodies()] == ["main", "main", "wise"]
 
 
+@pytest.mark.parametrize("main", ["openai", "auto"])
+async def test_a_key_goes_where_its_provider_was_named_or_where_it_goes_anyway(main: ProviderName) -> None:
+    with WireServer([says(CAREFUL)], models=("m",)) as known, WireServer([says(BOLD)], models=("m",)) as other:
+        llm = LLMSettings(provider=main, openai=OpenAISettings(base_url=known.url))
+        roles = PanelSettings(
+            conservative=RoleSettings(base_url=known.url),
+            progressive=RoleSettings(base_url=other.url),
+            judge=RoleSettings(provider="openai", base_url=other.url),
+        )
+        settings = Settings(llm=llm, agents=AgentsSettings(panel=roles))
+        environ = {"LOCALLLM_STATE_DIR": "/nonexistent", "OPENAI_API_KEY": "very-secret"}
+        client = make_client(llm, Path(), environ)
+        members = Members(client, settings, Path(), environ)
+        for name in ("conservative", "progressive", "judge"):
+            await members.client(name).complete((UserMessage("Hello"),))
+        await members.aclose()
+        await client.aclose()
+    assert keys_sent(known) == ["Bearer very-secret"]
+    assert keys_sent(other) == ["", "Bearer very-secret"]
+
+
 async def test_a_fallback_provider_stands_in_for_a_role_and_it_is_said(system: Systems) -> None:
     lines = [{"message": {"content": CAREFUL}, "done": False}, {"message": {"content": ""}, "done": True}]
     body = "".join(json.dumps(line) + "\n" for line in lines).encode()
@@ -430,6 +460,26 @@ async def test_the_server_that_suits_the_work_best(system: Systems) -> None:
         with pytest.raises(ValueError, match="coding"):
             await panel.select_best_provider("cooking")
     assert set(TASKS) == {"coding", "reasoning", "vision", "long_context", "structured"}
+
+
+async def test_a_boss_nobody_has_named_is_the_best_thinker_on_the_panel(system: Systems) -> None:
+    with (
+        serving(owned_by="vllm", max_model_len=65_536) as wide,
+        serving(owned_by="vllm", max_model_len=65_536) as other,
+        serving(owned_by="vllm", max_model_len=4_096) as narrow,
+    ):
+        better = system(narrow.url, judge=role(wide.url), progressive=role(DOWN))
+        await better.ask_boss(DOSSIER, [], Told())
+        assert [len(server.requests) for server in (narrow, wide, other)] == [0, 1, 0]
+        equal = system(other.url, judge=role(wide.url))
+        await equal.ask_boss(DOSSIER, [], Told())
+        assert [len(server.requests) for server in (narrow, wide, other)] == [0, 1, 1], "the one that does the work"
+        named = system(wide.url, boss=role(narrow.url), judge=role(other.url))
+        await named.ask_boss(DOSSIER, [], Told())
+        assert [len(server.requests) for server in (narrow, wide, other)] == [1, 1, 1]
+    with serving() as alone:
+        await system(alone.url, judge=role(DOWN)).ask_boss(DOSSIER, [], Told())
+        assert len(alone.requests) == 1
 
 
 async def test_no_server_is_fit(system: Systems) -> None:

@@ -140,3 +140,20 @@ async def test_a_server_that_refuses_a_callers_schema_is_asked_without_one_from_
     assert texts == ["no JSON", "again"]
     assert ["response_format" in body for body in server.bodies()] == [True, False, False]
     assert notices == []
+
+
+UNREADABLE = fails(500, "Failed to parse input at pos 12: <tool_call>")
+
+
+async def test_a_slip_under_a_callers_schema_does_not_switch_schemas_off() -> None:
+    replies = [UNREADABLE, says('{"a": "x"}'), UNREADABLE, says('{"a": "y"}'), UNREADABLE, UNREADABLE, says("as text")]
+    with WireServer(replies) as server:
+        client = LLMClient(openai(server.url), model="m", max_retries=1, pause=no_pause)
+        texts = [(await client.complete(HELLO, schema=SCHEMA)).message.text for _ in range(3)]
+        await client.aclose()
+    assert texts == ['{"a": "x"}', '{"a": "y"}', "as text"]
+    assert ["response_format" in body for body in server.bodies()] == [True] * 6 + [False], "two in a row do"
+
+
+async def no_pause(_seconds: float) -> None:
+    """Try again at once."""
