@@ -24,17 +24,28 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
     _replace(target, data, mode, None)
 
 
+class ChangedMeanwhileError(OSError):
+    """The file does not hold any more what the new content was made from."""
+
+
 def atomic_write_at(
-    folder_fd: int, name: str, data: bytes, *, mode: int | None = None, create_only: bool = False
+    folder_fd: int,
+    name: str,
+    data: bytes,
+    *,
+    mode: int | None = None,
+    create_only: bool = False,
+    over: bytes | None = None,
 ) -> None:
     """`atomic_write` of the entry `name` in the open folder, wherever the folder's path leads by now.
 
-    `name` is one component. With `create_only` nothing may be there yet: FileExistsError. A symbolic link is not
-    followed: OSError ELOOP. Not on Windows.
+    `name` is one component. With `create_only` nothing may be there yet: FileExistsError. With `over` the file must
+    still hold these bytes right before it is replaced: ChangedMeanwhileError. A symbolic link is not followed: OSError
+    ELOOP. Not on Windows.
     """
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise _os_error(errno.EINVAL, name)
-    _replace(name, data, mode, folder_fd, create_only=create_only)
+    _replace(name, data, mode, folder_fd, create_only=create_only, over=over)
 
 
 class _Wanted(NamedTuple):
@@ -52,7 +63,15 @@ def is_temporary(name: str) -> bool:
     return name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1])
 
 
-def _replace(name: str, data: bytes, mode: int | None, folder_fd: int | None, *, create_only: bool = False) -> None:
+def _replace(
+    name: str,
+    data: bytes,
+    mode: int | None,
+    folder_fd: int | None,
+    *,
+    create_only: bool = False,
+    over: bytes | None = None,
+) -> None:
     wanted = _Wanted(mode, None) if create_only else _take_over(name, mode, folder_fd)
     beside = f"{_TEMPORARY[0]}{os.urandom(6).hex()}{_TEMPORARY[1]}"
     temporary = os.path.join(os.path.dirname(name), beside)  # noqa: PTH118, PTH120 - relative to folder_fd
@@ -66,12 +85,76 @@ def _replace(name: str, data: bytes, mode: int | None, folder_fd: int | None, *,
             os.fsync(fd)
         if create_only:
             _link(temporary, name, folder_fd)
-        else:
+        elif over is None or not _put_over(temporary, name, data, over, folder_fd):
             os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder_fd)
         raise
+
+
+def _put_over(temporary: str, name: str, data: bytes, over: bytes, folder_fd: int | None) -> bool:
+    """Exchange the two files, if the one that has the name holds `over`; whether the system can.
+
+    What is displaced is looked at again: what was saved a moment before an exchange gets the name back, and that is an
+    exchange as well. Raises ChangedMeanwhileError where another text than `data` has the name in the end.
+    """
+    if _bytes_of(name, folder_fd) != over:
+        raise _changed(name)
+    shown: bytes | None = data
+    expected: bytes | None = over
+    while _exchange(temporary, name, folder_fd):
+        try:
+            displaced = _bytes_of(temporary, folder_fd)
+        except OSError:  # a link
+            displaced = None
+        if displaced == expected:
+            os.unlink(temporary, dir_fd=folder_fd)
+            if shown is not data:
+                raise _changed(name)
+            return True
+        shown, expected = displaced, shown
+    if shown is data:
+        return False
+    os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)  # the name has been taken away since
+    raise _changed(name)
+
+
+def _bytes_of(name: str, folder_fd: int | None) -> bytes:
+    """The whole content. Raises OSError, also for a link."""
+    fd = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), dir_fd=folder_fd)
+    with os.fdopen(fd, "rb") as file:
+        return file.read()
+
+
+def _changed(name: str) -> ChangedMeanwhileError:
+    return ChangedMeanwhileError(errno.EBUSY, os.strerror(errno.EBUSY), name)
+
+
+_AT_FDCWD = -100  # fcntl.h of Linux
+_RENAME_EXCHANGE = 2  # linux/fs.h
+
+
+def _exchange(one: str, other: str, folder_fd: int | None) -> bool:
+    """Let two files have each other's name, at once; False where that is not possible here."""
+    renameat2 = _renameat2()
+    if renameat2 is None:
+        return False
+    fd = _AT_FDCWD if folder_fd is None else folder_fd
+    return renameat2(fd, os.fsencode(one), fd, os.fsencode(other), _RENAME_EXCHANGE) == 0
+
+
+@cache
+def _renameat2() -> Callable[..., int] | None:
+    """The function of the C library (glibc 2.28), None where there is none."""
+    if not sys.platform.startswith("linux"):
+        return None
+    import ctypes
+
+    function = getattr(ctypes.CDLL(None), "renameat2", None)
+    if function is not None:
+        function.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    return function
 
 
 def _link(temporary: str, name: str, folder_fd: int | None) -> None:

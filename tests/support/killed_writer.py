@@ -26,7 +26,7 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def _die_at(step: int) -> None:
+def die_at(step: int) -> None:
     """Make the STEPth call from now on the last."""
     left = step
 
@@ -49,11 +49,11 @@ async def _operate(project: Path, operation: str, step: int) -> None:
     name, arguments = OPERATIONS.get(operation, OPERATIONS["edit"])
     if operation == "undo":
         assert (await tools.execute_tool(name, **arguments))["success"]
-        _die_at(step)
+        die_at(step)
         tools.undo()
         return
     await tools.execute_tool("read_file", file_path="a.txt")  # threads and imports are there before it counts
-    _die_at(step)
+    die_at(step)
     assert (await tools.execute_tool(name, **arguments))["success"]
 
 

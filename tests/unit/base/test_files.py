@@ -12,7 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.files import FileLock, atomic_write, atomic_write_at, open_beneath, open_by_components
+from localllm.base.files import (
+    ChangedMeanwhileError,
+    FileLock,
+    atomic_write,
+    atomic_write_at,
+    open_beneath,
+    open_by_components,
+)
 
 Opener = Callable[..., int]
 
@@ -142,6 +149,18 @@ class TestAtomicWriteAt:
             atomic_write_at(folder, "link", b"x")
         assert raised.value.errno == errno.ELOOP
         assert names(tmp_path) == ["link"]
+
+    def test_over_what_is_there_and_nothing_else(self, tmp_path: Path, folder: int) -> None:
+        (tmp_path / "file").write_bytes(b"old")
+        for other in (b"", b"ol", b"older", b"new"):
+            with pytest.raises(ChangedMeanwhileError):
+                atomic_write_at(folder, "file", b"x", over=other)
+        assert (tmp_path / "file").read_bytes() == b"old"
+        atomic_write_at(folder, "file", b"x", over=b"old")
+        assert (tmp_path / "file").read_bytes() == b"x"
+        with pytest.raises(FileNotFoundError):
+            atomic_write_at(folder, "none", b"x", over=b"")
+        assert names(tmp_path) == ["file"]
 
     @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a\0b"])
     def test_only_one_component(self, folder: int, name: str) -> None:

@@ -7,11 +7,24 @@ E8xxx tools, E9xxx safety. A code once published keeps its meaning.
 from localllm.base.i18n.errors.form import Entries
 from localllm.base.i18n.errors.model_file import MODEL_FILE
 from localllm.base.i18n.errors.model_server import MODEL_SERVER
+from localllm.base.i18n.errors.notes import NOTES
 from localllm.base.i18n.errors.panel import PANEL
 from localllm.base.i18n.errors.reading import READING
 from localllm.base.i18n.errors.safety import SAFETY
+from localllm.base.i18n.errors.sessions import SESSIONS
 from localllm.base.i18n.errors.settings import SETTINGS
 from localllm.base.i18n.errors.tool_use import TOOL_USE
 from localllm.base.i18n.errors.web import WEB
 
-ERRORS: Entries = {**SETTINGS, **MODEL_SERVER, **MODEL_FILE, **PANEL, **TOOL_USE, **READING, **WEB, **SAFETY}
+ERRORS: Entries = {
+    **SETTINGS,
+    **MODEL_SERVER,
+    **MODEL_FILE,
+    **PANEL,
+    **TOOL_USE,
+    **READING,
+    **WEB,
+    **SAFETY,
+    **NOTES,
+    **SESSIONS,
+}

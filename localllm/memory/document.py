@@ -1,0 +1,294 @@
+"""LOCALLLM.md as a text with sections and list items, changed line by line: every other byte stays as it is.
+
+A Document does not change; each change gives another one, whose structure is read anew from its text. So what was
+written is always what the next reader finds.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from localllm.base import i18n
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import Phrase
+from localllm.memory import markdown
+from localllm.memory.markdown import Block
+from localllm.memory.sections import JAPANESE, KINDS, Language, SectionKind, heading, in_language, kind_of
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class Section(NamedTuple):
+    """The lines of a section: its heading from `start`, what it holds from `body` to `end` (exclusive).
+
+    `direct_end`: where its first sub-heading begins, else its end.
+    """
+
+    kind: SectionKind
+    level: int
+    start: int
+    body: int
+    direct_end: int
+    end: int
+
+
+class Item(NamedTuple):
+    """An outermost list item in a section, with all that is nested in it; `lines` have their newlines."""
+
+    kind: SectionKind
+    start: int
+    lines: tuple[str, ...]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.lines)
+
+    @property
+    def content(self) -> str:
+        """What stands after the marker on the first line, without its newline."""
+        return markdown.item_content(self.lines[0].rstrip("\r\n"))
+
+
+class Document:
+    """The text of a memory file, `text` byte for byte as it is in the file."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
+        self._lines = markdown.lines_of(text.removeprefix(_BYTE_ORDER_MARK))
+        self._unended = bool(self._lines) and not markdown.ending(self._lines[-1])
+        if self._unended:
+            self._lines[-1] += self._newline_at(len(self._lines) - 1)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Everything in the file, in order."""
+        return tuple(markdown.scan(self._lines))
+
+    @cached_property
+    def sections(self) -> dict[SectionKind, Section]:
+        """The managed sections there are; of two of a kind the first."""
+        found: dict[SectionKind, Section] = {}
+        headings = [block for block in self.blocks if block.kind == "heading"]
+        for index, block in enumerate(headings):
+            kind = kind_of(block.title)
+            if kind is None or kind in found:
+                continue
+            below = headings[index + 1 :]
+            ends = (one.start for one in below if one.level <= block.level or kind_of(one.title))
+            end = next(ends, len(self._lines))
+            direct = min(end, below[0].start) if below else end
+            found[kind] = Section(kind, block.level, block.start, block.end, direct, end)
+        return found
+
+    @cached_property
+    def language(self) -> Language:
+        """The language of the headings, else of the text, else (of an empty file) the one the program speaks."""
+        titles = [block.title for block in self.blocks if block.kind == "heading" and kind_of(block.title)]
+        if any(JAPANESE.search(title) for title in titles):
+            return "ja"
+        if any(heading(kind, "ja") != heading(kind, "en") for title in titles if (kind := kind_of(title))):
+            return "en"
+        japanese = len(JAPANESE.findall(self.text))
+        if japanese * 10 > len(self.text):
+            return "ja"
+        if not self.text.strip():
+            return "ja" if i18n.language() == "ja" else "en"
+        return "en"
+
+    def lines(self, start: int, end: int) -> tuple[str, ...]:
+        """Lines with their newlines."""
+        return tuple(self._lines[start:end])
+
+    def body(self, kind: SectionKind) -> str:
+        """What the section holds, without white space around it; "" where there is none."""
+        section = self.sections.get(kind)
+        return "".join(self._lines[section.body : section.end]).strip() if section else ""
+
+    def items(self, kind: SectionKind) -> tuple[Item, ...]:
+        """The list items of the section, in order."""
+        if not (section := self.sections.get(kind)):
+            return ()
+        return tuple(
+            Item(kind, block.start, self.lines(block.start, block.end))
+            for block in self.blocks
+            if block.kind == "item" and section.body <= block.start < section.end
+        )
+
+    def with_lines(self, start: int, end: int, new: Sequence[str]) -> "Document":
+        """Other lines in place of those from `start` to `end`; `new` without newlines, they get those of their place.
+
+        A file that had no newline at its end still has none.
+        """
+        newline = self._newline_at(start)
+        return self._joined([*self._lines[:start], *(line + newline for line in new), *self._lines[end:]])
+
+    def without(self, item: Item) -> "Document":
+        """The document without the item, and without one of two empty stretches that then meet."""
+        end = item.end
+        if item.start and not self._lines[item.start - 1].strip():
+            while end < len(self._lines) and not self._lines[end].strip():
+                end += 1
+        below = self._lines[end].rstrip("\r\n") if end < len(self._lines) else ""
+        apart = end == item.end and (markdown.goes_on(below) or markdown.underlines(below))
+        return self.with_lines(item.start, end, [""] if apart else ())
+
+    def pieces(self) -> Counter[tuple[str, str]]:
+        """Kind and text of all blocks, to see whether a change left the others what they were."""
+        whole = (one for one in self.blocks if one.kind != "blank")
+        return Counter((one.kind, "".join(self.lines(one.start, one.end)).rstrip("\r\n")) for one in whole)
+
+    def moved(self, item: Item, to: Item) -> "Document":
+        """The document with `item` at the place of `to`, and what is between moved up or down."""
+        rest = [*self._lines[: item.start], *self._lines[item.end :]]
+        at = to.end - len(item.lines) if item.start < to.start else to.start
+        return self._joined([*rest[:at], *item.lines, *rest[at:]])
+
+    def with_first_line(self, item: Item, content: str) -> "Document":
+        """The document with other content on the item's first line; its marker, and all nested, stay."""
+        line = self._lines[item.start]
+        marker = markdown.item_marker(line.rstrip("\r\n"))
+        changed = marker + content + markdown.ending(line)
+        return self._joined([*self._lines[: item.start], changed, *self._lines[item.start + 1 :]])
+
+    def with_item(self, kind: SectionKind, content: Sequence[str], *, first: bool = False) -> "Document":
+        """The document with a further item of these lines (without marker and indentation) in the section, which is
+        made where it is missing: after the items that are there, or with `first` before them."""
+        if kind not in self.sections:
+            return self._with_section(kind).with_item(kind, content)
+        direct = [item for item in self.items(kind) if item.start < self.sections[kind].direct_end]
+        items = direct or self._first_run(kind)
+        if not items:
+            return self._with_first_item(kind, content)
+        beside = items[0] if first else items[-1]
+        lines = _item_lines(_next_marker(beside, first=first), content)
+        if first:
+            at = self._outside(beside.start, -1)
+            return self.with_lines(at, at, [*lines, *self._gap(items)])
+        at = self._outside(beside.end, 1)
+        after = [""] if self._goes_on(at) else []
+        return self.with_lines(at, at, [*self._gap(items), *lines, *after])
+
+    def with_body(self, kind: SectionKind, body: Sequence[str]) -> "Document":
+        """The document with these lines as all that the section holds, which is made where it is missing."""
+        if kind not in self.sections:
+            return self._with_section(kind).with_body(kind, body)
+        section = self.sections[kind]
+        end = self._without_blank_end(section.body, section.end)
+        after = [""] if end == section.end < len(self._lines) else []
+        return self.with_lines(section.body, end, ["", *body, *after])
+
+    def _joined(self, lines: Sequence[str]) -> "Document":
+        """The document of these lines; with no newline at the end where this one has none."""
+        whole = "".join(lines)
+        if self._unended:
+            whole = whole[: len(whole) - len(markdown.ending(whole))]
+        return Document(self._mark + whole)
+
+    def _goes_on(self, at: int) -> bool:
+        """Whether line `at` would belong to an item that is put, or comes to stand, right before it."""
+        return at < len(self._lines) and markdown.goes_on(self._lines[at])
+
+    def _outside(self, at: int, step: int) -> int:
+        """`at`, or the border of the conflict of a merge that it is in: what is put into one side would be lost with
+        it. `step` 1 or -1: after the conflict or before it."""
+        lines = self._lines[at:] if step > 0 else self._lines[:at][::-1]
+        for beyond, line in enumerate(lines, start=1):
+            mark = markdown.conflict(line.rstrip("\r\n"))
+            if mark == ("<" if step > 0 else ">"):
+                break
+            if mark == (">" if step > 0 else "<"):
+                return at + step * beyond
+        return at
+
+    def _first_run(self, kind: SectionKind) -> list[Item]:
+        """The items under the first sub-heading that has any."""
+        items = self.items(kind)
+        borders = [block.start for block in self.blocks if block.kind == "heading"]
+        ends = (border for border in borders if items and border > items[0].start)
+        end = next(ends, len(self._lines))
+        return [item for item in items if item.start < end]
+
+    def _gap(self, items: Sequence[Item]) -> list[str]:
+        """What stands between items here: a blank line where one stands between the last two."""
+        loose = len(items) > 1 and items[-2].end < items[-1].start and not self._lines[items[-2].end].strip()
+        return [""] if loose else []
+
+    def _with_first_item(self, kind: SectionKind, content: Sequence[str]) -> "Document":
+        """An item in a section that has none: after what it holds, unless that is a fence or comment without end."""
+        section = self.sections[kind]
+        at = self._without_blank_end(section.body, section.direct_end)
+        if self._opened(at):
+            at = max(section.body, self.blocks[-1].start)
+        below = next((line for line in self._lines[at:] if line.strip()), "")
+        marker = "- " if markdown.indentation(below) < len("- ") else "-   "  # what is below must not come to be nested
+        after = [""] if at < len(self._lines) and self._lines[at].strip() else []
+        return self.with_lines(at, at, ["", *_item_lines(marker, content), *after])
+
+    def _with_section(self, kind: SectionKind) -> "Document":
+        """The document with the section, empty: after those that stand before it by rights, else at the end."""
+        title = heading(kind, self.language)
+        if not self.text.removeprefix(_BYTE_ORDER_MARK).strip():
+            return self.with_lines(0, 0, [f"# {in_language('notes.title', self.language)}", "", f"## {title}"])
+        before = [self.sections[one] for one in KINDS[: KINDS.index(kind)] if one in self.sections]
+        at, level = next(place for place in self._places(before) if not self._opened(place[0]))
+        lines = [f"{'#' * level} {title}"]
+        if at and self._lines[at - 1].strip():
+            lines.insert(0, "")
+        if at < len(self._lines) and self._lines[at].strip():
+            lines.append("")
+        made = self.with_lines(at, at, lines)
+        if kind not in made.sections:
+            raise ConfigurationError("memory_layout", reason=Phrase("memory.would_mix"))
+        return made
+
+    def _places(self, before: Sequence[Section]) -> Iterator[tuple[int, int]]:
+        """Where a section can stand and its level there, the best place first; nothing comes to belong to it there,
+        but in the last place, which can always be: before what nothing closes."""
+        level = self._section_level()
+        yield from ((section.end, section.level) for section in reversed(before))
+        yield len(self._lines), level
+        headings = [block for block in self.blocks if block.kind == "heading"]
+        yield from ((block.start, level) for block in reversed(headings) if block.level <= level)
+        yield self.blocks[-1].start, level
+
+    def _opened(self, at: int) -> bool:
+        """Whether line `at` would stand inside a fence or comment that nothing closes."""
+        return bool(self.blocks) and not self.blocks[-1].closed and at > self.blocks[-1].start
+
+    def _section_level(self) -> int:
+        """The level of the file's own sections: one below its title, where it has one."""
+        if self.sections:
+            return next(iter(self.sections.values())).level
+        levels = [block.level for block in self.blocks if block.kind == "heading"]
+        top = min(levels, default=1)
+        return top if levels.count(top) > 1 else min(top + 1, 6)
+
+    def _without_blank_end(self, start: int, end: int) -> int:
+        while end > start and not self._lines[end - 1].strip():
+            end -= 1
+        return end
+
+    def _newline_at(self, at: int) -> str:
+        """The newline for a line put at `at`: that of the line before, else of the one there, else `\\n`."""
+        near = (self._lines[index] for index in (at - 1, at) if 0 <= index < len(self._lines))
+        return next((end for line in near if (end := markdown.ending(line))), "\n")
+
+
+def _item_lines(marker: str, content: Sequence[str]) -> list[str]:
+    column = markdown.content_column(marker + "x")
+    rest = (" " * column + line if line.strip() else "" for line in content[1:])
+    return [marker + content[0], *rest]
+
+
+def _next_marker(beside: Item, *, first: bool) -> str:
+    """The marker that an item beside this one has: the same, of a numbered list the next number."""
+    line = beside.lines[0].rstrip("\r\n")
+    marker = markdown.item_marker(line)
+    if not markdown.item_content(line).strip() or len(marker.strip()) + 4 < len(marker.lstrip()):
+        marker = marker.rstrip() + " "  # an empty item, or one that begins with indented code
+    number = marker.strip().rstrip(".)")
+    if number.isdecimal() and not first and len(number) < 9:
+        marker = marker.replace(number, str(int(number) + 1), 1)
+    return marker

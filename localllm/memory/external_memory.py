@@ -1,0 +1,191 @@
+"""The memory that lasts from one session to the next: what is kept in LOCALLLM.md, and the search over all of it."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+import msgspec
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Json
+from localllm.memory import notes, session_records, todos
+from localllm.memory.chunking import chunk
+from localllm.memory.digest import digest
+from localllm.memory.document import Document
+from localllm.memory.entries import Named, one_of
+from localllm.memory.memory_file import NAME, Change, MemoryFile, T
+from localllm.memory.notes import Note, NoteKind
+from localllm.memory.recall import MemoryEntry, Recall, entries_of
+from localllm.memory.session_records import Recorded, SessionRecord
+from localllm.memory.todos import State, Todo, as_priority
+from localllm.text.cleaning import clean
+
+RememberedKind = Literal["todo", "decision", "preference"]
+
+_SECTIONS: dict[str, NoteKind] = {"decision": "decisions", "preference": "preferences"}
+
+
+class ExternalMemorySystem:
+    """The project's memory. What changes the file is done in a thread, because it may have to wait for a lock.
+
+    `sessions` gives what can be found of past sessions; entries that are the same objects as at the last search are
+    not read again. Errors are those of MemoryFile, and ToolExecutionError memory_unknown, memory_ambiguous,
+    memory_text_empty, memory_bad_kind.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        memory_file: str = NAME,
+        *,
+        sessions: Callable[[], Iterable[MemoryEntry]] = tuple,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        self.file = MemoryFile(root, memory_file)
+        self._sessions = sessions
+        self._now = now
+        self._recall = Recall()
+
+    async def add_todo(self, task: str, priority: str = "medium") -> str:
+        """Put a task on the TODO list; its id. One that is open already is not put there again."""
+        return (await self.put_todo(task, priority)).id
+
+    async def put_todo(self, task: str, priority: str = "medium") -> Todo:
+        """The same, for who wants to know all of it."""
+        wanted, today = as_priority(priority), self._today()
+        return await self._edit(lambda document: todos.add(document, task, wanted, today=today))
+
+    def refuse_priority(self, priority: str) -> None:
+        """Raise ToolExecutionError memory_bad_kind where this is none."""
+        as_priority(priority)
+
+    async def start_todo(self, wanted: str) -> Todo:
+        """Mark as begun; `wanted` here and below: the id, the number in the list, or how the text begins."""
+        return await self._set_state(wanted, "doing")
+
+    async def finish_todo(self, wanted: str) -> Todo:
+        """Mark as done, with today's date."""
+        return await self._set_state(wanted, "done")
+
+    async def drop_todo(self, wanted: str) -> Todo:
+        """Mark as given up, with today's date. It stays in the file."""
+        return await self._set_state(wanted, "dropped")
+
+    async def reopen_todo(self, wanted: str) -> Todo:
+        """Mark as still to be done."""
+        return await self._set_state(wanted, "planned")
+
+    async def set_todo_priority(self, wanted: str, priority: str) -> Todo:
+        """Set the priority: high, medium or low."""
+        priority_ = as_priority(priority)
+        return await self._edit(lambda document: todos.set_priority(document, wanted, priority_))
+
+    async def set_todo_text(self, wanted: str, text: str) -> Todo:
+        """Say the task in other words; it has another id then."""
+        return await self._edit(lambda document: todos.set_text(document, wanted, text))
+
+    async def move_todo(self, wanted: str, to: int) -> Todo:
+        """Put an item at the place `to` of the list, from 1."""
+        return await self._edit(lambda document: todos.move(document, wanted, to))
+
+    def todos(self) -> tuple[Todo, ...]:
+        """The whole list in its order, finished ones too."""
+        return todos.todos(self.file.read())
+
+    def find_todo(self, wanted: str) -> Todo:
+        """The one that is meant. ToolExecutionError memory_unknown, memory_ambiguous."""
+        return todos.find(self.file.read(), wanted)
+
+    def open_todos(self) -> list[Todo]:
+        """What is unfinished, the most urgent first."""
+        return todos.by_urgency(self.todos())
+
+    async def remember(self, text: str, kind: str = "preference") -> str:
+        """Keep a preference, a decision or a todo; its id."""
+        if kind == "todo":
+            return await self.add_todo(text)
+        section, today = _section(kind), self._today()
+        note = await self._edit(lambda document: notes.add(document, section, text, today=today))
+        return note.id
+
+    async def forget(self, wanted: str) -> MemoryEntry:
+        """Take a todo, decision, preference or session record out of the file; what it was."""
+        return await self._edit(lambda document: _forget(document, wanted))
+
+    def forgettable(self) -> list[MemoryEntry]:
+        """What `forget` can take out."""
+        return _forgettable(self.file.read())
+
+    def decisions(self) -> list[Note]:
+        """The decisions, the newest first."""
+        return notes.newest(self.file.read(), "decisions")
+
+    def preferences(self) -> tuple[Note, ...]:
+        """The preferences in the order of the file."""
+        return notes.notes(self.file.read(), "preferences")
+
+    async def record_session(self, record: SessionRecord) -> None:
+        """Keep a session's record, in place of an earlier one of the same session. Old ones are folded together."""
+        await self._edit(lambda document: (session_records.put(document, record), None))
+
+    def session_records(self) -> tuple[Recorded, ...]:
+        """The records that have a line of their own, the newest first."""
+        return session_records.recorded(self.file.read())
+
+    async def chunk_large_task(self, task: str, max_size: int = 2000) -> list[str]:
+        """The task in parts of at most `max_size` characters, cut between headings, items and sentences, in order.
+
+        Joined they are the task but for white space at the borders. ValueError unless `max_size` is positive.
+        """
+        return await asyncio.to_thread(chunk, task, max_size)
+
+    async def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
+        """What is remembered about something, best first: `id`, `kind`, `text`, `when`, `heading`, `score`."""
+        return await asyncio.to_thread(self._search, query, limit)
+
+    def digest(self, limit_bytes: int = 1200) -> str:
+        """What the model is told at the start: open TODOs, decisions, preferences, the last session; at most
+        `limit_bytes` of UTF-8, and "" where nothing is kept."""
+        return digest(self.file.read(), limit_bytes)
+
+    def _search(self, query: str, limit: int) -> list[dict[str, Json]]:
+        entries = [*entries_of(self.file.read()), *self._sessions()]
+        found = self._recall.search(query, entries, limit, today=self._today())
+        return [
+            cast("dict[str, Json]", msgspec.to_builtins(one.entry)) | {"score": round(one.score, 3)} for one in found
+        ]
+
+    async def _set_state(self, wanted: str, state: State) -> Todo:
+        today = self._today()
+        return await self._edit(lambda document: todos.set_state(document, wanted, state, today=today))
+
+    async def _edit(self, change: "Change[T]") -> T:
+        return await asyncio.to_thread(self.file.edit, change)
+
+    def _today(self) -> date:
+        return self._now().date()
+
+
+def _section(kind: str) -> NoteKind:
+    if section := _SECTIONS.get(kind):
+        return section
+    choices = ", ".join(get_args(RememberedKind))
+    raise ToolExecutionError("memory_bad_kind", value=clean(kind, keep_newlines=False), choices=choices)
+
+
+def _forgettable(document: Document) -> list[MemoryEntry]:
+    return [entry for entry in entries_of(document) if entry.kind in (*_SECTIONS, "todo", "session")]
+
+
+def _forget(document: Document, wanted: str) -> tuple[Document, MemoryEntry]:
+    forgettable = _forgettable(document)
+    numbers = {todo.id: str(todo.number) for todo in todos.todos(document)}  # the only ones a list shows
+    named = [Named(entry.id, entry.text, numbers.get(entry.id, "")) for entry in forgettable]
+    entry = forgettable[one_of(wanted, named)]
+    if entry.kind == "todo":
+        return todos.remove(document, entry.id)[0], entry
+    if entry.kind == "session":
+        return session_records.remove(document, entry.id), entry
+    return notes.remove(document, _SECTIONS[entry.kind], entry.id)[0], entry

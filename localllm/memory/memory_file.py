@@ -1,0 +1,252 @@
+"""LOCALLLM.md on the disk: read, changed, compared and replaced, while other programs and people are at it too."""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from localllm.base.errors import ConfigurationError, SafetyViolationError
+from localllm.base.files import ChangedMeanwhileError, FileLock, atomic_write_at, is_temporary, open_beneath
+from localllm.base.i18n import Phrase
+from localllm.llm.project_texts import LINKED
+from localllm.memory.document import Document
+from localllm.sandbox.protected import is_protected
+
+NAME = "LOCALLLM.md"
+LARGEST = 4_000_000
+"""Bytes of the largest file that is used."""
+
+_PATIENCE = 30.0  # seconds for the lock; it is held for milliseconds, unless a disk hangs
+_TRIES = 50  # how often a change is made anew because an editor saved meanwhile
+_LINK_TRIES = 3  # how often the path is resolved because a link was put in it meanwhile
+_QUIET = 0.1  # seconds since the last change, for a file that looks half-written
+_LONGEST_SETTLING = 1.0  # seconds
+_STALE = 60.0  # seconds after which what a killed program left beside the file is removed
+
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+T = TypeVar("T")
+Change = Callable[[Document], tuple[Document, T]]
+"""Gives the changed document, or the same one, and an answer. It may be called several times."""
+
+
+class MemoryFile:
+    """The memory file of a project: `name` is relative to `root`, as settings.project.memory_file gives it.
+
+    A link is followed while it stays in the project and leads to Markdown, and stays a link. Errors:
+    SafetyViolationError path_outside, path_protected; ConfigurationError memory_unusable (no UTF-8, too large, no
+    regular file, a link to something else), memory_unreachable, memory_busy.
+    """
+
+    def __init__(self, root: Path, name: str = NAME) -> None:
+        self._root = Path(os.path.realpath(root))
+        self._name = name
+
+    @property
+    def path(self) -> Path:
+        """The file as the settings name it."""
+        return self._root / self._name
+
+    def read(self) -> Document:
+        """The document as it is now; an empty one where there is no file."""
+        with self._explained():
+            return self._at_place(self._read, make=False)
+
+    def edit(self, change: "Change[T]") -> T:
+        """Make a change and give its answer. The file is made where it is missing; an equal text is not written.
+
+        Between programs a lock keeps order. What an editor, which knows of no lock, saves meanwhile is kept: the change
+        is made to that text instead. What `change` raises leaves the file alone.
+        """
+
+        def edit(folder: Path, name: str) -> T:
+            with FileLock(folder, _PATIENCE), self._open_folder(folder) as fd:
+                _remove_leftovers(fd)
+                return self._edit(fd, name, change)
+
+        with self._explained():
+            return self._at_place(edit, make=True)
+
+    def _read(self, folder: Path, name: str) -> Document:
+        try:
+            with self._open_folder(folder) as fd, _Saved(fd, name) as saved:
+                return Document(self._decoded(saved.data))
+        except FileNotFoundError:
+            return Document("")
+
+    def _edit(self, folder: int, name: str, change: "Change[T]") -> T:
+        """Read, change, replace; once more where the file was saved between reading and replacing."""
+        for _ in range(_TRIES):
+            with _Saved(folder, name) as saved, suppress(ChangedMeanwhileError, FileExistsError, FileNotFoundError):
+                return self._replace(saved, change)
+        raise self._error("memory_busy", Phrase("memory.busy"))
+
+    def _replace(self, saved: "_Saved", change: "Change[T]") -> T:
+        """Put the changed text in the place of what was read; and again where somebody who had the file open saves
+        into what was replaced. Raises ChangedMeanwhileError and its like where the file is another by now."""
+        base, there = saved.data, saved.data
+        for _ in range(_TRIES):
+            document = Document(self._decoded(base))
+            changed, answer = change(document)
+            if changed.text == document.text and base == there:
+                return answer
+            data = changed.text.encode()
+            if len(data) > LARGEST:
+                raise self._error("memory_unusable", Phrase("memory.too_large", limit=LARGEST))
+            saved.write(data, over=there)
+            late = saved.now()
+            if late == base:
+                return answer
+            base, there = late, data
+        raise self._error("memory_busy", Phrase("memory.busy"))
+
+    def _decoded(self, data: bytes | None) -> str:
+        if data is None:
+            return ""
+        if len(data) > LARGEST:
+            raise self._error("memory_unusable", Phrase("memory.too_large", limit=LARGEST))
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            reason = Phrase("memory.not_utf8", offset=error.start + 1, line=line)
+            raise self._error("memory_unusable", reason) from error
+
+    def _at_place(self, work: "Callable[[Path, str], T]", *, make: bool) -> T:
+        """Do something with the folder and name the path leads to, links resolved."""
+        for attempt in range(_LINK_TRIES):
+            real = Path(os.path.realpath(self.path))
+            if not real.is_relative_to(self._root) or real == self._root:
+                raise SafetyViolationError("path_outside", path=self._name, root=self._root)
+            self._refuse_disguised(real, change=make)
+            if make:
+                real.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                return work(real.parent, real.name)
+            except OSError as error:
+                if error.errno != errno.ELOOP or attempt == _LINK_TRIES - 1:
+                    raise
+        raise AssertionError
+
+    def _refuse_disguised(self, real: Path, *, change: bool) -> None:
+        """A project one has been given could have a link there, to read its user's secrets or change what is run."""
+        if real.name != self.path.name and not real.name.lower().endswith(LINKED):
+            raise self._error("memory_unusable", Phrase("memory.linked"))
+        if change and is_protected(real.relative_to(self._root).as_posix()):
+            raise SafetyViolationError("path_protected", path=self._name)
+
+    @contextmanager
+    def _open_folder(self, folder: Path) -> Generator[int]:
+        """The folder, opened beneath the project: a link that was put in its path meanwhile leads nowhere else."""
+        root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fd = open_beneath(root, str(folder.relative_to(self._root)), os.O_RDONLY | os.O_DIRECTORY)
+        finally:
+            os.close(root)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except _NotRegularError as error:
+            raise self._error("memory_unusable", Phrase("memory.not_regular")) from error
+        except TimeoutError as error:
+            raise self._error("memory_busy", Phrase("memory.locked")) from error
+        except OSError as error:
+            if error.errno == errno.EXDEV:
+                raise SafetyViolationError("path_outside", path=self._name, root=self._root) from error
+            raise self._error("memory_unreachable", os.strerror(error.errno or errno.EIO)) from error
+        except ValueError as error:  # a NUL in the name
+            raise self._error("memory_unreachable", os.strerror(errno.EINVAL)) from error
+
+    def _error(self, key: str, reason: object) -> ConfigurationError:
+        return ConfigurationError(key, file=self._name, reason=reason)
+
+
+class _NotRegularError(OSError):
+    """A folder, a pipe or a device has the file's name."""
+
+
+class _Saved:
+    """The file as it was found, for a `with` block: `data` its content, None where there is none. It stays open, to
+    see what is saved into it later."""
+
+    def __init__(self, folder: int, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._fd = -1
+        self.data: bytes | None = None
+
+    def __enter__(self) -> "_Saved":
+        try:
+            self._fd = os.open(self._name, _READ, dir_fd=self._folder)
+        except FileNotFoundError:
+            return self
+        try:
+            _refuse_irregular(self._fd)
+            self.data = self._settled()
+        except BaseException:
+            os.close(self._fd)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+    def now(self) -> bytes | None:
+        """What the file that was found holds by now, under whatever name."""
+        return self.data if self._fd < 0 else self._settled()
+
+    def write(self, data: bytes, *, over: bytes | None) -> None:
+        """Replace the file, which must hold `over` (None: must not be there), or raise as atomic_write_at does."""
+        atomic_write_at(self._folder, self._name, data, create_only=over is None, over=over)
+        with suppress(OSError):  # not every file system can; the file itself is on the disk
+            os.fsync(self._folder)
+
+    def _settled(self) -> bytes:
+        """The content. Many editors empty a file and then write it: what looks half-written is waited for."""
+        deadline = time.monotonic() + _LONGEST_SETTLING
+        while True:
+            data = _content(self._fd)
+            if data.endswith((b"\n", b"\r")) or _is_at_rest(self._fd) or time.monotonic() > deadline:
+                return data
+            time.sleep(_QUIET / 10)
+
+
+def _is_at_rest(fd: int) -> bool:
+    """Whether nobody seems to be writing into the file: the last write was a while ago, or the file was renamed after
+    it, which changes its ctime alone: then it was put there whole."""
+    facts = os.fstat(fd)
+    return facts.st_ctime_ns != facts.st_mtime_ns or not -_QUIET < time.time() - facts.st_mtime < _QUIET
+
+
+def _refuse_irregular(fd: int) -> None:
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        raise _NotRegularError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
+def _content(fd: int) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    while at <= LARGEST and (part := os.pread(fd, LARGEST + 1 - at, at)):
+        parts.append(part)
+        at += len(part)
+    return b"".join(parts)
+
+
+def _remove_leftovers(folder: int) -> None:
+    """Remove what programs that were killed while they wrote have left; those at work are younger."""
+    for name in os.listdir(folder):
+        if is_temporary(name):
+            with suppress(OSError):
+                if time.time() - os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime > _STALE:
+                    os.unlink(name, dir_fd=folder)

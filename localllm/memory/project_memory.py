@@ -1,0 +1,46 @@
+"""The project's memory, as long as nobody asks: what reads LOCALLLM.md takes 40 ms to import, and most projects have
+none yet."""
+
+import os
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from localllm.memory.external_memory import ExternalMemorySystem
+    from localllm.memory.recall import MemoryEntry
+
+
+class ProjectMemory:
+    """The memory of the project at `root`, kept in the file `name` of it; `sessions` as ExternalMemorySystem has it."""
+
+    def __init__(self, root: Path, name: str, *, sessions: "Callable[[], Iterable[MemoryEntry]]" = tuple) -> None:
+        self._root = root
+        self.name = name
+        self._sessions = sessions
+
+    @cached_property
+    def system(self) -> "ExternalMemorySystem":
+        """The memory itself."""
+        from localllm.memory.external_memory import ExternalMemorySystem
+
+        return ExternalMemorySystem(self._root, self.name, sessions=self._sessions)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a file."""
+        return os.path.lexists(self._root / self.name)
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """What another version of the file does not have; zeros where there is none."""
+        try:
+            facts = os.stat(self._root / self.name)  # noqa: PTH116 - Path's raises for a name with a NUL
+        except (OSError, ValueError):
+            return 0, 0, 0
+        return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+    def digest(self, limit_bytes: int) -> str:
+        """As ExternalMemorySystem gives it. Errors as MemoryFile."""
+        return self.system.digest(limit_bytes) if self.is_there else ""

@@ -1,0 +1,182 @@
+"""The section of session records: what each session was for and came to, in a few lines; old ones folded together.
+
+    - 2026-11-22 14:05 Make the login work (20261122-140500-ab12)
+      - decided: tokens expire after an hour
+      - done: login.py and its tests
+      - open: rate limit
+
+The newest ten stay whole, older ones keep their first line, and from the fifty-first on there is one line a month.
+Only records in this form are folded: what somebody added by hand stays.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+
+from localllm.memory.document import Document, Item
+from localllm.memory.entries import ids_of, on_one_line
+from localllm.memory.markdown import content_column
+from localllm.memory.notes import descends
+from localllm.memory.sections import Language, in_language
+
+WHOLE = 10
+"""How many of the newest records keep all their lines."""
+LISTED = 50
+"""How many records have a line of their own; older ones are counted by month."""
+
+_LONGEST = 160  # characters of a line
+_LINES = {"decided": 2, "done": 3, "open": 2}
+"""Lines a record has of each sort at most: with the first line no more than eight."""
+
+_FIRST = re.compile(r"(\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}))? (.*) \(([\w-]{4,64})\)$")
+_MONTH = re.compile(r"(\d{4}-\d{2}): (\d+) \S.*$")
+
+
+class SessionRecord(msgspec.Struct, frozen=True):
+    """What is kept of a session. `when` is in the user's own time zone; the lists are lines of text."""
+
+    session_id: str
+    when: datetime
+    goal: str
+    decisions: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    open_todos: tuple[str, ...] = ()
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """A record as it is in the file: `when` as YYYY-MM-DD, with HH:MM where it is known; `text` all its lines."""
+
+    id: str
+    session_id: str
+    when: str
+    goal: str
+    text: str
+
+
+def recorded(document: Document) -> tuple[Recorded, ...]:
+    """The records that have a line of their own, the newest first."""
+    return tuple(record for record, _ in _newest_first(document))
+
+
+def put(document: Document, record: SessionRecord) -> Document:
+    """The document with the session's record, in place of an earlier one of the same session; old ones are folded."""
+    language = document.language
+    lines = _lines_of(record, language)
+    for known, item in _all(document):
+        if known.session_id == record.session_id:
+            return fold(_once(_replaced(document, item, lines), record.session_id))
+    first = descends([known.when for known, _ in _all(document)])
+    return fold(document.with_item("sessions", lines, first=first))
+
+
+def _once(document: Document, session_id: str) -> Document:
+    """The document without what a merge has doubled of a session's record; what somebody wrote into stays."""
+    twins = [item for known, item in _all(document) if known.session_id == session_id][1:]
+    for item in reversed(twins):
+        document = document.without(item) if _is_ours(item) else document
+    return document
+
+
+def fold(document: Document) -> Document:
+    """The document with old records cut to a line, and very old ones counted by month."""
+    for _, item in sorted(_newest_first(document)[WHOLE:], key=lambda pair: -pair[1].start):
+        if len(item.lines) > 1 and _is_ours(item):
+            document = document.with_lines(item.start + 1, item.end, ())
+    old = [(known, item) for known, item in _newest_first(document)[LISTED:] if len(item.lines) == 1]
+    return _summed_up(document, old) if old else document
+
+
+def remove(document: Document, session_id: str) -> Document:
+    """The document without the record of the session; one that is not there is no error."""
+    for known, item in _all(document):
+        if session_id in (known.session_id, known.id):
+            return document.without(item)
+    return document
+
+
+def _summed_up(document: Document, old: Sequence[tuple[Recorded, Item]]) -> Document:
+    """The document with a line a month in place of these records: the first of each month becomes it."""
+    months: dict[str, list[Item]] = {}
+    for known, item in sorted(old, key=lambda pair: pair[1].start):
+        months.setdefault(known.when[:7], []).append(item)
+    counted = {found[1]: (item, int(found[2])) for item, found in _month_lines(document)}
+    gone: list[Item] = []
+    for month, items in months.items():
+        line, count = counted.get(month, (items[0], 0))
+        text = in_language("memory.month", document.language).format(month=month, count=count + len(items))
+        document = document.with_first_line(line, text)
+        gone += [item for item in items if item is not line]
+    for item in sorted(gone, key=lambda item: -item.start):
+        document = document.without(item)
+    return document
+
+
+def _month_lines(document: Document) -> Iterator[tuple[Item, re.Match[str]]]:
+    for item in document.items("sessions"):
+        if len(item.lines) == 1 and (found := _MONTH.match(item.content.rstrip())):
+            yield item, found
+
+
+def _newest_first(document: Document) -> list[tuple[Recorded, Item]]:
+    """The records by their time; those of one minute by their place, as the file has them in order."""
+    found = _all(document)
+    if not descends([known.when for known, _ in found]):
+        found.reverse()
+    return sorted(found, key=lambda pair: pair[0].when, reverse=True)
+
+
+def _all(document: Document) -> list[tuple[Recorded, Item]]:
+    found = [(match, item) for item in document.items("sessions") if (match := _FIRST.match(item.content.rstrip()))]
+    ids = ids_of("sessions", [match[4] for match, _ in found])
+    return [(_recorded(name, match, item), item) for (match, item), name in zip(found, ids, strict=True)]
+
+
+def _recorded(name: str, match: re.Match[str], item: Item) -> Recorded:
+    day, time, goal, session_id = match.groups()
+    rest = (line.strip() for line in item.lines[1:])
+    text = "\n".join([item.content.rstrip(), *(line for line in rest if line)])
+    return Recorded(name, session_id, f"{day} {time}" if time else day, goal, text)
+
+
+def _lines_of(record: SessionRecord, language: Language) -> list[str]:
+    goal = _short(record.goal) or in_language("memory.no_goal", language)
+    lines = [f"{record.when:%Y-%m-%d %H:%M} {goal} ({record.session_id})"]
+    parts = {"decided": record.decisions, "done": record.results, "open": record.open_todos}
+    for sort, texts in parts.items():
+        lines += _sort_lines(in_language(f"memory.{sort}", language), [_short(text) for text in texts], _LINES[sort])
+    return lines
+
+
+def _sort_lines(label: str, texts: Sequence[str], most: int) -> Iterator[str]:
+    """At most `most` lines of one sort; the last tells how many more there were."""
+    texts = [text for text in texts if text]
+    for number, text in enumerate(texts[:most], start=1):
+        more = f" (+{len(texts) - most})" if number == most < len(texts) else ""
+        yield f"- {label}: {text}{more}"
+
+
+def _short(text: str) -> str:
+    """One line of at most _LONGEST characters; "" where there is nothing to say."""
+    if not any(character.isalnum() for character in text):
+        return ""
+    lines = [line for line in text.splitlines() if any(character.isalnum() for character in line)]
+    line = on_one_line(" ".join(lines))
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
+
+
+def _is_ours(item: Item) -> bool:
+    """Whether every nested line is one that we write, in either language: the file's may have changed since."""
+    languages: tuple[Language, ...] = ("en", "ja")
+    labels = tuple(f"- {in_language(f'memory.{sort}', one)}: " for sort in _LINES for one in languages)
+    return all(line.strip().startswith(labels) for line in item.lines[1:] if line.strip())
+
+
+def _replaced(document: Document, item: Item, lines: Sequence[str]) -> Document:
+    """The item with other lines, unless somebody wrote into it: then only its first line."""
+    changed = document.with_first_line(item, lines[0])
+    if not _is_ours(item):
+        return changed
+    indent = " " * content_column(item.lines[0])
+    return changed.with_lines(item.start + 1, item.end, [indent + line for line in lines[1:]])

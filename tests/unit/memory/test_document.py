@@ -1,0 +1,117 @@
+"""The sections of LOCALLLM.md: recognised, made where they are missing, and nothing else touched."""
+
+from datetime import date
+
+import pytest
+
+from localllm.base import i18n
+from localllm.memory import todos
+from localllm.memory.document import Document
+from localllm.memory.sections import KINDS, SectionKind, heading, kind_of
+
+TODAY = date(2026, 11, 22)
+LINE = "- [ ] new +2026-11-22"
+
+
+def added(text: str) -> str:
+    return todos.add(Document(text), "new", today=TODAY)[0].text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_our_own_headings_are_known(kind: SectionKind, language: str) -> None:
+    assert kind_of(heading(kind, "ja" if language == "ja" else "en")) == kind
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [
+        ("TODO履歴", "todo"),
+        ("ＴＯＤＯ", "todo"),
+        ("📝 To-Do List:", "todo"),
+        ("1. Todo", "todo"),
+        ("**TODO**", "todo"),
+        ("TODO (this week)", "todo"),
+        ("やること", "todo"),
+        ("project dna", "dna"),
+        ("コーディング規約", "style"),
+        ("フォルダ構成", "folders"),
+        ("Decision Log", "decisions"),
+        ("TODO or not", None),
+        ("Sessions", None),
+        ("", None),
+        ("!!!", None),
+    ],
+)
+def test_variants(title: str, kind: SectionKind | None) -> None:
+    assert kind_of(title) == kind
+
+
+def test_what_init_writes_is_known() -> None:
+    for language in i18n.LANGUAGES:
+        i18n.set_language(language)
+        try:
+            titles = [i18n.tr(f"notes.{kind}") for kind in KINDS]
+        finally:
+            i18n.set_language("en")
+        assert [kind_of(title) for title in titles] == list(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("", f"# Project Memory\n\n## TODO\n\n{LINE}\n"),
+        ("\ufeff", f"\ufeff# Project Memory\n\n## TODO\n\n{LINE}\n"),
+        ("\n", f"# Project Memory\n\n## TODO\n\n{LINE}\n\n"),
+        ("text", f"text\n\n## TODO\n\n{LINE}"),
+        ("text\r\n", f"text\r\n\r\n## TODO\r\n\r\n{LINE}\r\n"),
+        ("# T\n## A\n## B\n", f"# T\n## A\n## B\n\n## TODO\n\n{LINE}\n"),
+        ("# A\n# B\n", f"# A\n# B\n\n# TODO\n\n{LINE}\n"),
+        ("## TODO", f"## TODO\n\n{LINE}"),
+        ("## TODO\n", f"## TODO\n\n{LINE}\n"),
+        ("## TODO\n## B\n", f"## TODO\n\n{LINE}\n\n## B\n"),
+        ("TODO\n----\ntext\n\n\n## B\n", f"TODO\n----\ntext\n\n{LINE}\n\n\n## B\n"),
+        ("## TODO\n- [ ] a", f"## TODO\n- [ ] a\n{LINE}"),
+        ("## TODO\n- [ ] a\n## B\n", f"## TODO\n- [ ] a\n{LINE}\n## B\n"),
+        ("## TODO\n\n- [ ] a\n\n- [x] b\n", f"## TODO\n\n- [ ] a\n\n- [x] b\n\n{LINE}\n"),
+        ("## TODO\n- [ ] a\n\n### Done\n- [x] b\n", f"## TODO\n- [ ] a\n{LINE}\n\n### Done\n- [x] b\n"),
+        ("## TODO\n### Open\n- [ ] a\n### Done\n- [x] b\n", f"## TODO\n### Open\n- [ ] a\n{LINE}\n### Done\n- [x] b\n"),
+        ("## TODO\n9. [ ] a\n", "## TODO\n9. [ ] a\n10. [ ] new +2026-11-22\n"),
+        ("## TODO\n  * [ ] a\n", "## TODO\n  * [ ] a\n  * [ ] new +2026-11-22\n"),
+        ("## TODO\n<!-- hint -->\n", f"## TODO\n<!-- hint -->\n\n{LINE}\n"),
+        ("## TODO\n- [ ] a\n## TODO\n- [ ] b\n", f"## TODO\n- [ ] a\n{LINE}\n## TODO\n- [ ] b\n"),
+        ("# TODO\n- [ ] a\n## Decisions\n- b\n", f"# TODO\n- [ ] a\n{LINE}\n## Decisions\n- b\n"),
+        ("## Coding style\nx\n## B\n", f"## Coding style\nx\n\n## TODO\n\n{LINE}\n\n## B\n"),
+        ("# T\n\n```\n## TODO\n- [ ] a\n```\n", f"# T\n\n```\n## TODO\n- [ ] a\n```\n\n## TODO\n\n{LINE}\n"),
+        ("# T\n\n## A\n\n```\nnever closed", f"# T\n\n## TODO\n\n{LINE}\n\n## A\n\n```\nnever closed"),
+        ("## TODO\n<!-- never closed", f"## TODO\n\n{LINE}\n\n<!-- never closed"),
+        ("---\na: 1\n---\n", f"---\na: 1\n---\n\n## TODO\n\n{LINE}\n"),
+        ("## TODO\n- a\n  ~~~\n  ~~~\ntext\n", "## TODO\n- a\n  ~~~\n  ~~~\n" + f"{LINE}\n\ntext\n"),
+        ("## TODO\r\n- [ ] a\n", f"## TODO\r\n- [ ] a\n{LINE}\n"),
+        ("## TODO\n- [ ] a\r\n\n## B\n", f"## TODO\n- [ ] a\r\n{LINE}\r\n\n## B\n"),
+    ],
+)
+def test_where_an_item_goes(text: str, after: str) -> None:
+    assert added(text) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("## プロジェクトDNA\n## TODO\n", "ja"),
+        ("## Project DNA\n日本語の説明がここに続きます。\n", "en"),
+        ("## TODO\n日本語の説明がここに続きます。\n", "ja"),
+        ("## TODO\n", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_language_of_a_file(text: str, language: str) -> None:
+    assert Document(text).language == language
+
+
+def test_a_body_is_replaced_whole() -> None:
+    text = "## Project DNA\n- old\n\n### more\nx\n\n## B\nmine"
+    assert Document(text).with_body("dna", ["- new"]).text == "## Project DNA\n\n- new\n\n## B\nmine"
+    assert Document("# T\n").with_body("style", ["- new"]).text == "# T\n\n## Coding style\n\n- new\n"
+    assert Document(text).body("dna") == "- old\n\n### more\nx"
+    assert Document(text).body("todo") == ""

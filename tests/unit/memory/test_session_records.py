@@ -1,0 +1,120 @@
+"""Session records: at most eight lines each, one for a session, old ones folded, what a person wrote in them kept."""
+
+from datetime import UTC, datetime, timedelta
+
+from localllm.memory import session_records
+from localllm.memory.document import Document
+from localllm.memory.session_records import LISTED, WHOLE, SessionRecord, fold, put, recorded
+
+START = datetime(2026, 1, 30, 9, 0, tzinfo=UTC)
+
+
+def record(number: int, goal: str = "goal") -> SessionRecord:
+    when = START + timedelta(days=number)
+    return SessionRecord(
+        f"{when:%Y%m%d-%H%M%S}-ab{number % 100:02}", when, goal, ("d1", "d2", "d3"), ("r",) * 5, ("o",)
+    )
+
+
+def history(count: int, text: str = "") -> Document:
+    document = Document(text)
+    for number in range(count):
+        document = put(document, record(number, f"goal {number}"))
+    return document
+
+
+def test_how_a_record_reads() -> None:
+    assert put(Document("## セッション記録\n"), record(0, "直す\n全部")).text == (
+        "## セッション記録\n\n- 2026-01-30 09:00 直す 全部 (20260130-090000-ab00)\n  - 決定: d1\n  - 決定: d2 (+1)\n"
+        "  - 結果: r\n  - 結果: r\n  - 結果: r (+2)\n  - 残り: o\n"
+    )
+
+
+def test_no_record_is_longer_than_eight_lines() -> None:
+    many = SessionRecord("20260130-090000-abcd", START, "長" * 500, ("d\ne",) * 9, ("r" * 500,) * 9, ("o",) * 9)
+    [item] = put(Document(""), many).items("sessions")
+    assert len(item.lines) == 8
+    assert max(map(len, item.lines)) < 220
+
+
+def test_nothing_to_say() -> None:
+    [known] = recorded(put(Document(""), SessionRecord("20260130-090000-abcd", START, " \n", ("", "--"))))
+    assert known.goal == "(no goal)"
+    assert known.text.count("\n") == 0
+
+
+def test_one_record_for_a_session() -> None:
+    document = history(3)
+    again = put(document, record(1, "another goal"))
+    assert [known.goal for known in recorded(again)] == ["goal 2", "another goal", "goal 0"]
+    assert put(again, record(1, "another goal")).text == again.text
+
+
+def test_of_one_minute_the_later_one_is_the_newest() -> None:
+    first, second = (SessionRecord(f"20260130-09000{number}-abcd", START, f"goal {number}") for number in (1, 2))
+    assert [known.goal for known in recorded(put(put(Document(""), first), second))] == ["goal 2", "goal 1"]
+
+
+def test_old_records_are_folded() -> None:
+    document = history(75)
+    items = document.items("sessions")
+    known = recorded(document)
+    assert len(known) == LISTED
+    assert sum(len(item.lines) > 1 for item in items) == WHOLE
+    assert [len(item.lines) > 1 for item in items[-WHOLE:]] == [True] * WHOLE
+    assert known[0].goal == "goal 74"
+    assert [item.content.strip() for item in items[:2]] == ["2026-01: 2 sessions", "2026-02: 23 sessions"]
+    assert fold(document).text == document.text
+
+
+def test_the_file_stops_growing() -> None:
+    sizes = [len(history(count).text) for count in (60, 120)]
+    assert sizes[1] - sizes[0] < 300
+
+
+def test_the_newest_first_where_the_file_has_it_so() -> None:
+    text = (
+        "## Session records\n- 2026-01-02 09:00 b (20260102-090000-abcd)\n- 2026-01-01 09:00 a (20260101-090000-abcd)\n"
+    )
+    document = history(70, text)
+    items = [item.content.strip() for item in document.items("sessions")]
+    assert items[0].startswith("2026-04-09 09:00 goal 69")
+    assert items[-2:] == ["2026-02: 18 sessions", "2026-01: 4 sessions"]
+
+
+def test_what_a_person_wrote_is_not_folded() -> None:
+    document = history(2)
+    mine = document.text.replace("  - done: r\n", "  - done: r\n    - my own thought\n", 1)
+    mine = mine.replace("## Session records\n\n", "## Session records\n\n- 2020-01-01 met Bob\n- 2020: 5 things\n")
+    document = Document(mine)
+    for number in range(2, 80):
+        document = put(document, record(number))
+    for line in ("    - my own thought\n", "- 2020-01-01 met Bob\n", "- 2020: 5 things\n"):
+        assert line in document.text
+    again = put(document, record(0, "changed"))
+    assert "changed" in again.text
+    assert "my own thought" in again.text
+
+
+def test_removing_by_session_or_id() -> None:
+    document = history(3)
+    [newest, middle, _] = recorded(document)
+    document = session_records.remove(session_records.remove(document, newest.session_id), middle.id)
+    assert [known.goal for known in recorded(document)] == ["goal 0"]
+    assert session_records.remove(document, "unknown") is document
+
+
+def test_what_a_merge_has_doubled_is_one_again() -> None:
+    document = put(Document(""), record(0))
+    twice = Document(document.text + document.text.partition("records\n\n")[2])
+    assert [known.session_id for known in recorded(twice)] == [record(0).session_id] * 2
+    assert put(twice, record(0)).text == document.text
+    written = Document(twice.text + "  - mine\n")
+    assert len(recorded(put(written, record(0)))) == 2
+
+
+def test_english_labels_in_a_japanese_file_are_ours() -> None:
+    english = put(Document("## Session records\n"), record(0)).text
+    japanese = Document(english.replace("## Session records", "## 決定事項\n\n## セッション記録"))
+    assert put(japanese, record(0)).text.endswith("  - 結果: r (+2)\n  - 残り: o\n")
+    assert "decided" not in put(japanese, record(0)).text

@@ -1,0 +1,225 @@
+"""TODOs: every state in every style, ids and numbers, priorities and dates."""
+
+from datetime import date
+
+import pytest
+
+from localllm.base.errors import LocalLLMError
+from localllm.memory import todos
+from localllm.memory.document import Document
+from localllm.memory.todos import Priority, State, Todo
+
+TODAY = date(2026, 11, 22)
+PAPERS = "## TODO履歴\n- [完了] ユーザー認証機能実装\n- [進行中] API最適化\n- [予定] フロントエンド刷新\n"
+
+
+def one(line: str) -> Todo:
+    [todo] = todos.todos(Document(f"## TODO\n{line}\n"))
+    return todo
+
+
+def key_of(error: pytest.ExceptionInfo[LocalLLMError]) -> str:
+    return error.value.key
+
+
+@pytest.mark.parametrize(
+    ("line", "state", "text"),
+    [
+        ("- [ ] a", "planned", "a"),
+        ("* [X] a", "done", "a"),
+        ("1. [~] a", "doing", "a"),
+        ("- [-] a", "dropped", "a"),
+        ("- [/] a", "doing", "a"),
+        ("- [✓] a", "done", "a"),
+        ("- [　] a", "planned", "a"),
+        ("- [] a", "planned", "a"),
+        ("- [完了]a", "done", "a"),
+        ("- 【進行中】a", "doing", "a"),
+        ("- ［予定］ a", "planned", "a"),
+        ("- [WIP] a", "doing", "a"),
+        ("- [中止] a", "dropped", "a"),
+        ("- a", "planned", "a"),
+        ("- [x](https://example.org) a", "planned", "[x](https://example.org) a"),
+        ("- [x]a", "planned", "[x]a"),
+        ("- [later] a", "planned", "[later] a"),
+    ],
+)
+def test_states_are_read(line: str, state: State, text: str) -> None:
+    todo = one(line)
+    assert (todo.state, todo.text) == (state, text)
+
+
+@pytest.mark.parametrize("line", ["- [ ]", "-", "- [x] "])
+def test_an_empty_item_is_none(line: str) -> None:
+    assert not todos.todos(Document(f"## TODO\n{line}\n"))
+
+
+@pytest.mark.parametrize(
+    ("line", "priority", "dates"),
+    [
+        ("- [ ] a (high)", "high", ("", "")),
+        ("- [ ] a（高）", "high", ("", "")),
+        ("- [ ] a (LOW) +2026-01-02", "low", ("2026-01-02", "")),
+        ("- [x] a +2026-01-02 ✓2026-01-03", "medium", ("2026-01-02", "2026-01-03")),
+        ("- [-] a ✗2026-01-03  ", "medium", ("", "2026-01-03")),
+    ],
+)
+def test_priority_and_dates_are_read(line: str, priority: Priority, dates: tuple[str, str]) -> None:
+    todo = one(line)
+    assert (todo.text, todo.priority, (todo.added, todo.finished)) == ("a", priority, dates)
+
+
+def test_the_style_of_the_file_is_kept() -> None:
+    document = Document(PAPERS)
+    document, _ = todos.add(document, "テストを書く", "high", today=TODAY)
+    document, _ = todos.set_state(document, "API", "done", today=TODAY)
+    document, _ = todos.set_state(document, "3", "dropped", today=TODAY)
+    assert document.text == (
+        "## TODO履歴\n- [完了] ユーザー認証機能実装\n- [完了] API最適化 ✓2026-11-22\n"
+        "- [中止] フロントエンド刷新 ✗2026-11-22\n- [予定] テストを書く (高) +2026-11-22\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("- [ ] a", "- [x] a ✓2026-11-22"),
+        ("* [ ]\ta (low) +2026-01-02  ", "* [x]\ta (low) +2026-01-02 ✓2026-11-22  "),
+        ("- a", "- [x] a ✓2026-11-22"),
+        ("- 【予定】a", "- 【完了】a ✓2026-11-22"),
+        ("- [todo] a", "- [done] a ✓2026-11-22"),
+        ("- [-] a ✗2026-01-02", "- [x] a ✓2026-11-22"),
+    ],
+)
+def test_finishing(line: str, after: str) -> None:
+    document, todo = todos.set_state(Document(f"## TODO\n{line}"), "1", "done", today=TODAY)
+    assert document.text == f"## TODO\n{after}"
+    assert todo.finished == "2026-11-22"
+    reopened, _ = todos.set_state(document, todo.id, "doing", today=TODAY)
+    assert todos.find(reopened, todo.id).finished == ""
+
+
+def test_setting_what_it_is_changes_nothing() -> None:
+    document = Document("## TODO\n- [x] a ✓2026-01-01\n")
+    assert todos.set_state(document, "1", "done", today=TODAY)[0] is document
+    assert todos.set_priority(document, "1", "medium")[0] is document
+
+
+def test_details_go_with_their_item() -> None:
+    task = " first \r\n  - [ ] sub\r\n\r\n      ## deep\n  ```\n"
+    document, todo = todos.add(Document("## TODO\n- [ ] z\n"), task, today=TODAY)
+    assert document.text == "## TODO\n- [ ] z\n- [ ] first +2026-11-22\n  - [ ] sub\n\n      ## deep\n  ```\n"
+    assert todo.text == "first"
+    moved, _ = todos.move(document, todo.id, 1)
+    assert todos.todos(moved)[0].details == todo.details
+    assert [one.text for one in todos.todos(moved)] == ["first", "z"]
+    removed, _ = todos.remove(moved, "first")
+    assert removed.text == "## TODO\n- [ ] z\n"
+
+
+def test_ids_stay_with_the_text() -> None:
+    document = Document("## TODO\n- [ ] a\n- [ ] b\n- [ ] a\n")
+    first, second, third = (todo.id for todo in todos.todos(document))
+    assert third == f"{first}-2"
+    changed, _ = todos.set_state(document, second, "done", today=TODAY)
+    changed, _ = todos.set_priority(changed, second, "high")
+    assert [todo.id for todo in todos.todos(changed)] == [first, second, third]
+    assert one("- [完了] Ａ  (low)").id == first
+    assert todos.set_text(document, second, "c")[1].id != second
+
+
+def test_ids_are_unique_among_many() -> None:
+    lines = "".join(f"- [ ] task {number}\n" for number in range(3000))
+    found = todos.todos(Document(f"## TODO\n{lines}"))
+    assert len({todo.id for todo in found}) == 3000
+    assert max(len(todo.id) for todo in found) <= 8
+
+
+def test_what_is_meant() -> None:
+    document = Document("## TODO\n- [x] write docs\n- [ ] write tests\n- [ ] 表を 直す\n- [ ] 7 wonders\n")
+    known = todos.todos(document)
+    assert todos.find(document, f" #{known[1].id.upper()} ") == known[1]
+    assert todos.find(document, "write") == known[1]  # the open one
+    assert todos.find(document, "WRITE D") == known[0]
+    assert todos.find(document, "表を") == known[2]
+    assert todos.find(document, "4") == known[3]
+    assert todos.find(document, "7 w") == known[3]
+    for wanted in ("nothing", "", "9", "#"):
+        with pytest.raises(LocalLLMError) as error:
+            todos.find(document, wanted)
+        assert key_of(error) == "memory_unknown"
+    with pytest.raises(LocalLLMError) as error:
+        todos.find(Document("## TODO\n- write a\n- write b\n"), "write")
+    assert key_of(error) == "memory_ambiguous"
+
+
+def test_an_open_one_is_not_doubled() -> None:
+    document, todo = todos.add(Document(""), "write docs", today=TODAY)
+    again, same = todos.add(document, " Write  DOCS ", "high", today=TODAY)
+    assert same.id == todo.id
+    assert [one.priority for one in todos.todos(again)] == ["high"]
+    done, _ = todos.set_state(again, todo.id, "done", today=TODAY)
+    assert len(todos.todos(todos.add(done, "write docs", today=TODAY)[0])) == 2
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "---", "- [ ]", "、。"])
+def test_a_text_must_say_something(text: str) -> None:
+    with pytest.raises(LocalLLMError) as error:
+        todos.add(Document(""), text, today=TODAY)
+    assert key_of(error) == "memory_text_empty"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x] a",
+        "[x](u) a",
+        "a (high)",
+        "a +2026-01-02",
+        "# a",
+        "1. a",
+        "> a",
+        "<!-- a",
+        "a\\",
+        "a\x1b[31m",
+        "`a",
+        "```a",
+        "a\u2028b",
+    ],
+)
+@pytest.mark.parametrize("priority", ["high", "medium"])
+def test_odd_texts_are_one_item(text: str, priority: Priority) -> None:
+    document, todo = todos.add(Document("## TODO\n- [ ] z\n\n## B\n"), text, priority, today=TODAY)
+    assert [one.text for one in todos.todos(document)] == ["z", todo.text]
+    assert document.text.endswith("\n\n## B\n")
+    assert (todo.added, todo.state) == ("2026-11-22", "planned")
+    assert "\x1b" not in document.text
+
+
+@pytest.mark.parametrize(("to", "order"), [(1, "cab"), (2, "acb"), (3, "abc"), (-5, "cab"), (99, "abc")])
+def test_moving(to: int, order: str) -> None:
+    document = Document("## TODO\n- a\n  - nested\n\n- b\r\n- c")
+    moved, todo = todos.move(document, "c", to)
+    assert "".join(one.text for one in todos.todos(moved)) == order
+    assert todo.number == max(1, min(to, 3))
+    assert not moved.text.endswith("\n")
+
+
+def test_what_would_become_something_else_is_not_moved() -> None:
+    document = Document("## TODO\n- a\n\ntext\n- b\n---\n")
+    with pytest.raises(LocalLLMError) as error:
+        todos.move(document, "b", 1)
+    assert key_of(error) == "memory_layout"
+    assert todos.remove(document, "b")[0].text == "## TODO\n- a\n\ntext\n\n---\n"
+
+
+def test_the_most_urgent_first() -> None:
+    text = "## TODO\n- [ ] e (low)\n- [ ] c\n- [x] z (high)\n- [ ] b (high)\n- [~] a\n- [ ] d\n"
+    assert [todo.text for todo in todos.by_urgency(todos.todos(Document(text)))] == list("abcde")
+
+
+def test_words_for_priorities() -> None:
+    assert [todos.as_priority(word) for word in ("HIGH", " 低 ", "medium")] == ["high", "low", "medium"]
+    with pytest.raises(LocalLLMError) as error:
+        todos.as_priority("urgent")
+    assert key_of(error) == "memory_bad_kind"
