@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -158,7 +159,8 @@ class RepoIndex:
         if self._cache is None:
             return False
         try:
-            if self._cache.stat().st_size > _LARGEST_CACHE:
+            facts = self._cache.lstat()
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_CACHE:
                 return False
             kept = msgspec.msgpack.decode(self._cache.read_bytes(), type=_Cache)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -174,6 +176,8 @@ class RepoIndex:
         data = msgspec.msgpack.encode(_Cache(_VERSION, self.files))
         if len(data) <= _LARGEST_CACHE:
             with suppress(OSError):  # without the cache the next start is slower, no more
+                if self._cache.is_symlink():  # a project one has been given could lead us anywhere with it
+                    self._cache.unlink()
                 atomic_write(self._cache, data, mode=0o600)
 
 

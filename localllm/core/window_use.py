@@ -10,13 +10,18 @@ from localllm.core.conversation import Conversation
 from localllm.core.handing_over import is_head
 from localllm.core.pruning import with_calls
 from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
+from localllm.llm.project_texts import framed_in
 from localllm.llm.tokens import TOKENS_PER_MESSAGE
 
-PartName = Literal["system", "tools", "words", "summary", "files", "commands", "results", "model"]
+PartName = Literal["system", "project", "tools", "words", "summary", "files", "commands", "results", "model"]
 
-PARTS: tuple[PartName, ...] = ("system", "tools", "words", "summary", "files", "commands", "results", "model")
-"""In the order they are shown in. `summary`: what stands for the older part of the conversation; `results`: what tools
-gave besides files and the output of commands; `model`: its words and its calls."""
+PARTS: tuple[PartName, ...] = (
+    *("system", "project", "tools", "words", "summary"),
+    *("files", "commands", "results", "model"),
+)
+"""In the order they are shown in. `project`: its AGENTS.md, and what is remembered of it; `summary`: what stands for
+the older part of the conversation; `results`: what tools gave besides files and the output of commands; `model`: its
+words and its calls."""
 
 _FILES = frozenset({"read_file", "analyze_code"})
 _COMMANDS = frozenset({"run_command", "command_output"})
@@ -45,13 +50,16 @@ def window_use(conversation: Conversation, scale: Scale, *, assumed: bool) -> Wi
     """Where the window goes in the next request."""
     budget = scale.budget(conversation.messages[0])
     system = scale.messages(conversation.messages[:1])
-    parts: Counter[PartName] = Counter({"system": system, "tools": budget.fixed - system})
+    own = scale.text(framed_in(conversation.messages[0].text))
+    parts: Counter[PartName] = Counter({"system": max(0, system - own), "project": own, "tools": budget.fixed - system})
     for number, (message, call) in enumerate(with_calls(conversation.messages)):
         match message:
             case UserMessage(text):
                 words = sum(map(scale.text, conversation.words_in(number)))
-                rest = max(0, scale.text(text) - words)
+                noted = scale.text(framed_in(text))
+                rest = max(0, scale.text(text) - words - noted)
                 parts["words"] += words
+                parts["project"] += noted
                 parts["summary" if is_head(message) else "files"] += rest
             case AssistantMessage(text, calls):
                 parts["model"] += scale.text(text) + sum(scale.text(made.name + made.arguments) for made in calls)

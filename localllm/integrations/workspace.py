@@ -11,34 +11,34 @@ from typing import Literal
 
 import msgspec
 
-from localllm.base.errors import ConfigurationError
+from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.files import FileLock
 from localllm.base.i18n import Phrase
 from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, project_folder
-from localllm.integrations.project_notes import project_notes
+from localllm.integrations.project_notes import ProjectNotes, project_notes
 from localllm.integrations.settings_template import settings_template
+from localllm.memory.memory_file import NAME
 
-NOTES_FILE = "LOCALLLM.md"
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Step(msgspec.Struct, frozen=True):
     """What was done with one entry of the folder: made; kept, because it was there; a link, which is left alone; or
-    moved, to `to`."""
+    moved, to `to`. `remarks`: sentences about what was made."""
 
     path: Path
     done: Literal["made", "kept", "link", "moved"]
     to: Path | None = None
+    remarks: tuple[str, ...] = ()
 
 
 class _Plan(msgspec.Struct, frozen=True):
     """A file to make, and where its text comes from."""
 
     name: str
-    text: Callable[[Path], str]
+    text: Callable[[Path], str | ProjectNotes]
 
 
-_PROJECT = (_Plan(SETTINGS_FILE, lambda _: settings_template()), _Plan(NOTES_FILE, project_notes))
 _SERVICES = (
     _Plan("compose.yaml", lambda _: _template("compose.yaml")),
     _Plan("searxng/.gitignore", lambda _: "settings.yml\n"),  # it holds a key
@@ -46,18 +46,20 @@ _SERVICES = (
 )
 
 
-def present(folder: Path) -> list[Path]:
+def present(folder: Path, notes: str = NAME) -> list[Path]:
     """What `set_up` with `stamp` would move aside."""
-    paths = (folder / SETTINGS_FILE, folder / NOTES_FILE, project_folder(folder))
+    paths = (folder / SETTINGS_FILE, folder / notes, project_folder(folder))
     return [path for path in paths if os.path.lexists(path)]
 
 
-def set_up(folder: Path, *, services: bool = False, stamp: str = "") -> list[Step]:
+def set_up(folder: Path, *, notes: str = NAME, services: bool = False, stamp: str = "") -> list[Step]:
     """Make the project's files in `folder`, itself made if missing, where they are missing; with `services` also those
-    for SearxNG and Valkey. With a `stamp` what is there of the project is first renamed to NAME.old-STAMP.
+    for SearxNG and Valkey. With a `stamp` what is there of the project is first renamed to NAME.old-STAMP. `notes` is
+    the memory's file, as the settings name it.
 
-    Raises ConfigurationError: a folder that cannot be written to, something else where a file or folder should be. If
-    it fails half-way, what was renamed and not made anew has its name back; what has not is named in the error.
+    Raises SafetyViolationError path_outside for `notes`; ConfigurationError: a folder that cannot be written to,
+    something else where a file or folder should be. If it fails half-way, what was renamed and not made anew has its
+    name back; what has not is named in the error.
     """
     with _explained(folder):
         if os.path.lexists(folder) and not folder.is_dir():
@@ -67,13 +69,21 @@ def set_up(folder: Path, *, services: bool = False, stamp: str = "") -> list[Ste
             moved: list[Step] = []
             try:
                 if stamp:
-                    moved.extend(_move_aside(path, stamp) for path in present(folder))  # keeps those before a failure
-                return [*moved, *_make_all(folder, (*_PROJECT, *(_SERVICES if services else ())))]
+                    # One by one, which keeps those before a failure.
+                    moved.extend(_move_aside(path, stamp) for path in present(folder, notes))
+                return [*moved, *_make_all(folder, (*_project(folder, notes), *(_SERVICES if services else ())))]
             except (OSError, ConfigurationError) as error:
                 raise _unfinished(folder, error, _bring_back(moved)) from error
             except BaseException:
                 _bring_back(moved)
                 raise
+
+
+def _project(folder: Path, notes: str) -> tuple[_Plan, ...]:
+    inside = os.path.normpath(notes)
+    if os.path.isabs(inside) or inside.startswith("..") or inside == ".":  # noqa: PTH117 - of a text
+        raise SafetyViolationError("path_outside", path=notes, root=folder)
+    return _Plan(SETTINGS_FILE, lambda _: settings_template()), _Plan(inside, project_notes)
 
 
 def _make_all(folder: Path, plans: Sequence[_Plan]) -> Iterator[Step]:
@@ -95,8 +105,10 @@ def _make(folder: Path, plan: _Plan) -> Step:
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
-        _create(path, plan.text(folder).encode())
-        return Step(path, "made")
+        made = plan.text(folder)
+        notes = made if isinstance(made, ProjectNotes) else ProjectNotes(made)
+        _create(path, notes.text.encode("utf-8", "replace"))  # a file's name may be in no encoding
+        return Step(path, "made", remarks=notes.remarks)
     if stat.S_ISLNK(mode):
         return Step(path, "link")
     if not stat.S_ISREG(mode):
@@ -109,7 +121,7 @@ def _make_subfolder(folder: Path) -> None:
         raise _unusable(folder, Phrase("paths.link"))
     if os.path.lexists(folder) and not folder.is_dir():
         raise _in_the_way(folder)
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _create(path: Path, data: bytes) -> None:

@@ -22,13 +22,16 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """What a conversation begins with. `prompt` names the system prompt.
 
     `tools`: the names of those offered, as far as the settings turn them on; None for all. `brief`: without the
-    arguments few calls need.
+    arguments few calls need. At most so much is told of what is remembered of the project (`notes`, bytes of UTF-8) and
+    of how it wants to be worked on (`instructions`, characters).
     """
 
     name: ProfileName
     prompt: str
     tools: frozenset[str] | None = None
     brief: bool = False
+    notes: int = 1_200
+    instructions: int = 8_000
 
 
 STANDARD = Profile(name="standard", prompt="system")
@@ -44,6 +47,8 @@ COMPACT = Profile(
         }
     ),
     brief=True,
+    notes=500,
+    instructions=2_000,
 )
 """Eight tools, and those of the web where they are on. write_file makes new files too, and the rest of git is a
 command; committing is not left to one, for a small model writes `git add -A`, and with it goes whatever lies about."""
@@ -60,6 +65,11 @@ def choose(setting: ProfileSetting, info: ModelInfo, window: int, assumed: bool)
         return _PROFILES[setting]
     is_small = 0 < parameters(info) <= SMALL_MODEL or (not assumed and window <= SMALL_WINDOW)
     return COMPACT if is_small else STANDARD
+
+
+def profile_named(name: str) -> Profile | None:
+    """The profile of this name; None where there is none."""
+    return next((profile for profile in _PROFILES.values() if profile.name == name), None)
 
 
 def parameters(info: ModelInfo) -> float:

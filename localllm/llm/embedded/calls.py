@@ -67,6 +67,11 @@ def names(path: str = "", pattern: str = "") -> Call:
     return call("list_files", path=path or None, pattern=pattern or None)
 
 
+def open_todos() -> Call:
+    """What is to be done in the project."""
+    return call("todo", action="list")
+
+
 def outline(path: str) -> Call:
     """The definitions of a file."""
     return call("analyze_code", file_path=path)

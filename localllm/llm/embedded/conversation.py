@@ -9,6 +9,7 @@ from localllm.llm.embedded.calls import NOT_OFFERED, Call, Result, canonical
 from localllm.llm.embedded.results import error_key
 from localllm.llm.embedded.words import japanese_in, split_identifier, stem
 from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, ToolMessage, UserMessage
+from localllm.llm.project_texts import without_framed
 from localllm.llm.summed_up import is_summed_up, newest_request
 
 _SITUATION = re.compile(r"\n*\[Project (?P<name>.+?), \d{4}-\d\d-\d\d\. Top level: (?P<top>.*)\]\s*$", re.DOTALL)
@@ -122,7 +123,7 @@ def _results(messages: Sequence[Message]) -> dict[Call, Result]:
 
 def _take_apart(said: str) -> tuple[str, tuple[Attached, ...], str]:
     """The question itself, the files that came with it, and what else did."""
-    text = _SITUATION.sub("", _NOTES.sub("", said))
+    text = without_framed(_SITUATION.sub("", _NOTES.sub("", said)))
     attached = tuple(Attached(match["path"], match["text"]) for match in _FILE.finditer(text))
     piped = [match["text"] for match in _PIPED.finditer(text)]
     question, pasted = _question_in(_PIPED.sub("", _FILE.sub("", text)).strip())

@@ -101,7 +101,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tests_about": (" for {subject}", "{subject} の"),
     "no_tests": ("I found no test files{about}.", "{about}テストファイルは見つかりませんでした。"),
     "todo": ("{count} lines{more} say TODO or FIXME:", "TODO や FIXME は {count} 行{more}あります:"),
-    "no_todo": ("No line says TODO or FIXME.", "TODO や FIXME の行はありません。"),
+    "open_todos": ("Open TODOs of the project:", "プロジェクトの未完了の TODO:"),
+    "no_todo": (
+        "No TODO is open, and no line says TODO or FIXME.",
+        "未完了の TODO も、TODO や FIXME の行もありません。",
+    ),
     "files_in": ("{count} files in {folder}:", "{folder} のファイルは {count} 件です:"),
     "files_fit": ("{count} files fit {pattern}.", "{pattern} に合うファイルは {count} 件です。"),
     "defined_in": ("{count} definitions in {path}:", "{path} の定義は {count} 個です:"),

@@ -104,3 +104,17 @@ def test_what_there_is_no_time_for_comes_next(tmp_path: Path) -> None:
     stopped.set()
     assert index.refresh(60.0, stopped).left_out == 5
     assert refresh(index) == Refreshed(parsed=5, changed=True, left_out=0)
+
+
+def test_a_cache_that_is_a_link_is_neither_read_nor_written_through(tmp_path: Path) -> None:
+    put(tmp_path / "project" / "a.py", "def f(): ...\n")
+    cache = tmp_path / "project" / "cache"
+    cache.symlink_to("/dev/zero")
+    refresh(RepoIndex(tmp_path / "project", cache))
+    assert not cache.is_symlink()
+    theirs = put(tmp_path / "profile", "mine\n")
+    cache.unlink()
+    cache.symlink_to(theirs)
+    refresh(RepoIndex(tmp_path / "project", cache))
+    assert theirs.read_text() == "mine\n"
+    assert cache.is_file()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from localllm.llm.embedded import vocabulary
 from localllm.llm.embedded.answers import numbered, place
-from localllm.llm.embedded.calls import Plan, names, outline, read, search
+from localllm.llm.embedded.calls import Plan, names, open_todos, outline, read, search
 from localllm.llm.embedded.conversation import Talk
 from localllm.llm.embedded.evidence import Judge
 from localllm.llm.embedded.places import is_secret, place_of, worth
@@ -14,7 +14,7 @@ from localllm.llm.embedded.plans.concept import concept
 from localllm.llm.embedded.plans.symbol import definitions_of
 from localllm.llm.embedded.plans.usage import whole
 from localllm.llm.embedded.questions import Question
-from localllm.llm.embedded.results import Listing, Outlined, read_hits, read_listing, read_outline
+from localllm.llm.embedded.results import Hit, Listing, Outlined, read_hits, read_listing, read_outline
 from localllm.llm.embedded.scope import CODE, names_with
 from localllm.llm.embedded.subjects import name_in
 from localllm.llm.embedded.terms import Term, terms_of
@@ -34,6 +34,9 @@ _KINDS = {
     "class": re.compile(r"\bclass(?:es)?\b|クラス", re.IGNORECASE),
     "function": re.compile(r"\b(?:functions?|methods?)\b|関数|メソッド", re.IGNORECASE),
 }
+_NOTED = re.compile(r"- \w+(?:-\d+)? \S|[(（]|\s")
+"""A line of the list of TODOs: an item, what is nested in it, how many more there are."""
+_HEADING = re.compile(r"#+\s*(?:TODO|FIXME)s?:?", re.IGNORECASE)
 _PEOPLE = "{AUTHORS*,CODEOWNERS,MAINTAINERS*,CONTRIBUTORS*,pyproject.toml,package.json,Cargo.toml}"
 _OF_PROJECT = re.compile(
     r"\b(?:project|repo(?:sitory)?|code ?base|package|library|software|program|tool|this|authors?|maintainers?"
@@ -137,17 +140,26 @@ def _tests_naming(talk: Talk, name: str) -> Plan:
 
 
 def todo(talk: Talk, question: Question) -> Plan:
-    """Lines that say TODO or FIXME, those of the program first."""
-    (result,) = yield (search(r"(?:^|[^A-Za-z0-9_])(?:TODO|FIXME)(?:[^A-Za-z0-9_]|$)", path=question.subject),)
+    """What the project's notes have as open, unless it is about a file; then lines that say TODO or FIXME, those of the
+    program first."""
+    calls = (search(r"(?:^|[^A-Za-z0-9_])(?:TODO|FIXME)(?:[^A-Za-z0-9_]|$)", path=question.subject),)
+    result, *noted = yield (calls if question.subject else (*calls, open_todos()))
+    kept = [line for one in noted if not one.error for line in one.text.split("\n") if _NOTED.match(line)]
+    parts = [say(talk.japanese, "open_todos"), *kept] if kept else []
     found = read_hits(result.text)
-    if not found.hits:
-        return say(talk.japanese, "no_todo")
-    ordered = sorted(found.hits, key=lambda hit: (-worth(hit.path), hit.path, hit.line))
-    more = say(talk.japanese, "at_least") if found.truncated else ""
+    hits = [hit for hit in found.hits if not _HEADING.fullmatch(hit.text.strip())]
+    if hits:
+        parts += [""] * bool(parts) + _said(talk, hits, truncated=found.truncated)
+    return "\n".join(parts) or say(talk.japanese, "no_todo")
+
+
+def _said(talk: Talk, hits: Sequence[Hit], *, truncated: bool) -> list[str]:
+    ordered = sorted(hits, key=lambda hit: (-worth(hit.path), hit.path, hit.line))
+    more = say(talk.japanese, "at_least") if truncated else ""
     lines = numbered((hit.path, hit.line, hit.text.strip()) for hit in ordered[:15])
     rest = len(ordered) - len(lines)
     heading = say(talk.japanese, "todo", count=len(ordered), more=more)
-    return "\n".join([heading, *lines, *([f"- … +{rest}"] if rest else [])])
+    return [heading, *lines, *([f"- … +{rest}"] if rest else [])]
 
 
 def people(talk: Talk) -> Plan:

@@ -3,28 +3,51 @@
 import re
 from collections.abc import Generator
 
-from localllm.llm.embedded.calls import Call, Plan, Result, names, read, search
+import msgspec
+
+from localllm.llm.embedded.calls import Call, Plan, Result, call, names, read, search
 from localllm.llm.embedded.conversation import Talk
 from localllm.llm.embedded.orders import Order
 from localllm.llm.embedded.plans.actions import run_command
-from localllm.llm.embedded.results import read_hits, read_listing
+from localllm.llm.embedded.results import read_hits, read_lines, read_listing
 from localllm.llm.embedded.wording import say
+from localllm.syntax.manifests.commands import ECOSYSTEMS, best, commands, narrowed
+from localllm.syntax.manifests.signs import Signs, is_manifest, tame
 
-_OF_PYTEST = (
-    r"^[ \t]*(?:import pytest|from pytest|@pytest)|\[tool\.pytest|^\[(?:tool:)?pytest\]|[\x22' ]pytest[\x22' >=<~]"
-)
+_NOTES = "LOCALLLM.md"
+_NOTED = re.compile(r"^[-*] (?:Tests?|テスト): ?`([^`]+)`")
+_OF_PYTEST = r"^[ \t]*(?:import pytest|from pytest|@pytest)"
 _OF_UNITTEST = r"^[ \t]*(?:import unittest|from unittest|from django\.test)"
 _FILES = (
-    "{/package.json,/Cargo.toml,/go.mod,/Makefile,/pyproject.toml,/setup.cfg,/tox.ini,/pytest.ini,/setup.py,/conftest.py"
-    ",/manage.py,/Gemfile,/pom.xml,/build.gradle,/build.gradle.kts,/mix.exs,/composer.json}"
+    "{/*.toml,/*.json,/*.lock,/*.ini,/*.cfg,/*.py,/*.txt,/*.in,/*.yml,/*.yaml,/*.xml,/*.xml.dist,/*.gradle,/*.kts,/*.mod"
+    ",/*.work,/*.sbt,/*.exs,/*.sln,/*.*proj,/*.cabal,/*.swift,/*.zig,/*.build,/*.ac,/*.gemspec,/*.PL,/*.clj,/Gemfile"
+    ",/Rakefile,/Pipfile,/[Mm]akefile,/GNUmakefile,/justfile,/Justfile,/gradlew,/mvnw,/artisan,/dune-project,/cpanfile"
+    ",/DESCRIPTION,/bin/rails,/.rspec,/.pytest.ini,/WORKSPACE,/configure}"
 )
-_NO_TEST = "no test specified"
+_MOST_READ = 12
+_SOURCES = {
+    "python": "*.py",
+    "javascript": "*.{js,jsx,mjs,cjs,ts,tsx,vue,svelte}",
+    "rust": "*.rs",
+    "go": "*.go",
+    "java": "*.{java,kt,groovy}",
+    "scala": "*.scala",
+    "csharp": "*.{cs,fs,vb}",
+    "ruby": "*.rb",
+    "php": "*.php",
+    "elixir": "*.{ex,exs}",
+    "dart": "*.dart",
+    "swift": "*.swift",
+    "zig": "*.zig",
+    "c": "*.{c,cc,cpp,cxx,h,hpp}",
+}
+"""The files of the ecosystems there may be several of."""
 
 Choosing = Generator[tuple[Call, ...], list[Result], str]
 
 
 def run_tests(talk: Talk, order: Order) -> Plan:
-    """Run the tests with the command that was named, or the one the project's files tell."""
+    """Run the tests with the command that was named, the one the project's notes name, or the one its files tell."""
     command = order.text or (yield from _command(order.path))
     if not command:
         return say(talk.japanese, "no_test_command")
@@ -32,59 +55,63 @@ def run_tests(talk: Talk, order: Order) -> Plan:
 
 
 def _command(path: str) -> Choosing:
-    listed, pytest, unittest = yield (
+    noted, pythons = yield search(_NOTED.pattern, path=_NOTES, most=1), names(".venv/bin", pattern="python")
+    own = ".venv/bin/python" if any(name.endswith("bin/python") for name in _files(pythons)) else ""
+    hits = read_hits(noted.text).hits if not noted.error else ()
+    if hits and (line := _NOTED.match(hits[0].text)):
+        return narrowed(re.sub(r"^python3?(?= )", own or "python3", line[1].strip()), path)
+    signs = yield from _signs(own)
+    if path.endswith(".py"):
+        signs = msgspec.structs.replace(signs, unittests=signs.unittests or (path,))
+    possible = dict.fromkeys(one.by for one in commands(signs) if one.kind == "test" and one.by in _SOURCES)
+    if len(possible) > 1:
+        languages = yield from _languages(list(possible), path)
+        signs = msgspec.structs.replace(signs, languages=languages)
+    found = best(commands(signs), "test")
+    return narrowed(found.line, path) if found else ""
+
+
+def _languages(possible: list[str], path: str) -> Generator[tuple[Call, ...], list[Result], tuple[str, ...]]:
+    """A language of each of the ecosystems, that of the file that is to be tested first, then by their files."""
+    listed = yield tuple(names(pattern=_SOURCES[one]) for one in possible)
+    counts = {
+        one: 0 if result.error else read_listing(result.text).total
+        for one, result in zip(possible, listed, strict=True)
+    }
+    suffix = path.rpartition(".")[2]
+    possible.sort(key=lambda one: (suffix not in re.findall(r"\w+", _SOURCES[one]), -counts[one]))
+    return tuple(min(ECOSYSTEMS[one]) for one in possible)
+
+
+def _signs(own_python: str) -> Generator[tuple[Call, ...], list[Result], Signs]:
+    """What the files at the top, and what tests import, tell; the same as the analysis of a project goes by."""
+    top, listed, pytest, unittest, packages = yield (
+        call("list_files", recursive=False),
         names(pattern=_FILES),
-        search(_OF_PYTEST, include="*.{py,toml,cfg,ini,txt}", most=20),
+        search(_OF_PYTEST, include="*.py", most=20),
         search(_OF_UNITTEST, include="*.py", most=20),
+        names(pattern="__init__.py"),
     )
-    files = set(read_listing(listed.text).files)
-    python_tests = [hit.path for hit in read_hits(unittest.text).hits]
-    uses_pytest = bool(read_hits(pytest.text).hits) or bool(files & {"pytest.ini", "conftest.py"})
-    if path.endswith(".py") or uses_pytest or (python_tests and not files & {"package.json", "Cargo.toml", "go.mod"}):
-        return (yield from _python(path, uses_pytest=uses_pytest, tests=python_tests, files=files))
-    if "package.json" in files:
-        (manifest,) = yield (read("package.json"),)
-        if re.search(r"\"test\"\s*:\s*\"", manifest.text) and _NO_TEST not in manifest.text:
-            return "npm test"
-    return (yield from _by_manifest(files))
+    at_top = {line for line in top.text.split("\n") if line and not top.error and "/" not in line[:-1]}
+    files = frozenset(at_top | set(_files(listed)))
+    by_weight = sorted(files, key=lambda name: (name.startswith("requirements"), name))
+    wanted = [name for name in by_weight if is_manifest(name)][:_MOST_READ]
+    results: list[Result] = (yield tuple(map(read, wanted))) if wanted else []
+    texts = {name: _text(name, result) for name, result in zip(wanted, results, strict=True) if not result.error}
+    return Signs(
+        names=files,
+        texts=texts,
+        pytest=bool(read_hits(pytest.text).hits),
+        unittests=tuple(hit.path for hit in read_hits(unittest.text).hits),
+        packages=frozenset(name.rsplit("/", 1)[0] for name in _files(packages) if "/" in name),
+        own_python=own_python,
+        python="python3",
+    )
 
 
-def _by_manifest(files: set[str]) -> Choosing:
-    for name, command in (
-        ("Cargo.toml", "cargo test"),
-        ("go.mod", "go test ./..."),
-        ("mix.exs", "mix test"),
-        ("pom.xml", "mvn test"),
-        ("build.gradle", "gradle test"),
-        ("build.gradle.kts", "gradle test"),
-        ("Gemfile", "bundle exec rake test"),
-    ):
-        if name in files:
-            return command
-    if "Makefile" in files:
-        (found,) = yield (search(r"^(?:test|tests|check)[ ]*:", path="Makefile"),)
-        hits = read_hits(found.text).hits
-        return f"make {hits[0].text.split(':')[0].strip()}" if hits else ""
-    return ""
+def _files(listed: Result) -> tuple[str, ...]:
+    return () if listed.error else read_listing(listed.text).files
 
 
-def _python(path: str, *, uses_pytest: bool, tests: list[str], files: set[str]) -> Choosing:
-    (found,) = yield (names(".venv/bin", pattern="python"),)
-    own = read_listing(found.text).files if not found.error else ()
-    python = ".venv/bin/python" if any(name.endswith("bin/python") for name in own) else "python3"
-    if uses_pytest:
-        return f"{python} -m pytest {_quoted(path)}".strip()
-    if "manage.py" in files and not path:
-        return f"{python} manage.py test"
-    if path:
-        return f"{python} -m unittest {_quoted(path)}"
-    below = {name.rsplit("/", 1)[0] if "/" in name else "." for name in tests}
-    (packages,) = yield (names(pattern="__init__.py"),)
-    marked = {name.rsplit("/", 1)[0] for name in read_listing(packages.text).files if "/" in name}
-    loose = sorted(folder for folder in below if folder != "." and folder not in marked)
-    start = f" -s {_quoted(loose[0])}" if len(below) == 1 and loose else ""
-    return f"{python} -m unittest discover{start}"
-
-
-def _quoted(path: str) -> str:
-    return path if re.fullmatch(r"[\w./-]*", path) else "'" + path.replace("'", "'\\''") + "'"
+def _text(name: str, result: Result) -> str:
+    return tame(name, "\n".join(read_lines(name, result.text).values()))

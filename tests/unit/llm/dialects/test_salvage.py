@@ -17,7 +17,7 @@ from localllm.llm.providers.base import (
     UsageChunk,
 )
 from localllm.tools.builtin import BUILTIN_TOOLS
-from localllm.tools.tool_system import _parse  # pyright: ignore[reportPrivateUsage] - what a model is told of its call
+from localllm.tools.parsing import parse_arguments
 from tests.support.answers import OFFERED, TOOLS, Case, cases, chunks_of, read, reader_for
 
 CASES = list(cases())
@@ -88,7 +88,7 @@ def test_a_call_that_cannot_be_read_is_answered_with_its_fault(case: Case) -> No
         if call.name not in tools:
             continue  # "there is no such tool" is the answer
         try:
-            _parse(tools[call.name], call.arguments, was_cut=case.finish == "length")
+            parse_arguments(tools[call.name], call.arguments, was_cut=case.finish == "length")
         except LocalLLMError as error:
             faults.append(error.key)
         else:

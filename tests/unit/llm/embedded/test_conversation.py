@@ -13,6 +13,7 @@ from localllm.llm.messages import (
     ToolSpec,
     UserMessage,
 )
+from localllm.llm.project_texts import framed
 
 SITUATION = "[Project my shop, 2024-05-01. Top level: README.md shop/ … (50 in all)]"
 
@@ -79,3 +80,10 @@ def test_what_was_summed_up_leaves_the_newest_question() -> None:
     assert (again.question, again.project.name, again.project.top) == ("And its tests?", "shop", ("cart.py", "docs/"))
     fresh = talk(UserMessage(head_text(["Where is Cart defined?"], "## Done\nlooked", place, "What does add do?")))
     assert (fresh.question, fresh.project.name) == ("What does add do?", "shop")
+
+
+def test_what_the_project_says_of_itself_is_no_part_of_the_question() -> None:
+    notes = framed("project-notes", "Kept.", "Open TODOs:\n- tabcd Where is the login?")
+    told = talk(UserMessage(f"where is the cart?\n\n{notes}\n\n{SITUATION}"))
+    assert told.question == "where is the cart?"
+    assert told.project.name == "my shop"

@@ -52,6 +52,19 @@ async def test_answers_with_places(ask: Ask, question: str, parts: list[str]) ->
     assert [part for part in parts if part not in result.answer] == [], result.answer
 
 
+async def test_what_is_to_be_done_is_what_the_notes_say_then_what_the_code_does(ask: Ask, shop: Path) -> None:
+    (shop / "LOCALLLM.md").write_text(
+        "## TODO\n- [ ] Write the docs\n- [~] ログインを直す\n- [x] Open the shop\n", "utf-8"
+    )
+
+    answer = (await ask("what is left to do?")).answer
+
+    assert "Open the shop" not in answer
+    assert "LOCALLLM.md" not in answer, "its heading is no task"
+    parts = ["ログインを直す", "Write the docs", "shop/accounts.py:5"]
+    assert sorted(parts, key=answer.index) == parts
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -1,0 +1,167 @@
+"""What was worked out is kept for a while: three caches, bounded in time, entries and bytes."""
+
+import errno
+import hashlib
+import os
+import stat
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+FILE_ENTRIES, FILE_SECONDS, FILE_BYTES = 100, 300.0, 32_000_000
+ANALYSIS_ENTRIES, ANALYSIS_SECONDS = 50, 600.0
+LLM_ENTRIES, LLM_SECONDS = 200, 1_800.0
+
+_STILL_CHANGING = 2_000_000_000
+"""Nanoseconds: a file changed that recently may change again without its times telling."""
+
+
+class CacheInfo(NamedTuple):
+    """How often something was found, and was not; how much is kept now, `size` in bytes where they are counted."""
+
+    hits: int
+    misses: int
+    entries: int
+    size: int
+
+
+class _Kept(NamedTuple, Generic[V]):
+    value: V
+    made_from: object
+    until: float
+    size: int
+
+
+class TTLCache(Generic[K, V]):
+    """Values for at most `ttl` seconds, the `maxsize` used last, of at most `max_bytes` together (0: not counted).
+
+    A value is kept with what it was made from (a digest, a stamp: anything that can be compared), and is given back
+    only for the same; once that has changed it is forgotten. Threads may share it. Values are not copied: keep what
+    does not change.
+    """
+
+    def __init__(
+        self, maxsize: int, ttl: float, *, max_bytes: int = 0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.maxsize, self.ttl, self.max_bytes = maxsize, ttl, max_bytes
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[K, _Kept[V]] = OrderedDict()
+        self._size = self._hits = self._misses = 0
+
+    def get(self, key: K, made_from: object = None) -> V | None:
+        """The value kept for `key`, None where there is none that is made from the same and not too old."""
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and (kept.until <= self._clock() or kept.made_from != made_from):
+                self._drop(key)
+                kept = None
+            if kept is None:
+                self._misses += 1
+                return None
+            self._hits += 1
+            self._kept.move_to_end(key)
+            return kept.value
+
+    def put(self, key: K, value: V, made_from: object = None, *, size: int = 0) -> None:
+        """Keep a value of `size` bytes. One larger than all there may be is not kept."""
+        with self._lock:
+            self._drop(key)
+            if self.max_bytes and size > self.max_bytes:
+                return
+            now = self._clock()
+            self._kept[key] = _Kept(value, made_from, now + self.ttl, size)
+            self._size += size
+            if self._is_over():
+                for old in [old for old, kept in self._kept.items() if kept.until <= now]:
+                    self._drop(old)
+            while self._is_over():
+                self._drop(next(iter(self._kept)))
+
+    def forget(self, key: K) -> None:
+        """Drop what is kept for `key`, if anything is."""
+        with self._lock:
+            self._drop(key)
+
+    def clear(self) -> None:
+        """Drop everything; the counts go on."""
+        with self._lock:
+            self._kept.clear()
+            self._size = 0
+
+    @property
+    def info(self) -> CacheInfo:
+        """The counts so far."""
+        with self._lock:
+            return CacheInfo(self._hits, self._misses, len(self._kept), self._size)
+
+    def _is_over(self) -> bool:
+        return len(self._kept) > self.maxsize or bool(self.max_bytes and self._size > self.max_bytes)
+
+    def _drop(self, key: K) -> None:
+        if (kept := self._kept.pop(key, None)) is not None:
+            self._size -= kept.size
+
+
+class CacheManager:
+    """The caches of one program.
+
+    `file_cache`: the content of files by path, made from their stamps; use `read_file`. `analysis_cache`: what was
+    found out about a project or file, made from a digest of it. `llm_cache`: answers of models by `request_key`, only
+    for those who ask for it: a conversation never does, for its next answer may well be another one.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.file_cache: TTLCache[str, bytes] = TTLCache(FILE_ENTRIES, FILE_SECONDS, max_bytes=FILE_BYTES, clock=clock)
+        self.analysis_cache: TTLCache[Hashable, object] = TTLCache(ANALYSIS_ENTRIES, ANALYSIS_SECONDS, clock=clock)
+        self.llm_cache: TTLCache[str, object] = TTLCache(LLM_ENTRIES, LLM_SECONDS, clock=clock)
+
+    def read_file(self, path: Path) -> bytes:
+        """What a regular file holds now, read only where it has changed since the last time.
+
+        Raises OSError, also for what is no regular file.
+        """
+        key = str(path)
+        if (data := self.file_cache.get(key, stamp_of(path.stat()))) is not None:
+            return data
+        fd = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )  # a pipe may not hold us
+        with os.fdopen(fd, "rb") as file:
+            before = os.fstat(fd)
+            if not stat.S_ISREG(before.st_mode):
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), key)
+            data = file.read()
+            after = os.fstat(fd)
+        if stamp_of(before) == stamp_of(after) and is_settled(after):
+            self.file_cache.put(key, data, stamp_of(after), size=len(data))
+        return data
+
+    def clear(self) -> None:
+        """Empty all three."""
+        for cache in (self.file_cache, self.analysis_cache, self.llm_cache):
+            cache.clear()
+
+
+def stamp_of(facts: os.stat_result) -> tuple[int, int, int, int]:
+    """What tells whether a file is the same and unchanged: its inode, its times in nanoseconds, its size in bytes."""
+    return facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size
+
+
+def is_settled(facts: os.stat_result) -> bool:
+    """Whether the file was changed so long ago that a further change must show in its times."""
+    return time.time_ns() - max(facts.st_mtime_ns, facts.st_ctime_ns) > _STILL_CHANGING
+
+
+def request_key(model: str, messages: object, options: object = None) -> str:
+    """The digest of a request to a model, for `CacheManager.llm_cache`: what msgspec can encode, in any order of
+    keys. Raises TypeError for anything else."""
+    return hashlib.sha256(msgspec.json.encode((model, messages, options), order="sorted")).hexdigest()

@@ -1,0 +1,176 @@
+"""What a project depends on, as far as its manifests tell: names, in the order in which they are written."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from localllm.base.events import Json
+from localllm.syntax.manifests.signs import parse_json, parse_toml, table, texts_in
+
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(,]|#|\s|$)")
+_INI_LIST = re.compile(r"^(?:install_requires|tests_require|deps|requires)\s*=(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+_IN_SETUP = re.compile(r"(?:install_requires|tests_require|extras_require)\s*=\s*[\[{]([^\]}]*)[\]}]")
+_QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")
+_MOST = 300
+
+
+def dependencies(name: str, text: str) -> tuple[str, ...]:
+    """The names a manifest called `name` lists, those for development last, each once; at most 300."""
+    base = name.rsplit("/", 1)[-1]
+    found = next((read(base, text) for pattern, read in _READERS if re.fullmatch(pattern, base)), ())
+    return tuple(dict.fromkeys(item for item in found if item))[:_MOST]
+
+
+def main_dependencies(name: str, text: str) -> tuple[str, ...]:
+    """Those of `dependencies` that nobody can do without, as far as the manifest tells them from the others."""
+    if name.rsplit("/", 1)[-1] != "pyproject.toml":
+        return dependencies(name, text)
+    data = parse_toml(text)
+    needed = [*_requirements(texts_in(data, "project", "dependencies")), *table(data, "tool", "poetry", "dependencies")]
+    return tuple(dict.fromkeys(map(_normal, needed)))
+
+
+def python_dependencies(name: str, text: str) -> Iterator[str]:
+    """Lower case, with `-` between words."""
+    return map(_normal, _python(name, text))
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _python(name: str, text: str) -> Iterator[str]:
+    match name:
+        case "pyproject.toml":
+            yield from _pyproject(parse_toml(text))
+        case "Pipfile":
+            data = parse_toml(text)
+            yield from chain(table(data, "packages"), table(data, "dev-packages"))
+        case "setup.py":
+            yield from _requirements(item for block in _IN_SETUP.findall(text) for item in _QUOTED.findall(block))
+        case "setup.cfg" | "tox.ini":
+            yield from _requirements(line for block in _INI_LIST.findall(text) for line in block.split("\n"))
+        case _ if name.endswith((".txt", ".in")):
+            yield from _requirements(line for line in text.split("\n") if not line.lstrip().startswith(("-", "#")))
+        case _ if name.endswith((".yml", ".yaml")):
+            yield from _requirements(re.findall(r"^[ \t]+-[ \t]+([\w.-]+(?:\s*[<>=].*)?)$", text, re.MULTILINE))
+        case _:
+            return
+
+
+def _pyproject(data: Json) -> Iterator[str]:
+    project = table(data, "project")
+    poetry = table(data, "tool", "poetry")
+    groups = [table(group, "dependencies") for group in table(poetry, "group").values()]
+    yield from _requirements(texts_in(project, "dependencies"))
+    yield from (name for name in table(poetry, "dependencies") if name != "python")
+    yield from _requirements(chain.from_iterable(texts_in(x) for x in table(project, "optional-dependencies").values()))
+    yield from _requirements(chain.from_iterable(texts_in(x) for x in table(data, "dependency-groups").values()))
+    yield from _requirements(texts_in(data, "tool", "uv", "dev-dependencies"))
+    yield from _requirements(
+        chain.from_iterable(texts_in(x) for x in table(data, "tool", "pdm", "dev-dependencies").values())
+    )
+    yield from chain(table(poetry, "dev-dependencies"), *groups)
+
+
+def _requirements(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if match := _REQUIREMENT.match(line):
+            yield match[1]
+
+
+def _package_json(_: str, text: str) -> Iterator[str]:
+    data = parse_json(text)
+    for key in ("dependencies", "peerDependencies", "devDependencies"):
+        yield from table(data, key)
+
+
+def _deno(_: str, text: str) -> Iterator[str]:
+    yield from table(parse_json(text), "imports")
+
+
+def _cargo(_: str, text: str) -> Iterator[str]:
+    data = parse_toml(text)
+    yield from table(data, "dependencies")
+    yield from table(data, "workspace", "dependencies")
+    yield from table(data, "dev-dependencies")
+
+
+def _go(_: str, text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        words = line.removeprefix("require ").split()
+        if len(words) >= 2 and "/" in words[0] and words[1].startswith("v") and "indirect" not in words:
+            yield words[0]
+
+
+def _maven(_: str, text: str) -> Iterator[str]:
+    visible = "".join(part.rpartition("-->")[2] for part in text.split("<!--"))
+    for block in re.split(r"<(?:dependency|parent)>", visible)[1:]:
+        if found := re.search(r"<artifactId>\s{0,99}([\w.-]+)", re.split(r"</(?:dependency|parent)>", block)[0]):
+            yield found[1]
+
+
+def _gradle(_: str, text: str) -> Iterator[str]:
+    yield from re.findall(
+        r"^[ \t]*(?:\w*[iI]mplementation|api|compileOnly|runtimeOnly|\w*kapt)\b"
+        r"[^'\"\n]*['\"]([\w.-]+(?::[\w.-]+)?)(?::[^'\"]*)?['\"]",
+        text,
+        re.MULTILINE,
+    )
+    yield from re.findall(r"\bid\s*\(?\s*['\"]([\w.-]+)['\"]", text)
+    yield from (f"kotlin-{name}" for name in re.findall(r"\bkotlin\(\"([\w.-]+)\"\)", text))
+
+
+def _gemfile(_: str, text: str) -> Iterator[str]:
+    yield from re.findall(
+        r"^[ \t]*(?:gem|\w+\.add_(?:runtime_|development_)?dependency)\s*\(?\s*['\"]([\w.-]+)['\"]", text, re.MULTILINE
+    )
+
+
+def _composer(_: str, text: str) -> Iterator[str]:
+    data = parse_json(text)
+    for key in ("require", "require-dev"):
+        yield from (name for name in table(data, key) if "/" in name)
+
+
+def _mix(_: str, text: str) -> Iterator[str]:
+    yield from re.findall(r"\{\s*:(\w+)\s*,\s*(?:[\"'~>]|git:|github:|path:|only:|\w+:)", text)
+
+
+def _pubspec(_: str, text: str) -> Iterator[str]:
+    for block in re.findall(r"^(?:dev_)?dependencies:[ \t]*\n((?:[ \t]+.*\n?|\n)*)", text, re.MULTILINE):
+        yield from re.findall(r"^  (\w+):", block, re.MULTILINE)
+
+
+def _dotnet(_: str, text: str) -> Iterator[str]:
+    yield from re.findall(r"<Project\s+Sdk=\"([\w.-]+)\"", text)
+    yield from re.findall(r"<PackageReference\s+Include=\"([\w.-]+)\"", text)
+
+
+def _swift(_: str, text: str) -> Iterator[str]:
+    yield from re.findall(r"\.package\([^)]*?url:\s*\"[^\"]*/([\w.-]+?)(?:\.git)?\"", text)
+
+
+def _cmake(_: str, text: str) -> Iterator[str]:
+    yield from re.findall(r"^[ \t]*find_package\s*\(\s*(\w+)", text, re.MULTILINE | re.IGNORECASE)
+
+
+_READERS: tuple[tuple[str, Callable[[str, str], Iterable[str]]], ...] = (
+    (
+        r"pyproject\.toml|Pipfile|setup\.py|setup\.cfg|requirements[\w.-]*\.(?:txt|in)|environment\.ya?ml",
+        python_dependencies,
+    ),
+    (r"package\.json", _package_json),
+    (r"deno\.jsonc?", _deno),
+    (r"Cargo\.toml", _cargo),
+    (r"go\.mod", _go),
+    (r"pom\.xml", _maven),
+    (r"build\.gradle(?:\.kts)?|build\.sbt", _gradle),
+    (r"Gemfile|[\w.-]+\.gemspec", _gemfile),
+    (r"composer\.json", _composer),
+    (r"mix\.exs", _mix),
+    (r"pubspec\.yaml", _pubspec),
+    (r"[\w.-]+\.(?:cs|fs|vb)proj", _dotnet),
+    (r"Package\.swift", _swift),
+    (r"CMakeLists\.txt", _cmake),
+)
