@@ -8,8 +8,9 @@ import msgspec
 
 from localllm.agents.history import Forgotten, History, Mark
 from localllm.base.errors import ToolExecutionError
-from localllm.base.events import Emit, Rewound
+from localllm.base.events import Rewound
 from localllm.base.i18n import tr
+from localllm.memory.session_entries import Keep, Pointed
 from localllm.tools.tool_system import ToolSystem
 
 
@@ -36,13 +37,14 @@ class _Rewind(msgspec.Struct, frozen=True):
 
 
 class Checkpoints:
-    """The points of one session. `log` is given what becomes of the conversation."""
+    """The points of one session, after those it has from before. `log` is given each, and what becomes of the
+    conversation."""
 
-    def __init__(self, tools: ToolSystem, history: History, log: Emit) -> None:
+    def __init__(self, tools: ToolSystem, history: History, log: Keep, points: Sequence[Point] = ()) -> None:
         self._tools = tools
         self._history = history
         self._log = log
-        self._points: list[Point] = []
+        self._points = list(points)
         self._rewinds: list[_Rewind] = []
 
     def add(self, name: str, *, by_hand: bool = True) -> Point:
@@ -56,6 +58,17 @@ class Checkpoints:
             position=self._tools.position,
         )
         self._points.append(point)
+        self._log(
+            Pointed(
+                number=point.number,
+                name=point.name,
+                by_hand=by_hand,
+                time=point.time,
+                messages=point.mark.messages,
+                generation=point.mark.generation,
+                position=point.position,
+            )
+        )
         return point
 
     @contextmanager

@@ -30,9 +30,11 @@ MOST_FAILURES = 3
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What the project tells of itself: where and when the work goes on; how central a file is, 0 to 1; its text."""
+    """What the project tells of itself: where and when the work goes on; what is remembered of it; how central a file
+    is, 0 to 1; its text."""
 
     situation: Callable[[], str] = str
+    notes: Callable[[], str] = str
     rank: Callable[[str], float] | None = None
     read: Callable[[str], str | None] = lambda _path: None
 

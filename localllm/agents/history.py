@@ -13,6 +13,7 @@ import msgspec
 from localllm.base.events import ToolCall
 from localllm.core.conversation import Conversation, Spoken, end_of_turn
 from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
+from localllm.memory.session_entries import Keep, Kept, Noted, Rewritten, Withdrawn, Worded
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -33,7 +34,11 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class History:
-    """The messages so far. Its methods raise ValueError where a message would make it invalid."""
+    """The messages so far. Its methods raise ValueError where a message would make it invalid.
+
+    A listener is told of every change right after it, as the session's log has it; but not of `rewind` and `restore`,
+    of which whoever asks for them tells more.
+    """
 
     def __init__(self, system: str) -> None:
         self._messages: list[Message] = [SystemMessage(system)]
@@ -46,6 +51,11 @@ class History:
         self._is_marked = False
         self._earlier: dict[int, Conversation] = {}
         """Generations before this one that have a mark, by their numbers."""
+        self._tell: Keep = _tell_nobody
+
+    def listen(self, tell: Keep) -> None:
+        """Tell `tell` of every change from now on."""
+        self._tell = tell
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -61,7 +71,10 @@ class History:
         """Make this the system message. No server has read the one before to any use: none has answered yet."""
         if self._answered:
             raise ValueError("a conversation keeps the system message it began with")
-        self._messages[0] = SystemMessage(system)
+        message = SystemMessage(system)
+        if message != self._messages[0]:
+            self._messages[0] = message
+            self._tell(Kept(message=message))
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -89,16 +102,15 @@ class History:
         """What is said to the model, with the pictures it names; `words` of it are the person's own."""
         if _awaits_answer(self._messages[-1]) or self._open_calls:
             raise ValueError("a turn must be closed before the user speaks again")
-        self._messages.append(UserMessage(text, images))
-        self._note_words(words)
+        self._append(UserMessage(text, images), words)
 
     def add_assistant(self, message: AssistantMessage) -> None:
         """What the model answered; its calls are open until their results are added."""
         if isinstance(self._messages[-1], SystemMessage | AssistantMessage) or self._open_calls:
             raise ValueError("an answer follows a user message or the results of all calls")
-        self._messages.append(message)
         self._answered = True
         self._open_calls = list(message.tool_calls)
+        self._append(message)
 
     def add_result(self, call_id: str, text: str, images: tuple[Image, ...] = ()) -> None:
         """The result of an open call, with the pictures it found."""
@@ -106,19 +118,18 @@ class History:
         if call is None:
             raise ValueError(f"no open call {call_id}")
         self._open_calls.remove(call)
-        self._messages.append(ToolMessage(call.id, call.name, text, images))
+        self._append(ToolMessage(call.id, call.name, text, images))
 
     def add_remark(self, text: str, images: tuple[Image, ...] = (), *, words: str = "") -> None:
         """Let the model read `text` next, with its pictures: at the end of a message it has not read yet, or as one of
         its own. `words` of it are the person's, said in the middle of the run."""
         if isinstance(self._messages[-1], AssistantMessage) and not self._open_calls:
-            self._messages.append(UserMessage(text, images))
+            self._append(UserMessage(text, images), words)
         else:
-            self.append_note(text, images)
-        self._note_words(words)
+            self.append_note(text, images, words=words)
 
-    def append_note(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """Add to the end of the newest message, which must not have been sent yet."""
+    def append_note(self, text: str, images: tuple[Image, ...] = (), *, words: str = "") -> None:
+        """Add to the end of the newest message, which must not have been sent yet. `words` of it are the person's."""
         last = self._messages[-1]
         if self._sent == len(self._messages):
             raise ValueError("what was sent is never changed")
@@ -127,6 +138,8 @@ class History:
                 self._messages[-1] = msgspec.structs.replace(last, text=f"{before}\n\n{text}", images=shown + images)
             case _:
                 raise ValueError("notes go to the end of a user message or a tool result")
+        self._note_words(words)
+        self._tell(Noted(text=text, images=images, words=words))
 
     def close_turn(self, results: str, note: str) -> None:
         """Leave the conversation ready for the user, however the turn ended.
@@ -137,7 +150,7 @@ class History:
         for call in self.open_calls:
             self.add_result(call.id, results)
         if isinstance(self._messages[-1], UserMessage | ToolMessage):
-            self._messages.append(AssistantMessage(note))
+            self._append(AssistantMessage(note))
 
     @property
     def conversation(self) -> Conversation:
@@ -171,6 +184,8 @@ class History:
         self._take(to, sent=0)
         self._generation = next(self._numbers)
         self._is_marked = False
+        words = tuple(Worded(spoken.text, spoken.message) for spoken in to.spoken)
+        self._tell(Rewritten(messages=to.messages, words=words))
 
     def withdraw(self) -> None:
         """Take back the newest message of the user, to which nothing was answered, and the words in it."""
@@ -178,6 +193,7 @@ class History:
             self._messages.pop()
             self._words = [words for words in self._words if words.message < len(self._messages)]
             self._sent = min(self._sent, len(self._messages))
+            self._tell(Withdrawn())
 
     def mark(self) -> Mark:
         """This place, to `rewind` to."""
@@ -217,9 +233,18 @@ class History:
         self._words = list(conversation.spoken)
         self._sent = sent
 
+    def _append(self, message: Message, words: str = "") -> None:
+        self._messages.append(message)
+        self._note_words(words)
+        self._tell(Kept(message=message, words=words))
+
     def _note_words(self, words: str) -> None:
         if words:
             self._words.append(Spoken(words, len(self._messages) - 1))
+
+
+def _tell_nobody(_entry: object) -> None:
+    """Nobody listens."""
 
 
 def _awaits_answer(message: Message) -> bool:

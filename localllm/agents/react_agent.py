@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -44,6 +44,9 @@ from localllm.llm.clients import LLMClient
 from localllm.llm.messages import Completion, Image
 from localllm.tools.tool_system import ToolResult, ToolSystem
 
+if TYPE_CHECKING:
+    from localllm.memory.external_memory import ExternalMemorySystem
+
 _NOT_PERMITTED = {"denied_unattended", "denied_dangerous", "command_no_sandbox", "command_root_too_wide"}
 """Errors of calls that a person, or a flag, would have permitted."""
 
@@ -70,8 +73,8 @@ class ReActAgent:
 
     `run` is an event generator; `execute_query` is the same run, gathered. `listeners` are shown every event at
     once, also those after an interrupt, when nobody iterates any more. `middleware`: policies besides its own limits
-    and its ladder. `advisers` are asked when it is stuck. Whatever ends a run, the conversation stays valid and can be
-    gone on with.
+    and its ladder. `advisers` are asked when it is stuck. `history` is one to go on with. Whatever ends a run, the
+    conversation stays valid and can be gone on with.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class ReActAgent:
         middleware: Sequence[Middleware] = (),
         advisers: Advisers | None = None,
         surroundings: Surroundings = Surroundings(),  # noqa: B008 - immutable
+        history: History | None = None,
     ) -> None:
         self.llm_client = llm_client
         self.tool_system = tool_system
@@ -95,7 +99,8 @@ class ReActAgent:
         self.stuck_patterns = PATTERNS
         self.current_iteration = 0
         self.thought_history: list[Completion] = []
-        self.history = History(system_prompt())
+        self.history = history or History(system_prompt())
+        self._notes = surroundings.notes
         self._stream = EventStream(listeners)
         self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers)
         self._limits = Limits(
@@ -116,6 +121,11 @@ class ReActAgent:
         self._data: dict[str, Json] = {}
         self._offered: list[str] = []
         self._require_call = False
+
+    @property
+    def external_memory(self) -> "ExternalMemorySystem":
+        """What is remembered of the project."""
+        return self.tool_system.memory.system
 
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it."""
@@ -311,7 +321,8 @@ class ReActAgent:
         self.ladder.note_compaction()
 
     def _situation(self) -> str:
-        return situation(self.tool_system.root, datetime.now(UTC).astimezone().date())
+        where = situation(self.tool_system.root, datetime.now(UTC).astimezone().date())
+        return "\n\n".join(filter(None, (self._notes(), where)))
 
     async def _before_step(self, state: RunState) -> Stop | None:
         """Ask every policy; the first that stops the run ends the asking."""

@@ -32,6 +32,11 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return _user_folder(environ, "XDG_STATE_HOME", ".local/state")
 
 
+def session_key_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The key by which the user's own sessions are known, there or not."""
+    return state_folder(environ) / "session.key"
+
+
 def _user_folder(environ: Mapping[str, str], variable: str, below_home: str) -> Path:
     """What platformdirs answers; on Linux computed here, because importing it costs 15 ms at every start."""
     if sys.platform == "linux" and "ANDROID_ROOT" not in environ:

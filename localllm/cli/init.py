@@ -13,6 +13,7 @@ from localllm.base.i18n import tr
 from localllm.cli.loading import load_here
 from localllm.cli.saying import say
 from localllm.integrations.workspace import Step, present, set_up
+from localllm.memory.memory_file import NAME
 from localllm.text.cleaning import clean, display_width
 
 EXIT_LEFT_ALONE = 1
@@ -29,15 +30,16 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, services: b
 
     Nothing is overwritten: what is there stays as it is, so that this can be done again at any time.
     """
-    with suppress(ConfigurationError):  # for the language; a broken settings file is a reason to begin anew
-        load_here(context)
-    folder = (work_dir or Path()).absolute()
-    there = present(folder) if clear else []
+    folder, notes = (work_dir or Path()).absolute(), NAME
+    with suppress(ConfigurationError):  # for the language too; a broken settings file is a reason to begin anew
+        project, loaded = load_here(context)
+        notes = loaded.settings.project.memory_file if project.resolve() == folder.resolve() else NAME
+    there = present(folder, notes) if clear else []
     if there and not _agrees(there, yes=yes):
         say(tr("init.left_alone"))
         return EXIT_LEFT_ALONE
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S") if there else ""
-    _print_steps(folder, set_up(folder, services=services, stamp=stamp))
+    _print_steps(folder, set_up(folder, notes=notes, services=services, stamp=stamp))
     say(tr("init.next"))
     if services:
         say(tr("init.next_services"))
@@ -64,3 +66,5 @@ def _print_steps(folder: Path, steps: Sequence[Step]) -> None:
         name = f"{step.path.relative_to(folder)}{'' if step.path.is_symlink() or not step.path.is_dir() else '/'}"
         target = f" → {step.to.name}" if step.to else ""
         click.echo(clean(f"{word}{' ' * (column - display_width(word))}{name}{target}", keep_newlines=False))
+        for remark in step.remarks:
+            say(clean(f"{' ' * column}{remark}", keep_newlines=False))

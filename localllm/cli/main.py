@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -65,7 +66,7 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-LATE_COMMANDS = ("config", "doctor", "init", "models", "sandbox")
+LATE_COMMANDS = ("config", "doctor", "history", "init", "models", "sandbox")
 """Commands whose module, of the same name, is loaded when they are called: everything else starts without them."""
 
 
@@ -93,6 +94,8 @@ class _Commands(click.Group):
     show_default=True,
     help="With -p: the answer as text, as one JSON object, or every event as a JSON line.",
 )
+@click.option("-c", "--continue", "continue_", is_flag=True, help="Go on with the newest session of this project.")
+@click.option("--resume", metavar="NAME", help="Go on with this session; the beginning of its name will do.")
 @click.option("-y", "--yes", is_flag=True, help="With -p: allow what would be asked about, except dangerous commands.")
 @click.option(
     "--mode",
@@ -129,7 +132,8 @@ def root(context: click.Context, **options: Any) -> int | None:
         front_end = Headless(options["output"], approve_all=options["yes"])
         loaded = _load(project, options)
     app = LocalLLMCode(project, loaded, front_end, environ=os.environ, accept_no_sandbox=options["i_accept_no_sandbox"])
-    return asyncio.run(_run(app, prompt if prompt is None else prompt + read_piped_input(sys.stdin)))
+    wanted = "" if options["continue_"] else options["resume"]
+    return asyncio.run(_run(app, prompt if prompt is None else prompt + read_piped_input(sys.stdin), wanted))
 
 
 def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
@@ -144,6 +148,10 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     """Options that would be passed over in silence are errors of usage."""
     if options["prompt"] is None and (options["yes"] or options["output"] != "text"):
         raise click.UsageError("--yes and --output go with -p.")
+    if options["continue_"] and options["resume"] is not None:
+        raise click.UsageError("--continue is the newest session, --resume the one you name: give one of them.")
+    if options["resume"] is not None and not options["resume"].strip():
+        raise click.UsageError("--resume needs the name of a session; --continue takes the newest.")
     if options["script"] and (options["base_url"] or options["provider"] not in (None, "scripted")):
         raise click.UsageError("--script plays a file: it goes with no other provider and no address.")
     if options["base_url"] and options["provider"] in ("scripted", "gguf"):
@@ -164,9 +172,11 @@ def _settled(project: Path, terminal: "Terminal", options: dict[str, Any]) -> Lo
     return settle(project, _load(project, options), terminal, partial(_load, project, options), Answers.of_user())
 
 
-async def _run(app: LocalLLMCode, prompt: str | None) -> int:
+async def _run(app: LocalLLMCode, prompt: str | None, wanted: str | None) -> int:
+    """`wanted`: the session to go on with, "" for the newest, None for a new one."""
     await app.initialize()
     try:
+        told: Sequence[str] = () if wanted is None else await app.keeping.resume(wanted)
         if prompt is None:
             return await app.run_interactive()
         await app.settled()
@@ -174,7 +184,8 @@ async def _run(app: LocalLLMCode, prompt: str | None) -> int:
         with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program there
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, app.interrupt)
-        for notice in (*app.notices(), *app.introduction().warnings):  # a failure the run itself will tell
+        warnings = app.introduction().warnings  # a failure the run itself will tell
+        for notice in (*told, *app.notices(), *warnings):
             say(notice)
         return exit_code(await app.run_oneshot(prompt))
     finally:

@@ -1,16 +1,31 @@
-"""Sessions as event logs: one JSON object a line, appended as things happen, read back as the same events."""
+"""Sessions as logs: one JSON object a line, appended as things happen, read back as the same entries.
 
+Whoever writes a log holds a lock on it, which the system gives back when the program ends, however it does.
+"""
+
+import errno
 import os
+import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import BinaryIO
 
 import msgspec
 
-from localllm.base import events
-from localllm.base.events import AgentEvent, TextDelta, ThinkingDelta
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import AgentEvent, Notice, TextDelta, ThinkingDelta
+from localllm.base.files import try_lock
+from localllm.memory.session_entries import Began, Entry, Record, decode, encode
+
+SUFFIX = ".jsonl"
+
+PATIENCE = 2.0
+"""Seconds for a lock that the program's own tidying holds for a moment."""
+
+_POLL = 0.02
+_LOCKED_BYTE = 1 << 40  # Windows locks bytes, and nobody else may read those: this one no log ever has
 
 
 def new_session_id() -> str:
@@ -19,75 +34,101 @@ def new_session_id() -> str:
 
 
 class SessionLog:
-    """Appends events to `folder/session_id.jsonl`, made at the first event. Pieces of text are joined first.
+    """Appends entries to `folder/session_id.jsonl`, and holds its lock.
 
-    A log that cannot be written must not stop the work: the first failure is kept in `failure`.
+    A new log is made with the first event that is worth one, with `began` as its first line: who looks in and leaves
+    again leaves nothing behind. A log that cannot be written must not stop the work: the first failure is kept in
+    `failure`, and nothing is written any more, so that what is there stays whole.
     """
 
-    def __init__(self, folder: Path, session_id: str) -> None:
-        self.file = folder / f"{session_id}.jsonl"
+    def __init__(self, folder: Path, session_id: str, began: Began | None = None) -> None:
+        self.file = folder / f"{session_id}{SUFFIX}"
         self.failure: OSError | None = None
-        self._stream: BinaryIO | None = None
-        self._held: TextDelta | ThinkingDelta | None = None
-        self._pieces: list[str] = []
+        self._fd = -1
+        self._waiting: list[Entry] = [began] if began else []
 
-    def append(self, event: AgentEvent) -> None:
-        """Write `event`, as far as it is complete."""
-        if isinstance(event, TextDelta | ThinkingDelta):
-            self._hold(event)
+    @classmethod
+    def resume(cls, folder: Path, session_id: str, patience: float = PATIENCE) -> "SessionLog":
+        """The log of an earlier session, to go on with. Raises ConfigurationError session_open while another program
+        has it open, for longer than `patience` seconds; a file that can only be read is a `failure`."""
+        log = cls(folder, session_id)
+        try:
+            log._fd = os.open(log.file, os.O_RDWR | os.O_APPEND | _SAFELY)
+            if is_held := hold(log._fd, patience):
+                _finish_line(log._fd)
+        except OSError as error:
+            log.failure, is_held = error, True
+        if log.failure is not None or not is_held:
+            log.close()
+        if not is_held:
+            raise ConfigurationError("session_open", id=session_id)
+        return log
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a file, and it is written to."""
+        return self._fd >= 0
+
+    def append(self, entry: Entry) -> None:
+        """Write `entry`. The pieces of an answer are not kept: the whole answer is, or what came of it."""
+        if isinstance(entry, TextDelta | ThinkingDelta) or self.failure is not None:
             return
-        self._flush()
-        self._write(event)
-
-    def close(self) -> None:
-        """Write what is held back, and close the file."""
-        self._flush()
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-
-    def _hold(self, event: TextDelta | ThinkingDelta) -> None:
-        match self._held, event:
-            case (TextDelta(), TextDelta()) | (ThinkingDelta(), ThinkingDelta()):
-                self._pieces.append(event.text)
-            case _:
-                self._flush()
-                self._held, self._pieces = event, [event.text]
-
-    def _flush(self) -> None:
-        if self._held is not None:
-            joined = type(self._held)(text="".join(self._pieces))
-            self._held = None
-            self._write(joined)
-
-    def _write(self, event: AgentEvent) -> None:
-        if self.failure is not None:
+        if self._fd < 0 and isinstance(entry, Record | Notice):
+            self._waiting.append(entry)
             return
         try:
-            if self._stream is None:
-                self._stream = _open_private(self.file)
-            self._stream.write(events.encode(event) + b"\n")
+            if self._fd < 0:
+                self._fd = _made(self.file)
+            entries, self._waiting = [*self._waiting, entry], []
+            _write(self._fd, b"".join(encode(each) + b"\n" for each in entries))
         except OSError as error:
             self.failure = error
 
+    def close(self) -> None:
+        """Close the file, which gives the lock back."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
 
 class SessionRead(msgspec.Struct, frozen=True):
-    """The events of a log, and how many of its lines could not be read (a torn last one, after a crash)."""
+    """The entries of a log, how many of its lines could not be read, and whether the last is one of these: torn, by a
+    crash."""
 
-    events: tuple[AgentEvent, ...]
-    torn_lines: int
+    entries: tuple[Entry, ...]
+    torn_lines: int = 0
+    is_torn: bool = False
+
+    @property
+    def events(self) -> tuple[AgentEvent, ...]:
+        """The events of its runs alone."""
+        return tuple(entry for entry in self.entries if not isinstance(entry, Record))
 
 
 def read_session(file: Path) -> SessionRead:
-    """The events in a log. Raises OSError."""
-    found: list[AgentEvent] = []
-    torn = 0
+    """The entries in a log. Raises OSError."""
+    found: list[Entry] = []
+    torn, is_torn = 0, False
     for line in _lines(file):
         try:
-            found.append(events.decode(line))
-        except msgspec.DecodeError:
-            torn += 1
-    return SessionRead(tuple(found), torn)
+            found.append(decode(line))
+            is_torn = False
+        except (msgspec.DecodeError, RecursionError):
+            torn, is_torn = torn + 1, True
+    return SessionRead(tuple(found), torn, is_torn)
+
+
+def hold(fd: int, patience: float = PATIENCE) -> bool:
+    """Lock an open log unless another program has it for longer than `patience`; whether it is locked now."""
+    deadline = time.monotonic() + patience
+    if sys.platform == "win32":
+        os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
+    while not (locked := try_lock(fd)) and time.monotonic() < deadline:
+        time.sleep(_POLL)
+    return locked
+
+
+_SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def _lines(file: Path) -> Iterator[bytes]:
@@ -95,7 +136,27 @@ def _lines(file: Path) -> Iterator[bytes]:
         yield from (line for line in stream if line.strip())
 
 
-def _open_private(file: Path) -> BinaryIO:
-    """The file for appending, unbuffered, readable by its owner alone: conversations hold what the user said."""
+def _made(file: Path) -> int:
+    """A new log, locked, readable by its owner alone: conversations hold what the user said."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    return open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab", buffering=0)  # noqa: PTH123
+    if file.parent.is_symlink():  # a project one has been given could lead us anywhere with it
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | _SAFELY, 0o600)
+    hold(fd)
+    return fd
+
+
+def _finish_line(fd: int) -> None:
+    """End a line that a crash has torn, so that the next is one of its own."""
+    if not os.fstat(fd).st_size:
+        return
+    os.lseek(fd, -1, os.SEEK_END)
+    if os.read(fd, 1) != b"\n":
+        _write(fd, b"\n")
+
+
+def _write(fd: int, data: bytes) -> None:
+    """All of it: a disk that is nearly full takes a part, and tells of it with the next."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 
@@ -90,6 +91,15 @@ class Tool(msgspec.Struct, frozen=True):
     offered: bool = True
 
 
+class Forgetful:
+    """Nothing is remembered of the project."""
+
+    version = 0
+
+    def open_todos(self) -> Sequence[object]:
+        return ()
+
+
 class Chat:
     """Satisfies ChatContext. What a request plays is named by its first word."""
 
@@ -112,10 +122,12 @@ class Chat:
         self.assumes_window = False
         self.context_used = 1234
         self.profile = COMPACT
+        self.memory = Forgetful()
         self._terminal = terminal
         self._task: asyncio.Task[None] | None = None
         self._numbers = itertools.count()
         self._hears = False
+        self.keeping = SimpleNamespace(welcome=[], known=[])
         self.unread: list[str] = []
 
     def set_mode(self, mode: Mode) -> None:

@@ -49,7 +49,7 @@ _OUTPUT = 16_000
 """Characters of one tool's output a worker is given at most."""
 
 _LONGEST_TASK = 400
-_NOT_FOR_WORKERS = {"git_commit"}
+_NOT_FOR_WORKERS = {"git_commit", "recall", "todo"}
 
 Status = Literal["done", "stuck", "error", "interrupted"]
 

@@ -275,12 +275,25 @@ class ProjectSettings(Section, frozen=True):
 
     include_patterns: what a listing of the project prefers; empty means everything.
     exclude_patterns: never listed or searched, besides what .gitignore leaves out.
-    memory_file: the project's notes, relative to the project. Accepted, not used yet.
+    memory_file: the project's memory (TODOs, decisions, preferences, session records), relative to the project.
     """
 
     include_patterns: tuple[str, ...] = ()
     exclude_patterns: tuple[str, ...] = ("node_modules", "__pycache__", ".git")
     memory_file: str = "LOCALLLM.md"
+
+
+class SessionSettings(Section, frozen=True):
+    """What is kept of past sessions.
+
+    keep_days: those not worked in for so long are deleted; 0 keeps all. A session with a name stays.
+    keep_count: of more than these the oldest are deleted; 0 keeps all.
+    record: at a session's end write what it came to into the project's notes, where there are any.
+    """
+
+    keep_days: Annotated[int, Meta(ge=0)] = 90
+    keep_count: Annotated[int, Meta(ge=0)] = 200
+    record: bool = True
 
 
 class CommandSettings(Section, frozen=True):
@@ -321,6 +334,7 @@ class Settings(Section, frozen=True):
     safety: SafetySettings = SafetySettings()
     web: WebSettings = WebSettings()
     project: ProjectSettings = ProjectSettings()
+    sessions: SessionSettings = SessionSettings()
     commands: CommandSettings = CommandSettings()
     ui: UISettings = UISettings()
     logging: LoggingSettings = LoggingSettings()

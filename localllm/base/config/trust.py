@@ -34,7 +34,7 @@ def admitted(key: str, value: Json, effective: Json, root: Path) -> Json | None:
             allowed = modes.index(value) < modes.index(effective)
         case "safety.require_confirmation" | "safety.auto_backup":
             allowed = value is True
-        case "web.enabled":
+        case "web.enabled" | "sessions.record":
             allowed = value is False
         case "agent.max_iterations" | "safety.command_timeout":
             allowed = value < effective

@@ -49,6 +49,7 @@ CONTEXT: dict[str, tuple[str, str]] = {
         "{limit} トークンを超えると、古い出力を省き、会話を要約します（agent.compact_at）。/compact で今すぐ行えます。",
     ),
     "context.part.system": ("system prompt", "システムプロンプト"),
+    "context.part.project": ("AGENTS.md and notes", "AGENTS.md と記録"),
     "context.part.tools": ("tools", "ツールの説明"),
     "context.part.words": ("your words", "あなたの発言"),
     "context.part.summary": ("summary", "要約"),

@@ -81,18 +81,8 @@ WORKSPACE: dict[str, tuple[str, str]] = {
     "notes.folders": ("Directory structure", "ディレクトリ構造"),
     "notes.style": ("Coding style", "コーディングスタイル"),
     "notes.todo": ("TODO", "TODO"),
-    "notes.languages": ("- Language: {languages}", "- 言語: {languages}"),
-    "notes.manifest": ("- Built from: {names}", "- 構成ファイル: {names}"),
-    "notes.tests": ("- Tests: `{command}`", "- テスト: `{command}`"),
-    "notes.folder": ("- {name}/ - files: {count}", "- {name}/ - {count} ファイル"),
-    "notes.folders_hint": ("<!-- - folder/ - what is in it -->", "<!-- - フォルダ/ - 中身 -->"),
-    "notes.dna_hint": (
-        "- What it is: <!-- one line: what this is for, and for whom -->",
-        "- 概要: <!-- 何のための、誰のためのものかを一行で -->",
-    ),
-    "notes.style_hint": (
-        "<!-- What a reviewer would say: naming, comments, tests, what not to touch. -->",
-        "<!-- レビューで言うこと: 命名、コメント、テスト、触れてはいけないもの。 -->",
-    ),
+    "notes.decisions": ("Decisions", "決定事項"),
+    "notes.preferences": ("Preferences", "好みと方針"),
+    "notes.sessions": ("Session records", "セッション記録"),
     "notes.todo_hint": ("<!-- - [ ] what is left to do -->", "<!-- - [ ] 残っている作業 -->"),
 }

@@ -7,9 +7,10 @@ import pytest
 from localllm.agents.checkpoints import Checkpoints
 from localllm.agents.history import History, Mark
 from localllm.base.errors import ToolExecutionError
-from localllm.base.events import AgentEvent, Rewound, ToolCall
+from localllm.base.events import Rewound, ToolCall
 from localllm.core.conversation import Conversation, Spoken
 from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.memory.session_entries import Entry
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import make_tools
 
@@ -23,8 +24,12 @@ class Session:
         self.root = root
         self.tools: ToolSystem = make_tools(root)
         self.history = History("system")
-        self.events: list[AgentEvent] = []
-        self.points = Checkpoints(self.tools, self.history, self.events.append)
+        self.log: list[Entry] = []
+        self.points = Checkpoints(self.tools, self.history, self.log.append)
+
+    @property
+    def events(self) -> list[Entry]:
+        return [entry for entry in self.log if isinstance(entry, Rewound)]
 
     async def turn(self, query: str, **files: str) -> None:
         self.points.add(query, by_hand=False)

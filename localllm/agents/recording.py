@@ -1,0 +1,38 @@
+"""What a session's log is told, and in which order: nothing the model reads is kept before what has become of it."""
+
+from localllm.memory.session_entries import Changed, Entry, Tainted
+from localllm.memory.sessions import SessionLog
+from localllm.tools.tool_system import ToolSystem
+
+
+class Recorder:
+    """Puts the entries of a session into its log: before each, whether strangers' text has come in by now, and which
+    files were changed."""
+
+    def __init__(self, log: SessionLog, tools: ToolSystem) -> None:
+        self.log = log
+        self._tools = tools
+        self._is_tainted = tools.tainted
+        self._position = tools.position
+        self._has_complained = False
+
+    def keep(self, entry: Entry) -> None:
+        """Put `entry` into the log."""
+        self.catch_up()
+        self.log.append(entry)
+
+    def catch_up(self) -> None:
+        """Put into the log what has become of the tools since the last entry."""
+        if self._tools.tainted and not self._is_tainted:
+            self._is_tainted = True
+            self.log.append(Tainted())
+        for change in self._tools.made_since(self._position):
+            self.log.append(Changed(path=change.path, before=change.before, after=change.after))
+        self._position = self._tools.position
+
+    def take_failure(self) -> str:
+        """Why nothing is kept, once; "" where all is well, or that was said."""
+        if self.log.failure is None or self._has_complained:
+            return ""
+        self._has_complained = True
+        return self.log.failure.strerror or str(self.log.failure)

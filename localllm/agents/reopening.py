@@ -1,0 +1,30 @@
+"""An earlier session, opened again to go on with."""
+
+from typing import NamedTuple
+
+from localllm.agents.prompting import system_prompt
+from localllm.agents.replaying import Replayed, replay
+from localllm.memory.session_index import Session
+from localllm.memory.session_store import Sessions
+from localllm.memory.sessions import SessionLog
+
+
+class Reopened(NamedTuple):
+    """Its name, its log, which is locked and written to from now on, and what it goes on with. `is_ours`: this user's
+    program has begun it."""
+
+    id: str
+    log: SessionLog
+    replayed: Replayed
+    is_ours: bool
+
+
+def reopen(sessions: Sessions, session: Session) -> Reopened:
+    """Open a session. Raises ConfigurationError session_open, session_unknown, session_unreadable."""
+    log = SessionLog.resume(sessions.folder, session.id)
+    try:
+        read, is_ours = sessions.read(session.id), sessions.is_ours(session)
+        return Reopened(session.id, log, replay(read, system=system_prompt(), is_ours=is_ours), is_ours)
+    except BaseException:
+        log.close()
+        raise

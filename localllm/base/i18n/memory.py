@@ -1,0 +1,111 @@
+"""What is remembered, in the chat and as the tools tell it: key → (English, Japanese)."""
+
+MEMORY: dict[str, tuple[str, str]] = {
+    # --- the tools
+    "todo.preview.add": ("Add to the TODO list: {text}", "TODO に追加: {text}"),
+    "todo.preview.made": ("{file} is made for it.", "{file} を新しく作ります。"),
+    "todo.preview.start": ("Begin the TODO {id}: {text}", "TODO {id} に着手: {text}"),
+    "todo.preview.finish": ("The TODO {id} is done: {text}", "TODO {id} を完了に: {text}"),
+    "todo.preview.drop": ("Drop the TODO {id}: {text}", "TODO {id} を取りやめに: {text}"),
+    "todo.preview.list": ("List the TODOs", "TODO の一覧"),
+    "todo.planned": ("To do: {id} {text}", "予定: {id} {text}"),
+    "todo.doing": ("In progress: {id} {text}", "進行中: {id} {text}"),
+    "todo.done": ("Done: {id} {text}", "完了: {id} {text}"),
+    "todo.dropped": ("Dropped: {id} {text}", "中止: {id} {text}"),
+    "todo.left": ("({count} open)", "（未完了 {count} 件）"),
+    "todo.open": ("{count} open TODOs", "未完了の TODO {count} 件"),
+    "todo.none": ("There are no open TODOs.", "未完了の TODO はありません。"),
+    "recall.found": ("{count} found for “{query}”", "「{query}」: {count} 件"),
+    "recall.none": ("Nothing is remembered about that.", "それについての記録はありません。"),
+    # --- what the model is told
+    "memory.told_preference": ("[The user has noted a preference: {text}]", "[利用者が好みを書き留めました: {text}]"),
+    "memory.told_decision": ("[The user has noted a decision: {text}]", "[利用者が決定事項を書き留めました: {text}]"),
+    "memory.told_forgotten": (
+        "[The user has taken this back, it no longer holds: {text}]",
+        "[利用者が取り消しました。もう当てはまりません: {text}]",
+    ),
+    # --- the chat
+    "memory.kind.todo": ("TODO", "TODO"),
+    "memory.kind.decision": ("decision", "決定"),
+    "memory.kind.preference": ("preference", "好み"),
+    "memory.kind.session": ("session", "セッション"),
+    "memory.kind.conversation": ("conversation", "会話"),
+    "memory.kind.dna": ("project", "プロジェクト"),
+    "memory.kind.folders": ("folders", "フォルダ"),
+    "memory.kind.style": ("style", "書き方"),
+    "memory.kind.notes": ("note", "メモ"),
+    "memory.state.planned": ("to do", "予定"),
+    "memory.state.doing": ("in progress", "進行中"),
+    "memory.state.done": ("done", "完了"),
+    "memory.state.dropped": ("dropped", "中止"),
+    "memory.todos": ("Open TODOs", "未完了の TODO"),
+    "memory.decisions": ("Decisions", "決定事項"),
+    "memory.preferences": ("Preferences", "好みと方針"),
+    "memory.sessions": ("Last sessions", "最近のセッション"),
+    "memory.more": ("… and {count} more: {how}", "… ほか {count} 件: {how}"),
+    "memory.finished_ones": ("{count} done or dropped: /todo all", "完了・中止 {count} 件: /todo all"),
+    "memory.no_todos": ("No TODOs. /todo TEXT adds one.", "TODO はありません。/todo 本文 で追加します。"),
+    "memory.nothing": (
+        "Nothing is kept yet. /todo TEXT and /remember TEXT do, in {file}; /init also describes the project there.",
+        "まだ何も記録していません。/todo 本文 や /remember 本文 で {file} に記録します。"
+        "/init はプロジェクトの説明も書きます。",
+    ),
+    "memory.none_found": ("Nothing is remembered about “{words}”.", "「{words}」についての記録はありません。"),
+    "memory.analysing": ("looking at the project", "プロジェクトを調べています"),
+    "memory.file": ("Kept in {file}, which is yours to edit.", "{file} に記録しています。自由に編集できます。"),
+    "memory.file_made": ("{file} was made.", "{file} を作成しました。"),
+    "memory.instructions": ("Instructions the model was given", "モデルに渡した指示"),
+    "memory.instructions_next": ("Instructions the model will be given", "モデルに渡す指示"),
+    "memory.instructions_cut": (
+        "{path} ({count} characters, the first {kept} of them)",
+        "{path}（{count} 文字のうち先頭 {kept} 文字）",
+    ),
+    "memory.instructions_whole": ("{path} ({count} characters)", "{path}（{count} 文字）"),
+    "memory.remembered_preference": ("Noted as a preference: {id} {text}", "好みとして記録: {id} {text}"),
+    "memory.remembered_decision": ("Noted as a decision: {id} {text}", "決定事項として記録: {id} {text}"),
+    "memory.forgotten": ("Forgotten ({kind}): {text}", "消しました（{kind}）: {text}"),
+    "memory.priority.high": ("high", "高"),
+    "memory.priority.medium": ("medium", "中"),
+    "memory.priority.low": ("low", "低"),
+    "memory.search_how": ("/memory WORDS searches", "/memory 語句 で検索"),
+    "memory.usage_remember": (
+        "/remember TEXT · /remember decision: TEXT",
+        "/remember 本文 · /remember 決定: 本文",
+    ),
+    "memory.usage_forget": (
+        "/forget ID, or how the text begins. /memory shows what is kept.",
+        "/forget ID（または本文の始め）。/memory で一覧を表示します。",
+    ),
+    "memory.priority": ("Priority {priority}: {id} {text}", "優先度 {priority}: {id} {text}"),
+    "memory.renamed": ("Is now {id}: {text}", "{id} になりました: {text}"),
+    "memory.moved": ("Is number {number} now: {id} {text}", "{number} 番目に移しました: {id} {text}"),
+    "memory.undo": ("/undo takes it back.", "/undo で元に戻せます。"),
+    "memory.in_progress": ("in progress: {names}", "進行中: {names}"),
+    "memory.usage_todo": (
+        "/todo · /todo all · /todo [add] [high|medium|low] TEXT · /todo start|finish|done|drop|reopen|high|medium|low ID"
+        " · /todo edit ID TEXT · /todo move ID NUMBER. ID: also the number, or how the text begins.",
+        "/todo · /todo all · /todo [add] [high|medium|low] 本文 · /todo start|finish|done|drop|reopen|high|medium|low ID"
+        " · /todo edit ID 本文 · /todo move ID 番号。ID は番号や本文の始めでも指定できます。",
+    ),
+    "memory.unusable": ("{file} is not used: {reason}", "{file} は使いません: {reason}"),
+    "slash.todo": (
+        "List what is to be done, add to it, or say how far it is: start, finish, drop, reopen, edit, move.",
+        "TODO の一覧・追加・状態の変更（start, finish, drop, reopen, edit, move）をする。",
+    ),
+    "slash.remember": (
+        "Keep a preference for all sessions; with “decision:” before it, a decision.",
+        "以後のすべてのセッションで守る好みを記録する。先頭に「決定:」を付けると決定事項になる。",
+    ),
+    "slash.forget": (
+        "Take a TODO, decision, preference or session record out of the memory.",
+        "TODO・決定事項・好み・セッション記録を消す。",
+    ),
+    "slash.memory": (
+        "Show what is remembered, or search it and past sessions.",
+        "記録の表示、または記録と過去のセッションの検索。",
+    ),
+    "slash.init": (
+        "Make what a project has and this one lacks: localllm.toml, and LOCALLLM.md from an analysis.",
+        "localllm.toml と、解析から作る LOCALLLM.md のうち、無いものを作る。",
+    ),
+}

@@ -1,0 +1,138 @@
+"""`localllm history`: the past sessions of a project."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import Json
+from localllm.base.i18n import tr
+from localllm.base.paths import project_folder, session_key_file
+from localllm.cli.loading import load_here
+from localllm.cli.saying import print_error, say
+from localllm.memory.session_export import FORMATS, Format, export, format_of, write_new
+from localllm.memory.session_index import Session
+from localllm.memory.session_seal import Seal
+from localllm.memory.session_store import Sessions
+from localllm.memory.session_words import about, state, when
+from localllm.memory.transcript import Transcript, begun_at, transcript_of
+from localllm.text.cleaning import clean, shorten
+
+_ABOUT = 70  # cells
+EXIT_LEFT_ALONE = 1
+
+
+@click.group()
+def history() -> None:
+    """List, read, export and delete the past sessions of this project.
+
+    A session is named by its whole name or title, or the beginning of one. localllm --resume NAME goes on with one.
+    """
+
+
+@history.command("list")
+@click.argument("words", nargs=-1)
+@click.option("--json", "json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def list_(context: click.Context, words: tuple[str, ...], json: bool) -> None:
+    """List the sessions, the last worked in first; with WORDS, those in which something like it was asked for."""
+    _, sessions = _open(context)
+    found = sessions.search(" ".join(words)) if words else sessions.all()
+    if json:
+        click.echo(msgspec.json.format(msgspec.json.encode({"sessions": list(map(_json, found))}), indent=2).decode())
+        return
+    if not found:
+        say(tr("session.none_found", words=" ".join(words)) if words else tr("session.none"))
+    for one in found:
+        words_of_it = shorten(clean(about(one), keep_newlines=False), _ABOUT)
+        click.echo(f"{one.id}  {when(one)}  {words_of_it}  ({state(one)})")
+
+
+def _json(session: Session) -> dict[str, Json]:
+    return {
+        "id": session.id,
+        "title": session.title,
+        "first": session.first,
+        "turns": session.turns,
+        "began": session.began or begun_at(session.id),
+        "changed": session.changed,
+        "ended": session.ended,
+        "forked_from": session.forked_from,
+    }
+
+
+@history.command()
+@click.argument("name")
+@click.option("--format", "to", type=click.Choice(FORMATS), default="md", show_default=True)
+@click.pass_context
+def show(context: click.Context, name: str, to: Format) -> None:
+    """Print the session NAME."""
+    text = export(_transcript(context, name), to)
+    click.echo(clean(text) if sys.stdout.isatty() else text, nl=False)
+
+
+@history.command("export")
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option("--format", "to", type=click.Choice(FORMATS), help="Otherwise as the file's name ends; Markdown.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@click.pass_context
+def export_(context: click.Context, name: str, file: Path | None, to: Format | None, force: bool) -> int:
+    """Write the session NAME into FILE: Markdown, a web page without scripts, or JSON."""
+    transcript = _transcript(context, name)
+    chosen = to or (format_of(file.suffix) if file else None) or "md"
+    target = file or Path(f"session-{transcript.session_id}.{chosen}")
+    if target.exists() and not force:
+        if not sys.stdin.isatty():
+            raise ConfigurationError("export_exists", file=target)
+        if not click.confirm(clean(tr("session.overwrite", file=target)), default=False, err=True):
+            say(tr("session.left_alone"))
+            return EXIT_LEFT_ALONE
+        force = True
+    write_new(target, export(transcript, chosen), overwrite=force)
+    say(tr("session.exported", file=target))
+    return 0
+
+
+@history.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def delete(context: click.Context, names: tuple[str, ...], yes: bool) -> int:
+    """Delete sessions for good; one that is open in another program stays."""
+    _, sessions = _open(context)
+    found = {one.id: one for one in map(sessions.find, names)}
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ConfigurationError("history_needs_yes")
+        for one in found.values():
+            say(f"{one.id}  {when(one)}  {shorten(clean(about(one), keep_newlines=False), _ABOUT)}")
+        if not click.confirm(tr("history.delete_question", count=len(found)), default=False, err=True):
+            return EXIT_LEFT_ALONE
+    deleted = sum(_deleted(sessions, name) for name in found)
+    say(tr("history.deleted", count=deleted))
+    return 0 if deleted == len(found) else ConfigurationError.exit_code
+
+
+def _deleted(sessions: Sessions, session_id: str) -> bool:
+    try:
+        sessions.delete(session_id)
+    except ConfigurationError as error:
+        print_error(error)
+        return False
+    return True
+
+
+def _open(context: click.Context) -> tuple[Path, Sessions]:
+    """The project the program is started in, and its sessions."""
+    project, _ = load_here(context)
+    return project, Sessions(project_folder(project) / "sessions", Seal(session_key_file()))
+
+
+def _transcript(context: click.Context, name: str) -> Transcript:
+    project, sessions = _open(context)
+    session = sessions.find(name)
+    read = sessions.read(session.id)
+    return transcript_of(session.id, project.name, read.entries, read.torn_lines)

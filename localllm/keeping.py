@@ -1,0 +1,171 @@
+"""What becomes of a project's sessions: the one that is going on, the one that ends, those that were killed, and those
+that are too old."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from localllm.base import logs
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import tr
+from localllm.conversation import Conversation, Project
+from localllm.memory.session_closing import Closing
+from localllm.memory.session_index import Session
+from localllm.memory.session_store import Sessions
+from localllm.memory.session_words import requests
+from localllm.memory.sessions import SessionLog
+from localllm.text.cleaning import clean, shorten
+
+if TYPE_CHECKING:
+    from localllm.agents.reopening import Reopened
+    from localllm.memory.transcript import Transcript
+
+_SOON = 1.0
+"""Seconds after which a chat tidies up: by then the prompt is there."""
+
+_WORDS = 60  # cells of a request in a line
+
+
+class Keeping:
+    """The sessions of a project. `current` gives the conversation that is going on, `change_to` goes on with another in
+    its place. What may take a while is done in threads, one after another.
+
+    `welcome` is what the person should know of the session that he goes on with, a line each.
+    """
+
+    def __init__(
+        self, project: Project, current: Callable[[], Conversation], change_to: Callable[[Conversation], None]
+    ) -> None:
+        self._project = project
+        self._current = current
+        self._change_to = change_to
+        self._settings = project.settings.sessions
+        self.sessions = Sessions(project.sessions, project.seal)
+        memory = project.settings.project.memory_file
+        self._closing = Closing(self.sessions, project.root, memory, record=self._settings.record)
+        self._lock = asyncio.Lock()
+        self._tidied = False
+        self._tidying: asyncio.Task[None] | None = None
+        self._at_work: set[asyncio.Task[None]] = set()
+        self.welcome: Sequence[str] = ()
+
+    @property
+    def known(self) -> Sequence[Session]:
+        """All sessions as they were last looked at, told without waiting."""
+        return self.sessions.known
+
+    async def find(self, words: str = "") -> Sequence[Session]:
+        """All sessions, the last worked in first; or those in which something like `words` was asked for, the best
+        first."""
+        async with self._lock:
+            if words.strip():
+                return await asyncio.to_thread(self.sessions.search, words)
+            return await asyncio.to_thread(self.sessions.all)
+
+    async def resume(self, wanted: str = "") -> Sequence[str]:
+        """Go on with the session whose name begins so, or whose title this is; with the newest where nothing is said.
+        What the person should know of it. Raises ConfigurationError, and then all stays as it is."""
+        reopened = await self._reopen(wanted)
+        self._change_to(Conversation(self._project, reopened))
+        self.welcome = _told_of(reopened)
+        return self.welcome
+
+    async def fork(self, point: int = 0) -> Sequence[str]:
+        """Go on in a copy of this session, or of what it was at that checkpoint; as `resume`."""
+        session_id = self._kept()
+        async with self._lock:
+            copy = await asyncio.to_thread(self.sessions.fork, session_id, point)
+        return await self.resume(copy)
+
+    async def transcript(self) -> "Transcript":
+        """This session as a person reads it again. Raises ConfigurationError."""
+        from localllm.memory.transcript import transcript_of  # few are ever exported
+
+        session_id = self._kept()
+        read = await asyncio.to_thread(self.sessions.read, session_id)
+        return transcript_of(session_id, self._project.root.name, read.entries, read.torn_lines)
+
+    @property
+    def title(self) -> str:
+        """What the person calls this session."""
+        return self._current().title
+
+    def rename(self, title: str) -> None:
+        """Call this session so; "" for nothing."""
+        self._current().rename(title)
+
+    def tidy_soon(self) -> None:
+        """Close what was killed and delete what is too old, in a moment."""
+        self._tidying = self._begin(self._tidy(after=_SOON))
+
+    def close_soon(self, log: SessionLog) -> None:
+        """Close a session that is over, while other things go on."""
+        self._begin(self._close(log))
+
+    async def end(self, log: SessionLog) -> None:
+        """Close the last session, and end what is still to be done."""
+        await self._close(log)
+        if not self._tidied:
+            await self._tidy()
+        if self._tidying is not None:
+            self._tidying.cancel()
+        await asyncio.gather(*self._at_work, return_exceptions=True)
+
+    def _kept(self) -> str:
+        """The name of this session. Raises session_empty where there is no log of it."""
+        if not self._current().is_kept:
+            raise ConfigurationError("session_empty")
+        return self._current().id
+
+    async def _reopen(self, wanted: str) -> "Reopened":
+        from localllm.agents.reopening import reopen  # most sessions are new ones
+
+        async with self._lock:
+            if wanted.strip():
+                session = await asyncio.to_thread(self.sessions.find, wanted)
+            else:
+                session = await asyncio.to_thread(self.sessions.newest)
+            if session.id == self._current().id:
+                raise ConfigurationError("session_is_this")
+            return await asyncio.to_thread(reopen, self.sessions, session)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._at_work.add(task)
+        task.add_done_callback(self._at_work.discard)
+        return task
+
+    async def _close(self, log: SessionLog) -> None:
+        if log.is_open:
+            async with self._lock:
+                await asyncio.to_thread(self._closing.close, log)
+
+    async def _tidy(self, after: float = 0.0) -> None:
+        await asyncio.sleep(after)
+        async with self._lock:
+            if self._tidied:
+                return
+            self._tidied = True
+            try:
+                await asyncio.to_thread(self._tidy_now)
+            except OSError as error:
+                logs.of("MEMORY").warning("the sessions cannot be tidied: %s", error)
+
+    def _tidy_now(self) -> None:
+        """What is open, here or elsewhere, is left alone: its log is locked."""
+        self._closing.close_killed()
+        self.sessions.prune(keep_days=self._settings.keep_days, keep_count=self._settings.keep_count)
+
+
+def _told_of(reopened: "Reopened") -> list[str]:
+    """What the person should know of a session he goes on with, a line each."""
+    replayed = reopened.replayed
+    name, words = replayed.title or reopened.id, replayed.history.words
+    lines = [tr("session.resumed", name=_shown(name), requests=requests(replayed.turns))]
+    if words:
+        lines.append(tr("session.last_said", words=_shown(words[-1])))
+    return [*lines, *([] if reopened.is_ours else [tr("session.foreign")]), *replayed.lost]
+
+
+def _shown(text: str) -> str:
+    return shorten(clean(" ".join(text.split()), keep_newlines=False), _WORDS)

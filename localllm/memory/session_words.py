@@ -1,0 +1,29 @@
+"""Sessions in a few words, for lists."""
+
+from datetime import datetime
+
+from localllm.base.i18n import tr
+from localllm.memory.session_index import Session
+
+
+def requests(count: int) -> str:
+    """How many requests."""
+    return tr("session.turn") if count == 1 else tr("session.turns", count=count)
+
+
+def when(session: Session) -> str:
+    """When it was last worked in."""
+    return f"{datetime.fromtimestamp(session.changed).astimezone():%Y-%m-%d %H:%M}"
+
+
+def about(session: Session) -> str:
+    """What it is about: its title and how it began, which may hold anything."""
+    return f"{session.title}: {session.first}" if session.title else session.first
+
+
+def state(session: Session, *, current: str = "") -> str:
+    """How many requests it has, and what else is worth knowing."""
+    parts = [requests(session.turns)]
+    if session.id == current:
+        parts.append(tr("session.this"))
+    return " · ".join(parts)
