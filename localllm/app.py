@@ -10,9 +10,11 @@ from localllm.agents.checkpoints import Point
 from localllm.agents.delegation.sub_agents import Explorer
 from localllm.agents.panel.dossier import Deferred
 from localllm.agents.react_agent import ReActAgent
+from localllm.agents.remembering import Remembering
+from localllm.answerer import Answerer
 from localllm.base import logs
 from localllm.base.config.loading import Loaded
-from localllm.base.config.schema import Mode, ProviderName, Settings
+from localllm.base.config.schema import Mode, Settings
 from localllm.base.errors import (
     ConfigurationError,
     InternalError,
@@ -28,17 +30,12 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import tr
-from localllm.base.paths import ensure_project_folder, state_folder
+from localllm.base.paths import ensure_project_folder, session_key_file, state_folder
 from localllm.conversation import Conversation, Project, ToolInfo
 from localllm.core.repomap import RepoMap, RepoMapText
-from localllm.llm.building import make_client
-from localllm.llm.clients import LLMClient
-from localllm.llm.discovery.looking import found_keys
-from localllm.llm.discovery.servers import Server
-from localllm.llm.introducing import Introduction, describe, introduce
 from localllm.llm.profiles import Profile
-from localllm.llm.providers.base import ModelInfo, Preparing, Provider
-from localllm.llm.selection import Selection
+from localllm.memory.project_memory import ProjectMemory
+from localllm.memory.session_seal import Seal
 from localllm.sandbox.background import BackgroundCommand
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.builtin import ALL_TOOLS
@@ -51,6 +48,9 @@ from localllm.tools.tool_system import ToolSystem
 if TYPE_CHECKING:
     from localllm.agents.multi_agent import MultiAgentSystem
     from localllm.core.window_use import WindowUse
+    from localllm.keeping import Keeping
+    from localllm.memory.external_memory import ExternalMemorySystem
+    from localllm.memory.recall import MemoryEntry
 
 
 class FrontEnd(Protocol):
@@ -70,7 +70,7 @@ class FrontEnd(Protocol):
         ...
 
 
-class LocalLLMCode:
+class LocalLLMCode(Answerer):
     """The program without its screen: settings in, events out.
 
     `root` is the project; `environ` holds the keys of model servers; `accept_no_sandbox` lets commands run on a
@@ -86,6 +86,7 @@ class LocalLLMCode:
         environ: Mapping[str, str],
         accept_no_sandbox: bool = False,
     ) -> None:
+        super().__init__(root, loaded.settings.llm, environ)
         self.root = root
         self.config = loaded
         self.settings: Settings = loaded.settings
@@ -94,16 +95,14 @@ class LocalLLMCode:
         self._front_end = front_end
         self._accept_no_sandbox = accept_no_sandbox
         self._environ = environ
-        self.llm_client: LLMClient = make_client(loaded.settings.llm, root, environ)
         self._explore = Explorer(self.llm_client, lambda: self.tool_system, self.settings.agent).tool()
         check_rules(loaded.settings.safety, (*ALL_TOOLS, self._explore))
-        self._selection = Selection(self.llm_client, loaded.settings.llm, root, environ)
-        self._introduced: Provider | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._sandbox_level = ""
         self._recovered = 0
         self._panel: MultiAgentSystem | None = None
         self._earlier_usage = Usage()
+        self._keeping: Keeping | None = None
 
     async def initialize(self) -> bool:
         """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
@@ -124,17 +123,17 @@ class LocalLLMCode:
 
     async def run_interactive(self) -> int:
         """The chat, until the person leaves."""
+        self.keeping.tidy_soon()
         return await self._front_end.interact(self)
 
     async def cleanup(self) -> None:
-        """End the commands in the background, and close the session log and the connections."""
+        """End the commands in the background, and close the session, and the connections."""
         await self._conversation.background.end()
         self._project.runner.close()
-        self._conversation.close()
-        await self._selection.aclose()
+        await self.keeping.end(self._conversation.finish())
         if self._panel is not None:
             await self._panel.aclose()
-        await self.llm_client.aclose()
+        await self.aclose()
 
     @property
     def session_id(self) -> str:
@@ -151,6 +150,16 @@ class LocalLLMCode:
         """Its tools."""
         return self._conversation.tool_system
 
+    @property
+    def memory(self) -> Remembering:
+        """What is remembered of the project, in the person's hands."""
+        return self._conversation.memory
+
+    @property
+    def external_memory(self) -> "ExternalMemorySystem":
+        """What is remembered of the project."""
+        return self.memory.system
+
     # --- what the chat and its commands use
 
     @property
@@ -162,26 +171,6 @@ class LocalLLMCode:
     def context_used(self) -> int:
         """Tokens of the conversation as last sent; 0 where unknown."""
         return self._conversation.context_used
-
-    def begin_connecting(self) -> None:
-        """Look for the model server while other things go on; every request waits for it."""
-        self._selection.begin()
-
-    async def settled(self) -> None:
-        """Wait until it is known who answers, or that nobody does. Raises nothing."""
-        await self._selection.settled()
-
-    def introduction(self) -> Introduction:
-        """Who answers, as far as known; from now on the person is told when that changes by itself."""
-        self._introduced = self.llm_client.provider
-        return introduce(
-            self.llm_client,
-            self.servers,
-            self.server,
-            self._selection.failure,
-            sought=self._selection.automatic,
-            keys=found_keys(self._environ),
-        )
 
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of one request. A fault of ours ends the run, not the program: it is logged, and told."""
@@ -211,11 +200,13 @@ class LocalLLMCode:
                 for event in self._told(started, finished):
                     yield event
                 return
-            for event in self._told(*self._news()):
+            for event in self._told(*self.news()):
                 yield event
             self._conversation.checkpoints.add(query, by_hand=False)
             async with aclosing(run(query)) as events:
                 async for event in events:
+                    for text in self._conversation.take_failures():
+                        yield Notice(text=text, level="warning")
                     yield event
         except Exception as error:  # noqa: BLE001 - the app boundary
             logs.of("APP").exception("a run failed")
@@ -240,19 +231,8 @@ class LocalLLMCode:
 
     async def _meet(self) -> None:
         """Know whom to ask and, before a conversation's first answer, what that is: it decides what it is told."""
-        await self._selection.ready()
+        await self.ready()
         await self._conversation.prepare()
-
-    def _news(self) -> list[Notice]:
-        """That another answers than the person was told of, and what the answer has to wait for, if so."""
-        provider = self.llm_client.provider
-        news: list[Notice] = []
-        if self._introduced not in (None, provider):
-            self._introduced = provider
-            news.append(Notice(text=tr("start.now", who=describe(self.llm_client, self.server))))
-        if isinstance(provider, Preparing) and provider.preparing:
-            news.append(Notice(text=provider.preparing))
-        return news
 
     def _told(self, *events: AgentEvent) -> Sequence[AgentEvent]:
         """The events, once the log has them."""
@@ -279,31 +259,6 @@ class LocalLLMCode:
             self._waiting.cancel()
         else:
             self._conversation.interrupt()
-
-    @property
-    def connecting(self) -> bool:
-        """Whether it is still being found out who answers."""
-        return self._selection.searching
-
-    @property
-    def provider_name(self) -> str:
-        """The provider's name in the settings."""
-        return self.llm_client.provider.name
-
-    @property
-    def provider_address(self) -> str:
-        """Where the model is."""
-        return self.llm_client.provider.address
-
-    @property
-    def model(self) -> str:
-        """The model's name, empty until the server was first asked for it."""
-        return self.llm_client.model
-
-    @property
-    def model_info(self) -> ModelInfo:
-        """What its server tells of the model, as far as it was asked."""
-        return self.llm_client.info
 
     @property
     def sandbox_level(self) -> str:
@@ -340,16 +295,6 @@ class LocalLLMCode:
         self._remembered.remove(remembered)
 
     @property
-    def context_window(self) -> int:
-        """Tokens the model can read."""
-        return self.llm_client.context_window
-
-    @property
-    def assumes_window(self) -> bool:
-        """Whether `context_window` is a guess: neither the settings nor the server tell."""
-        return self.llm_client.assumes_window
-
-    @property
     def profile(self) -> Profile:
         """What the model is told in this conversation; before its first answer, what it would be by what is known."""
         return self._conversation.profile
@@ -357,30 +302,6 @@ class LocalLLMCode:
     def tools(self) -> Sequence[ToolInfo]:
         """Every tool, whether the rules let the model have it, and whether it is told of it."""
         return self._conversation.tools()
-
-    @property
-    def servers(self) -> Sequence[Server]:
-        """What was found when last looked for."""
-        return self._selection.servers
-
-    async def look_for_servers(self) -> Sequence[Server]:
-        """Every address a model server may be at, and what is there now."""
-        return await self._selection.look()
-
-    @property
-    def server(self) -> Server | None:
-        """The one in use, as it was found; None where it was not looked for."""
-        return next(filter(self._selection.in_use, self.servers), None)
-
-    async def use_model(self, name: str) -> None:
-        """Ask `name` from now on, of whatever server offers it. LLMConnectionError where none does."""
-        await self._selection.use_model(name)
-        self._introduced = self.llm_client.provider
-
-    async def use_provider(self, name: ProviderName) -> None:
-        """Ask this provider from now on. LLMConnectionError where it cannot be reached, and nothing is changed."""
-        await self._selection.use_provider(name)
-        self._introduced = self.llm_client.provider
 
     @property
     def panel(self) -> "MultiAgentSystem":
@@ -400,7 +321,7 @@ class LocalLLMCode:
             self._conversation.tell(event)
             emit(event)
 
-        await self._selection.ready()
+        await self.ready()
         await consult(self.panel, kind, question, self.react_agent, tell)
 
     def offer(self, command: str, output: str, return_code: int) -> None:
@@ -431,12 +352,29 @@ class LocalLLMCode:
 
     def clear(self) -> None:
         """Begin a new conversation, in a session of its own. Commands in the background end with the old one."""
-        self._conversation.background.kill_all()
-        self._conversation.close()
         self._earlier_usage += self._conversation.usage
+        self._change_to(Conversation(self._project))
+
+    def _change_to(self, conversation: Conversation) -> None:
+        self._conversation.background.kill_all()
+        self.keeping.close_soon(self._conversation.finish())
         if self._panel is not None:
             self._panel.consultation_history.clear()
-        self._conversation = Conversation(self._project)
+        self._conversation = conversation
+
+    def _go_on_with(self, conversation: Conversation) -> None:
+        """As `_change_to`, with one that has its own past."""
+        self._change_to(conversation)
+        self._earlier_usage = Usage()
+
+    @property
+    def keeping(self) -> "Keeping":
+        """What becomes of the sessions of this project."""
+        if self._keeping is None:
+            from localllm.keeping import Keeping  # the first request comes before it
+
+            self._keeping = Keeping(self._project, lambda: self._conversation, self._go_on_with)
+        return self._keeping
 
     def window_use(self) -> "WindowUse":
         """Where the model's window goes."""
@@ -483,7 +421,13 @@ class LocalLLMCode:
             repo_map=RepoMap(self.root, folder / "repomap.msgpack", self.settings.project.exclude_patterns),
             explore=self._explore,
             advisers=Deferred(lambda: self.panel) if self.settings.agents.panel.enabled else None,
+            seal=Seal(session_key_file()),
+            memory=ProjectMemory(self.root, self.settings.project.memory_file, sessions=self._past_sessions),
         )
+
+    def _past_sessions(self) -> "list[MemoryEntry]":
+        """What can be found of all sessions but the one that is going on."""
+        return [entry for entry in self.keeping.sessions.entries() if entry.id != self.session_id]
 
     def _make_runner(self, root: Path) -> SandboxRunner:
         """What runs commands in the project, or in a copy of it."""

@@ -1,5 +1,7 @@
 """One conversation in a project: its agent and tools, its log, and the points it can go back to."""
 
+import asyncio
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -7,12 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from localllm.agents.briefing import Briefing
 from localllm.agents.checkpoints import Checkpoints
 from localllm.agents.compaction import Surroundings
+from localllm.agents.history import History
 from localllm.agents.panel.dossier import Advisers
 from localllm.agents.planning import PlanMode
 from localllm.agents.prompting import system_prompt
 from localllm.agents.react_agent import ReActAgent
+from localllm.agents.recording import Recorder
+from localllm.agents.remembering import Remembering
 from localllm.base import logs
 from localllm.base.config.schema import Settings
 from localllm.base.errors import LocalLLMError
@@ -33,7 +39,10 @@ from localllm.core.budget import output_limit
 from localllm.core.focus import Focus
 from localllm.core.repomap import RepoMap
 from localllm.llm.clients import LLMClient
-from localllm.llm.profiles import Profile, choose
+from localllm.llm.profiles import Profile, choose, profile_named
+from localllm.memory.project_memory import ProjectMemory
+from localllm.memory.session_entries import Kept, Profiled, Resumed, Titled
+from localllm.memory.session_seal import Seal
 from localllm.memory.sessions import SessionLog, new_session_id
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.runner import SandboxRunner
@@ -46,7 +55,7 @@ from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.guard.rules import closed_to_commands
-from localllm.tools.guard.snapshots import Snapshots
+from localllm.tools.guard.snapshots import Snapshots, Transition
 from localllm.tools.registry import Tool
 from localllm.tools.text_files import load
 from localllm.tools.tool_system import ToolSystem
@@ -54,6 +63,7 @@ from localllm.web.access import open_web
 
 if TYPE_CHECKING:
     from localllm.agents.delegation.coordination import MultiAgentOrchestrator
+    from localllm.agents.reopening import Reopened
 
 
 class Project(NamedTuple):
@@ -72,6 +82,13 @@ class Project(NamedTuple):
     repo_map: RepoMap
     explore: Tool
     advisers: Advisers | None
+    seal: Seal
+    memory: ProjectMemory
+
+    @property
+    def sessions(self) -> Path:
+        """Where the logs of its sessions are."""
+        return self.folder / "sessions"
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
@@ -86,24 +103,30 @@ class ToolInfo(msgspec.Struct, frozen=True):
 
 
 class Conversation:
-    """From the first request to the last, in a session log of its own.
+    """From the first request to the last, in a session log of its own; `reopened` is an earlier one to go on with.
 
     `usage` and `context_used` are tokens: of all requests so far, and of the conversation as last sent. `finished` is
-    how the last run ended.
+    how the last run ended. `title` is what the person calls it.
     """
 
-    def __init__(self, project: Project) -> None:
-        self.id = new_session_id()
-        self.usage = Usage()
-        self.context_used = 0
+    def __init__(self, project: Project, reopened: "Reopened | None" = None) -> None:
+        before = reopened.replayed if reopened else None
+        self.id = reopened.id if reopened else new_session_id()
+        self.usage = before.usage if before else Usage()
+        self.context_used = before.context_used if before else 0
+        self.title = before.title if before else ""
         self.finished = RunFinished(status="interrupted", answer="")
         self.focus = Focus()
         self._project = project
         self._profile = self._fitting_profile()
-        self._log = SessionLog(project.folder / "sessions", self.id)
+        self._briefing = Briefing(project.root, project.memory)
+        self._log = reopened.log if reopened else SessionLog(project.sessions, self.id, project.seal.begin(self.id))
         self._journal = Journal(state_folder() / "journal.jsonl", self.id)
         self.background = BackgroundCommands(partial(note_end, self._journal))
         self.tool_system = self._make_tools()
+        if reopened:
+            self._restore_tools(reopened)
+        self._recorder = Recorder(self._log, self.tool_system)
         self.agent = ReActAgent(
             project.client,
             self.tool_system,
@@ -112,10 +135,15 @@ class Conversation:
             listeners=[self.tell],
             advisers=project.advisers,
             middleware=[PlanMode(lambda: project.policy.mode == "plan")],
-            surroundings=Surroundings(rank=project.repo_map.rank, read=self._text_of),
+            surroundings=Surroundings(notes=self._notes, rank=project.repo_map.rank, read=self._text_of),
+            history=before.history if before else History(system_prompt()),
         )
-        self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._log.append)
+        points = before.points if before else ()
+        self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._recorder.keep, points)
         self._helpers: MultiAgentOrchestrator | None = None
+        self.memory = Remembering(project.memory, self.tool_system, self._briefing, self._offer_news)
+        self._is_behind = reopened is not None
+        self._begin_log(is_new=reopened is None)
 
     @property
     def profile(self) -> Profile:
@@ -129,9 +157,30 @@ class Conversation:
         if not history.is_answered:
             await project.client.get_ready()
             self._profile = self._fitting_profile()
+            self._recorder.keep(Profiled(name=self._profile.name))
             self.tool_system.offer_only(self._profile.tools, brief=self._profile.brief)
-            history.begin_with(system_prompt(self._profile.prompt))
+            instructions = await asyncio.to_thread(self._briefing.for_system, self._profile)
+            history.begin_with("\n\n".join(filter(None, (system_prompt(self._profile.prompt), instructions))))
+        elif self._is_behind:
+            await asyncio.to_thread(self._catch_up)
         self.tool_system.limit_output(output_limit(project.client))
+
+    def _notes(self) -> str:
+        """What is remembered of the project, for the message a conversation begins with."""
+        return self._briefing.notes(self.profile)
+
+    def _catch_up(self) -> None:
+        """Let the model read, with the next request of an earlier session, what is remembered by now, if it was told
+        otherwise."""
+        self._is_behind = False
+        notes = self._notes()
+        if notes and not any(notes in getattr(message, "text", "") for message in self.agent.history.messages):
+            self.agent.offer(notes)
+
+    def _offer_news(self, text: str) -> None:
+        """Let the model read with the next request what was noted; a conversation that begins is told anyway."""
+        if len(self.agent.history.messages) > 1:
+            self.agent.offer(text)
 
     def tools(self) -> Sequence[ToolInfo]:
         """Every tool, whether the rules let the model have it, and whether it is told of it."""
@@ -192,7 +241,7 @@ class Conversation:
 
     def tell(self, event: AgentEvent) -> None:
         """Take note of an event of a run, whether or not anybody iterates over them."""
-        self._log.append(event)
+        self._recorder.keep(event)
         match event:
             case MessageCompleted(usage=usage):
                 self.usage += usage
@@ -214,14 +263,51 @@ class Conversation:
             case _:
                 pass
 
-    def close(self) -> None:
-        """Close the log."""
-        self._log.close()
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a log of it: something was said, and could be written down."""
+        return self._log.is_open
+
+    def rename(self, title: str) -> None:
+        """Call it so from now on; "" for nothing."""
+        self.title = " ".join(title.split())
+        self._recorder.keep(Titled(title=self.title))
+
+    def take_failures(self) -> list[str]:
+        """What the person should know, once: why it cannot be written down, why what is remembered was not told."""
+        unkept = self._recorder.take_failure()
+        told = [tr("session.not_kept", reason=unkept)] if unkept else []
+        return [*told, *filter(None, [self._briefing.take_failure()])]
+
+    def finish(self) -> SessionLog:
+        """The whole log, which is still to be closed. Nothing more is said."""
+        self._recorder.catch_up()
+        return self._log
+
+    def _restore_tools(self, reopened: "Reopened") -> None:
+        """Let the tools know what they knew."""
+        before, tools = reopened.replayed, self.tool_system
+        tools.adopt([Transition(change.path, change.before, change.after) for change in before.changes])
+        if before.tainted:
+            tools.taint()
+        if reopened.is_ours:
+            for words in before.history.words:
+                tools.hear(words)
+        if before.history.is_answered:
+            self._profile = profile_named(before.profile) or self._profile
+            tools.offer_only(self._profile.tools, brief=self._profile.brief)
+
+    def _begin_log(self, *, is_new: bool) -> None:
+        """From now on the log has every change of the conversation. A turn that was broken off is ended."""
+        history = self.agent.history
+        self._recorder.keep(Kept(message=history.messages[0]) if is_new else Resumed(time=time.time()))
+        history.listen(self._recorder.keep)
+        history.close_turn(tr("session.interrupted"), tr("session.interrupted"))
 
     def _tell_of_helpers(self, event: AgentEvent) -> None:
         """An event of work done by several agents: what they say is not of this conversation."""
         if isinstance(event, MessageCompleted):
-            self._log.append(event)
+            self._recorder.keep(event)
             self.usage += event.usage
         else:
             self.tell(event)
@@ -243,6 +329,7 @@ class Conversation:
             web=open_web(project.settings.web) if project.settings.web.enabled else None,
             focus=self.focus,
             repo_map=project.repo_map,
+            memory=project.memory,
         )
         return ToolSystem(
             (*tools_for(project.settings), project.explore),

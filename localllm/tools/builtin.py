@@ -7,6 +7,7 @@ from localllm.tools.commands import run_command
 from localllm.tools.editing import edit_file
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
+from localllm.tools.memory import recall, todo
 from localllm.tools.registry import Tool
 from localllm.tools.search import search_files
 from localllm.tools.web import fetch_page, searxng_search, web_search, web_tools
@@ -22,8 +23,10 @@ BUILTIN_TOOLS: tuple[Tool, ...] = (
     git_status,
     list_files,
     read_file,
+    recall,
     run_command,
     search_files,
+    todo,
     write_file,
 )
 

@@ -9,6 +9,7 @@ from localllm.base.config.schema import Settings
 from localllm.base.events import AgentEvent, Emit
 from localllm.core.focus import Focus
 from localllm.core.repomap import RepoMap
+from localllm.memory.project_memory import ProjectMemory
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.runner import CommandRunner
 from localllm.tools.guard.paths import ProjectRoot
@@ -44,7 +45,13 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     web: WebAccess | None = None
     focus: Focus = msgspec.field(default_factory=Focus)
     repo_map: RepoMap | None = None
+    memory: ProjectMemory | None = None
     emit: Emit = _nobody
+
+    @property
+    def project_memory(self) -> ProjectMemory:
+        """What is remembered of the project; without `memory` only what its file tells."""
+        return self.memory or ProjectMemory(self.root.path, self.settings.project.memory_file)
 
 
 def closed_paths(context: ToolContext) -> list[str]:

@@ -12,13 +12,14 @@ The first paragraph of the docstring is the description; lines `name: text` afte
 """
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from enum import IntEnum
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from localllm.base.config.schema import Settings
 from localllm.base.events import Json
 from localllm.llm.messages import Image, ToolSpec
 
@@ -66,6 +67,9 @@ class Preview(msgspec.Struct, frozen=True):
 PreviewFunction = Callable[..., Preview]
 
 
+Touches = Callable[[Settings, dict[str, Any]], tuple[str, ...]]
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool: its function, what the model is told of it (`spec`, or `brief` where it is a small one), and what the
     pipeline must know before it runs."""
@@ -79,16 +83,22 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     sends: tuple[str, ...] = ()
     preview: PreviewFunction | None = None
+    touches: Touches | None = None
     brief: ToolSpec
+
+    def is_safe(self, touched: Sequence[str]) -> bool:
+        """Whether a call that touches these files changes nothing."""
+        return self.risk == Risk.SAFE or (self.touches is not None and not touched)
 
     def parse(self, arguments: dict[str, Json]) -> dict[str, Any]:
         """The arguments coerced to their types; msgspec.ValidationError says what is wrong."""
-        known = {
-            ALIASES.get(key, key) if key not in self.arguments.__struct_fields__ else key: value
-            for key, value in arguments.items()
-        }
-        parsed = msgspec.convert(known, self.arguments, strict=False)
-        return {name: getattr(parsed, name) for name in self.arguments.__struct_fields__}
+        names = self.arguments.__struct_fields__
+
+        def known(key: str) -> str:
+            return key if key in names or ALIASES.get(key) not in names else ALIASES[key]
+
+        parsed = msgspec.convert({known(key): value for key, value in arguments.items()}, self.arguments, strict=False)
+        return {name: getattr(parsed, name) for name in names}
 
     def stated(self, parsed: dict[str, Any]) -> dict[str, Json]:
         """Of parsed arguments those that are not their defaults, as JSON values: what a person wants to see."""
@@ -112,6 +122,11 @@ ALIASES = {
     "regex": "pattern",
     "text": "content",
     "contents": "content",
+    "content": "text",
+    "task": "text",
+    "todo": "text",
+    "id": "text",
+    "todo_id": "text",
     "directory": "path",
     "dir": "path",
 }
@@ -125,6 +140,7 @@ def tool(
     paths: tuple[str, ...] | None = None,
     sends: tuple[str, ...] = (),
     preview: PreviewFunction | None = None,
+    touches: Touches | None = None,
     required: tuple[str, ...] | None = None,
     unlisted: tuple[str, ...] = (),
     rare: tuple[str, ...] = (),
@@ -136,6 +152,7 @@ def tool(
     `paths` names those the rules of the settings compare, each a path or a list of paths: `file_path` unless told.
     `sends` names those that leave this machine, as an address or a query does.
     `preview` is called as the function is, and describes the change without making it.
+    `touches` gives the files a call changes that no argument names; a call that touches none changes nothing.
     `required` names the arguments the model is told it must give, where those without a default are not all.
     `unlisted` names those it is not told of, though they are understood: what only some models know to use would cost
     every request of every model.
@@ -163,6 +180,7 @@ def tool(
             paths=paths if paths is not None else tuple({"file_path"} & hints.keys()),
             sends=sends,
             preview=preview,
+            touches=touches,
         )
 
     return make

@@ -1,7 +1,8 @@
 """ToolSystem: the one way a tool is run. validate → policy → confirm → backup → run → verify → journal."""
 
 import asyncio
-from collections.abc import Container, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Container, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -24,6 +25,7 @@ from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
 from localllm.base.paths import project_folder
 from localllm.llm.messages import Image, ToolSpec
+from localllm.memory.project_memory import ProjectMemory
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.runner import CommandRunner
 from localllm.tools.context import ToolContext
@@ -34,9 +36,11 @@ from localllm.tools.guard.destruction import detect_code_destruction
 from localllm.tools.guard.journal import Journal, JournalEntry, digest
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy, Situation, Verdict
+from localllm.tools.guard.questions import question, refusal
 from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.guard.rules import COMMAND_TOOL, lasting_rule, listed
-from localllm.tools.guard.snapshots import Snapshots, held
+from localllm.tools.guard.snapshots import Snapshots, Transition, held
+from localllm.tools.parsing import first_line, parse_arguments
 from localllm.tools.registry import Preview, Risk, Tool, ToolOutput
 from localllm.tools.seen import SeenFiles
 
@@ -178,6 +182,25 @@ class ToolSystem:
         made.offer_only(None, brief=True)
         return made
 
+    @property
+    def memory(self) -> ProjectMemory:
+        """What is remembered of the project."""
+        return self._context.project_memory
+
+    @asynccontextmanager
+    async def by_person(self, command: str, file_path: str) -> AsyncGenerator[None]:
+        """While this is open, the person changes a file with a `command` of the chat: that can be undone, and is in the
+        journal."""
+        root, backup = self._context.root, self._context.settings.safety.auto_backup
+        path = root.relative(file_path)
+        root.refuse_protected(path)
+        self._snapshots.begin_turn()
+        async with held(self._snapshots.writing() if backup else None):
+            with self._snapshots.around(root, [path], tool=command, enabled=backup) as changes:
+                yield
+        if changes:
+            self._note(_own_entry(command, path, changes))
+
     def limit_output(self, characters: int) -> None:
         """Give the model at most so many characters of one tool's output from now on."""
         self._context = msgspec.structs.replace(self._context, output_limit=characters)
@@ -190,6 +213,14 @@ class ToolSystem:
     def position(self) -> int:
         """Where the files are now, for `rewind` and `changed_since`."""
         return self._snapshots.position
+
+    def made_since(self, position: int) -> list[Transition]:
+        """What tools have made of files since `position`, in order."""
+        return self._snapshots.made_since(position)
+
+    def adopt(self, made: Sequence[Transition]) -> None:
+        """Count what was made of files earlier in this session, by another program, as made before all else."""
+        self._snapshots.adopt(made)
 
     def changed_since(self, position: int) -> list[str]:
         """The files that tools changed since `position`, and that are not as they were."""
@@ -255,7 +286,7 @@ class ToolSystem:
             raise
         except Exception as error:  # noqa: BLE001 - the tool boundary: a tool's fault must not end the conversation
             logs.of("TOOL").exception("%s failed", call.name)
-            result = _failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=_first_line(error)))
+            result = _failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
         self._finish(result, record, emit)
@@ -264,13 +295,13 @@ class ToolSystem:
     async def _through(self, call: ToolCall, emit: Emit, record: "_Record", *, was_cut: bool) -> ToolResult:
         """The steps up to the journal, which `_finish` keeps. Tools verify what they wrote. Raises LocalLLMError."""
         tool = self._find(call.name, was_cut=was_cut)
-        arguments = record.arguments = _parse(tool, call.arguments, was_cut=was_cut)
+        arguments = record.arguments = parse_arguments(tool, call.arguments, was_cut=was_cut)
         emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
         verdict = self._judge(tool, arguments)
         preview = tool.preview(self._context, **arguments) if tool.preview else None
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
-            request = _request(tool, call, verdict, preview, self._scope(tool, arguments))
+            request = question(tool, call, verdict, preview, self._scope(tool, arguments))
             record.approval = await self._ask(request, emit, preview)
             self._refuse_changed(tool, arguments, preview)
         elif preview and preview.danger:
@@ -291,7 +322,8 @@ class ToolSystem:
     def _judge(self, tool: Tool, arguments: dict[str, Any]) -> Verdict:
         """The policy's verdict, unless it is to deny: then SafetyViolationError."""
         has_network = self._tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
-        situation = Situation(tainted=self._tainted, network=has_network, said=self._said)
+        touched = self._touched(tool, arguments)
+        situation = Situation(tainted=self._tainted, network=has_network, said=self._said, touched=touched)
         verdict = self._policy.judge(tool, arguments, self._context.root.relative, situation)
         if verdict.decision == "deny":
             key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
@@ -322,7 +354,7 @@ class ToolSystem:
         if not answer.approved and answer.by == "unattended" and preview and preview.danger:
             raise ToolExecutionError("would_destroy", name=request.tool, lost=preview.danger)
         if not answer.approved:
-            raise _refusal(request, answer)
+            raise refusal(request, answer)
         if answer.always and request.lasting:
             self._remember(request, answer, emit)
         return answer.by
@@ -344,7 +376,11 @@ class ToolSystem:
 
     def _written(self, tool: Tool, arguments: dict[str, Any]) -> list[str]:
         """The files a call changes, by their canonical paths."""
-        return [self._context.root.relative(path) for name in tool.writes for path in listed(arguments[name])]
+        named = [path for name in tool.writes for path in listed(arguments[name])]
+        return [self._context.root.relative(path) for path in (*named, *self._touched(tool, arguments))]
+
+    def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
+        return tool.touches(self._context.settings, arguments) if tool.touches else ()
 
     async def _run(self, tool: Tool, arguments: dict[str, Any], record: "_Record", emit: Emit) -> ToolOutput:
         """Backup, run, and note what changed."""
@@ -368,10 +404,7 @@ class ToolSystem:
         if note := self._commands.take_note():
             emit(Notice(text=note))
         logs.of("TOOL").info("%s: %s", result.call.name, result.error.code if result.error else "ok")
-        try:
-            self._journal.write(msgspec.structs.replace(record.entry(result), agent=self._agent, tree=self._tree))
-        except OSError as error:
-            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+        self._note(msgspec.structs.replace(record.entry(result), agent=self._agent, tree=self._tree))
         emit(
             ToolFinished(
                 call_id=result.call.id,
@@ -382,6 +415,24 @@ class ToolSystem:
                 error_code=result.error.code if result.error else "",
             )
         )
+
+    def _note(self, entry: JournalEntry) -> None:
+        try:
+            self._journal.write(entry)
+        except OSError as error:
+            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+
+
+def _own_entry(command: str, path: str, changes: Sequence[Change]) -> JournalEntry:
+    """What the journal says of a change of the person's own."""
+    return JournalEntry(
+        tool=command,
+        target=path,
+        arguments="",
+        outcome="ok",
+        approval="user",
+        paths={change.path: (change.before, change.after) for change in changes},
+    )
 
 
 class _Record:
@@ -409,50 +460,6 @@ class _Record:
             hosts={name: (told["sent"], told["received"], told["refused"]) for name, told in network.items()},
             paths={change.path: (change.before, change.after) for change in self.changes},
         )
-
-
-def _parse(tool: Tool, text: str, *, was_cut: bool) -> dict[str, Any]:
-    """The arguments of a call, coerced to their types. Raises ToolExecutionError with what to send instead."""
-    if was_cut and not text.strip():
-        raise ToolExecutionError("tool_cut_arguments", name=tool.name)
-    try:
-        given = msgspec.json.decode(text.strip() or "{}", type=dict[str, Json])
-        return tool.parse(given)
-    except msgspec.ValidationError as error:
-        expected = msgspec.json.encode(tool.spec.parameters["properties"]).decode()
-        raise ToolExecutionError(
-            "tool_bad_arguments", name=tool.name, reason=_first_line(error), expected=expected
-        ) from error
-    except msgspec.DecodeError as error:
-        if was_cut:
-            raise ToolExecutionError("tool_cut_arguments", name=tool.name) from error
-        raise ToolExecutionError("tool_malformed_json", name=tool.name, reason=_first_line(error)) from error
-
-
-def _request(
-    tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None, scope: str
-) -> ConfirmationRequested:
-    shown = preview or Preview(summary=tool.name, detail=call.arguments)
-    return ConfirmationRequested(
-        request_id=f"ask_{uuid4().hex[:12]}",
-        call_id=call.id,
-        tool=tool.name,
-        risk="dangerous" if verdict.dangerous or shown.danger else tool.risk.name.lower(),
-        summary=tr("destruction.asked", summary=shown.summary, lost=shown.danger) if shown.danger else shown.summary,
-        detail=shown.detail,
-        detail_kind=shown.kind,
-        reason=tr(f"policy.{verdict.why}") if verdict.why else verdict.rule,
-        lasting=verdict.lasting and not shown.danger,
-        scope=scope if verdict.lasting else "",
-    )
-
-
-def _refusal(request: ConfirmationRequested, answer: ConfirmationAnswered) -> SafetyViolationError:
-    if answer.by != "unattended":
-        return SafetyViolationError("denied_by_user", name=request.tool, feedback=answer.feedback)
-    if request.risk == "dangerous":
-        return SafetyViolationError("denied_dangerous", name=request.tool, rule=request.reason)
-    return SafetyViolationError("denied_unattended", name=request.tool)
 
 
 async def _to_its_end(work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:
@@ -487,7 +494,3 @@ def _failed(call: ToolCall, error: LocalLLMError) -> ToolResult:
         summary=error.what,
         error=error,
     )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")

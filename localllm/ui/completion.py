@@ -11,7 +11,7 @@ from localllm.text.cleaning import clean
 
 MAX_PATHS = 200
 _COMMAND = re.compile(r"/(\S*)\Z")
-_ARGUMENT = re.compile(r"/(\S+)[ ]+(\S*)\Z")
+_ARGUMENT = re.compile(r"/(\S+)\s+(?:(\S+)\s+)?(\S*)\Z")
 _PATH = re.compile(r"(?:^|\s)@(\S*)\Z")
 
 
@@ -24,15 +24,15 @@ class Suggestion(msgspec.Struct, frozen=True):
 
 
 class Suggester:
-    """`commands` gives the names (without slash) and a line on each; `choices` what may follow a command; `root` is
-    the project."""
+    """`commands` gives the names (without slash) and a line on each; `choices` what may follow a command, and a word
+    behind it ("" where there is none), each alone or with a note; `root` is the project."""
 
     def __init__(
         self,
         root: Path,
         hidden: Sequence[str],
         commands: Callable[[], Iterable[tuple[str, str]]],
-        choices: Callable[[str], Iterable[str]] = lambda _command: (),
+        choices: Callable[[str, str], Iterable[str | tuple[str, str]]] = lambda _command, _after: (),
     ) -> None:
         self._root = root
         self._hidden = frozenset(hidden)
@@ -52,8 +52,8 @@ class Suggester:
                 for name, note in self._commands()
                 if name.startswith(match[1])
             ]
-        if (match := _ARGUMENT.match(before_cursor)) and (found := list(self._choices(match[1]))):
-            return [Suggestion(name, len(match[2])) for name in found if match[2].casefold() in name.casefold()]
+        if (match := _ARGUMENT.match(before_cursor)) and (found := list(self._choices(match[1], match[2] or ""))):
+            return list(_fitting(found, match[3]))
         if match := _PATH.search(before_cursor):
             return self._paths(match[1])
         return []
@@ -82,3 +82,11 @@ class Suggester:
         if name in self._hidden or (name.startswith(".") and not start.startswith(".")):
             return False
         return not re.search(r"\s", name) and clean(name) == name
+
+
+def _fitting(choices: Iterable[str | tuple[str, str]], typed: str) -> Iterable[Suggestion]:
+    """Those of which what was typed is a part, or of whose note."""
+    for choice in choices:
+        name, note = (choice, "") if isinstance(choice, str) else choice
+        if typed.casefold() in name.casefold() or (typed and typed.casefold() in note.casefold()):
+            yield Suggestion(name, len(typed), note)

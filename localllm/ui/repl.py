@@ -142,6 +142,7 @@ class Terminal:
         try:
             # In a thread, so that the server's answers are taken meanwhile.
             await asyncio.to_thread(import_module, "localllm.ui.prompt")
+            self._screen.print_lines(await asyncio.to_thread(talk.reminder))
             prompt = self._prompt = self._make_prompt(talk, chat)
             outbox = self._outbox = Outbox(
                 self._typeahead, self._screen, chat, talk.interrupt, prompt.remember, is_live=self._is_live
@@ -221,7 +222,9 @@ class Terminal:
 
         commands = talk.registry
         hidden = chat.settings.project.exclude_patterns
-        suggester = Suggester(chat.root, hidden, commands.overview, lambda name: commands.choices(name, chat))
+        suggester = Suggester(
+            chat.root, hidden, commands.overview, lambda name, after: commands.choices(name, chat, after)
+        )
         return ChatPrompt(
             history_file=self._keep_history(),
             suggester=suggester,

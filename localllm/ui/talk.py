@@ -1,7 +1,7 @@
 """What a line the person typed means, and doing it: a request, a command, or an alias of a request."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from localllm import __version__
 from localllm.base.errors import LocalLLMError
@@ -25,6 +25,8 @@ from localllm.ui.slash.registry import (
     SlashRegistry,
     command_name,
 )
+from localllm.ui.theme import Line
+from localllm.ui.todo_lines import in_progress_line, reminder_lines
 
 _INTERRUPTED = 130
 """The exit code that shells give what Ctrl+C has ended."""
@@ -54,6 +56,7 @@ class Talk:
         self._is_attended = is_attended
         self._decide_plan = decide_plan
         self._finished: RunFinished | None = None
+        self._in_progress: set[str] = set()
         self.went_well = True
         """Whether the newest line was done: no error, no interrupt, no limit."""
         self._task: asyncio.Task[Outcome] | None = None
@@ -72,9 +75,20 @@ class Talk:
 
     def warn(self, screen: Screen) -> None:
         """Say on `screen` what the person should know before he begins."""
+        for text in self._chat.keeping.welcome:
+            screen.print_lines(notice_lines(text, "info", screen.width))
         notices = self._chat.notices() + [tr("ui.alias_conflict", name=name) for name in self.registry.conflicts]
         for text in notices:
             screen.print_lines(notice_lines(text, "warning", screen.width))
+
+    def reminder(self) -> Sequence[Line]:
+        """What is unfinished, in a few lines. Reads the memory's file."""
+        try:
+            unfinished = self._chat.memory.open_todos()
+        except LocalLLMError as error:
+            return notice_lines(str(error), "warning", self._screen.width)
+        self._in_progress = {todo.id for todo in unfinished if todo.state == "doing"}
+        return reminder_lines(unfinished, self._screen.width)
 
     def introduce(self, screen: Screen) -> None:
         """Say on `screen` who answers, as far as known."""
@@ -179,7 +193,17 @@ class Talk:
         self._screen.print(("dim", ending))
 
     async def _run(self, query: str) -> None:
+        before = self._chat.memory.version
         self._finished = await self._show(self._chat.run(query))
+        if self._is_attended and before != self._chat.memory.version:
+            self._show_work()
+
+    def _show_work(self) -> None:
+        """Say what a run has left begun and not finished, unless that was known."""
+        doing = [todo for todo in self._chat.memory.known_todos() if todo.state == "doing"]
+        before, self._in_progress = self._in_progress, {todo.id for todo in doing}
+        if self._in_progress and self._in_progress != before:
+            self._screen.print(*in_progress_line(doing, self._screen.width))
 
     async def _show(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
         """Show a run to its end; how it ended."""

@@ -15,6 +15,7 @@ LATER = {
     *(f"localllm.agents.{name}" for name in ("multi_agent", "panel.laying_out", "panel.snippets")),
     *(f"localllm.cli.{name}" for name in ("config", "doctor", "init", "models", "sandbox", "trusting")),
     *(f"localllm.core.{name}" for name in ("context_manager", "drawing", "repo_index", "repo_rank", "repo_text")),
+    *(f"localllm.memory.{name}" for name in ("document", "external_memory", "memory_file", "todos")),
     *(f"localllm.text.{name}" for name in ("bm25", "stemming", "tokenising")),
     *(f"localllm.ui.{name}" for name in ("keys", "markdown", "outbox", "plan", "repl", "talk", "typeahead")),
     *("localllm.integrations", "localllm.llm.embedded", "localllm.syntax.symbols", "localllm.ui.slash.commands"),

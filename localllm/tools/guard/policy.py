@@ -15,7 +15,7 @@ from localllm.base.config.schema import Mode, SafetySettings
 from localllm.base.events import Json
 from localllm.tools.guard.line import Line
 from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, rules_of
-from localllm.tools.registry import Risk, Tool
+from localllm.tools.registry import Tool
 
 Why = Literal["", "plan", "unreadable", "untrusted"]
 
@@ -38,12 +38,13 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """What holds while a call is judged.
 
     `tainted`: text from the web is in the conversation. `network`: commands can reach other machines. `said`: what the
-    user has typed so far.
+    user has typed so far. `touched`: the files the call changes that no argument of it names.
     """
 
     tainted: bool = False
     network: bool = False
     said: str = ""
+    touched: tuple[str, ...] = ()
 
 
 class Policy:
@@ -71,10 +72,11 @@ class Policy:
         the project is passed on. A deny rule on a folder refuses calls that name it or something in it; listing or
         searching a folder above it is not refused as a call.
         """
-        call = Call(tool, arguments, canonical)
+        call = Call(tool, arguments, canonical, situation.touched)
+        is_safe = tool.is_safe(situation.touched)
         if rule := self._touching(call, "deny"):
             return Verdict("deny", rule)
-        if self.mode == "plan" and _changes(tool):
+        if self.mode == "plan" and (not is_safe or tool.writes):
             return Verdict("deny", why="plan")
         if found := call.line.danger(self._dangerous) if call.line else "":
             return Verdict("ask", found, dangerous=True)
@@ -83,7 +85,7 @@ class Policy:
         allowed = self._allowing(call)
         if situation.tainted and self._sends(call, situation, is_allowed=bool(allowed)):
             return Verdict("ask", why="untrusted")
-        if tool.risk == Risk.SAFE:
+        if is_safe:
             return Verdict("allow")
         if allowed:
             return Verdict("allow", allowed)
@@ -130,7 +132,7 @@ class Policy:
         return not is_allowed and not all(was_typed(text, situation.said) for text in call.sent)
 
     def _is_let_by_mode(self, tool: Tool) -> bool:
-        return self.mode == "auto" or (self.mode == "auto-edit" and bool(tool.writes))
+        return self.mode == "auto" or (self.mode == "auto-edit" and bool(tool.writes or tool.touches))
 
 
 def mode_of(settings: SafetySettings) -> Mode:
@@ -145,7 +147,3 @@ def was_typed(text: str, said: str) -> bool:
     words = {word.rstrip(".,;:!?。、").rstrip("/") for word in re.split(r"[\s<>\"'()\[\]「」（）、。]+", said)}
     address = text.partition("#")[0].rstrip("/")
     return address in words or address.partition("://")[2] in words
-
-
-def _changes(tool: Tool) -> bool:
-    return tool.risk > Risk.SAFE or bool(tool.writes)

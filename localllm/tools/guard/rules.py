@@ -160,14 +160,17 @@ def example_matches(rule: Rule, example: str, tools: Sequence[Tool]) -> bool:
 
 
 class Call:
-    """A call as the rules see it: by its command line, by the paths it names, by what it sends away."""
+    """A call as the rules see it: by its command line, by the paths it names or touches, by what it sends away."""
 
-    def __init__(self, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str]) -> None:
+    def __init__(
+        self, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str], touched: Sequence[str] = ()
+    ) -> None:
         self.tool = tool
         self.line = Line(arguments.get("command", "")) if tool.name == COMMAND_TOOL else None
         self.sent = [text for name in tool.sends for text in listed(arguments.get(name))]
         self._folder: str = arguments.get("working_dir", "") or "."
-        self._given = [path for name in tool.paths for path in listed(arguments.get(name))]
+        self._given = [*touched, *(path for name in tool.paths for path in listed(arguments.get(name)))]
+        self._touched = touched
         self._canonical = canonical
 
     def is_covered_by(self, rules: Sequence[Rule]) -> bool:
@@ -213,6 +216,8 @@ class Call:
         """Whether any part of the call falls under a deny or ask rule; where that cannot be told, it does."""
         if self.line is not None and rule.concerns(WRITING_TOOL) and self._writes_into(self.line, rule):
             return True
+        if self._touched and rule.tool in WRITING_TOOLS and rule.prefix is not None:
+            return any(is_within(place, folder) for place in self._places() for folder in self._folders(rule))
         if not rule.concerns(self.tool.name) or rule.prefix is None:
             return rule.concerns(self.tool.name)
         if self.line is not None:

@@ -39,7 +39,7 @@ _CHUNK = 1_000_000
 _DAY = 24 * 3600.0
 
 
-class _Transition(NamedTuple):
+class Transition(NamedTuple):
     """What this program made of one file, or took back."""
 
     path: str
@@ -61,7 +61,7 @@ class Snapshots:
         self._log = ChangeLog(folder / "changes.jsonl")
         self._turn = uuid4().hex
         self._failure = ""
-        self._made: list[_Transition] = []
+        self._made: list[Transition] = []
 
     @classmethod
     def of_project(cls, root: Path) -> "Snapshots":
@@ -169,8 +169,8 @@ class Snapshots:
         if lines:
             with self._locked():
                 self._log.append(lines)
-            self._made += [_Transition(change.path, change.before, change.after) for change in changes]
-            self._made += [_Transition(change.path, change.after, change.before) for change in taken_back]
+            self._made += [Transition(change.path, change.before, change.after) for change in changes]
+            self._made += [Transition(change.path, change.after, change.before) for change in taken_back]
         if changes:
             self._prune_daily()
 
@@ -188,6 +188,14 @@ class Snapshots:
     def position(self) -> int:
         """How many changes this program has made by now, for `rewind`."""
         return len(self._made)
+
+    def made_since(self, position: int) -> list[Transition]:
+        """What this program has made since `position`, in order."""
+        return self._made[position:]
+
+    def adopt(self, made: Sequence[Transition]) -> None:
+        """Count what an earlier program has made as made before all that this one makes."""
+        self._made = [*made, *self._made]
 
     def changed_since(self, position: int) -> list[str]:
         """The files that are not as they were at `position`, as far as this program knows; sorted."""

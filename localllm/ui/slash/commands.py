@@ -10,11 +10,14 @@ from localllm.ui.slash.background import ps, stop
 from localllm.ui.slash.context import ChatContext
 from localllm.ui.slash.context_window import compact, context
 from localllm.ui.slash.delegation import coordinate
+from localllm.ui.slash.init import init
 from localllm.ui.slash.map import map_
+from localllm.ui.slash.memory import forget, memory, remember, todo
 from localllm.ui.slash.models import model, models, provider
 from localllm.ui.slash.panel import boss, panel
 from localllm.ui.slash.registry import Leave, Outcome, SlashCall, SlashCommand, slash
 from localllm.ui.slash.rules import describe, mode, plan, rules
+from localllm.ui.slash.sessions import export_, fork, rename, resume, sessions
 from localllm.ui.slash.table import table
 from localllm.ui.slash.undoing import checkpoint, rewind, undo
 from localllm.ui.theme import Style
@@ -24,7 +27,10 @@ def builtin_commands() -> tuple[SlashCommand, ...]:
     """All of them, in the order /help shows them."""
     asking = (status, model, models, provider, mode, plan, tools, rules)
     going_back = (undo, checkpoint, rewind)
-    return (help_, *asking, context, compact, panel, boss, coordinate, map_, *going_back, ps, stop, clear, exit_)
+    of_sessions = (sessions, resume, rename, fork, export_)
+    remembered = (todo, remember, forget, memory, init)
+    doing = (context, compact, panel, boss, coordinate, map_)
+    return (help_, *asking, *doing, *remembered, *going_back, ps, stop, *of_sessions, clear, exit_)
 
 
 @slash("help", usage="[command]", also=("?",))

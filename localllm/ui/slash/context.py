@@ -11,11 +11,14 @@ from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction
 from localllm.llm.profiles import Profile
 from localllm.llm.providers.base import ModelInfo
+from localllm.memory.session_index import Session
 from localllm.sandbox.background import BackgroundCommand
 from localllm.tools.guard.remembered import Remembered
 
 if TYPE_CHECKING:
+    from localllm.agents.remembering import Remembering
     from localllm.core.window_use import WindowUse
+    from localllm.memory.transcript import Transcript
 
 
 class ToolInfo(Protocol):
@@ -61,6 +64,45 @@ class PointInfo(Protocol):
 
     @property
     def changed(self) -> Sequence[str]: ...
+
+
+class PastSessions(Protocol):
+    """The sessions of the project, the one that is going on among them. Methods raise ConfigurationError."""
+
+    @property
+    def welcome(self) -> Sequence[str]:
+        """What the person should know of the session that he goes on with, a line each."""
+        ...
+
+    @property
+    def known(self) -> Sequence[Session]:
+        """All of them as they were last looked at, told without waiting."""
+        ...
+
+    async def find(self, words: str = "") -> Sequence[Session]:
+        """All, the last worked in first; or those in which something like `words` was asked for."""
+        ...
+
+    async def resume(self, wanted: str = "") -> Sequence[str]:
+        """Go on with the session whose name begins so, or whose title this is; what should be known of it."""
+        ...
+
+    async def fork(self, point: int = 0) -> Sequence[str]:
+        """Go on in a copy of this session, or of what it was at that checkpoint."""
+        ...
+
+    async def transcript(self) -> "Transcript":
+        """This session as a person reads it again."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What the person calls this session."""
+        ...
+
+    def rename(self, title: str) -> None:
+        """Call this session so; "" for nothing."""
+        ...
 
 
 class ChatContext(Protocol):
@@ -253,6 +295,16 @@ class ChatContext(Protocol):
 
     def clear(self) -> None:
         """Begin a new conversation."""
+        ...
+
+    @property
+    def keeping(self) -> PastSessions:
+        """The sessions of this project, the one that is going on among them."""
+        ...
+
+    @property
+    def memory(self) -> "Remembering":
+        """What is remembered of the project."""
         ...
 
     def notices(self) -> list[str]:

@@ -18,6 +18,7 @@ _WIDEST_BAR = 76
 
 _LETTERS: dict[str, tuple[str, Style]] = {
     "system": ("S", "dim"),
+    "project": ("A", "accent"),
     "tools": ("T", "dim"),
     "words": ("Y", "accent"),
     "summary": ("H", "good"),

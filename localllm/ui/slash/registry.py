@@ -48,17 +48,22 @@ class SlashCall(msgspec.Struct, frozen=True):
 
 
 Handler = Callable[[SlashCall], Awaitable[Outcome]]
-Choices = Callable[[ChatContext], Iterable[str]]
+Choice = str | tuple[str, str]
+"""What may follow, or that and a note on it."""
+Choices = Callable[[ChatContext], Iterable[Choice]]
+Further = Callable[[ChatContext, str], Iterable[Choice]]
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
-    """A built-in command. `also` are other names for it; `choices` gives what may follow it, told without waiting."""
+    """A built-in command. `also` are other names for it; `choices` gives what may follow it, told without waiting;
+    `further` what may follow it and a word."""
 
     name: str
     handler: Handler
     usage: str = ""
     also: tuple[str, ...] = ()
     choices: Choices | None = None
+    further: Further | None = None
 
     @property
     def help(self) -> str:
@@ -83,10 +88,15 @@ class Alias(msgspec.Struct, frozen=True):
 
 
 def slash(
-    name: str, *, usage: str = "", also: tuple[str, ...] = (), choices: Choices | None = None
+    name: str,
+    *,
+    usage: str = "",
+    also: tuple[str, ...] = (),
+    choices: Choices | None = None,
+    further: Further | None = None,
 ) -> Callable[[Handler], SlashCommand]:
     """Make a command of a function."""
-    return lambda handler: SlashCommand(name, handler, usage, also, choices)
+    return lambda handler: SlashCommand(name, handler, usage, also, choices, further)
 
 
 class SlashRegistry:
@@ -110,10 +120,14 @@ class SlashRegistry:
         """The known name most like `name`, or nothing."""
         return next(iter(difflib.get_close_matches(name.lower(), list(self._found), n=1, cutoff=0.5)), "")
 
-    def choices(self, name: str, chat: ChatContext) -> list[str]:
-        """What may follow the command `name`."""
+    def choices(self, name: str, chat: ChatContext, after: str = "") -> list[Choice]:
+        """What may follow the command `name`, or `after` a word behind it."""
         found = self.find(name)
-        return list(found.choices(chat)) if isinstance(found, SlashCommand) and found.choices else []
+        if not isinstance(found, SlashCommand):
+            return []
+        if after:
+            return list(found.further(chat, after)) if found.further else []
+        return list(found.choices(chat)) if found.choices else []
 
     def overview(self) -> list[tuple[str, str]]:
         """Every name with a line on what it does: the commands in their order, then the aliases."""

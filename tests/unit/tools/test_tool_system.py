@@ -78,7 +78,7 @@ class TestAnswers:
     def test_the_tools_are_offered_in_order_of_their_names(self, project: Path) -> None:
         names = [spec.name for spec in make_tools(project).specs()]
         assert names == sorted(names)
-        assert len(names) == 13
+        assert len(names) == 15
 
 
 class TestChanges:

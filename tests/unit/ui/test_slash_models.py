@@ -131,7 +131,7 @@ async def test_another_provider() -> None:
 async def test_what_may_follow_is_completed() -> None:
     chat: Any = Chat(NEAR)
     registry = SlashRegistry(builtin_commands(), {})
-    suggester = Suggester(Path(), (), registry.overview, lambda name: registry.choices(name, chat))
+    suggester = Suggester(Path(), (), registry.overview, lambda name, after: registry.choices(name, chat, after))
 
     def completed(text: str) -> list[str]:
         assert suggester.applies(text)

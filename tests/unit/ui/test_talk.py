@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import pytest
@@ -17,6 +18,7 @@ from localllm.ui.screen import Screen
 from localllm.ui.slash.registry import Leave
 from localllm.ui.talk import Talk
 from localllm.ui.theme import Theme
+from tests.support.forgetful import Forgetful
 
 pytestmark = pytest.mark.anyio
 
@@ -30,12 +32,14 @@ class Program:
     usage = Usage()
     context_window, context_used, assumes_window = 8192, 0, False
     mode: Mode = "ask"
+    memory = Forgetful()
 
     def __init__(self, *, obeys: bool = True) -> None:
         self.queries: list[str] = []
         self.answers: dict[str, tuple[Literal["done", "limit", "error"], str]] = {}
         self.interrupts = 0
         self.offered: list[tuple[str, str, int]] = []
+        self.keeping = SimpleNamespace(welcome=["Going on."], known=[])
         self._obeys = obeys
         self._stop = asyncio.Event()
 
@@ -212,6 +216,7 @@ async def test_the_beginning() -> None:
     assert "  p · http://x · m\n  There are others.\n! It is locked.\n" in shown
     assert "talks to nobody" not in shown
     assert "! Look out." in shown
+    assert "! Going on." in shown
     assert "The alias “exit” is not used" in shown
 
 

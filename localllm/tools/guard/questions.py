@@ -1,0 +1,37 @@
+"""The question whether a call may be made, and what a no to it means."""
+
+from uuid import uuid4
+
+from localllm.base.errors import SafetyViolationError
+from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, ToolCall
+from localllm.base.i18n import tr
+from localllm.tools.guard.policy import Verdict
+from localllm.tools.registry import Preview, Tool
+
+
+def question(
+    tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None, scope: str
+) -> ConfirmationRequested:
+    """What a person is asked; `scope` is what an answer that lasts would be about."""
+    shown = preview or Preview(summary=tool.name, detail=call.arguments)
+    return ConfirmationRequested(
+        request_id=f"ask_{uuid4().hex[:12]}",
+        call_id=call.id,
+        tool=tool.name,
+        risk="dangerous" if verdict.dangerous or shown.danger else tool.risk.name.lower(),
+        summary=tr("destruction.asked", summary=shown.summary, lost=shown.danger) if shown.danger else shown.summary,
+        detail=shown.detail,
+        detail_kind=shown.kind,
+        reason=tr(f"policy.{verdict.why}") if verdict.why else verdict.rule,
+        lasting=verdict.lasting and not shown.danger,
+        scope=scope if verdict.lasting else "",
+    )
+
+
+def refusal(request: ConfirmationRequested, answer: ConfirmationAnswered) -> SafetyViolationError:
+    """The error of a call that was not permitted."""
+    if answer.by != "unattended":
+        return SafetyViolationError("denied_by_user", name=request.tool, feedback=answer.feedback)
+    if request.risk == "dangerous":
+        return SafetyViolationError("denied_dangerous", name=request.tool, rule=request.reason)
+    return SafetyViolationError("denied_unattended", name=request.tool)

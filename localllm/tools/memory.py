@@ -1,0 +1,141 @@
+"""Tools for what is remembered of the project: todo and recall."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import msgspec
+
+from localllm.base.config.schema import Settings
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Json
+from localllm.base.i18n import tr
+from localllm.text.cleaning import clean, shorten
+from localllm.tools.context import ToolContext
+from localllm.tools.registry import Preview, Risk, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from localllm.memory.external_memory import ExternalMemorySystem
+    from localllm.memory.todos import Todo
+
+Action = Literal["add", "start", "finish", "drop", "list"]
+
+_ACTIONS: dict[Action, str] = {
+    "add": "add|create|new|write",
+    "start": "start|begin|doing|in_progress|claim",
+    "finish": "finish|done|complete|completed|close|check",
+    "drop": "drop|remove|delete|cancel|cancelled",
+    "list": "list|show|read|get|",
+}
+"""What the models say, by what is meant."""
+_ACTION_OF: dict[str, Action] = {word: action for action, words in _ACTIONS.items() for word in words.split("|")}
+
+_MOST_LISTED = 40
+_MOST_FOUND = 8
+_LONGEST_TEXT = 200  # cells of a task
+_LONGEST_FOUND = 400  # characters of an entry that was found
+
+
+def _action(word: str) -> Action:
+    if action := _ACTION_OF.get(word.strip().lower()):
+        return action
+    raise ToolExecutionError("memory_bad_kind", value=clean(word, keep_newlines=False), choices=", ".join(_ACTIONS))
+
+
+def _touches(settings: Settings, arguments: dict[str, Any]) -> tuple[str, ...]:
+    known = _ACTION_OF.get(str(arguments.get("action", "add")).strip().lower())
+    return () if known == "list" else (settings.project.memory_file,)
+
+
+def _preview(context: ToolContext, action: str, text: str = "", priority: str = "medium") -> Preview:
+    """What would be done; ToolExecutionError before anybody is asked, where it cannot be done."""
+    memory = context.project_memory
+    meant = _action(action)
+    if meant == "add":
+        if not text.strip():
+            raise ToolExecutionError("memory_text_empty")
+        memory.system.refuse_priority(priority)
+        what = tr("todo.preview.add", text=_short(text))
+        made = "" if memory.is_there else tr("todo.preview.made", file=memory.name)
+        more = text.strip().partition("\n")[2]
+        return Preview(what, "\n".join(filter(None, (clean(more), made))))
+    if meant == "list":
+        return Preview(tr("todo.preview.list"), "")
+    todo = memory.system.find_todo(text)
+    return Preview(tr(f"todo.preview.{meant}", text=_short(todo.text), id=todo.id), "")
+
+
+@tool(risk=Risk.MEDIUM, touches=_touches, preview=_preview, unlisted=("priority",))
+async def todo(context: ToolContext, action: str, text: str = "", priority: str = "medium") -> ToolOutput:
+    """The project's TODO list.
+
+    action: add, start, finish, drop, list
+    """
+    memory = context.project_memory
+    meant = _action(action)
+    if meant == "list":
+        return _listed(memory.system.open_todos() if memory.is_there else [])
+    context.root.refuse_protected(memory.name)
+    return await _change(memory.system, meant, text, priority)
+
+
+async def _change(memory: "ExternalMemorySystem", action: Action, text: str, priority: str) -> ToolOutput:
+    match action:
+        case "add":
+            changed = await memory.put_todo(text, priority)
+        case "start":
+            changed = await memory.start_todo(text)
+        case "finish":
+            changed = await memory.finish_todo(text)
+        case _:
+            changed = await memory.drop_todo(text)
+    left = len(memory.open_todos())
+    told = tr(f"todo.{changed.state}", id=changed.id, text=_short(changed.text))
+    payload: dict[str, Json] = {"todo": msgspec.to_builtins(changed), "open": left}
+    return ToolOutput(payload=payload, for_model=f"{told} {tr('todo.left', count=left)}", summary=told)
+
+
+def _listed(open_todos: "Sequence[Todo]") -> ToolOutput:
+    lines = [_line(one) for one in open_todos[:_MOST_LISTED]]
+    if len(open_todos) > _MOST_LISTED:
+        lines.append(tr("memory.digest_more", count=len(open_todos) - _MOST_LISTED))
+    payload: dict[str, Json] = {
+        "todos": cast("list[Json]", msgspec.to_builtins(list(open_todos[:_MOST_LISTED]))),
+        "open": len(open_todos),
+    }
+    summary = tr("todo.open", count=len(open_todos))
+    return ToolOutput(payload=payload, for_model="\n".join(lines) or tr("todo.none"), summary=summary)
+
+
+def _line(one: "Todo") -> str:
+    facts = [tr("memory.digest_doing")] if one.state == "doing" else []
+    facts += [tr(f"memory.digest_{one.priority}")] if one.priority != "medium" else []
+    more = f" ({', '.join(facts)})" if facts else ""
+    details = f"\n{clean(one.details).rstrip()}" if one.details.strip() else ""
+    return f"- {one.id}{more} {clean(one.text, keep_newlines=False)}{details}"
+
+
+@tool(risk=Risk.SAFE)
+async def recall(context: ToolContext, query: str) -> ToolOutput:
+    """Search notes and past sessions."""
+    found = await context.project_memory.system.search_memory(query, _MOST_FOUND)
+    lines = [_found(one) for one in found]
+    payload: dict[str, Json] = {"results": cast("list[Json]", found), "total": len(found)}
+    summary = tr("recall.found", count=len(found), query=_short(query))
+    return ToolOutput(payload=payload, for_model="\n".join(lines) or tr("recall.none"), summary=summary)
+
+
+def _found(one: dict[str, Json]) -> str:
+    """An entry: its kind, when it is of, under what it stands, and its text."""
+    about = " ".join(str(one[name]) for name in ("kind", "when", "id") if one[name] and _is_worth(one, name))
+    text = clean(f"{one['heading']}: {one['text']}" if one["heading"] else str(one["text"])).strip()
+    cut = f"{text[:_LONGEST_FOUND].rstrip()}…" if len(text) > _LONGEST_FOUND else text
+    return f"[{about}] {cut}"
+
+
+def _is_worth(one: dict[str, Json], name: str) -> bool:
+    """The ids of blocks are the numbers of their lines."""
+    return name != "id" or not str(one["id"]).isdecimal()
+
+
+def _short(text: str) -> str:
+    return shorten(clean(text.strip().partition("\n")[0], keep_newlines=False), _LONGEST_TEXT)

@@ -1,0 +1,168 @@
+"""The tools todo and recall, behind the guards, as a model calls them."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.base.config.schema import SafetySettings
+from localllm.base.events import AgentEvent, Json, ToolCall
+from localllm.tools.memory import recall, todo
+from localllm.tools.registry import Tool
+from localllm.tools.tool_system import ToolResult, ToolSystem
+from tests.support.agents import Answering, Lasting, make_tools
+
+pytestmark = pytest.mark.anyio
+
+NOTES = """# Notes
+
+## TODO
+
+- [ ] Write the docs
+- [ ] Mend the login (high)
+
+## Decisions
+
+- 2026-01-01 Use msgspec
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "p"
+    folder.mkdir()
+    return folder
+
+
+def noted(root: Path) -> Path:
+    file = root / "LOCALLLM.md"
+    file.write_text(NOTES, "utf-8")
+    return file
+
+
+async def call(tools: ToolSystem, name: str = "todo", **arguments: Json) -> ToolResult:
+    events: list[AgentEvent] = []
+    return await tools.execute(ToolCall("c", name, msgspec.json.encode(arguments).decode()), events.append)
+
+
+def bytes_of(tool: Tool) -> int:
+    function = {"name": tool.name, "description": tool.spec.description, "parameters": tool.spec.parameters}
+    return len(msgspec.json.encode({"type": "function", "function": function}))
+
+
+def test_both_are_told_in_few_bytes() -> None:
+    assert bytes_of(todo) < 260
+    assert bytes_of(recall) < 200
+
+
+async def test_a_todo_is_begun_and_finished(root: Path) -> None:
+    file, tools = noted(root), make_tools(root)
+    begun = await call(tools, action="start", text="Write")
+    assert begun.success
+    assert "- [~] Write the docs\n" in file.read_text("utf-8")
+    assert "In progress:" in begun.for_model
+    assert begun.for_model.endswith("(2 open)")
+    done = await call(tools, action="completed", text=begun.payload["todo"]["id"])
+    assert done.for_model.endswith("(1 open)")
+    assert "- [x] Write the docs ✓" in file.read_text("utf-8")
+
+
+async def test_the_list_is_by_urgency_and_asks_nobody(root: Path) -> None:
+    noted(root)
+    person = Answering(approve=False)
+    listed = await call(make_tools(root, confirmer=person), action="list")
+    assert [one["text"] for one in listed.payload["todos"]] == ["Mend the login", "Write the docs"]
+    assert "(high) Mend the login" in listed.for_model
+    assert person.asked == []
+
+
+async def test_an_empty_list_makes_no_file(root: Path) -> None:
+    assert (await call(make_tools(root), action="list")).for_model == "There are no open TODOs."
+    assert not (root / "LOCALLLM.md").exists()
+
+
+async def test_the_person_is_asked_and_told_that_a_file_is_made(root: Path) -> None:
+    person = Answering(approve=False)
+    refused = await call(make_tools(root, confirmer=person), action="add", text="Do it")
+    assert refused.refused
+    assert not (root / "LOCALLLM.md").exists()
+    assert person.asked[0].summary == "Add to the TODO list: Do it"
+    assert person.asked[0].detail == "LOCALLLM.md is made for it."
+    assert (await call(make_tools(root), action="add", text="Do it")).success
+    assert "- [ ] Do it +" in (root / "LOCALLLM.md").read_text("utf-8")
+
+
+async def test_it_can_be_taken_back(root: Path) -> None:
+    file, tools = noted(root), make_tools(root)
+    tools.begin_turn("go")
+    result = await call(tools, action="drop", text="Mend")
+    assert list(result.changes) == ["LOCALLLM.md"]
+    tools.undo()
+    assert file.read_text("utf-8") == NOTES
+
+
+async def test_what_cannot_be_is_told_before_anybody_is_asked(root: Path) -> None:
+    noted(root)
+    person = Answering(approve=True)
+    tools = make_tools(root, confirmer=person)
+    for arguments in (
+        {"action": "start", "text": "nothing such"},
+        {"action": "add", "text": " "},
+        {"action": "add", "text": "x", "priority": "urgent"},
+        {"action": "dance"},
+    ):
+        assert not (await call(tools, **arguments)).success
+    assert person.asked == []
+
+
+async def test_plan_mode_lets_it_look_and_not_change(root: Path) -> None:
+    file, tools = noted(root), make_tools(root, safety=SafetySettings(mode="plan"))
+    assert (await call(tools, action="list")).success
+    assert (await call(tools, action="start", text="Write")).refused
+    assert file.read_text("utf-8") == NOTES
+
+
+@pytest.mark.parametrize("rule", ["todo", "todo(LOCALLLM.md)", "edit_file(LOCALLLM.md)", "*(LOCALLLM.md)"])
+async def test_a_deny_rule_on_it_or_on_its_file_holds(root: Path, rule: str) -> None:
+    file, tools = noted(root), make_tools(root, safety=SafetySettings(mode="auto", deny=(rule,)))
+    assert (await call(tools, action="start", text="Write")).refused
+    assert file.read_text("utf-8") == NOTES
+
+
+async def test_other_rules_do_not_concern_it(root: Path) -> None:
+    noted(root)
+    tools = make_tools(root, safety=SafetySettings(mode="auto", deny=("edit_file(docs)", "todo(docs)")))
+    assert (await call(tools, action="start", text="Write")).success
+
+
+@pytest.mark.parametrize(("mode", "asked"), [("ask", 1), ("auto-edit", 0), ("auto", 0)])
+async def test_it_is_asked_about_as_other_changes_are(root: Path, mode: str, asked: int) -> None:
+    noted(root)
+    person = Answering(approve=True)
+    safety = msgspec.convert({"mode": mode}, SafetySettings)
+    assert (await call(make_tools(root, confirmer=person, safety=safety), action="start", text="Write")).success
+    assert len(person.asked) == asked
+
+
+@pytest.mark.parametrize("name", ["content", "task", "todo", "id", "todo_id"])
+async def test_what_other_tools_call_its_text_is_understood(root: Path, name: str) -> None:
+    file = noted(root)
+    assert (await call(make_tools(root), action="done", **{name: "Write"})).success
+    assert "- [x] Write the docs" in file.read_text("utf-8")
+
+
+async def test_an_answer_may_last(root: Path) -> None:
+    noted(root)
+    person = Lasting(always="session", scope="LOCALLLM.md")
+    tools = make_tools(root, confirmer=person)
+    await call(tools, action="start", text="Write")
+    assert person.asked[0].lasting
+    assert person.asked[0].scope == "LOCALLLM.md"
+
+
+async def test_recall_finds_what_is_kept(root: Path) -> None:
+    noted(root)
+    found = await call(make_tools(root), "recall", query="which library for data: msgspec?")
+    assert found.for_model.startswith("[decision 2026-01-01 d")
+    assert found.for_model.endswith("] Use msgspec")
+    assert (await call(make_tools(root), "recall", query="zebra")).for_model == "Nothing is remembered about that."
