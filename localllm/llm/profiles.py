@@ -12,7 +12,7 @@ ProfileName = Literal["compact", "standard"]
 ProfileSetting = Literal["auto", "compact", "standard"]
 
 SMALL_WINDOW = 16_384
-"""Tokens: up to here the standard profile's 1,500 would be a tenth of the window and more."""
+"""Tokens: up to here the standard profile's 1,600 would be a tenth of the window and more."""
 
 SMALL_MODEL = 14.9e9
 """Parameters: what is sold as 14B has up to 14.8 billion (Qwen 2.5 and 3, Phi 4)."""
