@@ -156,9 +156,9 @@ class Sessions:
 
     def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> list[str]:
         """Delete what was not worked in for `keep_days`, and all but the newest `keep_count` (0 keeps all); never what
-        has a title, or is open. The names of those deleted."""
+        has a title, is open, or came with the project from elsewhere. The names of those deleted."""
         since = now() - keep_days * DAY if keep_days else 0.0
-        plain = [one for one in self.all() if not one.title]
+        plain = [one for one in self.all() if not one.title and self.is_ours(one)]
         old = [one for number, one in enumerate(plain) if one.changed < since or 0 < keep_count <= number]
         return [one.id for one in old if self._deleted(one.id)]
 

@@ -195,6 +195,14 @@ class TestDeleting:
         assert {one.id for one in store.all()} == {*names[:5], names[7], named}
         assert store.prune(keep_days=0, keep_count=0) == []
 
+    def test_what_came_with_the_project_is_not_ours_to_delete(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        keep_as(store, "20200101-000000-aaaa", turn("theirs", "a"), seal="")
+        age(store, "20200101-000000-aaaa", 500)
+        own = keep(store, turn("mine", "a"))
+        age(store, own, 500)
+        assert store.prune(keep_days=60, keep_count=1) == [own]
+
 
 class TestSeal:
     def test_a_log_that_came_with_a_project_is_not_ones_own(self, tmp_path: Path) -> None:
