@@ -12,6 +12,7 @@ from localllm.memory.document import Document
 from localllm.memory.sections import Language, in_language
 from localllm.memory.session_entries import Changed, Entry, Forked
 from localllm.memory.session_records import SessionRecord
+from localllm.text.masking import masked
 
 _FILES = 5  # a record names
 _TESTS = 2
@@ -34,11 +35,13 @@ class Gist(msgspec.Struct, frozen=True):
     decisions: tuple[str, ...] = ()
     answer: str = ""
     broken_off: bool = False
+    requests: int = 1
 
     @property
     def is_worth_keeping(self) -> bool:
-        """Whether it left something behind. That something was asked and answered does not matter any more tomorrow."""
-        return bool(self.files or self.decisions)
+        """Whether it was work: it left something behind, or was talked over. A single question that was answered does
+        not matter any more tomorrow."""
+        return bool(self.files or self.decisions or self.requests > 1)
 
 
 def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
@@ -55,15 +58,22 @@ def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
         decisions=tuple(_decisions(own)),
         answer=_first_sentence(answers[-1]) if answers else "",
         broken_off=bool(runs) and isinstance(runs[-1], RunStarted),
+        requests=len(queries),
     )
 
 
 def record_of(session_id: str, gist: Gist, when: datetime, document: Document) -> SessionRecord:
-    """The record of a session, in the document's language, with what is open in it now."""
+    """The record of a session, in the document's language, with what is open in it now. What looks like a secret is
+    masked: the document may be for everybody."""
     results = list(_results(gist, document.language))
     unfinished = todos.by_urgency(todos.todos(document))
     return SessionRecord(
-        session_id, when, gist.goal, gist.decisions, tuple(results), tuple(todo.text for todo in unfinished)
+        session_id,
+        when,
+        masked(gist.goal),
+        tuple(map(masked, gist.decisions)),
+        tuple(map(masked, results)),
+        tuple(todo.text for todo in unfinished),
     )
 
 

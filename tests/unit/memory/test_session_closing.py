@@ -26,7 +26,11 @@ NOW = datetime(2026, 11, 22, 9, 5, tzinfo=UTC)
 class TestGist:
     def test_the_goal_what_changed_the_tests_and_the_answer(self) -> None:
         assert gist_of([*head(), *WORK, *turn("Thanks", "You are welcome.", number=2)]) == Gist(
-            goal="Fix the discount", files=("prices.py",), tests=(("pytest -q", True),), answer="You are welcome."
+            goal="Fix the discount",
+            files=("prices.py",),
+            tests=(("pytest -q", True),),
+            answer="You are welcome.",
+            requests=2,
         )
 
     def test_a_file_that_is_as_it_was_has_not_changed(self) -> None:
@@ -106,6 +110,22 @@ class TestRecord:
             "  - 結果: Done.\n"
             "  - 残り: 税率\n"
         )
+
+    def test_no_secret_gets_into_a_file_that_may_be_for_everybody(self) -> None:
+        gist = Gist(
+            goal="Log in with token sk-live-4f9a8b7c6d5e4f3a2b1c",
+            files=("a.py",),
+            tests=(("PASSWORD=hunter2000 pytest", True),),
+            decisions=("not with ghp_abcdefghijklmnopqrstuvwxyz",),
+        )
+        record = record_of("s", gist, NOW, Document(""))
+        said = "\n".join((record.goal, *record.results, *record.decisions))
+        assert not any(secret in said for secret in ("4f9a", "hunter2000", "ghp_"))
+
+    def test_what_was_talked_over_is_worth_keeping_and_a_single_question_is_not(self) -> None:
+        asked = [*head(), *turn("Why is it slow?", "Because of the loop.")]
+        assert not gist_of(asked).is_worth_keeping
+        assert gist_of([*asked, *turn("Which one?", "The inner one.", number=2)]).is_worth_keeping
 
     def test_a_session_that_was_broken_off_says_so(self) -> None:
         record = record_of("s", gist_of(WORK[:-3]), NOW, Document(""))
