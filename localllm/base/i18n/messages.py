@@ -1,5 +1,6 @@
 """Every message for people, gathered: key → (English, Japanese). The parts lie beside this file, by speaker."""
 
+from localllm.base.i18n.agent import AGENT
 from localllm.base.i18n.analysis import ANALYSIS
 from localllm.base.i18n.answering import ANSWERING
 from localllm.base.i18n.cli import CLI
@@ -24,6 +25,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **UI,
     **START,
     **CLI,
+    **AGENT,
     **TOOLS,
     **READING,
     **WEB,

@@ -4,6 +4,7 @@ Codes: E1xxx settings, E2xxx model server, E3xxx search, E4xxx cache, E5xxx brow
 E8xxx tools, E9xxx safety. A code once published keeps its meaning.
 """
 
+from localllm.base.i18n.errors.context import CONTEXT
 from localllm.base.i18n.errors.form import Entries
 from localllm.base.i18n.errors.model_file import MODEL_FILE
 from localllm.base.i18n.errors.model_server import MODEL_SERVER
@@ -19,6 +20,7 @@ from localllm.base.i18n.errors.web import WEB
 ERRORS: Entries = {
     **SETTINGS,
     **MODEL_SERVER,
+    **CONTEXT,
     **MODEL_FILE,
     **PANEL,
     **TOOL_USE,
