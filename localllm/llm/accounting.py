@@ -9,6 +9,7 @@ from localllm.base.events import Usage
 from localllm.base.i18n import tr
 from localllm.llm.messages import AssistantMessage, Message, ToolSpec
 from localllm.llm.opening import Stopwatch
+from localllm.llm.pictures import pictures_in
 from localllm.llm.providers.base import UsageChunk
 from localllm.llm.tokens import Calibration, margin_of, prompt_texts
 
@@ -79,13 +80,20 @@ class Accounting:
         """The tokens a request is for `model`: those counted of the request it continues, and the rest estimated,
         `margin` times. All is estimated where that is more, or it continues none; the margin is smaller then: what
         counts have taught of the estimate, or else what its script tells, for there is no room to double all of it."""
-        estimate = self.estimate_prompt(model, messages, tools)
-        before, counted = self._counted.get(model, ((), 0))
-        if not before or tuple(messages[: len(before)]) != before:
+        calibration = self._calibrations[model]
+        if (count := self._count_of_beginning(model, messages)) is None:
             untaught = margin_of(prompt_texts(messages, tools))
-            return int(min(margin, _TAUGHT if self._calibrations[model].counts else untaught) * estimate)
-        new = self.estimate_prompt(model, messages[len(before) :], ())
-        return max(estimate, counted + int(margin * new))
+            known = min(margin, _TAUGHT if calibration.counts else untaught)
+            return calibration.estimate_prompt(messages, tools, margin=known)
+        before, counted = count
+        new = calibration.estimate_prompt(messages[before:], (), margin=margin)
+        return max(calibration.estimate_prompt(messages, tools), counted + new)
+
+    def _count_of_beginning(self, model: str, messages: Sequence[Message]) -> tuple[int, int] | None:
+        """How many messages of a request were in the newest one already, and the tokens counted then; None where it
+        does not continue that one."""
+        before, counted = self._counted.get(model, ((), 0))
+        return (len(before), counted) if before and tuple(messages[: len(before)]) == before else None
 
     def settle(self, exchange: Exchange, watch: Stopwatch, window: int, *, assumed: bool) -> tuple[Usage, str]:
         """The cost of an answer, and a warning where its count shows that the server has read only a part of the
@@ -96,14 +104,24 @@ class Accounting:
         if counted is None or counted.prompt_tokens <= 0:
             return usage, ""
         calibration = self._calibrations[exchange.model]
-        estimate = calibration.estimate_prompt(exchange.messages, exchange.tools)
+        # what a family makes of pictures is a guess: it must not look as if a part had been dropped
+        estimate = calibration.estimate_prompt(exchange.messages, exchange.tools, pictures=False)
         sure = assumed and calibration.counts >= _SURE_AFTER
         gives_away = self._learn_window(exchange.model, counted.prompt_tokens, estimate)
         if gives_away or was_cut(counted.prompt_tokens, estimate, window, assumed=assumed, sure=sure):
             return usage, self._warning(counted.prompt_tokens, estimate)
-        calibration.learn(exchange.messages, exchange.tools, counted.prompt_tokens)
+        self._learn_from(calibration, exchange, counted.prompt_tokens)
         self._counted[exchange.model] = (tuple(exchange.messages), counted.prompt_tokens)
         return usage, ""
+
+    def _learn_from(self, calibration: Calibration, exchange: Exchange, counted: int) -> None:
+        """Where pictures are new, the count of what is new tells of them; else that of all."""
+        before = self._count_of_beginning(exchange.model, exchange.messages)
+        new = exchange.messages[before[0] :] if before else ()
+        if before and any(pictures_in(new)):
+            calibration.learn(new, (), counted - before[1])
+        else:
+            calibration.learn(exchange.messages, exchange.tools, counted)
 
     def _learn_window(self, model: str, counted: int, estimate: int) -> bool:
         """Whether this count shows what window the server has: a longer prompt was counted at the same edge before,

@@ -4,6 +4,7 @@ import re
 
 BEGINNING = "[Summed up to make room: the conversation until here.]"
 NOW = "[Now the user says:]"
+STATE_BEGINS, STATE_ENDS = "<state>\n", "\n</state>"
 
 _STATE = re.compile(r"<state>\n(.*?)(?:\n</state>|\Z)", re.DOTALL)
 _SAID = re.compile(r"<said>\n(.*?)\n</said>", re.DOTALL)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, Message, ToolSpec
+from localllm.llm.pictures import picture_tokens, pictures_in
 
 BYTES_PER_TOKEN = 3.6
 """Of Latin text and code, over the tokenizers of the common local families."""
@@ -18,6 +19,12 @@ TOKENS_PER_MESSAGE = 4
 
 LEAST_RATIO, MOST_RATIO = 0.5, 2.0
 """No tokenizer in use is further off the estimate; a count that is tells of something else than of the tokenizer."""
+
+LEAST_PICTURES, MOST_PICTURES = 1 / 64, 2.0
+"""The same of pictures, which families are further apart about: a model may see a small one where another sees all."""
+
+_BESIDE = 5
+"""A text that is so many times as long as its pictures hides in its own error what they are."""
 
 _ASCII_MARGIN = 1.3
 """So many times as long as estimated an ASCII text is at most, but for one of numbers or letters without sense."""
@@ -77,30 +84,46 @@ def margin_of(texts: Iterable[str]) -> float:
 
 class Calibration:
     """How far the estimates are off for one model: a ratio for Latin text and one for wide characters, each a moving
-    average of what the counts of its server say. Pictures are not counted."""
+    average of what the counts of its server say; and one for pictures (see pictures.py), of which the first count
+    says more than the estimate."""
 
     def __init__(self) -> None:
         self.narrow = 1.0
         self.wide = 1.0
+        self.pictures = 1.0
         self.counts = 0
         """How many counts it has learned from."""
+        self._seen = 0
 
     def estimate(self, text: str) -> int:
         """The tokens in `text`, never 0 for a text that is not empty."""
         narrow, wide = measure(text)
         return max(1, round(narrow * self.narrow + wide * self.wide)) if text else 0
 
-    def estimate_prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        """The tokens of a whole request."""
-        texts = prompt_texts(messages, tools)
-        return sum(self.estimate(text) for text in texts) + TOKENS_PER_MESSAGE * len(messages)
+    def estimate_prompt(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, margin: float = 1.0, pictures: bool = True
+    ) -> int:
+        """The tokens of a whole request, its text `margin` times. `pictures`: with those in it."""
+        texts = sum(self.estimate(text) for text in prompt_texts(messages, tools)) + TOKENS_PER_MESSAGE * len(messages)
+        return int(margin * texts) + (self.estimate_pictures(messages) if pictures else 0)
+
+    def estimate_pictures(self, messages: Sequence[Message]) -> int:
+        """The tokens of the pictures in the messages."""
+        return round(self.pictures * _pictures(messages))
 
     def learn(self, messages: Sequence[Message], tools: Sequence[ToolSpec], counted: int) -> None:
-        """Take note that a request had `counted` tokens. The script that most of it is written in learns from it; a
-        count no tokenizer explains (a part of the prompt was dropped, or not counted) teaches nothing."""
+        """Take note that a request, or a part of one, had `counted` tokens. What most of it is (Latin text, wide
+        characters, pictures) learns from it; a count no tokenizer explains (a part of the prompt was dropped, or not
+        counted) teaches nothing."""
         sizes = [measure(text) for text in prompt_texts(messages, tools)]
         narrow, wide = sum(size.narrow for size in sizes), sum(size.wide for size in sizes)
         words = counted - TOKENS_PER_MESSAGE * len(messages)
+        pictures = _pictures(messages)
+        is_most = self.pictures * pictures > narrow + wide
+        if is_most or (not self._seen and _BESIDE * pictures > narrow + wide):
+            self._learn_pictures(pictures, words, narrow * self.narrow + wide * self.wide)
+            return
+        words -= round(self.pictures * pictures)
         if narrow + wide < _TELLING or not LEAST_RATIO <= words / (narrow + wide) <= MOST_RATIO:
             return
         if wide > narrow:
@@ -109,5 +132,20 @@ class Calibration:
             self.narrow = self._moved(self.narrow, (words - wide * self.wide) / narrow)
         self.counts += 1
 
+    def _learn_pictures(self, estimate: int, counted: int, text: float) -> None:
+        """`counted`: the tokens of the pictures and the text; `text`: those of the text alone, as estimated. Where that
+        is too many, the pictures are few: they must not keep the text from being learned."""
+        if counted <= LEAST_RATIO * text:
+            return
+        told = max(0.0, counted - text) / estimate
+        moved = self.pictures + _WEIGHT * (told - self.pictures) if self._seen else told
+        self.pictures = min(MOST_PICTURES, max(LEAST_PICTURES, moved))
+        self._seen += 1
+
     def _moved(self, before: float, told: float) -> float:
         return min(MOST_RATIO, max(LEAST_RATIO, before + _WEIGHT * (told - before)))
+
+
+def _pictures(messages: Sequence[Message]) -> int:
+    """The tokens of the pictures in the messages, without any calibration."""
+    return sum(map(picture_tokens, pictures_in(messages)))

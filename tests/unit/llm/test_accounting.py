@@ -6,7 +6,7 @@ import pytest
 
 from localllm.base.events import ToolCall, Usage
 from localllm.llm.accounting import Accounting, Exchange, was_cut
-from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, Image, ToolMessage, UserMessage
 from localllm.llm.opening import Stopwatch
 from localllm.llm.providers.base import TextChunk, UsageChunk
 
@@ -152,3 +152,60 @@ class TestEvidentWindow:
 
     def test_a_longer_count_proves_it_wrong(self) -> None:
         assert self.after((800, 4_090), (850, 4_096), (900, 9_000)) == 0
+
+
+def png(width: int, height: int) -> Image:
+    """A picture of that size, as far as its first bytes tell."""
+    return Image("image/png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4) + height.to_bytes(4) + bytes(100))
+
+
+class TestPictures:
+    BEFORE = (UserMessage("Look at the screen, and tell me what is wrong with the layout of it. " * 4),)
+    SEEN = (*BEFORE, ANSWER, ToolMessage("c1", "look", "[shot.png]", (png(1920, 1080),)))
+    MORE = (*SEEN, ANSWER, ToolMessage("c1", "look", "[other.png]", (png(1920, 1080),)))
+
+    def counts(self, accounting: Accounting, *counted: tuple[tuple[UserMessage, ...], int]) -> None:
+        for messages, tokens in counted:
+            told = Exchange("m", messages, (), ANSWER, UsageChunk(tokens, 5))
+            _, warning = accounting.settle(told, Stopwatch(), 32_768, assumed=False)
+            assert not warning
+
+    def test_they_have_a_place_in_the_window(self) -> None:
+        with_it, without = (
+            Accounting().estimate_prompt("m", messages, ())
+            for messages in (self.SEEN, (*self.BEFORE, ANSWER, ToolMessage("c1", "look", "[shot.png]")))
+        )
+        assert with_it - without == 2_645  # 1920 × 1080 in squares of 28 pixels
+
+    def test_the_first_count_tells_what_the_model_makes_of_one(self) -> None:
+        accounting = Accounting()
+        first = accounting.estimate_prompt("m", self.BEFORE, ())
+        new = accounting.estimate_prompt("m", self.SEEN, ()) - first - 2_645
+        self.counts(accounting, (self.BEFORE, first), (self.SEEN, first + new + 256))
+        expected = accounting.expect_prompt("m", self.MORE, ())
+        assert expected == pytest.approx(first + 2 * (new + 256), abs=4)
+
+    def test_a_family_that_takes_few_is_no_sign_of_a_dropped_prompt(self) -> None:
+        accounting = Accounting()
+        estimate = accounting.estimate_prompt("m", self.SEEN, ())
+        self.counts(accounting, (self.SEEN, estimate - 2_645 + 256))
+        assert accounting.estimate_prompt("m", self.SEEN, ()) == pytest.approx(estimate - 2_645 + 256, abs=4)
+
+    def test_beside_much_text_they_teach_nothing_and_the_text_learns(self) -> None:
+        accounting = Accounting()
+        messages = (*LONG, ANSWER, ToolMessage("c1", "look", "[icon.png]", (png(64, 64),)))
+        estimate, text = accounting.estimate_prompt("m", messages, ()), accounting.estimate("m", LONG[0].text)
+        self.counts(accounting, (messages, int(1.2 * estimate)))
+        assert accounting.estimate("m", LONG[0].text) == pytest.approx(1.1 * text, rel=0.01)
+        assert (
+            accounting.estimate_prompt("m", self.SEEN, ()) - accounting.estimate_prompt("m", self.SEEN[:2], ()) > 2_645
+        )
+
+    def test_a_text_that_was_estimated_too_long_hides_no_small_picture(self) -> None:
+        accounting, said = Accounting(), "画面の配置のどこがおかしいか見てください。" * 70
+        talk = (UserMessage(said, (png(4000, 3000),)),)
+        for _ in range(4):
+            counted = int(0.7 * len(said) + 14 * len(talk)) + 256
+            self.counts(accounting, (talk, counted))
+            assert accounting.estimate_prompt("m", talk, ()) < 1.3 * counted
+            talk = (*talk, AssistantMessage("はい。"), UserMessage("続けてください。"))
