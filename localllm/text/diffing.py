@@ -20,7 +20,7 @@ def unified(old: str | None, new: str, path: str) -> str:
 def changed_lines(old: str, new: str) -> tuple[int, int]:
     """How many lines were added, and how many removed."""
     added = removed = 0
-    for tag, i1, i2, j1, j2 in _opcodes(_lines(old), _lines(new)):
+    for tag, i1, i2, j1, j2 in opcodes(_lines(old), _lines(new)):
         if tag != "equal":
             added, removed = added + j2 - j1, removed + i2 - i1
     return added, removed
@@ -33,7 +33,7 @@ def _lines(text: str) -> list[str]:
     return [line + "\n" for line in lines] + ([f"{last}\n\\ No newline at end of file\n"] if last else [])
 
 
-def _opcodes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
+def opcodes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
     """What turns `before` into `after`. Equal ends are set aside first: an edit of a long file is found at once."""
     head = _common(before, after)
     tail = _common(before[head:][::-1], after[head:][::-1])
@@ -56,7 +56,7 @@ def _common(one: list[str], other: list[str]) -> int:
 
 
 def _hunks(before: list[str], after: list[str]) -> Iterator[list[str]]:
-    changes = [code for code in _opcodes(before, after) if code[0] != "equal"]
+    changes = [code for code in opcodes(before, after) if code[0] != "equal"]
     while changes:
         group = [changes.pop(0)]
         while changes and changes[0][1] - group[-1][2] <= 2 * _CONTEXT:
@@ -88,7 +88,7 @@ def line_differences(old: str, new: str, *, most: int) -> list[str]:
     """The lines that differ, `- ` before those of `old`, `+ ` before those of `new`; at most `most` of them."""
     before, after = old.split("\n"), new.split("\n")
     found: list[str] = []
-    for tag, i1, i2, j1, j2 in _opcodes(before, after):
+    for tag, i1, i2, j1, j2 in opcodes(before, after):
         if tag != "equal":
             found += ["- " + line for line in before[i1:i2]] + ["+ " + line for line in after[j1:j2]]
     return found if len(found) <= most else [*found[:most], "…"]

@@ -198,17 +198,6 @@ def test_line_ends_and_filters_of_the_user_change_nothing(
     assert not (tmp_path / "ran").exists()
 
 
-def test_three_ways_become_one(trees: WorkTrees) -> None:
-    trees.open()
-    base = b"1\n2\n3\n4\n5\n6\n7\n8\n9\n"
-    assert (
-        trees.merged(base.replace(b"1", b"one"), base, base.replace(b"9", b"nine"))
-        == b"one\n2\n3\n4\n5\n6\n7\n8\nnine\n"
-    )
-    assert trees.merged(base.replace(b"5", b"five"), base, base.replace(b"5", b"V")) is None
-    assert trees.merged(b"\0ours", b"\0base", b"\0theirs") is None
-
-
 def test_what_a_killed_program_left_is_removed_and_what_a_living_one_has_is_not(
     project: GitProject, tmp_path: Path
 ) -> None:

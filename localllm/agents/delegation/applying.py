@@ -1,6 +1,6 @@
 """Taking what an agent changed in its work tree over into the project, as one call behind the guards of all tools."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,6 +11,7 @@ from localllm.base.events import Json
 from localllm.base.i18n import tr
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.diffing import changed_lines, unified
+from localllm.text.three_way import merged
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.destruction import detect_code_destruction
 from localllm.tools.guard.paths import ProjectRoot, shown
@@ -18,9 +19,6 @@ from localllm.tools.guard.rules import WRITING_TOOL
 from localllm.tools.registry import Preview, Risk, Tool, ToolOutput, tool
 
 LARGEST = 50_000_000
-
-Merge = Callable[[bytes, bytes, bytes], bytes | None]
-"""Both changes of a file in one: (ours, base, theirs) → the content, None where they contradict each other."""
 
 _MOST_NAMED = 5
 
@@ -31,7 +29,6 @@ class Patch(msgspec.Struct, frozen=True):
     agent: str
     changes: Sequence[FileChange]
     file: Path
-    merge: Merge
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -50,7 +47,7 @@ def plan(root: ProjectRoot, patch: Patch) -> list[Applied]:
     conflicts: list[str] = []
     for change in patch.changes:
         try:
-            found = None if change.odd else _planned(root, change, patch.merge)
+            found = None if change.odd else _planned(root, change)
         except LocalLLMError:
             found = None
         if found is None:
@@ -63,7 +60,7 @@ def plan(root: ProjectRoot, patch: Patch) -> list[Applied]:
     return planned
 
 
-def _planned(root: ProjectRoot, change: FileChange, merge: Merge) -> Applied | None:
+def _planned(root: ProjectRoot, change: FileChange) -> Applied | None:
     """None where both have changed it, and not so that one can have both."""
     root.refuse_protected(change.path)
     if root.relative(change.path) != change.path:  # a link stands on the way by now
@@ -75,8 +72,8 @@ def _planned(root: ProjectRoot, change: FileChange, merge: Merge) -> Applied | N
         return Applied(change.path, now, now, change.mode)
     if now is None or change.before is None or change.after is None:
         return None
-    merged = merge(now, change.before, change.after)
-    return None if merged is None else Applied(change.path, now, merged, change.mode)
+    both = merged(change.before, now, change.after)
+    return None if both is None else Applied(change.path, now, both, change.mode)
 
 
 def apply_tool(patch: Patch) -> Tool:

@@ -14,7 +14,7 @@ from localllm.agents.delegation.sub_agents import FINDING_TOKENS, Finding, cappe
 from localllm.agents.delegation.worktrees import FileChange, WorkTrees, stoppable
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Emit, Notice, ToolCall
-from localllm.base.files import atomic_write
+from localllm.base.files import write_own
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
 from localllm.tools.guard.paths import shown
@@ -77,7 +77,7 @@ class TakingOver:
         await self._keep(file, patch)  # before anybody is asked: what is told of names it
         named = file.relative_to(self._tools.root) if file.is_relative_to(self._tools.root) else file
         try:
-            obstacle = await self._apply(report, Patch(report.subtask.title, changes, named, self._trees.merged), emit)
+            obstacle = await self._apply(report, Patch(report.subtask.title, changes, named), emit)
         except asyncio.CancelledError:
             file.unlink(missing_ok=True)
             raise
@@ -93,7 +93,7 @@ class TakingOver:
     async def _keep(self, file: Path, patch: bytes) -> None:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            await asyncio.to_thread(atomic_write, file, patch, mode=0o600)
+            await asyncio.to_thread(write_own, file, patch)
         except OSError as error:
             raise ToolExecutionError("worktree_failed", reason=error.strerror or str(error)) from error
 

@@ -26,6 +26,7 @@ from localllm.base.files import FileLock, try_lock
 from localllm.base.gitignore import matcher
 from localllm.base.i18n import Phrase
 from localllm.base.paths import project_folder
+from localllm.base.patterns import late_pattern
 from localllm.base.programs import find_program
 from localllm.sandbox.removal import delete_tree
 from localllm.tools.guard.paths import ProjectRoot, shown
@@ -46,6 +47,7 @@ _MOST_ARGUMENTS = 500
 _LOCK = "lock"
 _BASE = "base"
 _PLAIN = ("100644", "100755")
+_CACHE = late_pattern(r"cache(?:s|__)?$")
 
 _SETTINGS = {
     "init.defaultBranch": "work",
@@ -105,13 +107,15 @@ class WorkTrees:
         self._base = ""
         self.submodules: list[str] = []
         """Folders that belong to other repositories: they are empty in the trees."""
+        self.missing: list[str] = []
+        """Folders at the top of the project that git ignores, and no tree has: environments, packages, and the like."""
 
     def open(self) -> None:
         """Keep the project as it is now. What earlier programs left behind, because they were killed, goes.
 
         Raises ToolExecutionError as Repository does, worktree_failed; TooLargeError.
         """
-        files = self._files()
+        files, self.missing = self._files(), self._ignored_folders()
         try:
             self._begin()
             self._copy(files, self._own / _BASE)
@@ -160,18 +164,6 @@ class WorkTrees:
         paths = [change.path for change in changes] if len(changes) <= _MOST_ARGUMENTS else []
         return self._diff(tree, "--patch", "--binary", "--full-index", paths=paths)
 
-    def merged(self, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
-        """Both changes of `base` in one; None where they contradict each other. Raises ToolExecutionError."""
-        folder = self._own / f"merge-{uuid4().hex[:8]}"
-        folder.mkdir(mode=0o700)
-        try:
-            for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
-                (folder / name).write_bytes(data)
-            found = self._run(folder, ("merge-file", "--stdout", "ours", "base", "theirs"), {})
-            return found.stdout if found.returncode == 0 else None
-        finally:
-            delete_tree(str(folder))
-
     def stop(self) -> None:
         """Break off what is going on in another thread."""
         self._stopped.set()
@@ -209,6 +201,15 @@ class WorkTrees:
         if len(files) > MOST_FILES:
             raise TooLargeError
         return files
+
+    def _ignored_folders(self) -> list[str]:
+        """Those at the top of the project, but for caches and our own."""
+        listed = Repository(self._root).run(
+            "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"
+        )
+        names = [name.removesuffix("/") for name in os.fsdecode(listed).split("\0") if name.endswith("/")]
+        own = project_folder(Path()).name
+        return [name for name in names if "/" not in name and name != own and not _CACHE.search(name)]
 
     def _copy(self, files: Sequence[str], target: Path) -> None:
         total = 0

@@ -31,6 +31,10 @@ class Programs:
         """Those that were killed, or ended without being forgotten."""
         return [name for name in _names(self._folder) if name != self.own and _is_free(self._folder / name)]
 
+    def living(self) -> list[str]:
+        """Those that are running, this one aside."""
+        return [name for name in _names(self._folder) if name != self.own and not _is_free(self._folder / name)]
+
     def forget(self, name: str) -> None:
         """Remove the file of a dead one."""
         (self._folder / name).unlink(missing_ok=True)

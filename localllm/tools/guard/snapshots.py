@@ -9,11 +9,11 @@ import os
 import re
 import stat
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 import msgspec
@@ -23,11 +23,14 @@ from localllm.base.files import FileLock, atomic_write
 from localllm.base.paths import project_name, state_folder
 from localllm.tools.guard.change_log import Begun, Change, ChangeLog, Ended, TakenBack
 from localllm.tools.guard.contents import Contents
+from localllm.tools.guard.moved import follow, note_place
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.guard.programs import Programs, make_folder
 from localllm.tools.guard.recovery import changed_by, recover, remove_temporaries
 from localllm.tools.guard.states import ABSENT, content_of, look, state_of
-from localllm.tools.guard.undoing import Undone, take_back
+
+if TYPE_CHECKING:
+    from localllm.tools.guard.undoing import Undone
 
 MAX_AGE = 30 * 24 * 3600.0
 """Seconds a version is kept."""
@@ -50,10 +53,11 @@ class Transition(NamedTuple):
 class Snapshots:
     """The earlier versions of one project's files, in `folder`.
 
-    `patience`: the seconds that taking back waits for a write under way to end.
+    `patience`: the seconds that taking back waits for a write under way to end. `begun` is called before each change.
     """
 
-    def __init__(self, folder: Path, *, patience: float = 5.0) -> None:
+    def __init__(self, folder: Path, *, patience: float = 5.0, begun: Callable[[], None] = lambda: None) -> None:
+        self._begun = begun
         self._patience = patience
         self._folder = folder
         self._programs = Programs(folder / "programs")
@@ -62,15 +66,20 @@ class Snapshots:
         self._turn = uuid4().hex
         self._failure = ""
         self._made: list[Transition] = []
+        self._adopted: frozenset[Transition] = frozenset()
+        self._passed_over: set[str] = set()
 
     @classmethod
     def of_project(cls, root: Path) -> "Snapshots":
         """Those of the project at `root`, in the user's state folder."""
-        return cls(state_folder() / "snapshots" / project_name(root))
+        snapshots = state_folder() / "snapshots"
+        follow(snapshots, root)
+        return cls(snapshots / project_name(root), begun=partial(note_place, snapshots, root))
 
     def begin_turn(self) -> None:
         """What is changed from here on is taken back together by `undo(turn=True)`."""
         self._turn = uuid4().hex
+        self._passed_over.clear()
 
     @contextmanager
     def around(
@@ -107,6 +116,7 @@ class Snapshots:
             with self._locked():
                 self._programs.show_alive()
                 self._log.append([begun])
+            self._begun()
         except OSError as error:  # then `record` fails as well, and the person is told after the call
             self._failure = str(error)
         return begun.call
@@ -124,12 +134,19 @@ class Snapshots:
         """Find and record the changes. The files are as they are by now: a failure is kept, not raised."""
         try:
             for path, state in before.items():
-                if (after := look(root, path)) != state:
+                if (after := self._left(root, path, keep=bool(call))) != state:
                     changes.append(self.make(call or uuid4().hex, tool, path, state, after))
             if call:
                 self.record(*changes, ended=call)
         except (OSError, LocalLLMError) as error:
             self._failure = str(error)
+
+    def _left(self, root: ProjectRoot, path: str, *, keep: bool) -> str:
+        """The state a call left a file in, kept if it can be: the change can be taken out of a later version then."""
+        if keep:
+            with suppress(ToolExecutionError):
+                return self.take(root, path)
+        return look(root, path)
 
     def make(self, call: str, tool: str, path: str, before: str, after: str) -> Change:
         """A change of this program's, now."""
@@ -196,6 +213,7 @@ class Snapshots:
     def adopt(self, made: Sequence[Transition]) -> None:
         """Count what an earlier program has made as made before all that this one makes."""
         self._made = [*made, *self._made]
+        self._adopted = frozenset(made)
 
     def changed_since(self, position: int) -> list[str]:
         """The files that are not as they were at `position`, as far as this program knows; sorted."""
@@ -209,7 +227,7 @@ class Snapshots:
             states[made.path] = first, made.after
         return {path: (then, now) for path, (then, now) in states.items() if then != now}
 
-    def rewind(self, root: ProjectRoot, position: int) -> list[Undone]:
+    def rewind(self, root: ProjectRoot, position: int) -> "list[Undone]":
         """Make the files what they were at `position`; one of what became of each. It is a change itself, so `undo`
         takes it back. A file that somebody else changed since is left as it is; its `error` says so.
 
@@ -220,19 +238,19 @@ class Snapshots:
         if not states:
             return []
         with self._writing_soon():
-            call = self.begin({path: now for path, (_, now) in states.items()}, tool="rewind")
+            call = self.begin(_as_they_are(root, states), tool="rewind")
             changes = [self.make(call, "rewind", path, now, then) for path, (then, now) in sorted(states.items())]
             undone = [self._take_back(root, _backwards(change)) for change in changes]
             done = [change for change, one in zip(changes, undone, strict=True) if not one.error]
             self.record(*done, ended=call)
         return undone
 
-    def undo(self, root: ProjectRoot, *, turn: bool = False) -> list[Undone]:
+    def undo(self, root: ProjectRoot, *, turn: bool = False) -> "list[Undone]":
         """Take back the last call's changes, or all of the last turn's, the newest first.
 
-        This program's own changes come first, then those of earlier ones. A file that was changed since is left as
-        it is (its `error` says so), and its change stays the next one. Raises ToolExecutionError undo_nothing,
-        undo_busy.
+        This program's own changes come first, then those of earlier ones. Where a file was changed since, that stays;
+        if it contradicts, the file is left as it is (its `error` says so), and its change passed over until the next
+        turn begins or no other is left. Raises ToolExecutionError undo_nothing, undo_busy.
         """
         with self._writing_soon():
             chosen = self._last(turn=turn)[::-1]
@@ -243,16 +261,29 @@ class Snapshots:
             undone = [self._take_back(root, change) for change in chosen]
             done = [change for change, one in zip(chosen, undone, strict=True) if not one.error]
             self.record(ended=call, taken_back=done)
+            self._passed_over |= {change.name for change in chosen} - {change.name for change in done}
         return undone
 
-    def _take_back(self, root: ProjectRoot, change: Change) -> Undone:
-        earlier = 0.0 if change.program == self._programs.own else change.time
-        return take_back(root, change, self._contents, keep=self.take, earlier=earlier)
+    def _take_back(self, root: ProjectRoot, change: Change) -> "Undone":
+        is_own = change.program == self._programs.own or _made_by(change) in self._adopted
+        earlier = 0.0 if is_own else change.time
+        from localllm.tools.guard.undoing import take_back, told_of  # few changes are ever taken back
 
-    def _last(self, *, turn: bool) -> list[Change]:
+        undone = take_back(root, change, self._contents, keep=self.take, earlier=earlier)
+        return msgspec.structs.replace(undone, tool=change.tool, told=told_of(change, self._contents))
+
+    def goes_on(self) -> bool:
+        """Whether `undo` comes to another change than those it could not take back."""
+        return any(change.name not in self._passed_over for change in self._not_taken_back())
+
+    def _not_taken_back(self) -> list[Change]:
         with self._locked():
             changes, taken_back, _ = self._log.read()
-        left = [change for change in changes if change.name not in taken_back]
+        return [change for change in changes if change.name not in taken_back]
+
+    def _last(self, *, turn: bool) -> list[Change]:
+        left = self._not_taken_back()
+        left = [change for change in left if change.name not in self._passed_over] or left
         left = [change for change in left if change.program == self._programs.own] or left
         if not left:
             return []
@@ -314,10 +345,9 @@ class Snapshots:
         counted: set[str] = set()
         kept: list[Change] = []
         for change in reversed(changes):
-            name = content_of(change.before)
-            if name not in counted:
-                counted.add(name)
-                max_bytes -= self._contents.size(name)
+            names = {content_of(change.before), content_of(change.after)} - counted
+            counted |= names
+            max_bytes -= sum(map(self._contents.size, names))
             if change.time < since or max_bytes < 0:
                 break
             kept.append(change)
@@ -340,9 +370,12 @@ class Snapshots:
     def writing(self, patience: float | None = None) -> FileLock:
         """Held by whoever looks at a file, changes it and records that, so that nobody else does in between.
 
-        It is waited for, `patience` seconds at most: then TimeoutError.
+        It is waited for, `patience` seconds at most: then TimeoutError. Raises ToolExecutionError undo_no_folder.
         """
-        make_folder(self._folder)
+        try:
+            make_folder(self._folder)
+        except OSError as error:
+            raise ToolExecutionError("undo_no_folder", folder=self._folder, reason=error.strerror) from error
         return FileLock(self._folder / "writing", patience)
 
     @contextmanager
@@ -362,6 +395,20 @@ class Snapshots:
     def _locked(self) -> FileLock:
         make_folder(self._folder)
         return FileLock(self._folder / "lock")
+
+
+def _made_by(change: Change) -> Transition:
+    return Transition(change.path, change.before, change.after)
+
+
+def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
+    """The states of those of the files that can be looked at. They may have been changed by others: should this
+    program be killed now, that must not count as its doing."""
+    states: dict[str, str] = {}
+    for path in paths:
+        with suppress(LocalLLMError):
+            states[path] = look(root, path)
+    return states
 
 
 def _backwards(change: Change) -> Change:

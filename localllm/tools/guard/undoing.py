@@ -1,4 +1,4 @@
-"""Taking one change of one file back: only where the file is as the change left it."""
+"""Taking one change of one file back. What others changed in the file since stays, or the file is left as it is."""
 
 import time
 from collections.abc import Callable
@@ -6,31 +6,67 @@ from collections.abc import Callable
 import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import tr
+from localllm.text.cleaning import clean, shorten
+from localllm.text.three_way import merged
 from localllm.tools.guard.change_log import Change
 from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.guard.states import ABSENT, content_of, is_in_state, is_unkept, mode_of
 
+_MOST_TOLD = 3  # lines
+_LARGEST_TOLD = 500_000  # bytes of a file
+_LONGEST = 100  # cells of a line
+
+
+class Told(msgspec.Struct, frozen=True):
+    """The lines of a list that came back with a change that was taken back, and those that went."""
+
+    back: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """What came back; where nothing did, what went."""
+        if not (self.back or self.gone):
+            return ""
+        key, lines = ("undo.lines_back", self.back) if self.back else ("undo.lines_gone", self.gone)
+        sentence = tr(key, lines=" · ".join(shorten(clean(line, keep_newlines=False), _LONGEST) for line in lines))
+        return f" {sentence}"
+
+
+_LISTS = (".md", ".markdown", ".txt")
+"""Files in which a line mostly stands for itself; in code it may stand on its neighbours."""
+
 
 class Undone(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one file when a change was taken back: `error` says why it was left as it is.
 
-    `earlier` is when it had been changed (seconds since the epoch), where another program or session did it; else 0.
+    `is_gone`: somebody had deleted it already. `merged`: what others changed since is still in it. `earlier` is when it
+    had been changed (seconds since the epoch), where another program or session did it; else 0.
+    `tool` is what had changed it; `told` what that was, where a line can say it.
     """
 
     path: str
     deleted: bool = False
+    is_gone: bool = False
+    merged: bool = False
     earlier: float = 0.0
     error: LocalLLMError | None = None
+    tool: str = ""
+    told: Told = Told()
 
     def __str__(self) -> str:
         if self.error:
             return str(self.error)
-        line = tr("undo.deleted" if self.deleted else "undo.restored", path=shown(self.path))
+        line = f"{tr(self._said(), path=shown(self.path))}{self.told}"
         if not self.earlier:
             return line
         return tr("undo.earlier", line=line, when=time.strftime("%Y-%m-%d %H:%M", time.localtime(self.earlier)))
+
+    def _said(self) -> str:
+        if self.is_gone:
+            return "undo.gone"
+        return "undo.deleted" if self.deleted else "undo.merged" if self.merged else "undo.restored"
 
 
 def take_back(
@@ -41,10 +77,16 @@ def take_back(
     keep: Callable[[ProjectRoot, str], str],
     earlier: float = 0.0,
 ) -> Undone:
-    """Make the file what it was before `change`; `keep` keeps it as it is now. Whoever calls it holds `writing()`."""
+    """Make the file what it was before `change`; `keep` keeps it as it is now. Whoever calls it holds `writing()`.
+
+    Where it was changed since, only the change is taken out of it, if what came later does not stand on it.
+    """
     try:
+        if change.before == ABSENT and not root.exists(change.path):
+            return Undone(path=change.path, is_gone=True, earlier=earlier)
         if not is_in_state(root, change.path, change.after):
-            raise _changed_since(change, contents)
+            _take_out(root, change, contents, keep)
+            return Undone(path=change.path, merged=True, earlier=earlier)
         if is_unkept(change.before):
             raise ToolExecutionError("undo_not_kept", path=shown(change.path))
         over = _kept_now(root, change, contents, keep)
@@ -56,6 +98,48 @@ def take_back(
     except LocalLLMError as error:
         return Undone(path=change.path, error=error)
     return Undone(path=change.path, earlier=earlier)
+
+
+def told_of(change: Change, contents: Contents) -> Told:
+    """What the change of a Markdown file was about: the few items of lists that it changed; nothing of a larger one."""
+    if not change.path.endswith(".md"):
+        return Told()
+    try:
+        before, after = (_items(state, contents) for state in (change.before, change.after))
+    except OSError:
+        return Told()
+    back = tuple(line for line in before if line not in after)
+    gone = tuple(line for line in after if line not in before)
+    return Told(back, gone) if max(len(back), len(gone)) <= _MOST_TOLD else Told()
+
+
+def _items(state: str, contents: Contents) -> dict[str, None]:
+    if state == ABSENT or is_unkept(state):
+        return {}
+    content = contents.get(content_of(state))
+    lines = content.decode(errors="replace").splitlines() if len(content) <= _LARGEST_TOLD else ()
+    return {line.strip(): None for line in lines if line.lstrip().startswith(("- ", "* ", "+ "))}
+
+
+def _take_out(root: ProjectRoot, change: Change, contents: Contents, keep: Callable[[ProjectRoot, str], str]) -> None:
+    """Take the change out of what the file holds by now, and out of its permissions unless others changed those too.
+    Raises ToolExecutionError undo_changed_since(_made)."""
+    states = (change.before, change.after)
+    if any(state == ABSENT or is_unkept(state) for state in states) or not root.exists(change.path):
+        raise _changed_since(change, contents)
+    if root.relative(change.path) != change.path:  # a link by now: what it leads to is another file
+        raise _changed_since(change, contents)
+    state = keep(root, change.path)
+    try:
+        before, after, now = (contents.get(content_of(one)) for one in (*states, state))
+    except OSError:
+        raise _changed_since(change, contents) from None
+    content = merged(after, now, before, is_list=change.path.lower().endswith(_LISTS))
+    if content is None:
+        raise _changed_since(change, contents)
+    mode = mode_of(change.before) if mode_of(state) == mode_of(change.after) else mode_of(state)
+    if content != now or mode != mode_of(state):
+        root.write_bytes(change.path, content, mode=mode, over=now)
 
 
 def _kept_now(
@@ -77,6 +161,9 @@ def _content(path: str, state: str, contents: Contents) -> bytes:
 
 
 def _changed_since(change: Change, contents: Contents) -> ToolExecutionError:
-    nowhere = Phrase("undo.was_absent")
-    backup = nowhere if change.before == ABSENT else contents.path(content_of(change.before))
+    if is_unkept(change.before):
+        return ToolExecutionError("undo_not_kept", path=shown(change.path))
+    if change.before == ABSENT:
+        return ToolExecutionError("undo_changed_since_made", path=shown(change.path))
+    backup = contents.path(content_of(change.before))
     return ToolExecutionError("undo_changed_since", path=shown(change.path), backup=backup)

@@ -81,6 +81,28 @@ def test_a_turn_is_taken_back_whole(store: Snapshots, root: ProjectRoot) -> None
     assert not root.exists("b")
 
 
+def test_a_new_file_changed_since_is_left_and_no_earlier_version_is_spoken_of(
+    store: Snapshots, root: ProjectRoot
+) -> None:
+    change(store, root, a="ours")
+    put(root.path / "a", "theirs")
+    (undone,) = store.undo(root)
+    assert undone.error is not None
+    assert undone.error.key == "undo_changed_since_made"
+    assert "delete the file" in str(undone.error)
+    assert text(root, "a") == "theirs"
+
+
+def test_a_new_file_that_somebody_deleted_is_no_reason_to_stop(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "b", "old")
+    change(store, root, b="new")
+    change(store, root, a="ours")
+    (root.path / "a").unlink()
+    assert [str(one) for one in store.undo(root)] == ["a: the change had made it, and it has been deleted since."]
+    store.undo(root)
+    assert text(root, "b") == "old"
+
+
 def test_a_file_changed_since_is_left_and_the_way_to_its_old_version_told(store: Snapshots, root: ProjectRoot) -> None:
     put(root.path / "a", "old")
     change(store, root, a="ours", b="ours")
@@ -92,12 +114,72 @@ def test_a_file_changed_since_is_left_and_the_way_to_its_old_version_told(store:
     assert Path(str(error.params["backup"])).read_text() == "old"
     assert undone["b"].error is None
     assert text(root, "a") == "theirs"
+    assert not store.goes_on()
     (again,) = store.undo(root)
-    assert (again.path, again.error is None) == ("a", False), "it stays the next to be taken back"
+    assert (again.path, again.error is None) == ("a", False), "it is the only one left"
     put(root.path / "a", "ours")
     assert [str(item) for item in store.undo(root)] == ["a: the version from before is back."]
     with pytest.raises(ToolExecutionError, match="nothing to undo"):
         store.undo(root)
+
+
+def test_what_others_changed_elsewhere_in_the_file_stays(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "a", "1\n2\n3\n4\n5\n")
+    change(store, root, a="1\nnew\n2\n3\n4\n5\n")
+    change(store, root, a="1\nnew\n2\n3\nfour\n5\n")
+    put(root.path / "a", "1\nnew\n2\n3\nfour\n5\ntheirs\n").chmod(0o755)
+    position = store.position
+    assert [str(item) for item in store.undo(root)] == [
+        "a: the change is taken out again; what was changed in the file since stays."
+    ]
+    assert text(root, "a") == "1\nnew\n2\n3\n4\n5\ntheirs\n"
+    assert stat.S_IMODE((root.path / "a").stat().st_mode) == 0o755
+    store.undo(root)
+    assert text(root, "a") == "1\n2\n3\n4\n5\ntheirs\n"
+    assert [item.error for item in store.rewind(root, position)] == [None]
+    assert text(root, "a") == "1\nnew\n2\n3\nfour\n5\ntheirs\n"
+    assert [item.error for item in store.rewind(root, 0)] == [None]
+    assert text(root, "a") == "1\n2\n3\n4\n5\ntheirs\n"
+
+
+def test_permissions_are_taken_out_of_a_later_version_as_well(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "a", "1\n2\n3\n").chmod(0o644)
+    with store.around(root, ["a"], tool="run"):
+        root.write_bytes("a", b"one\n2\n3\n", mode=0o755)
+    with store.around(root, ["a"], tool="run"):
+        (root.path / "a").chmod(0o777)
+    put(root.path / "a", "one\n2\ntheirs\n")
+    for mode, content in ((0o755, "one\n2\ntheirs\n"), (0o644, "1\n2\ntheirs\n")):
+        assert [item.error for item in store.undo(root)] == [None]
+        assert (stat.S_IMODE((root.path / "a").stat().st_mode), text(root, "a")) == (mode, content)
+
+
+def test_nothing_is_taken_out_of_a_file_that_a_link_leads_to_by_now(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "a", "added\n1\n2\n")
+    change(store, root, a="1\n2\n")
+    put(root.path / "other", "1\n2\nmine\n")
+    (root.path / "a").unlink()
+    (root.path / "a").symlink_to("other")
+    (undone,) = store.undo(root)
+    assert undone.error is not None
+    assert text(root, "other") == "1\n2\nmine\n"
+
+
+def test_a_change_that_cannot_be_taken_back_does_not_hide_those_before_it(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "a", "old")
+    put(root.path / "b", "old")
+    change(store, root, a="ours")
+    change(store, root, b="ours")
+    put(root.path / "b", "theirs")
+    assert [item.error is None for item in store.undo(root)] == [False]
+    assert store.goes_on()
+    assert [str(item) for item in store.undo(root)] == ["a: the version from before is back."]
+    assert [item.path for item in store.undo(root)] == ["b"], "tried again when no other is left"
+    change(store, root, a="ours")
+    store.begin_turn()
+    put(root.path / "b", "ours")
+    store.undo(root)
+    assert [str(item) for item in store.undo(root)] == ["b: the version from before is back."]
 
 
 def test_a_call_that_fails_half_way_is_recorded(store: Snapshots, root: ProjectRoot) -> None:
@@ -148,7 +230,17 @@ def test_a_program_takes_back_its_own_changes_before_those_of_another(
     assert [undone.path for undone in store.undo(root)] == ["a"]
     assert text(root, "b") == "theirs"
     (theirs,) = store.undo(root)
-    assert "in another session" in str(theirs)
+    assert "earlier or in another session" in str(theirs)
+
+
+def test_what_an_earlier_program_made_in_this_session_is_of_no_other(
+    store: Snapshots, root: ProjectRoot, tmp_path: Path
+) -> None:
+    change(store, root, a="ours")
+    later = Snapshots(tmp_path / "state" / "snapshots")
+    later.adopt(store.made_since(0))
+    (undone,) = later.undo(root)
+    assert "another session" not in str(undone)
 
 
 def test_programs_working_at_once_lose_nothing(root: ProjectRoot, tmp_path: Path) -> None:
@@ -208,12 +300,20 @@ def test_of_too_much_the_oldest_goes(store: Snapshots, root: ProjectRoot, tmp_pa
     for digit in "123":
         change(store, root, a=digit * 100)
     age(tmp_path)
-    store.prune(max_bytes=250)
+    store.prune(max_bytes=350)
     for digit in "21":
         assert store.undo(root)[0].error is None
         assert text(root, "a") == digit * 100
     with pytest.raises(ToolExecutionError, match="nothing to undo"):
         store.undo(root)
+
+
+def test_what_new_files_hold_counts_as_well(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
+    for name in "abc":
+        change(store, root, **{name: name * 100})
+    age(tmp_path)
+    store.prune(max_bytes=250)
+    assert len(list((tmp_path / "state" / "snapshots" / "objects").glob("*/*"))) == 2
 
 
 def test_what_a_running_call_has_just_kept_is_not_pruned(store: Snapshots, root: ProjectRoot) -> None:
@@ -269,9 +369,44 @@ def test_a_rewind_waits_for_nobody_for_long(root: ProjectRoot, tmp_path: Path) -
     assert not root.exists("a")
 
 
+def test_a_rewind_that_was_killed_does_not_make_others_work_its_own(store: Snapshots, root: ProjectRoot) -> None:
+    program = """
+import os, sys
+from pathlib import Path
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.snapshots import Snapshots
+class Killed(ProjectRoot):
+    def write_bytes(self, *arguments, **options):
+        os._exit(9)
+root, store = ProjectRoot(Path(sys.argv[1])), Snapshots(Path(sys.argv[2]))
+with store.around(root, ["a", "b"], tool="t"):
+    for name in "ab":
+        root.write_bytes(name, b"ours")
+root.write_bytes("a", b"theirs")
+store.rewind(Killed(root.path), 0)
+"""
+    for name in "ab":
+        put(root.path / name, "old")
+    killed = subprocess.run([sys.executable, "-c", program, root.path, store.index_file.parent], check=False)
+    assert killed.returncode == 9
+    assert store.recover(root) == []
+    assert [item.path for item in store.undo(root) if not item.error] == ["b"]
+    assert (text(root, "a"), text(root, "b")) == ("theirs", "old")
+
+
 def test_a_deleted_file_comes_back_with_its_mode_at_once(store: Snapshots, root: ProjectRoot) -> None:
     put(root.path / "a", "old").chmod(0o750)
     with store.around(root, ["a"], tool="t"):
         root.delete("a")
     store.undo(root)
     assert stat.S_IMODE((root.path / "a").stat().st_mode) == 0o750
+
+
+def test_a_state_folder_nobody_can_write_to_is_told_before_anything_is_changed(root: ProjectRoot) -> None:
+    store = Snapshots(Path("/sys/localllm/snapshots"))
+    with pytest.raises(ToolExecutionError) as caught:
+        store.writing()
+    assert caught.value.code == "E8076"
+    assert "/sys/localllm" in caught.value.what
+    with pytest.raises(ToolExecutionError, match="cannot be kept"):
+        store.undo(root)
