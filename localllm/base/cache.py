@@ -1,9 +1,7 @@
 """What was worked out is kept for a while: three caches, bounded in time, entries and bytes."""
 
-import errno
 import hashlib
 import os
-import stat
 import threading
 import time
 from collections import OrderedDict
@@ -13,15 +11,14 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from localllm.base.regular_files import READ, is_settled, opened, stamp_of
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 FILE_ENTRIES, FILE_SECONDS, FILE_BYTES = 100, 300.0, 32_000_000
 ANALYSIS_ENTRIES, ANALYSIS_SECONDS = 50, 600.0
 LLM_ENTRIES, LLM_SECONDS = 200, 1_800.0
-
-_STILL_CHANGING = 2_000_000_000
-"""Nanoseconds: a file changed that recently may change again without its times telling."""
 
 
 class CacheInfo(NamedTuple):
@@ -130,19 +127,14 @@ class CacheManager:
         Raises OSError, also for what is no regular file.
         """
         key = str(path)
-        if (data := self.file_cache.get(key, stamp_of(path.stat()))) is not None:
+        if (data := self.file_cache.get(key, _identity(path.stat()))) is not None:
             return data
-        fd = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )  # a pipe may not hold us
-        with os.fdopen(fd, "rb") as file:
-            before = os.fstat(fd)
-            if not stat.S_ISREG(before.st_mode):
-                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), key)
+        with opened(os.open(path, READ)) as file:
+            before = _identity(os.fstat(file.fileno()))
             data = file.read()
-            after = os.fstat(fd)
-        if stamp_of(before) == stamp_of(after) and is_settled(after):
-            self.file_cache.put(key, data, stamp_of(after), size=len(data))
+            after = os.fstat(file.fileno())
+        if before == _identity(after) and is_settled(stamp_of(after)):
+            self.file_cache.put(key, data, before, size=len(data))
         return data
 
     def clear(self) -> None:
@@ -151,14 +143,9 @@ class CacheManager:
             cache.clear()
 
 
-def stamp_of(facts: os.stat_result) -> tuple[int, int, int, int]:
-    """What tells whether a file is the same and unchanged: its inode, its times in nanoseconds, its size in bytes."""
-    return facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size
-
-
-def is_settled(facts: os.stat_result) -> bool:
-    """Whether the file was changed so long ago that a further change must show in its times."""
-    return time.time_ns() - max(facts.st_mtime_ns, facts.st_ctime_ns) > _STILL_CHANGING
+def _identity(facts: os.stat_result) -> object:
+    """Whether it is the same file, and unchanged."""
+    return facts.st_ino, stamp_of(facts)
 
 
 def request_key(model: str, messages: object, options: object = None) -> str:

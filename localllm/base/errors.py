@@ -26,15 +26,15 @@ class LocalLLMError(Exception):
 
     @property
     def what(self) -> str:
-        return i18n.error_text(self.key).what.format(**self.params)
+        return i18n.fill(i18n.error_text(self.key).what, self.params)
 
     @property
     def why(self) -> str:
-        return i18n.error_text(self.key).why.format(**self.params)
+        return i18n.fill(i18n.error_text(self.key).why, self.params)
 
     @property
     def mend(self) -> str:
-        return i18n.error_text(self.key).mend.format(**self.params)
+        return i18n.fill(i18n.error_text(self.key).mend, self.params)
 
     def lines(self) -> str:
         """What, why and the mend on a line each, the last two empty where there is nothing to say."""

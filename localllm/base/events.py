@@ -14,6 +14,11 @@ Json = Any
 """A JSON value: None, bool, int, float, str, list or dict of them."""
 
 
+_LEAST_TOKENS, _LEAST_SECONDS = 5, 0.1
+_FASTEST = 5000
+"""Tokens a second: about twice what the fastest hardware writes. More means that a finished answer was handed over."""
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens and times of one completion, or summed over a run.
 
@@ -32,8 +37,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tokens_per_second(self) -> float:
-        """How fast the model writes; 0 where unknown."""
-        return self.completion_tokens / self.generation_seconds if self.generation_seconds else 0.0
+        """How fast the model writes; 0 where unknown, or where too little was written, or too much at once, to tell."""
+        if self.completion_tokens < _LEAST_TOKENS or self.generation_seconds < _LEAST_SECONDS:
+            return 0.0
+        rate = self.completion_tokens / self.generation_seconds
+        return rate if rate <= _FASTEST else 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(

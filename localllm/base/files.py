@@ -24,6 +24,36 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
     _replace(target, data, mode, None)
 
 
+def write_own(file: Path, data: bytes) -> None:
+    """`atomic_write` of a file of the program's own, which only its user may read, in a folder somebody else may have
+    prepared: where the folder is a link nothing is written, and a link that has the file's name is replaced.
+
+    Raises OSError. The folder is not made.
+    """
+    if sys.platform == "win32":
+        if file.parent.is_symlink() or file.is_symlink():
+            raise _os_error(errno.ELOOP, str(file))
+        return atomic_write(file, data, mode=0o600)
+    folder = open_folder(file.parent)
+    try:
+        with suppress(FileNotFoundError):
+            if stat.S_ISLNK(os.stat(file.name, dir_fd=folder, follow_symlinks=False).st_mode):
+                os.unlink(file.name, dir_fd=folder)
+        return atomic_write_at(folder, file.name, data, mode=0o600)
+    finally:
+        os.close(folder)
+
+
+def open_folder(folder: Path) -> int:
+    """The folder, opened; OSError also where its path ends in a link (ELOOP or ENOTDIR). Not on Windows."""
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def is_read_only(path: str | Path | int) -> bool:
+    """Whether the file system of the path, or of the open file, takes no writes from anybody. Raises OSError."""
+    return sys.platform != "win32" and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
 class ChangedMeanwhileError(OSError):
     """The file does not hold any more what the new content was made from."""
 
@@ -182,7 +212,7 @@ def _take_over(name: str, mode: int | None, folder_fd: int | None) -> _Wanted:
     if not stat.S_ISREG(old.st_mode):
         raise _os_error(errno.EINVAL, name)
     if not os.access(name, os.W_OK, dir_fd=folder_fd):
-        raise _os_error(errno.EACCES, name)
+        raise _os_error(errno.EROFS if is_read_only(name if folder_fd is None else folder_fd) else errno.EACCES, name)
     return _Wanted(stat.S_IMODE(old.st_mode) if mode is None else mode, (old.st_uid, old.st_gid))
 
 

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+from localllm.base.patterns import late_pattern
+
 Judge = Callable[[str], bool | None]
 """Of a path (relative, with `/`; a folder's ends with `/`): True leaves it out, False takes it back in, None says
 nothing."""
@@ -57,7 +59,7 @@ def _plain(pattern: str) -> str:
     return "\\" + pattern if pattern.startswith(("!", "#")) else pattern
 
 
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = late_pattern(r"\{([^{}]*,[^{}]*)\}")
 _MOST_EXPANDED = 100
 _GROUP = 0x10F000  # of the last private plane: a character that stands for a group while the rest is translated
 
@@ -143,7 +145,7 @@ def _rule(line: str) -> _Rule | None:
     return _Rule(left_out, name_only, f"(?:{regex})(?<!/){'/' if folders_only else '/?'}")
 
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""(?P<folders>(?:^|(?<=/))\*\*/) | (?P<rest>(?:^|(?<=/))\*\*$) | (?P<star>\*+) | (?P<one>\?)
       | \[(?P<negated>[!^]?)(?P<members>\]?(?:\\.|\[:\w+:\]|[^\]\\])*)\] | \\(?P<escaped>.) | (?P<plain>[^\[\\])""",
     re.VERBOSE | re.DOTALL,

@@ -4,7 +4,9 @@ Lines read `2026-11-21T12:00:00.000000Z [LEVEL] [CATEGORY] message`.
 """
 
 import logging
+import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 _MAX_BYTES = 2_000_000
@@ -23,26 +25,44 @@ class _Formatter(logging.Formatter):
         return f"{when} [{record.levelname}] [{category}] {super().format(record)}"
 
 
+class _Rotating(logging.FileHandler):
+    """A file of bounded size, and the ones before it. That of logging.handlers brings pickle and sockets along, which
+    every start would wait for."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line; the next one begins a new file where this one is full."""
+        super().emit(record)
+        try:
+            if self.stream is not None and os.fstat(self.stream.fileno()).st_size >= _MAX_BYTES:
+                self.stream.close()
+                self.stream = None  # opened again for the next line
+                self._make_room()
+        except OSError:
+            self.handleError(record)
+
+    def _make_room(self) -> None:
+        for number in range(_KEPT - 1, 0, -1):
+            with suppress(FileNotFoundError):
+                Path(f"{self.baseFilename}.{number}").replace(f"{self.baseFilename}.{number + 1}")
+        Path(self.baseFilename).replace(f"{self.baseFilename}.1")
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """A full disk must not print into the user's screen."""
+
+
 def start(folder: Path, level: str) -> None:
     """Log into `folder/localllm.log`, unless a log is kept already.
 
     A folder that cannot be written leaves the program without a log.
     """
-    from logging.handlers import RotatingFileHandler
-
     if file() != NOWHERE:
         return
-
-    class Quiet(RotatingFileHandler):
-        def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-            """A full disk must not print into the user's screen."""
-
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError:
         _root.addHandler(logging.NullHandler())
         return
-    handler = Quiet(folder / "localllm.log", maxBytes=_MAX_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True)
+    handler = _Rotating(folder / "localllm.log", encoding="utf-8", delay=True)
     handler.setFormatter(_Formatter("%(message)s"))
     _root.addHandler(handler)
     _root.setLevel(level)

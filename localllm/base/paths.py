@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.files import atomic_write
+from localllm.base.files import atomic_write, is_read_only
 from localllm.base.i18n import Phrase
 
 APPLICATION = "localllm"
@@ -93,14 +94,99 @@ def ensure_project_folder(root: Path) -> Path:
     been given could lead our files anywhere with it.
     """
     folder = project_folder(root)
+    if folder.is_symlink():
+        raise ConfigurationError("project_folder_unusable", folder=folder, reason=Phrase("paths.link"))
     try:
-        folder.mkdir(exist_ok=True)
-        if folder.is_symlink():
-            raise ConfigurationError("project_folder_unusable", folder=folder, reason=Phrase("paths.link"))
-        ignore = folder / ".gitignore"
-        if not os.path.lexists(ignore):
-            atomic_write(ignore, b"*\n")
+        _make(folder)
     except OSError as error:
-        reason = os.strerror(error.errno or errno.EIO)
-        raise ConfigurationError("project_folder_unusable", folder=folder, reason=reason) from error
+        raise ConfigurationError("project_folder_unusable", folder=folder, reason=_reason(error)) from error
     return folder
+
+
+class Storage(NamedTuple):
+    """Where a project's sessions, overflowing output and caches are kept.
+
+    `place`: in the project's own folder; in the user's state folder, where that cannot be used, for the `reason`; or
+    nowhere, where neither can be: then nothing can be made in `folder`. `other` is the folder that is not used now, and
+    may have been at another time. `at`: what of the project the reason holds for.
+    """
+
+    folder: Path
+    place: Literal["project", "state", "nowhere"]
+    other: Path
+    reason: object = ""
+    at: str = ""
+
+    @property
+    def sessions(self) -> Path:
+        """Where the logs of its sessions are."""
+        return self.folder / "sessions"
+
+    @property
+    def outputs(self) -> Path:
+        """Where long output is kept."""
+        return self.folder / "tool-output"
+
+    @property
+    def outputs_outside(self) -> Path:
+        """Where it is kept while the project cannot hold it."""
+        return (self.other if self.place == "project" else self.folder) / "tool-output"
+
+    @property
+    def other_sessions(self) -> Path | None:
+        """Where logs of other times may be; None where a link would lead to them, perhaps into another project."""
+        return None if self.other.is_symlink() else self.other / "sessions"
+
+
+def find_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage:
+    """Where what belongs to the project at `root` is kept; nothing is made."""
+    own, state = project_folder(root), state_folder(environ) / "projects" / project_name(root)
+    for folder in (own, own / "sessions"):
+        if reason := _fault(folder):
+            at = folder.relative_to(root).as_posix()
+            return Storage(state, "nowhere" if _fault(state) else "state", own, reason, at)
+    return Storage(own, "project", state)
+
+
+def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage:
+    """As `find_storage`; the folder is there afterwards, wherever one can be made."""
+    found = find_storage(root, environ)
+    if found.place == "project":
+        try:
+            _make(found.folder)
+        except OSError as error:  # what looked as if it could be written to cannot: a full disk, a sandbox around us
+            found = Storage(found.other, "state", found.folder, _reason(error), found.folder.name)
+        else:
+            return found
+    try:
+        found.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return found._replace(place="nowhere")
+    return found
+
+
+def _make(folder: Path) -> None:
+    """The folder in the project, which git is told to ignore. Raises OSError."""
+    folder.mkdir(exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not os.path.lexists(ignore):
+        atomic_write(ignore, b"*\n")
+
+
+def _fault(folder: Path) -> object:
+    """Why no file can be made in `folder`, or where it would be made; "" where one can, by all that can be seen."""
+    if folder.is_symlink():
+        return Phrase("paths.link")
+    there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    try:
+        if not there.is_dir():
+            return os.strerror(errno.ENOTDIR)
+        if os.access(there, os.W_OK | os.X_OK):
+            return ""
+        return os.strerror(errno.EROFS if is_read_only(there) else errno.EACCES)
+    except OSError as error:
+        return _reason(error)
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno or errno.EIO)

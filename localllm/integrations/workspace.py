@@ -1,4 +1,4 @@
-"""What `localllm init` makes in a folder. Nothing that is there is ever overwritten or deleted."""
+"""What `localllm init` makes in a folder. Nothing of the user's that is there is ever overwritten or deleted."""
 
 import errno
 import os
@@ -15,7 +15,14 @@ from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.files import FileLock
 from localllm.base.i18n import Phrase
 from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, project_folder
-from localllm.integrations.project_notes import ProjectNotes, project_notes
+from localllm.integrations.project_notes import (
+    Analyse,
+    ProjectNotes,
+    add_notes,
+    analysed,
+    project_notes,
+    remember_lines,
+)
 from localllm.integrations.settings_template import settings_template
 from localllm.memory.memory_file import NAME
 
@@ -23,12 +30,13 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What was done with one entry of the folder: made; kept, because it was there; a link, which is left alone; or
-    moved, to `to`. `remarks`: sentences about what was made."""
+    """What was done with one entry of the folder: made; kept, because it was there; a link, which is left alone; moved,
+    to `to`; or `parts` of it added or refreshed. `remarks`: sentences about what was made."""
 
     path: Path
-    done: Literal["made", "kept", "link", "moved"]
+    done: Literal["made", "kept", "link", "moved", "added", "refreshed"]
     to: Path | None = None
+    parts: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -52,10 +60,19 @@ def present(folder: Path, notes: str = NAME) -> list[Path]:
     return [path for path in paths if os.path.lexists(path)]
 
 
-def set_up(folder: Path, *, notes: str = NAME, services: bool = False, stamp: str = "") -> list[Step]:
+def set_up(
+    folder: Path,
+    *,
+    notes: str = NAME,
+    services: bool = False,
+    stamp: str = "",
+    refresh: bool = False,
+    analyse: Analyse = analysed,
+) -> list[Step]:
     """Make the project's files in `folder`, itself made if missing, where they are missing; with `services` also those
     for SearxNG and Valkey. With a `stamp` what is there of the project is first renamed to NAME.old-STAMP. `notes` is
-    the memory's file, as the settings name it.
+    the memory's file, as the settings name it: where it is there, the sections of the analysis that it lacks are added;
+    with `refresh` our own lines in it are brought up to date.
 
     Raises SafetyViolationError path_outside for `notes`; ConfigurationError: a folder that cannot be written to,
     something else where a file or folder should be. If it fails half-way, what was renamed and not made anew has its
@@ -66,24 +83,40 @@ def set_up(folder: Path, *, notes: str = NAME, services: bool = False, stamp: st
             raise NotADirectoryError(errno.ENOTDIR, "")
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder):
+            plans = (*_project(folder, notes, analyse), *(_SERVICES if services else ()))
             moved: list[Step] = []
             try:
                 if stamp:
                     # One by one, which keeps those before a failure.
                     moved.extend(_move_aside(path, stamp) for path in present(folder, notes))
-                return [*moved, *_make_all(folder, (*_project(folder, notes), *(_SERVICES if services else ())))]
+                steps = [*moved, *_make_all(folder, plans)]
             except (OSError, ConfigurationError) as error:
                 raise _unfinished(folder, error, _bring_back(moved)) from error
             except BaseException:
                 _bring_back(moved)
                 raise
+        # Only now: the memory file's own lock may be the one of this folder.
+        return [after for step in steps for after in _with_notes(folder, notes, step, refresh, analyse)]
 
 
-def _project(folder: Path, notes: str) -> tuple[_Plan, ...]:
+def _project(folder: Path, notes: str, analyse: Analyse) -> tuple[_Plan, ...]:
     inside = os.path.normpath(notes)
     if os.path.isabs(inside) or inside.startswith("..") or inside == ".":  # noqa: PTH117 - of a text
         raise SafetyViolationError("path_outside", path=notes, root=folder)
-    return _Plan(SETTINGS_FILE, lambda _: settings_template()), _Plan(inside, project_notes)
+    return _Plan(SETTINGS_FILE, lambda _: settings_template()), _Plan(inside, lambda it: project_notes(it, analyse))
+
+
+def _with_notes(folder: Path, notes: str, step: Step, refresh: bool, analyse: Analyse) -> list[Step]:
+    """A step; of the memory file that was there, what became of it."""
+    if step.done != "kept" or step.path != folder / os.path.normpath(notes):
+        return [step]
+    found = add_notes(folder, notes, refresh=refresh, analyse=analyse)
+    parts: tuple[tuple[Literal["added", "refreshed"], tuple[str, ...]], ...] = (
+        ("added", found.added),
+        ("refreshed", found.refreshed),
+    )
+    changed = [Step(step.path, done, parts=names) for done, names in parts if names] or [step]
+    return [*changed[:-1], msgspec.structs.replace(changed[-1], remarks=found.remarks)]
 
 
 def _make_all(folder: Path, plans: Sequence[_Plan]) -> Iterator[Step]:
@@ -108,6 +141,8 @@ def _make(folder: Path, plan: _Plan) -> Step:
         made = plan.text(folder)
         notes = made if isinstance(made, ProjectNotes) else ProjectNotes(made)
         _create(path, notes.text.encode("utf-8", "replace"))  # a file's name may be in no encoding
+        if notes.lines:
+            remember_lines(folder, notes.lines)
         return Step(path, "made", remarks=notes.remarks)
     if stat.S_ISLNK(mode):
         return Step(path, "link")

@@ -8,6 +8,8 @@ that tomllib has accepted.
 import re
 from typing import Literal, NamedTuple
 
+from localllm.base.patterns import late_pattern
+
 KeyPath = tuple[str, ...]
 
 
@@ -42,17 +44,17 @@ def lines(text: str) -> dict[KeyPath, int]:
     return found
 
 
-_SPACE = re.compile(r"[ \t]*")
-_BETWEEN = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-_KEY_PART = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'""")
-_STRING = re.compile(
+_SPACE = late_pattern(r"[ \t]*")
+_BETWEEN = late_pattern(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_KEY_PART = late_pattern(r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'""")
+_STRING = late_pattern(
     r'''"""(?:[^\\]|\\.)*?"{3,5}'''  # up to two quotes may stand before the closing three
     r"""|'''.*?'{3,5}"""
     r'''|"(?:[^"\\]|\\.)*"'''
     r"""|'[^']*'""",
     re.DOTALL,
 )
-_PLAIN = re.compile(r"""[^][{},=#"'\r\n]*[^][{},=#"'\s]""")  # numbers, dates, booleans, bare keys
+_PLAIN = late_pattern(r"""[^][{},=#"'\r\n]*[^][{},=#"'\s]""")  # numbers, dates, booleans, bare keys
 
 
 class _Scanner:

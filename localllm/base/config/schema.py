@@ -299,7 +299,7 @@ class SessionSettings(Section, frozen=True):
 class CommandSettings(Section, frozen=True):
     """Commands of your own.
 
-    aliases: a word and the request it stands for; `analyze = "…"` runs as /analyze.
+    aliases: a word and the request it stands for; `review = "…"` runs as /review.
     """
 
     aliases: dict[str, str] = {}

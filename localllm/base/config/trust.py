@@ -9,8 +9,9 @@ from typing import get_args
 
 from localllm.base.config.schema import HARMLESS, Mode
 from localllm.base.events import Json
+from localllm.base.patterns import late_pattern
 
-_LOOPBACK = re.compile(
+_LOOPBACK = late_pattern(
     r"(?:https?://)?(?:localhost|127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}|\[::1\])(?::\d{1,5})?"
     r"(?:/[a-z0-9._~/-]*)?",
     re.ASCII | re.IGNORECASE,

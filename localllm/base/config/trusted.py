@@ -1,25 +1,20 @@
 """What the user has answered about projects' settings files: remembered for one content of one project's file."""
 
-import errno
 import os
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
+from localllm.base.by_project import change_file, name_of, newest
 from localllm.base.config.reading import read_text
 from localllm.base.errors import ConfigurationError
-from localllm.base.files import FileLock, atomic_write
 from localllm.base.i18n import Phrase
 from localllm.base.paths import state_folder
 
-Value = TypeVar("Value")
-
-KEPT_PROJECTS = 500
 KEPT_CONTENTS = 8
-"""How many projects, and contents of each one's file, are remembered: those answered last."""
+"""How many contents of each project's file are remembered: those answered last."""
 
 
 class _Store(msgspec.Struct):
@@ -48,25 +43,25 @@ class Answers:
         """Whether the project at `root` is believed with this content, None where nothing was answered; and what is
         wrong with the file, if anything is."""
         store, fault = self._read()
-        return store.projects.get(_name(root), {}).get(digest), fault
+        return store.projects.get(name_of(root), {}).get(digest), fault
 
     def remember(self, root: Path, digest: str, *, believed: bool) -> None:
         """Keep an answer. ConfigurationError config_unwritable where it cannot be kept."""
 
         def put(store: _Store) -> None:
-            contents = store.projects.pop(_name(root), {})
+            contents = store.projects.pop(name_of(root), {})
             contents.pop(digest, None)
             contents[digest] = believed
-            store.projects[_name(root)] = _newest(contents, KEPT_CONTENTS)
-            store.projects = _newest(store.projects, KEPT_PROJECTS)
+            store.projects[name_of(root)] = newest(contents, KEPT_CONTENTS)
+            store.projects = newest(store.projects)
 
         self._change(put)
 
     def forget(self, root: Path) -> bool:
         """Drop all answers about the project; whether there were any. ConfigurationError config_unwritable."""
-        if _name(root) not in self._read()[0].projects:
+        if name_of(root) not in self._read()[0].projects:
             return False
-        self._change(lambda store: store.projects.pop(_name(root), None))
+        self._change(lambda store: store.projects.pop(name_of(root), None))
         return True
 
     def _read(self) -> tuple[_Store, Phrase | None]:
@@ -80,23 +75,4 @@ class Answers:
         return _Store(), Phrase("trust.unreadable", file=self._file, reason=reason)
 
     def _change(self, change: Callable[[_Store], object]) -> None:
-        """Read, change and write while no other process does."""
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self._file.with_suffix(".lock")):
-                store, _ = self._read()
-                change(store)
-                text = msgspec.json.format(msgspec.json.encode(store), indent=1)
-                atomic_write(self._file, text + b"\n", mode=0o600)
-        except OSError as error:
-            reason = os.strerror(error.errno or errno.EIO)
-            raise ConfigurationError("config_unwritable", file=self._file, reason=reason) from error
-
-
-def _name(root: Path) -> str:
-    """The project's path as JSON can hold it, whatever its bytes."""
-    return os.fsencode(root).decode("utf-8", "backslashreplace")
-
-
-def _newest(entries: dict[str, Value], most: int) -> dict[str, Value]:
-    return dict(list(entries.items())[-most:])
+        change_file(self._file, lambda: self._read()[0], change)

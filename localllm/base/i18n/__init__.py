@@ -1,16 +1,18 @@
 """Texts for people, in English and Japanese, from one catalogue.
 
 `tr` and `error_text` answer in the current language. The language is a setting of the process: one program
-speaks to one person.
+speaks to one person. The texts are read when the first of them is to be said: a question that is answered without
+a word of the program's own needs none of them.
 """
 
 import os
+import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from localllm.base.i18n.errors import ERRORS
-from localllm.base.i18n.messages import MESSAGES
-
 LANGUAGES = ("en", "ja")
+
+_COUNTED = re.compile(r"\{(\w+):\?([^/}]*)/([^}]*)\}")
 
 
 class ErrorText(NamedTuple):
@@ -46,12 +48,23 @@ def language_of_locale() -> str:
 
 def tr(key: str, /, **params: object) -> str:
     """The message `key` in the current language with `params` filled in."""
+    from localllm.base.i18n.messages import MESSAGES
+
     english, japanese = MESSAGES[key]
-    return (japanese if _Current.language == "ja" else english).format(**params)
+    return fill(japanese if _Current.language == "ja" else english, params)
+
+
+def fill(text: str, params: Mapping[str, object]) -> str:
+    """A text of the catalogue with `params` filled in. `{count} {count:?file/files}` is “1 file” and “2 files”."""
+    if ":?" in text:
+        text = _COUNTED.sub(lambda found: found[2] if str(params[found[1]]) == "1" else found[3], text)
+    return text.format(**params)
 
 
 def error_text(key: str) -> ErrorText:
     """The text of the error `key` in the current language, parameters not yet filled in."""
+    from localllm.base.i18n.errors import ERRORS
+
     code, english, japanese = ERRORS[key]
     return ErrorText(code, *(japanese if _Current.language == "ja" else english))
 

@@ -2,15 +2,15 @@
 
 AGENT: dict[str, tuple[str, str]] = {
     "agent.limit.calls": (
-        "Stopped after {count} tool calls, the limit of a run (agent.max_tool_calls).",
+        "Stopped after {count} tool {count:?call/calls}, the limit of a run (agent.max_tool_calls).",
         "1回の上限（agent.max_tool_calls）の {count} 回のツール呼び出しに達したため止めました。",
     ),
     "agent.limit.tokens": (
-        "Stopped after {count:,} tokens, more than the {limit:,} of a run (agent.token_limit).",
+        "Stopped after {count:,} {count:?token/tokens}, more than the {limit:,} of a run (agent.token_limit).",
         "1回の上限（agent.token_limit）の {limit:,} トークンを超えたため止めました（{count:,}）。",
     ),
     "agent.limit.steps": (
-        "Stopped after {count} steps, the limit of a run (agent.max_iterations).",
+        "Stopped after {count} {count:?step/steps}, the limit of a run (agent.max_iterations).",
         "1回の上限（agent.max_iterations）の {count} ステップに達したため止めました。",
     ),
     "agent.limit.time": (
@@ -83,6 +83,14 @@ AGENT: dict[str, tuple[str, str]] = {
         "同じ文を延々と繰り返したため、回答を打ち切りました。",
     ),
     "agent.chanting.cut": ("[broken off: it repeated itself]", "[繰り返しのため打ち切り]"),
+    "agent.announced_asked": (
+        "It announced a step without taking it: it was asked to.",
+        "予告だけで実行しなかったため、実行するよう促しました。",
+    ),
+    "agent.announced_required": (
+        "It announced a step again: it must take one now.",
+        "また予告だけだったため、ツールの呼び出しを必須にしました。",
+    ),
     "agent.announced": (
         "The model announced a step and did not take it, though it was asked to twice.",
         "モデルは次の手順を予告しましたが、二度促しても実行しませんでした。",

@@ -19,7 +19,7 @@ ANALYSIS: dict[str, tuple[str, str]] = {
         "- Package {path}/: {name}, tests: `{command}`",
         "- パッケージ {path}/: {name}、テスト: `{command}`",
     ),
-    "analysis.more_packages": ("- (and {count} more packages)", "- （ほか {count} パッケージ）"),
+    "analysis.more_packages": ("- (and {count} more {count:?package/packages})", "- （ほか {count} パッケージ）"),
     "analysis.hint": (
         "- What it is: <!-- one line: what this is for, and for whom -->",
         "- 概要: <!-- 何のための、誰のためのものかを一行で -->",
@@ -46,7 +46,7 @@ ANALYSIS: dict[str, tuple[str, str]] = {
     "analysis.role.locales": ("translations", "翻訳"),
     # --- style
     "analysis.style": ("- {language}: {habits}", "- {language}: {habits}"),
-    "analysis.indent_spaces": ("indented with {count} spaces", "インデントはスペース {count} 個"),
+    "analysis.indent_spaces": ("indented with {count} {count:?space/spaces}", "インデントはスペース {count} 個"),
     "analysis.indent_tabs": ("indented with tabs", "インデントはタブ"),
     "analysis.quotes_double": ("double quotes", "ダブルクォート"),
     "analysis.quotes_single": ("single quotes", "シングルクォート"),
@@ -71,13 +71,27 @@ ANALYSIS: dict[str, tuple[str, str]] = {
         "<!-- What a reviewer would say: naming, comments, tests, what not to touch. -->",
         "<!-- レビューで言うこと: 命名、コメント、テスト、触れてはいけないもの。 -->",
     ),
+    # --- /analyze
+    "slash.analyze": (
+        "Show what the project is: languages, commands, folders and the habits of its code.",
+        "プロジェクトの概要（言語・コマンド・フォルダ・コードの書き方）を表示する。",
+    ),
+    "analyze.hint": (
+        "/init keeps this in LOCALLLM.md; /map shows what is defined where.",
+        "/init で LOCALLLM.md に書き込みます。/map で主な定義を表示します。",
+    ),
+    "analyze.words": (
+        "/analyze shows the whole project and takes no words; /map WORDS looks for something.",
+        "/analyze は全体を表示するもので、語は付けられません。/map 語 で探せます。",
+    ),
+    "analyze.empty": ("There are no files here yet.", "まだファイルがありません。"),
     # --- what was passed over
     "analysis.over.files": (
-        "Only the first {count} files were looked at; there are more.",
+        "Only the first {count} {count:?file was/files were} looked at; there are more.",
         "最初の {count} ファイルだけを調べました（ほかにもあります）。",
     ),
     "analysis.over.seconds": (
-        "Time ran out after {count} files; there are more.",
+        "Time ran out after {count} {count:?file/files}; there are more.",
         "時間切れのため {count} ファイルまでしか調べていません。",
     ),
     "analysis.over.unread": (

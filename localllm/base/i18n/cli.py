@@ -5,6 +5,10 @@ CLI: dict[str, tuple[str, str]] = {
         "Waiting for the end of standard input (use < /dev/null if there is none).",
         "標準入力の終わりを待っています（なければ < /dev/null を付けてください）。",
     ),
+    "cli.sent_as_words": (
+        "/{name} is a command of the chat: with -p it is not carried out, only sent as words.",
+        "/{name} は対話画面のコマンドです。-p では実行されず、そのまま文章として送りました。",
+    ),
     # --- how a model server is started: parts of an error
     "server.start_lmstudio": ("LM Studio: Developer → Start Server", "LM Studio: Developer → Start Server"),
     "server.start_ollama": ("Ollama: ollama serve", "Ollama: ollama serve"),

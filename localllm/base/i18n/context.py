@@ -21,6 +21,11 @@ CONTEXT: dict[str, tuple[str, str]] = {
         "The model's own summary was of no use ({why}); a plain list of what was done stands in for it.",
         "モデルの要約は使えなかったため（{why}）、作業内容の一覧で代えました。",
     ),
+    "context.why_empty": ("it wrote nothing", "何も書かれていません"),
+    "context.why_short": ("it is too short to be one", "短すぎます"),
+    "context.why_repeats": ("it repeats itself", "同じことの繰り返しです"),
+    "context.why_long": ("it is too long", "長すぎます"),
+    "context.why_unfit": ("the conversation does not fit into one request", "会話が一度の要求に収まりません"),
     "context.no_model": (
         "Without a model behind it, a list of what was done stands in for a summary.",
         "要約するモデルがないため、作業内容の一覧で代えました。",

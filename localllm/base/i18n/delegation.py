@@ -6,14 +6,14 @@ DELEGATION: dict[str, tuple[str, str]] = {
         "[これが最後のステップです。ツールを呼び出さず、見つけたことを今すぐ回答してください。]",
     ),
     "delegate.unfinished": (
-        "Not finished after {steps} steps ({reason}). What was seen:",
+        "Not finished after {steps} {steps:?step/steps} ({reason}). What was seen:",
         "{steps} ステップで完了しませんでした（{reason}）。確認したもの:",
     ),
     "delegate.saw_nothing": ("- nothing", "- なし"),
     "delegate.cut": ("[… the rest of the finding is left out]", "[… 結果の残りは省略]"),
     "delegate.started": ("started", "開始"),
-    "delegate.done": ("done, {count} steps", "完了（{count} ステップ）"),
-    "delegate.ended": ("ended after {count} steps: {status}", "{count} ステップで終了: {status}"),
+    "delegate.done": ("done, {count} {count:?step/steps}", "完了（{count} ステップ）"),
+    "delegate.ended": ("ended after {count} {count:?step/steps}: {status}", "{count} ステップで終了: {status}"),
     "delegate.status.done": ("done", "完了"),
     "delegate.status.limit": ("limit reached", "上限に到達"),
     "delegate.status.stuck": ("stuck", "行き詰まり"),
@@ -21,15 +21,15 @@ DELEGATION: dict[str, tuple[str, str]] = {
     "delegate.status.error": ("error", "エラー"),
     "delegate.status.interrupted": ("interrupted", "中断"),
     "delegate.wants": ("{agent}: {summary}", "{agent}: {summary}"),
-    "explore.found": ("found an answer in {count} steps", "{count} ステップで回答を見つけました"),
-    "explore.not_found": ("not found within {count} steps", "{count} ステップ以内に見つかりませんでした"),
+    "explore.found": ("found an answer in {count} {count:?step/steps}", "{count} ステップで回答を見つけました"),
+    "explore.not_found": ("not found within {count} {count:?step/steps}", "{count} ステップ以内に見つかりませんでした"),
     "coordinate.usage": (
         "/coordinate TASK: what several agents are to do",
         "/coordinate タスク: 複数のエージェントに行わせること",
     ),
     "coordinate.planner": ("split", "分割"),
     "coordinate.plan": (
-        "{count} parts, done by one agent each:",
+        "{count} {count:?part, done by one agent:/parts, done by one agent each:}",
         "{count} 個の部分に分け、それぞれを別のエージェントが行います:",
     ),
     "coordinate.part": ("• {title} ({kind})", "• {title}（{kind}）"),
@@ -44,6 +44,12 @@ DELEGATION: dict[str, tuple[str, str]] = {
     "coordinate.part_of": (
         "[A part of this task, for orientation only; others do the rest: {task}]",
         "[次のタスクの一部です（参考。残りは他の担当者が行います）: {task}]",
+    ),
+    "coordinate.missing": (
+        "[You work in a copy of the project, without what git ignores: {names}. Do not install it anew: where a check"
+        " needs it and it cannot be run, say so in your answer.]",
+        "[これはプロジェクトのコピーで、git が無視するものはありません: {names}。新たにインストールせず、"
+        "それがないと実行できない確認は、その旨を回答に書いてください。]",
     ),
     "coordinate.in_turn": (
         "The parts that change files are done one after another, in the project itself: {reason}",
@@ -77,6 +83,14 @@ DELEGATION: dict[str, tuple[str, str]] = {
     ),
     "coordinate.the_task": ("The task:", "タスク:"),
     "coordinate.the_reports": ("The reports:", "報告:"),
+    "coordinate.limit.steps": (
+        "All agents together have asked the model {count} times, twice agent.max_iterations.",
+        "全エージェント合わせて {count} 回モデルに問い合わせました（agent.max_iterations の2倍）。",
+    ),
+    "coordinate.limited": (
+        "{reason} The limits of a run hold for all agents together. Not finished: {names}.",
+        "{reason}1回の上限は全エージェント合計に適用されます。完了していないもの: {names}。",
+    ),
     "coordinate.not_merged": (
         "The reports could not be put together ({reason}); here they are as they are.",
         "報告をまとめられませんでした（{reason}）。そのまま示します。",

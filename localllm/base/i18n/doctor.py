@@ -35,6 +35,14 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Read the file; localllm config trust believes it.",
         "内容を読み、信頼するなら localllm config trust。",
     ),
+    "doctor.only_read_file": (
+        "safety.deny takes away the tool read_file, but {tools} still show what files hold.",
+        "safety.deny で read_file は使えませんが、{tools} はファイルの内容を示します。",
+    ),
+    "doctor.only_read_file_mend": (
+        "Name what is to be closed: read_file(secrets/) closes it to every tool and to commands, read_file(.) all files.",
+        "閉じる場所を書いてください: read_file(secrets/) はすべてのツールとコマンドに対して閉じ、read_file(.) は全ファイルを閉じます。",
+    ),
     "doctor.folders_moved": ("Folders are moved by {variables}.", "{variables} でフォルダの場所が変わっています。"),
     # --- model and servers
     "doctor.model": ("{model} answers ({software}, {address}).", "{model} が答えます（{software}、{address}）。"),
@@ -272,6 +280,12 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Nothing can be written in the project {folder}: {reason}.",
         "プロジェクト {folder} に書き込めません: {reason}。",
     ),
+    "doctor.not_kept": ("Sessions cannot be kept in {folder}: {reason}.", "{folder} に保存できません: {reason}。"),
+    "doctor.in_the_way_mend": ("Move {folder} away.", "{folder} を別の場所へ移してください。"),
+    "doctor.kept_in_state": (
+        "Until then questions are answered all the same, and sessions are kept in {folder}.",
+        "それまでも質問には答えます。セッションは {folder} に保存します。",
+    ),
     "doctor.state_read_only": (
         "Nothing can be remembered in {folder}: {reason}.",
         "記録用のフォルダ {folder} に書き込めません: {reason}。",
@@ -313,7 +327,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Start localllm in the folder of a project.",
         "プロジェクトのフォルダで起動してください。",
     ),
-    "doctor.files": ("{count:,} files in {folder}.", "{folder} のファイルは {count:,} 個です。"),
+    "doctor.files": ("{count:,} {count:?file/files} in {folder}.", "{folder} のファイルは {count:,} 個です。"),
     "doctor.many_files": (
         "The project has more than {count:,} files: listings and searches take longer.",
         "プロジェクトのファイルが {count:,} 個を超えています。一覧や検索に時間がかかります。",
@@ -321,6 +335,28 @@ DOCTOR: dict[str, tuple[str, str]] = {
     "doctor.many_files_mend": (
         "Leave out what is not yours to read: .gitignore, or localllm config set project.exclude_patterns …",
         "不要なものを .gitignore か localllm config set project.exclude_patterns … で外してください。",
+    ),
+    # --- what is told of the project
+    "doctor.memory": ("{file} can be used ({count:,} {count:?byte/bytes}).", "{file} は使えます（{count:,} バイト）。"),
+    "doctor.memory_conflict": (
+        "{file} has an unmerged conflict (line {line:,}): both sides are read as if they held.",
+        "{file} の {line:,} 行目に未解決の競合があります。両方の内容がそのまま読まれます。",
+    ),
+    "doctor.memory_conflict_mend": (
+        "Keep what holds and delete the lines <<<<<<<, ======= and >>>>>>>, then: git add {file}",
+        "残す内容だけにし、<<<<<<<、=======、>>>>>>> の行を消してから git add {file} を実行してください。",
+    ),
+    "doctor.instructions_cut": (
+        "Of {file} ({size:,} {size:?character/characters}) the model reads the first {kept:,}.",
+        "{file}（{size:,} 文字）のうち、モデルが読むのは先頭 {kept:,} 文字だけです。",
+    ),
+    "doctor.instructions_left_out": (
+        "{file} ({size:,} {size:?character/characters}) is not told to the model: there is no room left for it.",
+        "{file}（{size:,} 文字）はモデルに渡されません。枠に余りがないためです。",
+    ),
+    "doctor.instructions_mend": (
+        "Shorten it: {most:,} {most:?character/characters} of such files in all are told to this model.",
+        "短くしてください。このモデルに渡すのは、こうしたファイルを合わせて {most:,} 文字までです。",
     ),
     # --- localllm models
     "models.empty": ("(no model yet)", "（モデルなし）"),

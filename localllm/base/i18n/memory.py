@@ -3,6 +3,10 @@
 MEMORY: dict[str, tuple[str, str]] = {
     # --- the tools
     "todo.preview.add": ("Add to the TODO list: {text}", "TODO に追加: {text}"),
+    "todo.preview.add_several": (
+        "Add {count} {count:?TODO/TODOs} to the list",
+        "TODO を {count} 件追加",
+    ),
     "todo.preview.made": ("{file} is made for it.", "{file} を新しく作ります。"),
     "todo.preview.start": ("Begin the TODO {id}: {text}", "TODO {id} に着手: {text}"),
     "todo.preview.finish": ("The TODO {id} is done: {text}", "TODO {id} を完了に: {text}"),
@@ -12,10 +16,26 @@ MEMORY: dict[str, tuple[str, str]] = {
     "todo.doing": ("In progress: {id} {text}", "進行中: {id} {text}"),
     "todo.done": ("Done: {id} {text}", "完了: {id} {text}"),
     "todo.dropped": ("Dropped: {id} {text}", "中止: {id} {text}"),
+    "todo.already.planned": ("It is open already: {id} {text}", "すでに未着手です: {id} {text}"),
+    "todo.already.doing": ("It is in progress already: {id} {text}", "すでに進行中です: {id} {text}"),
+    "todo.already.done": ("It is done already: {id} {text}", "すでに完了しています: {id} {text}"),
+    "todo.already.dropped": ("It is dropped already: {id} {text}", "すでに中止しています: {id} {text}"),
+    "todo.was": ("{told} (before: {state})", "{told}（直前: {state}）"),
+    "todo.added_several": ("{count} {count:?TODO/TODOs}:", "TODO {count} 件:"),
+    "todo.left_out": (
+        "{count} {count:?item was/items were} left out: already done.",
+        "完了済みの {count} 件は除きました。",
+    ),
+    "todo.more_lines": (
+        "  … {count} more {count:?character/characters}: start it",
+        "  … ほか {count} 文字: start で全文",
+    ),
     "todo.left": ("({count} open)", "（未完了 {count} 件）"),
-    "todo.open": ("{count} open TODOs", "未完了の TODO {count} 件"),
+    "todo.open": ("{count} open {count:?TODO/TODOs}", "未完了の TODO {count} 件"),
     "todo.none": ("There are no open TODOs.", "未完了の TODO はありません。"),
     "recall.found": ("{count} found for “{query}”", "「{query}」: {count} 件"),
+    "recall.found_some": ("{count} of {total} found for “{query}”", "「{query}」: {total} 件のうち {count} 件"),
+    "recall.more": ("(and {count} more; narrower words find others)", "（ほか {count} 件。語を絞るとほかも見つかる）"),
     "recall.none": ("Nothing is remembered about that.", "それについての記録はありません。"),
     # --- what the model is told
     "memory.told_preference": ("[The user has noted a preference: {text}]", "[利用者が好みを書き留めました: {text}]"),
@@ -24,7 +44,28 @@ MEMORY: dict[str, tuple[str, str]] = {
         "[The user has taken this back, it no longer holds: {text}]",
         "[利用者が取り消しました。もう当てはまりません: {text}]",
     ),
+    "memory.told_todos": (
+        "[The TODO list was changed by the user: {changes}]",
+        "[利用者が TODO を変更しました: {changes}]",
+    ),
+    "memory.told_gone": ("Removed: {id} {text}", "削除: {id} {text}"),
     # --- the chat
+    "memory.todo_there_priority": (
+        "It is on the list already; its priority is {priority} now: {id} {text}",
+        "すでにあるため、優先度を{priority}にしました: {id} {text}",
+    ),
+    "memory.todo_is": ("{number}  {id}  {state}  priority {priority}", "{number}  {id}  {state}  優先度 {priority}"),
+    "memory.todo_added_on": ("added {date}", "追加 {date}"),
+    "memory.todo_ended_on": ("ended {date}", "終了 {date}"),
+    "memory.todo_how": (
+        "/todo start {id}, done, drop, reopen, high, low, edit or move: see /help todo.",
+        "/todo start {id}（done、drop、reopen、high、low、edit、move も。/help todo 参照）",
+    ),
+    "memory.did_you_mean": (
+        "Did you mean /todo {meant}? As a task: /todo add {words}",
+        "/todo {meant} のことですか。作業として追加するなら /todo add {words}",
+    ),
+    "memory.todo_there": ("It is on the list already: {id} {text}", "すでにあります: {id} {text}"),
     "memory.kind.todo": ("TODO", "TODO"),
     "memory.kind.decision": ("decision", "決定"),
     "memory.kind.preference": ("preference", "好み"),
@@ -43,6 +84,10 @@ MEMORY: dict[str, tuple[str, str]] = {
     "memory.preferences": ("Preferences", "好みと方針"),
     "memory.sessions": ("Last sessions", "最近のセッション"),
     "memory.more": ("… and {count} more: {how}", "… ほか {count} 件: {how}"),
+    "memory.more_found": (
+        "… and {count} more: narrower words find others",
+        "… ほか {count} 件: 語を絞るとほかも見つかります",
+    ),
     "memory.finished_ones": ("{count} done or dropped: /todo all", "完了・中止 {count} 件: /todo all"),
     "memory.no_todos": ("No TODOs. /todo TEXT adds one.", "TODO はありません。/todo 本文 で追加します。"),
     "memory.nothing": (
@@ -57,13 +102,13 @@ MEMORY: dict[str, tuple[str, str]] = {
     "memory.instructions": ("Instructions the model was given", "モデルに渡した指示"),
     "memory.instructions_next": ("Instructions the model will be given", "モデルに渡す指示"),
     "memory.instructions_cut": (
-        "{path} ({count} characters, the first {kept} of them)",
+        "{path} ({count} {count:?character/characters}, the first {kept} of them)",
         "{path}（{count} 文字のうち先頭 {kept} 文字）",
     ),
-    "memory.instructions_whole": ("{path} ({count} characters)", "{path}（{count} 文字）"),
+    "memory.instructions_whole": ("{path} ({count} {count:?character/characters})", "{path}（{count} 文字）"),
     "memory.remembered_preference": ("Noted as a preference: {id} {text}", "好みとして記録: {id} {text}"),
     "memory.remembered_decision": ("Noted as a decision: {id} {text}", "決定事項として記録: {id} {text}"),
-    "memory.forgotten": ("Forgotten ({kind}): {text}", "消しました（{kind}）: {text}"),
+    "memory.forgotten": ("Forgotten ({kind}): “{text}”", "消しました（{kind}）:「{text}」"),
     "memory.priority.high": ("high", "高"),
     "memory.priority.medium": ("medium", "中"),
     "memory.priority.low": ("low", "低"),
@@ -81,12 +126,6 @@ MEMORY: dict[str, tuple[str, str]] = {
     "memory.moved": ("Is number {number} now: {id} {text}", "{number} 番目に移しました: {id} {text}"),
     "memory.undo": ("/undo takes it back.", "/undo で元に戻せます。"),
     "memory.in_progress": ("in progress: {names}", "進行中: {names}"),
-    "memory.usage_todo": (
-        "/todo · /todo all · /todo [add] [high|medium|low] TEXT · /todo start|finish|done|drop|reopen|high|medium|low ID"
-        " · /todo edit ID TEXT · /todo move ID NUMBER. ID: also the number, or how the text begins.",
-        "/todo · /todo all · /todo [add] [high|medium|low] 本文 · /todo start|finish|done|drop|reopen|high|medium|low ID"
-        " · /todo edit ID 本文 · /todo move ID 番号。ID は番号や本文の始めでも指定できます。",
-    ),
     "memory.unusable": ("{file} is not used: {reason}", "{file} は使いません: {reason}"),
     "slash.todo": (
         "List what is to be done, add to it, or say how far it is: start, finish, drop, reopen, edit, move.",
@@ -104,8 +143,16 @@ MEMORY: dict[str, tuple[str, str]] = {
         "Show what is remembered, or search it and past sessions.",
         "記録の表示、または記録と過去のセッションの検索。",
     ),
+    "memory.usage_init": (
+        "Only this is known here; localllm init --help tells what else there is outside of the chat:",
+        "ここで使えるのは次のものだけです。ほかは端末の localllm init --help にあります:",
+    ),
+    "memory.init_refresh": (
+        "also bring the lines up to date that are as init wrote them",
+        "init が書いたままの行も新しくする",
+    ),
     "slash.init": (
-        "Make what a project has and this one lacks: localllm.toml, and LOCALLLM.md from an analysis.",
-        "localllm.toml と、解析から作る LOCALLLM.md のうち、無いものを作る。",
+        "Make what a project has and this one lacks: localllm.toml, LOCALLLM.md, and what an analysis tells in it.",
+        "localllm.toml と LOCALLLM.md のうち無いものを作り、LOCALLLM.md に無い解析の節を足す。",
     ),
 }

@@ -7,7 +7,7 @@ READING: dict[str, tuple[str, str]] = {
         "[{path} はフォルダです。その中身:]",
     ),
     "files.gap": (
-        "[{count} lines left out; read on with start_line={line}]",
+        "[{count} {count:?line/lines} left out; read on with start_line={line}]",
         "[{count} 行を省略。続きは start_line={line} で読めます]",
     ),
     "files.read_on": ("[read on with start_line={line}]", "[続きは start_line={line} で読めます]"),

@@ -86,7 +86,10 @@ SANDBOX: dict[str, tuple[str, str]] = {
         "bubblewrap を入れてください: sudo apt install bubblewrap、sudo dnf install bubblewrap。",
     ),
     # --- the journal
-    "doctor.journal": ("The journal is unbroken ({lines} entries).", "記録は改変されていません（{lines} 件）。"),
+    "doctor.journal": (
+        "The journal is unbroken ({lines} {lines:?entry/entries}).",
+        "記録は改変されていません（{lines} 件）。",
+    ),
     "doctor.journal_broken": (
         "The journal was changed by something else: line {broken} of {file} does not follow from the one before.",
         "記録が別の何かに変更されています: {file} の {broken} 行目が前の行とつながりません。",

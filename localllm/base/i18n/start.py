@@ -48,6 +48,14 @@ START: dict[str, tuple[str, str]] = {
         "Ignored in the project's localllm.toml: {keys}. Read it; localllm config trust believes it.",
         "プロジェクトの localllm.toml のうち無視しているもの: {keys}。内容を読み、信頼するなら localllm config trust。",
     ),
+    "start.stored_state": (
+        "{own} cannot be used here ({reason}): sessions and long output are kept in {folder}.",
+        "ここでは {own} を使えません（{reason}）。セッションと長い出力は {folder} に保存します。",
+    ),
+    "start.stored_nowhere": (
+        "Nothing of this session is kept: {own} cannot be used here ({reason}), and {folder} cannot be written to.",
+        "このセッションは何も保存されません。{own} を使えず（{reason}）、{folder} にも書き込めません。",
+    ),
     # --- who answers
     "start.window": ("{count} tokens", "{count} トークン"),
     "start.window_assumed": ("{count} tokens assumed", "{count} トークンと仮定"),

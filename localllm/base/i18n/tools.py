@@ -31,38 +31,38 @@ TOOLS: dict[str, tuple[str, str]] = {
     "files.not_in_encoding": ("it is not valid {encoding}", "{encoding} として正しくありません"),
     "files.no_encoding": ("there is no encoding “{encoding}”", "「{encoding}」という文字コードはありません"),
     "files.range": ("{path} (lines {start}-{end} of {total})", "{path}（全 {total} 行中 {start}-{end} 行目）"),
-    "files.whole": ("{path} ({total} lines)", "{path}（{total} 行）"),
+    "files.whole": ("{path} ({total} {total:?line/lines})", "{path}（{total} 行）"),
     "files.empty": ("[{path} is empty]", "[{path} は空です]"),
     "files.more": (
-        "[{count} more lines; read on with start_line={line}]",
+        "[{count} more {count:?line/lines}; read on with start_line={line}]",
         "[残り {count} 行。続きは start_line={line} で読めます]",
     ),
     "files.cut_line": (
-        "[line {line} has {length} characters; only its start is shown]",
+        "[line {line} has {length} {length:?character/characters}; only its start is shown]",
         "[{line} 行目は {length} 文字あり、先頭だけを示しています]",
     ),
-    "files.created": ("Created {path} ({total} lines).", "{path} を作成しました（{total} 行）。"),
+    "files.created": ("Created {path} ({total} {total:?line/lines}).", "{path} を作成しました（{total} 行）。"),
     "files.written": (
-        "Wrote {path} ({total} lines; {added} added, {removed} removed).",
+        "Wrote {path} ({total} {total:?line/lines}; {added} added, {removed} removed).",
         "{path} に書きました（{total} 行、追加 {added}、削除 {removed}）。",
     ),
     "files.unchanged": (
         "{path} holds exactly this content already; nothing was changed.",
         "{path} はすでにこの内容のため、何も変更していません。",
     ),
-    "files.listed": ("{path}: {count} files", "{path}: {count} ファイル"),
+    "files.listed": ("{path}: {count} {count:?file/files}", "{path}: {count} ファイル"),
     "files.none": ("[no files in {path}]", "[{path} にファイルはありません]"),
     "files.none_fit": (
         "[no files in {path} fit {pattern}; .gitignore leaves some out]",
         "[{path} に {pattern} に合うファイルはありません（.gitignore の対象を除く）]",
     ),
-    "files.folder_count": ("{path} ({count} files)", "{path}（{count} ファイル）"),
+    "files.folder_count": ("{path} ({count} {count:?file/files})", "{path}（{count} ファイル）"),
     "files.stopped": (
-        "[stopped after {count} files: there are more; list a folder, or give a pattern]",
+        "[stopped after {count} {count:?file/files}: there are more; list a folder, or give a pattern]",
         "[{count} ファイルで打ち切りました。ほかにもあります。フォルダか pattern を指定してください]",
     ),
     "files.left_out": (
-        "[{count} of {total} files are not listed by name; list a folder, or give a pattern]",
+        "[{count} of {total} files {count:?is/are} not listed by name; list a folder, or give a pattern]",
         "[全 {total} ファイル中 {count} 件は名前を省きました。フォルダか pattern を指定してください]",
     ),
     "files.preview.create": ("Create {path}", "{path} を作成"),
@@ -71,7 +71,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "code.slow": ("parsing it takes too much time or memory", "構文解析に時間かメモリがかかりすぎます"),
     "code.broken": ("its syntax is too broken", "構文が壊れすぎています"),
     "code.file": (
-        "{path}: {language}, {lines} lines, {code_lines} of them code",
+        "{path}: {language}, {lines} {lines:?line/lines}, {code_lines} of them code",
         "{path}: {language}、{lines} 行（うちコード {code_lines} 行）",
     ),
     "code.imports": ("imports: {names}", "インポート: {names}"),
@@ -83,26 +83,26 @@ TOOLS: dict[str, tuple[str, str]] = {
     "code.no_definitions": ("no definitions", "定義はありません"),
     "code.worst": ("most complex: {names}", "最も複雑な関数: {names}"),
     "code.folder": (
-        "{path}: {files} source files, {lines} lines, {code_lines} of them code",
+        "{path}: {files} source {files:?file/files}, {lines} {lines:?line/lines}, {code_lines} of them code",
         "{path}: ソースファイル {files} 個、{lines} 行（うちコード {code_lines} 行）",
     ),
     "code.language": (
-        "{language}: {files} files, {lines} lines, {code_lines} code, {functions} functions",
+        "{language}: {files} {files:?file/files}, {lines} {lines:?line/lines}, {code_lines} code, {functions} {functions:?function/functions}",
         "{language}: {files} ファイル、{lines} 行、コード {code_lines} 行、関数 {functions} 個",
     ),
     "code.worst_functions": ("most complex functions:", "最も複雑な関数:"),
     "code.largest": ("largest files (lines):", "大きいファイル（行数）:"),
     "code.broken_files": ("files with syntax errors (lines):", "構文エラーのあるファイル（行）:"),
     "code.map": (
-        "what matters most, with line numbers ({shown} of {all} definitions):",
+        "what matters most, with line numbers ({shown} of {all} {all:?definition/definitions}):",
         "重要な定義（行番号つき、全 {all} 個中 {shown} 個）:",
     ),
     "code.closed": (
-        "[{count} source files are left out: a rule closes them]",
+        "[{count} source {count:?file is/files are} left out: a rule closes {count:?it/them}]",
         "[ソースファイル {count} 個はルールで閉じられているため除きました]",
     ),
     "code.left_out": (
-        "[{count} source files were not analysed (too many, too large or unreadable); analyse a smaller folder]",
+        "[{count} source {count:?file was/files were} not analysed (too many, too large or unreadable); analyse a smaller folder]",
         "[{count} 個のソースファイルは解析していません（数・大きさ・読み取りの制限）。狭いフォルダを指定してください]",
     ),
     "edit.lossy": (
@@ -159,13 +159,13 @@ TOOLS: dict[str, tuple[str, str]] = {
     "edit.now": ("Lines {start}-{end} are now:\n{text}", "{start}-{end} 行目の現在の内容:\n{text}"),
     "edit.preview": ("Edit {path}", "{path} を編集"),
     "destruction.asked": ("{summary} (it would lose {lost})", "{summary}（{lost}が失われます）"),
-    "destruction.emptied": ("all {before} lines of it", "全 {before} 行"),
+    "destruction.emptied": ("all {before} {before:?line/lines} of it", "全 {before} 行"),
     "destruction.placeholder": (
         "what “{names}” stands for, which was not written out",
         "「{names}」で省略された内容",
     ),
     "destruction.definitions": (
-        "{names} ({before} lines become {after})",
+        "{names} ({before} {before:?line becomes/lines become} {after})",
         "{names}（{before} 行が {after} 行に）",
     ),
     "destruction.bodies": ("the bodies of {names}", "{names} の中身"),
@@ -182,11 +182,11 @@ TOOLS: dict[str, tuple[str, str]] = {
         "[正規表現として正しくないため（{reason}）、そのままの文字列として検索しました]",
     ),
     "search.nothing": (
-        "[no match for {pattern} in {count} files]",
+        "[no match for {pattern} in {count} {count:?file/files}]",
         "[{pattern} は {count} ファイルに見つかりません]",
     ),
     "search.timed_out": (
-        "[stopped: it took too long. {count} files were searched, others not; narrow path or include]",
+        "[stopped: it took too long. {count} {count:?file was/files were} searched, others not; narrow path or include]",
         "[時間がかかりすぎたため途中で止めました。{count} ファイルを検索済み。path や include で絞ってください]",
     ),
     "search.skipped": ("[not searched: {parts}]", "[検索していないファイル: {parts}]"),
@@ -204,8 +204,8 @@ TOOLS: dict[str, tuple[str, str]] = {
         "[more matches were left out; narrow the pattern, path or include]",
         "[ほかにも一致があります。pattern、path、include で絞ってください]",
     ),
-    "search.found": ("{count} matches for {pattern}", "{pattern}: {count} 件"),
-    "search.found_more": ("more than {count} matches for {pattern}", "{pattern}: {count} 件以上"),
+    "search.found": ("{count} {count:?match/matches} for {pattern}", "{pattern}: {count} 件"),
+    "search.found_more": ("more than {count} {count:?match/matches} for {pattern}", "{pattern}: {count} 件以上"),
     "git.slow": ("it did not answer within {seconds:.0f} s", "{seconds:.0f} 秒以内に終わりませんでした"),
     "git.branch": ("on branch {branch}", "ブランチ {branch}"),
     "git.detached": ("detached at {commit}", "HEAD は {commit}（ブランチなし）"),
@@ -231,18 +231,18 @@ TOOLS: dict[str, tuple[str, str]] = {
     ),
     "git.no_staged_diff": ("[nothing is staged]", "[ステージ済みの変更はありません]"),
     "git.closed": (
-        "[{count} changed files are left out: a rule closes them]",
+        "[{count} changed {count:?file is/files are} left out: a rule closes {count:?it/them}]",
         "[変更のある {count} ファイルはルールで閉じられているため除きました]",
     ),
     "git.diff_cut": (
         "[the difference is longer than {megabytes} MB; give a file_path]",
         "[差分が {megabytes} MB を超えています。file_path を指定してください]",
     ),
-    "git.diffed": ("{count} files differ", "{count} ファイルに差分"),
-    "git.logged": ("{count} commits", "コミット {count} 件"),
-    "git.preview": ("Commit {count} files: {subject}", "{count} ファイルをコミット: {subject}"),
+    "git.diffed": ("{count} {count:?file differs/files differ}", "{count} ファイルに差分"),
+    "git.logged": ("{count} {count:?commit/commits}", "コミット {count} 件"),
+    "git.preview": ("Commit {count} {count:?file/files}: {subject}", "{count} ファイルをコミット: {subject}"),
     "git.committed": (
-        "Committed {hash} ({count} files): {subject}",
+        "Committed {hash} ({count} {count:?file/files}): {subject}",
         "{hash} としてコミットしました（{count} ファイル）: {subject}",
     ),
     "git.left_out": (
@@ -255,34 +255,64 @@ TOOLS: dict[str, tuple[str, str]] = {
         "commit.gpgSign の設定がありますが、署名していません。",
     ),
     "undo.restored": ("{path}: the version from before is back.", "{path}: 変更前の内容に戻しました。"),
+    "undo.merged": (
+        "{path}: the change is taken out again; what was changed in the file since stays.",
+        "{path}: この変更だけを取り消しました。その後の変更は残っています。",
+    ),
+    "undo.lines_back": ("Back: {lines}", "戻った行: {lines}"),
+    "undo.lines_gone": ("Gone: {lines}", "消えた行: {lines}"),
+    "undo.points": (
+        "/rewind lists the {count} {count:?point/points} there {count:?is/are}.",
+        "/rewind で {count} 件の一覧を見られます。",
+    ),
+    "undo.no_points": (
+        "There is none yet. Each request makes one, and so does /checkpoint.",
+        "まだ一つもありません。依頼のたびに、また /checkpoint で作られます。",
+    ),
+    "undo.goes_on": (
+        "Another /undo goes on with the change before.",
+        "もう一度 /undo すると、その前の変更に進みます。",
+    ),
+    "undo.gone": (
+        "{path}: the change had made it, and it has been deleted since.",
+        "{path}: その変更で作られましたが、すでに削除されています。",
+    ),
     "undo.deleted": ("{path}: removed, as it was not there before.", "{path}: 変更前にはなかったため削除しました。"),
     "undo.earlier": (
-        "{line} (It was changed in another session, on {when}.)",
-        "{line}（別のセッションで {when} に変更されたもの）",
+        "{line} (It was changed earlier or in another session, on {when}.)",
+        "{line}（以前の起動中か別のセッションで {when} に変更されたもの）",
     ),
     "undo.recovered": (
-        "The program was killed during its last change; what that changed ({count} files) can be undone.",
+        "The program was killed during its last change; what that changed ({count} {count:?file/files}) can be undone.",
         "前回は変更の途中で強制終了しました。そのときの変更（{count} ファイル）は取り消せます。",
     ),
     "rewind.conversation": (
-        "The conversation is at point {number} again ({count} messages are forgotten).",
+        "The conversation is at point {number} again ({count} {count:?message is/messages are} forgotten).",
         "会話を {number} 番の時点に戻しました（{count} 件のメッセージを取り除きました）。",
     ),
     "rewind.conversation_same": (
         "The conversation stays as it is: nothing was said since point {number}.",
         "{number} 番の時点から会話は進んでいないため、会話はそのままです。",
     ),
+    "undo.rewind_files_only": (
+        "That was a rewind: its files are as before it, and the conversation stays as it is.",
+        "取り消したのは /rewind です。ファイルは戻しましたが、会話はそのままです。",
+    ),
+    "rewind.conversation_gone": (
+        "The conversation stays as it is: what was said until point {number} is gone, for you went back behind it.",
+        "会話はそのままです。{number} 番の時点までの会話は、それより前に戻ったため残っていません。",
+    ),
     "rewind.conversation_whole": (
         "The conversation is at point {number} again, whole, as it was before it was summed up ({count} of your"
-        " requests are forgotten).",
+        " requests {count:?is/are} forgotten).",
         "会話を {number} 番の時点に、要約前の完全な形で戻しました（あなたの発言 {count} 件を取り除きました）。",
     ),
     "rewind.taken_back_whole": (
-        "The conversation goes on where it was, summed up ({count} of your requests are back).",
+        "The conversation goes on where it was, summed up ({count} of your requests {count:?is/are} back).",
         "会話を要約済みの元の状態に戻しました（あなたの発言 {count} 件）。",
     ),
     "rewind.taken_back": (
-        "The conversation goes on where it was ({count} messages are back).",
+        "The conversation goes on where it was ({count} {count:?message is/messages are} back).",
         "会話を元に戻しました（{count} 件のメッセージ）。",
     ),
     "undo.not_all_kept": (
@@ -291,8 +321,7 @@ TOOLS: dict[str, tuple[str, str]] = {
         "プロジェクトの {count} ファイルは大きすぎるか多すぎるため保存していません。"
         "コマンドがそれらを変えても /undo では戻せません。",
     ),
-    "undo.too_many": ("more than {count} files changed", "{count} を超えるファイルが変更されたため"),
-    "undo.was_absent": ("(there was none)", "（なし）"),
+    "undo.too_many": ("more than {count} {count:?file/files} changed", "{count} を超えるファイルが変更されたため"),
     "sandbox.not_linux": ("only Linux is supported so far", "今のところ Linux だけに対応しています"),
     "sandbox.unknown_machine": ("{machine} processors are not supported", "{machine} プロセッサには対応していません"),
     "sandbox.interpreter_in_project": (
@@ -319,7 +348,10 @@ TOOLS: dict[str, tuple[str, str]] = {
     "background.state": ("[{id}: {state}, {seconds:.0f} s]", "[{id}: {state}、{seconds:.0f} 秒]"),
     "background.line": ("{state}, {seconds:.0f} s", "{state}、{seconds:.0f} 秒"),
     "background.silent": ("[no new output]", "[新しい出力なし]"),
-    "background.dropped": ("[{count:,} bytes of its middle were dropped]", "[途中の {count:,} バイトは省かれました]"),
+    "background.dropped": (
+        "[{count:,} {count:?byte of its middle was/bytes of its middle were} dropped]",
+        "[途中の {count:,} バイトは省かれました]",
+    ),
     "background.begun": (
         "[In the background with id {id}: command_output reads and stops it. It ends with the session.]",
         "[バックグラウンドで実行中（id {id}）。command_output で読み取り・停止できます。セッションとともに終わります。]",
@@ -331,7 +363,10 @@ TOOLS: dict[str, tuple[str, str]] = {
     "background.preview": ("Run in {folder}, in the background", "{folder} でバックグラウンド実行"),
     "background.none": ("Nothing has been run in the background.", "バックグラウンドで実行したものはありません。"),
     "background.none_running": ("Nothing runs in the background.", "バックグラウンドで実行中のものはありません。"),
-    "background.no_such": ("No {id} runs in the background; see /ps.", "{id} は実行中ではありません（/ps で一覧）。"),
+    "background.no_such": (
+        "{id} does not run in the background; see /ps.",
+        "{id} は実行中ではありません（/ps で一覧）。",
+    ),
     "background.put_back": ("put back as it was: {paths}", "元に戻したもの: {paths}"),
     "command.not_text": ("it holds characters that no command can", "コマンドに使えない文字が含まれています"),
     "command.empty": ("the command is empty", "コマンドが空です"),
@@ -387,7 +422,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "command.summary": ("exit {code}, {seconds:.1f} s", "終了コード {code}、{seconds:.1f} 秒"),
     "command.summary.timed_out": ("killed after {seconds:.1f} s", "{seconds:.1f} 秒で強制終了"),
     "output.cut": (
-        "[… {count:,} characters left out; what follows is from line {line:,} on. {kept}]",
+        "[… {count:,} {count:?character/characters} left out; what follows is from line {line:,} on. {kept}]",
         "[… {count:,} 文字を省略。以下は {line:,} 行目から。{kept}]",
     ),
     "output.telling": (

@@ -3,17 +3,21 @@
 UI: dict[str, tuple[str, str]] = {
     # --- while a run is going on
     "ui.waiting": ("waiting for the model, {time} (Ctrl+C stops)", "モデルの応答待ち {time}（Ctrl+C で中断）"),
-    "ui.thinking": ("thinking, {time}, {size} characters:", "思考中 {time} {size} 文字:"),
-    "ui.thought": ("thought for {time} ({size} characters)", "思考 {time}（{size} 文字）"),
+    "ui.thinking": ("thinking, {time}, {size} {size:?character/characters}:", "思考中 {time} {size} 文字:"),
+    "ui.thought": ("thought for {time} ({size} {size:?character/characters})", "思考 {time}（{size} 文字）"),
     "ui.running": ("{name} is running, {time} (Ctrl+C stops)", "{name} を実行中 {time}（Ctrl+C で中断）"),
-    "ui.more_lines": ("… {count} more lines", "… あと {count} 行"),
-    "ui.lines_above": ("… {count} lines above", "… 前に {count} 行"),
+    "ui.more_lines": ("… {count} more {count:?line/lines}", "… あと {count} 行"),
+    "ui.lines_above": ("… {count} {count:?line/lines} above", "… 前に {count} 行"),
     "ui.duration.seconds": ("{seconds} s", "{seconds}秒"),
     "ui.duration.minutes": ("{minutes} min {seconds:02d} s", "{minutes}分{seconds:02d}秒"),
     # --- what is written while a run is going on
     "ui.outbox.keys": (
         "Enter: tell it now · Alt+Enter, Tab: after this · Esc: stop",
         "Enter: いま伝える · Alt+Enter, Tab: この後に実行 · Esc: 中断",
+    ),
+    "ui.outbox.keys_queue": (
+        "Enter, Tab: after this · Esc: stop",
+        "Enter, Tab: この後に実行 · Esc: 中断",
     ),
     "ui.outbox.sent": ("told, not read yet: {text}", "送信済み（未読）: {text}"),
     "ui.outbox.next": ("next: {text}", "次に実行: {text}"),
@@ -48,7 +52,7 @@ UI: dict[str, tuple[str, str]] = {
     "ui.cost.steps": ("steps {count}", "ステップ {count}"),
     "ui.cost.tokens_in": ("in {count}", "入力 {count}"),
     "ui.cost.cached": (" ({count} cached)", "（キャッシュ {count}）"),
-    "ui.cost.tokens_out": ("out {count} tokens", "出力 {count} トークン"),
+    "ui.cost.tokens_out": ("out {count} {count:?token/tokens}", "出力 {count} トークン"),
     "ui.cost.rate": ("{rate} tokens/s", "{rate} トークン/秒"),
     "ui.cost.first": ("first after {time}", "最初まで {time}"),
     # --- questions
@@ -101,6 +105,7 @@ UI: dict[str, tuple[str, str]] = {
     "ui.rules.project": ("this project", "このプロジェクト"),
     "ui.rules.exactly": ("exactly", "このとおり"),
     "ui.rules.none": ("There are no rules.", "規則はありません。"),
+    "ui.rules.no_such": ("There is no rule {number}.", "{number} 番の規則はありません。"),
     "ui.rules.how": ("/rules remove N asks about it again.", "/rules remove 番号 で再び確認します。"),
     "ui.rules.removed": ("You are asked again about {rule}.", "{rule} は再び確認します。"),
     "ui.question.view": ("[v]iew all", "[v] 全体"),
@@ -123,6 +128,10 @@ UI: dict[str, tuple[str, str]] = {
     "ui.unknown_command": ("There is no command /{name}.", "/{name} というコマンドはありません。"),
     "ui.did_you_mean": ("Did you mean /{name}?", "/{name} のことですか？"),
     "ui.see_help": ("/help lists the commands.", "/help でコマンド一覧を表示します。"),
+    "ui.help_one": (
+        "/help COMMAND shows every way to write one of them.",
+        "/help コマンド名 で、それぞれの書き方を表示します。",
+    ),
     "ui.keys_help": (
         "Enter sends; Alt+Enter, Ctrl+J, or \\ at the end of a line, begins a new line. @path names a file, !COMMAND runs it as you, Shift+Tab changes the mode, Ctrl+R searches "
         "what was said, Ctrl+D leaves. While it works: Enter tells it at once, Alt+Enter or Tab keeps a request for afterwards, Up takes the last one back, Esc or Ctrl+C stops.",
@@ -152,7 +161,7 @@ UI: dict[str, tuple[str, str]] = {
     "ui.provider.gguf": ("runs a model file (llm.gguf.file)", "モデルファイル（llm.gguf.file）を実行します"),
     "ui.provider.embedded": ("answers from the project, without a model", "モデルなしでプロジェクトから答えます"),
     "ui.provider.scripted": ("plays answers from a file", "ファイルの回答を再生します"),
-    "ui.provider.models": ("{count} models", "モデル {count} 個"),
+    "ui.provider.models": ("{count} {count:?model/models}", "モデル {count} 個"),
     "ui.provider.none": ("none was found", "見つかりません"),
     "ui.provider.absent": ("cannot be reached ({url})", "接続できません（{url}）"),
     "ui.first_time": (
@@ -163,7 +172,7 @@ UI: dict[str, tuple[str, str]] = {
         "The {name} profile does not offer these; a model that calls them is served all the same: {tools}.",
         "{name} プロファイルでは次を提示しません（モデルが呼べば同じように実行します）: {tools}。",
     ),
-    "ui.profile": ("{name} ({count} tools)", "{name}（ツール {count} 個）"),
+    "ui.profile": ("{name} ({count} {count:?tool/tools})", "{name}（ツール {count} 個）"),
     "ui.status.profile": ("profile", "プロファイル"),
     "ui.tool_denied": ("denied by a rule", "規則により禁止"),
     "ui.always_rule": ("always allowed: {rule}", "常に許可: {rule}"),
@@ -187,6 +196,7 @@ UI: dict[str, tuple[str, str]] = {
     ),
     "ui.status.sandbox": ("sandbox", "サンドボックス"),
     "ui.status.used": ("used so far", "これまでの使用量"),
+    "ui.status.nothing": ("nothing yet", "まだありません"),
     "ui.status.session": ("session", "セッション"),
     "ui.status.mode": ("mode", "モード"),
     "ui.toolbar": (
@@ -254,6 +264,7 @@ UI: dict[str, tuple[str, str]] = {
     ),
     "ui.rewind_undo": ("/undo takes this back.", "/undo で取り消せます。"),
     "ui.point_before": ("before “{request}”", "「{request}」の前"),
+    "ui.point_files_only": ("[files only]", "［ファイルのみ］"),
     "ui.point_changed": ("[since changed: {names}]", "［以後の変更: {names}］"),
     "ui.point_changed_more": ("[since changed: {names} and {count} more]", "［以後の変更: {names} ほか {count} 件］"),
     "ui.more_undone": ("… and {count} more", "… ほか {count} 件"),
@@ -267,11 +278,11 @@ UI: dict[str, tuple[str, str]] = {
         "「{words}」に当てはまる名前は見つかりません。全体で重要な定義を表示します。",
     ),
     "ui.map.shown": (
-        "{shown} of {all} definitions in {files} source files; /map WORDS looks for something",
+        "{shown} of {all} {all:?definition/definitions} in {files} source {files:?file/files}; /map WORDS looks for something",
         "ソースファイル {files} 個、定義 {all} 個中 {shown} 個。/map 語 で絞り込めます",
     ),
     "ui.map.left_out": (
-        "{count} files were not looked at yet; the next /map goes on",
+        "{count} {count:?file was/files were} not looked at yet; the next /map goes on",
         "{count} 個のファイルは未解析です。次の /map で続きを読みます",
     ),
     "slash.ps": (

@@ -6,6 +6,14 @@ WORKSPACE: dict[str, tuple[str, str]] = {
     "init.kept": ("was there, left as it is", "既存のまま"),
     "init.link": ("is a link, left alone", "リンクのため変更せず"),
     "init.moved": ("moved", "移動"),
+    "init.added": ("added", "追加"),
+    "init.refreshed": ("brought up to date", "更新"),
+    "init.parts": ("{name}: {parts}", "{name}: {parts}"),
+    "init.foreign": (
+        "Left as you have it, for none of its lines is known to be as init wrote it: {names}. Take a section out and run"
+        " init again to have it written anew.",
+        "init が書いたままの行が見当たらないため、変更していません: {names}。節を消して init を実行すると書き直します。",
+    ),
     "init.clear_question": (
         "Begin anew here? {names} will be renamed to NAME.old-DATE, nothing is deleted.",
         "新しく作り直しますか？ {names} は「名前.old-日時」に改名し、削除はしません。",

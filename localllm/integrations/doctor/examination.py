@@ -8,6 +8,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import tr
 from localllm.integrations.doctor.finding import STATUSES, Finding, of_error, problem
 from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
+from localllm.integrations.doctor.memory import memory
 from localllm.integrations.doctor.model import model
 from localllm.integrations.doctor.project import size, space, writable
 from localllm.integrations.doctor.settings import folders_moved, settings
@@ -20,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     folders_moved,
     writable,
     space,
+    memory,
     sandbox,
     journal,
     git,

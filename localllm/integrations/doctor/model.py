@@ -6,10 +6,11 @@ from localllm.base.config.schema import SECRET_VARIABLES, ServerSettings
 from localllm.base.i18n import tr
 from localllm.integrations.answering import WITHOUT_SERVER, Answering, find_out, is_at
 from localllm.integrations.doctor.finding import Finding, note, of_error, ok, problem, warning
+from localllm.integrations.doctor.memory import instructions
 from localllm.integrations.doctor.surroundings import Surroundings
-from localllm.llm.discovery.looking import found_keys
+from localllm.llm.discovery.candidates import found_keys
 from localllm.llm.discovery.servers import Server
-from localllm.llm.profiles import choose
+from localllm.llm.profiles import Profile, choose
 
 LEAST_WINDOW = 4_096
 """Tokens below which the first request and one file no longer fit."""
@@ -21,7 +22,8 @@ GOOD_WINDOW = 8_192
 async def model(here: Surroundings) -> list[Finding]:
     """Everything about servers and models, from one look at them."""
     answering = await find_out(here.loaded.settings.llm, here.project, here.environ, here.look)
-    return [*_answer(here, answering), *_servers(here, answering), *_keys(here, answering)]
+    told = instructions(here, _chosen(here, answering))
+    return [*_answer(here, answering), *told, *_servers(here, answering), *_keys(here, answering)]
 
 
 def _answer(here: Surroundings, answering: Answering) -> Iterator[Finding]:
@@ -54,10 +56,13 @@ def _window(here: Surroundings, answering: Answering) -> Finding:
 
 
 def _profile(here: Surroundings, answering: Answering) -> Finding:
+    return ok("profile", tr(f"doctor.profile_{_chosen(here, answering).name}"))
+
+
+def _chosen(here: Surroundings, answering: Answering) -> Profile:
     settings = here.loaded.settings
     assumed = not answering.model.context_window and not settings.llm.context_window
-    profile = choose(settings.agent.profile, answering.model, answering.window, assumed)
-    return ok("profile", tr(f"doctor.profile_{profile.name}"))
+    return choose(settings.agent.profile, answering.model, answering.window, assumed)
 
 
 _WINDOW_MENDS = {

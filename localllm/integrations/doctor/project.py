@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase, tr
-from localllm.base.paths import project_folder
+from localllm.base.paths import project_folder, project_name
 from localllm.base.walking import walk
-from localllm.integrations.doctor.finding import Finding, note, of_error, ok, problem, warning
+from localllm.integrations.doctor.finding import Finding, note, ok, problem, warning
 from localllm.integrations.doctor.surroundings import Surroundings, nearest_existing
 from localllm.sandbox.visibility import survey
 
@@ -29,9 +28,14 @@ def writable(here: Surroundings) -> Iterator[Finding]:
     kept = project_folder(here.project)
     if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
         reason = Phrase("paths.link") if kept.is_symlink() else os.strerror(errno.ENOTDIR)
-        yield of_error("folder", ConfigurationError("project_folder_unusable", folder=kept, reason=reason))
+        yield _unkept(here, kept, reason, tr("doctor.in_the_way_mend", folder=kept))
+    elif fault := _fault(here, here.project):
+        full = fault == os.strerror(errno.ENOSPC)
+        what = tr("doctor.project_read_only", folder=here.project, reason=fault)
+        mend = _mend(fault, here.project)
+        yield problem("folder", what, mend) if full else warning("folder", what, f"{mend} {_where(here)}".rstrip())
     elif fault := _fault(here, kept):
-        yield problem("folder", tr("doctor.project_read_only", folder=here.project, reason=fault), _mend(fault, kept))
+        yield _unkept(here, kept, fault, _mend(fault, kept))
     else:
         yield ok("folder", tr("doctor.project_writable", folder=here.project))
     if fault := _fault(here, here.state):
@@ -40,6 +44,18 @@ def writable(here: Surroundings) -> Iterator[Finding]:
     if fault := _fault(here, here.config):
         what = tr("doctor.config_read_only", folder=here.config, reason=fault)
         yield warning("folder", what, tr("doctor.folder_mend", variable="LOCALLLM_CONFIG_DIR"))
+
+
+def _unkept(here: Surroundings, folder: Path, reason: object, mend: str) -> Finding:
+    """Only what is ours cannot be kept in the project."""
+    return warning("folder", tr("doctor.not_kept", folder=folder, reason=reason), f"{mend} {_where(here)}".rstrip())
+
+
+def _where(here: Surroundings) -> str:
+    """Where sessions are kept as long as the project cannot hold them; "" where nothing can."""
+    if _fault(here, here.state):
+        return ""
+    return tr("doctor.kept_in_state", folder=here.state / "projects" / project_name(here.project))
 
 
 def _fault(here: Surroundings, folder: Path) -> str:

@@ -7,7 +7,7 @@ from localllm.base.i18n import tr
 from localllm.integrations.doctor.finding import Finding, note, of_error, ok, warning
 from localllm.integrations.doctor.surroundings import Surroundings
 from localllm.tools.builtin import ALL_TOOLS
-from localllm.tools.guard.rules import check_rules
+from localllm.tools.guard.rules import check_rules, still_showing
 
 
 def settings(here: Surroundings) -> Iterator[Finding]:
@@ -22,6 +22,8 @@ def settings(here: Surroundings) -> Iterator[Finding]:
     if here.loaded.withheld:
         keys = ", ".join(here.loaded.withheld)
         yield note("trust", tr("doctor.withheld", keys=keys), tr("doctor.withheld_mend"))
+    if showing := ", ".join(still_showing(here.loaded.settings.safety)):
+        yield warning("rules", tr("doctor.only_read_file", tools=showing), tr("doctor.only_read_file_mend"))
     check_rules(here.loaded.settings.safety, ALL_TOOLS)
 
 

@@ -50,7 +50,8 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program is started. `fault` is why the settings could not be read; then `loaded` are the defaults.
+    """Where the program is started: in the `folder` of the project, its own unless given. `fault` is why the settings
+    could not be read; then `loaded` are the defaults.
 
     `free_space` answers in bytes; `try_to_write` raises OSError for a folder in which no file can be made.
     """
@@ -63,6 +64,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     screen: Screen
     sandbox: Held
     kernel: str
+    folder: Path | None = None
     fault: ConfigurationError | None = None
     look: Look = discover
     free_space: Callable[[Path], int]
@@ -77,6 +79,7 @@ def look_around(
     return Surroundings(
         project=project,
         loaded=loaded,
+        folder=Path.cwd(),
         fault=fault,
         environ=environ,
         state=state,

@@ -8,6 +8,7 @@ import pytest
 
 from localllm.base.gitignore import judge, matcher
 from localllm.base.walking import walk
+from tests.support.each import each
 
 
 def verdict(path: str, *lines: str) -> bool | None:
@@ -15,7 +16,7 @@ def verdict(path: str, *lines: str) -> bool | None:
     return decide(path) if decide else None
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path"),
     [
         ("*.log", "a.log"),
@@ -42,7 +43,7 @@ def test_a_pattern_leaves_out(pattern: str, path: str) -> None:
     assert verdict(path, pattern) is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path"),
     [
         ("build/", "build"),
@@ -124,7 +125,8 @@ def test_a_walk_finds_the_files_git_would_add(tmp_path: Path, seed: int) -> None
     dice = random.Random(seed)
     root = tmp_path / "project"
     plant(root, dice)
-    subprocess.run(["git", "init", "-q", root], check=True)
+    subprocess.run(["git", "init", "-q", "--template=", root], check=True)
+    (root / ".git" / "info").mkdir()
     (root / ".git" / "info" / "exclude").write_text(dice.choice(PATTERNS.split()))
     listed = subprocess.run(
         ["git", "-C", root, "ls-files", "-coz", "--exclude-standard"], check=True, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""The catalogue: complete in both languages, and used as it is written."""
+"""The catalogue: complete in both languages, used as it is written, and counting rightly."""
 
 import ast
 import re
@@ -14,6 +14,7 @@ from localllm.base.errors import ConfigurationError, LocalLLMError
 from localllm.base.i18n import language_of_locale, set_language, tr
 from localllm.base.i18n.errors import ERRORS
 from localllm.base.i18n.messages import MESSAGES
+from tests.support.each import each
 
 PACKAGE = Path(localllm.__file__).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -30,7 +31,7 @@ def fields(text: str) -> set[str]:
     return {name.partition(".")[0] for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
-@pytest.mark.parametrize("key", ERRORS)
+@each("key", ERRORS)
 def test_an_error_says_the_same_in_both_languages(key: str) -> None:
     _, english, japanese = ERRORS[key]
     assert fields(" ".join(english)) == fields(" ".join(japanese))
@@ -39,7 +40,7 @@ def test_an_error_says_the_same_in_both_languages(key: str) -> None:
     assert not JAPANESE.search(" ".join(english))
 
 
-@pytest.mark.parametrize("key", MESSAGES)
+@each("key", MESSAGES)
 def test_a_message_has_the_same_parameters_in_both_languages(key: str) -> None:
     english, japanese = MESSAGES[key]
     assert fields(english) == fields(japanese)
@@ -105,3 +106,63 @@ def test_an_error_speaks_the_language_of_the_moment_it_is_shown() -> None:
 def test_what_is_not_kept_reads_well_of_one_file_as_of_many() -> None:
     assert "1 files" not in tr("undo.not_all_kept", count=1)
     assert "(files: 12)" in tr("undo.not_all_kept", count=12)
+
+
+def test_one_is_not_many() -> None:
+    assert tr("git.logged", count=1) == "1 commit"
+    assert tr("git.logged", count="1,000") == "1,000 commits"
+    assert tr("search.found", count=0, pattern="x") == "0 matches for x"
+    error = ConfigurationError("file_bad_range", path="a", total=1, start=3)
+    assert "has 1 line;" in error.what
+    set_language("ja")
+    assert tr("git.logged", count=1) == "コミット 1 件"
+
+
+SEVERAL = re.compile(r"\{(\w+)(?::,)?\}\s+(?:(?:more|open|other|source|changed|tool|new)\s+)?([a-z]+s)\b")
+"""A number, or what may be one, and a word that is true of several."""
+
+COUNTS = {
+    *("added", "all", "before", "characters", "code_lines", "count", "days", "entries", "files", "functions", "kept"),
+    *("length", "lines", "pages", "parts", "removed", "requests", "seconds", "shown", "size", "steps"),
+    *("times", "tokens", "total", "turns"),
+}
+"""What numbers of things are called; of limits and windows one would be absurd."""
+
+OF_SEVERAL = {
+    *("agent.loop.same_step", "agent.loop.same_error", "agent.loop.cycle", "agent.loop.failed_edit"),
+    *("agent.loop.bad_call", "agent.loop.monologue", "agent.loop.chanting", "agent.loop.thrash"),
+    *(
+        "agent.blocker.times",
+        "coordinate.limit.steps",
+        "edit_ambiguous",
+        "web_redirects",
+        "context_full",
+    ),  # only ever said of two or more
+    *("start.window", "start.window_assumed", "model.up_to", "analysis.lengths", "path.deep"),  # limits and windows
+    *("files.left_out", "web.cut", "doctor.many_files"),
+    *("picture.seen", "picture.unseen", "picture_too_large", "file_too_large"),
+}
+
+
+def offenders(texts: dict[str, str]) -> set[str]:
+    """The texts that would say “1 files”."""
+    return {
+        key
+        for key, text in texts.items()
+        for name, word in SEVERAL.findall(text)
+        if name in COUNTS and word not in ("is", "has", "as")
+    }
+
+
+def test_no_text_would_say_one_files() -> None:
+    texts = {"a": "{count} files", "b": "{lines:,} more lines", "c": "{count} {count:?file/files}"}
+    assert offenders(texts) == {"a", "b"}
+    texts = {key: english for key, (english, _) in MESSAGES.items()}
+    texts |= {key: " ".join(english) for key, (_, english, _) in ERRORS.items()}
+    assert not offenders(texts) - OF_SEVERAL
+    assert set(texts) >= OF_SEVERAL
+
+
+def test_only_the_english_needs_a_form_for_one() -> None:
+    japanese = [japanese for _, japanese in MESSAGES.values()] + [" ".join(said) for _, _, said in ERRORS.values()]
+    assert not [text for text in japanese if ":?" in text]

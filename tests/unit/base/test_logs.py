@@ -44,3 +44,14 @@ def test_where_it_cannot_be_written_nothing_is_said(tmp_path: Path, capsys: pyte
     logs.of("TOOL").error("nobody sees this")
     assert capsys.readouterr().err == ""
     assert logs.file() == "—"
+
+
+def test_a_file_that_is_full_makes_room_and_so_many_are_kept(tmp_path: Path) -> None:
+    logs.start(tmp_path, "INFO")
+    for number in range(8):
+        logs.of("TOOL").info("%d %s", number, "x" * 2_000_000)
+    logs.of("TOOL").info("the newest")
+    assert (tmp_path / "localllm.log").read_text().endswith("the newest\n")
+    kept = [(tmp_path / f"localllm.log.{number}").read_text().split()[3] for number in range(1, 6)]
+    assert kept == ["7", "6", "5", "4", "3"]
+    assert len(list(tmp_path.iterdir())) == 6

@@ -1,13 +1,25 @@
 """The user's folders are where platformdirs says; the project is found upwards, but never as high as the home."""
 
+import errno
+import os
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
 import pytest
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.paths import config_file, ensure_project_folder, find_project, project_folder, state_folder
+from localllm.base.paths import (
+    config_file,
+    ensure_project_folder,
+    find_project,
+    find_storage,
+    open_storage,
+    project_folder,
+    state_folder,
+)
 
 
 @pytest.mark.parametrize("home", ["/home/somebody", "/", "relative", ""])
@@ -114,6 +126,50 @@ class TestProjectFolder:
         (tmp_path / ".localllm").touch()
         with pytest.raises(ConfigurationError, match=r"Cannot use .*\.localllm\. File exists\."):
             ensure_project_folder(tmp_path)
+
+
+class TestStorage:
+    def test_in_the_project(self, tmp_path: Path) -> None:
+        environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state")}
+        (tmp_path / "p").mkdir()
+        assert find_storage(tmp_path / "p", environ).place == "project"
+        assert list((tmp_path / "p").iterdir()) == []
+        found = open_storage(tmp_path / "p", environ)
+        assert (found.folder, found.place) == (tmp_path / "p" / ".localllm", "project")
+        assert (found.folder / ".gitignore").exists()
+        assert found.other_sessions is not None
+        assert found.other_sessions.is_relative_to(tmp_path / "state")
+        assert not (tmp_path / "state").exists()
+
+    @pytest.mark.parametrize("name", [".localllm", ".localllm/sessions"])
+    @pytest.mark.parametrize("make", [lambda path: path.symlink_to("/tmp"), lambda path: path.touch()])
+    def test_beside_it_where_something_is_in_the_way(
+        self, tmp_path: Path, name: str, make: Callable[[Path], None]
+    ) -> None:
+        environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state")}
+        (tmp_path / "p" / name).parent.mkdir(parents=True)
+        make(tmp_path / "p" / name)
+        found = open_storage(tmp_path / "p", environ)
+        assert found.place == "state"
+        assert found.folder.is_dir()
+        assert found.folder.is_relative_to(tmp_path / "state")
+        assert found.folder.stat().st_mode & 0o777 == 0o700
+        assert found.sessions == find_storage(tmp_path / "p", environ).sessions
+        assert found.at == name
+        assert str(found.reason) in ("It is a symbolic link", os.strerror(errno.ENOTDIR))
+        assert (found.other_sessions is None) is (tmp_path / "p" / ".localllm").is_symlink()
+
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/sys is of Linux")
+    def test_where_it_only_turns_out_that_nothing_can_be_made(self, tmp_path: Path) -> None:
+        found = open_storage(Path("/sys"), {"LOCALLLM_STATE_DIR": str(tmp_path / "state")})
+        assert (found.place, found.folder.is_dir()) == ("state", True)
+        assert found.reason
+        assert found.at == ".localllm"
+        assert open_storage(Path("/sys"), {"LOCALLLM_STATE_DIR": "/sys/state"}).place == "nowhere"
+
+    def test_each_project_has_its_own(self, tmp_path: Path) -> None:
+        environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state")}
+        assert find_storage(tmp_path / "a", environ).other != find_storage(tmp_path / "b", environ).other
 
 
 def test_the_folders_are_not_made_by_asking(tmp_path: Path) -> None:

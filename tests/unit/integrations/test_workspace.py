@@ -45,7 +45,8 @@ class TestSetUp:
     def test_an_empty_folder(self, tmp_path: Path) -> None:
         folder = tmp_path / "a" / "b"
         assert done(set_up(folder)) == {".localllm": "made", "localllm.toml": "made", "LOCALLLM.md": "made"}
-        assert sorted(content(folder)) == [".localllm/.gitignore", "LOCALLLM.md", "localllm.toml"]
+        own = [".localllm/.gitignore", ".localllm/init.json"]
+        assert sorted(content(folder)) == [*own, "LOCALLLM.md", "localllm.toml"]
 
     def test_twice_changes_nothing(self, tmp_path: Path) -> None:
         set_up(tmp_path, services=True)
@@ -57,8 +58,8 @@ class TestSetUp:
         (tmp_path / "LOCALLLM.md").write_text("mine")
         (tmp_path / "compose.yaml").write_text("mine too")
         steps = done(set_up(tmp_path, services=True))
-        assert (steps["LOCALLLM.md"], steps["compose.yaml"], steps["settings.yml"]) == ("kept", "kept", "made")
-        assert (tmp_path / "LOCALLLM.md").read_text() == "mine"
+        assert (steps["LOCALLLM.md"], steps["compose.yaml"], steps["settings.yml"]) == ("added", "kept", "made")
+        assert (tmp_path / "LOCALLLM.md").read_text().startswith("mine\n\n")
         assert (tmp_path / "compose.yaml").read_text() == "mine too"
 
     @pytest.mark.parametrize("target", ["there", "nowhere"])

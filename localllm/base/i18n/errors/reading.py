@@ -47,7 +47,7 @@ READING: Entries = {
     "pdf_pictures": (
         "E8105",
         (
-            "{path} is a PDF of {pages} pages without any text: they are pictures (a scan).",
+            "{path} is a PDF of {pages} {pages:?page/pages} without any text: they are pictures (a scan).",
             "",
             "Its text would have to be recognised first, such as with ocrmypdf.",
         ),

@@ -39,6 +39,11 @@ SESSIONS: Entries = {
             "そちらを終了するか、そちらのチャットで /fork した控えをここで /resume してください。",
         ),
     ),
+    "session_undeletable": (
+        "E1763",
+        ("The session {id} cannot be deleted.", "{reason}.", "It is still there; mend that first."),
+        ("セッション {id} を削除できません。", "{reason}。", "まだ残っています。先に原因を取り除いてください。"),
+    ),
     "session_unreadable": (
         "E1754",
         ("The session {id} cannot be read.", "{reason}.", "Begin a new one: localllm."),
@@ -53,19 +58,24 @@ SESSIONS: Entries = {
         "E1756",
         (
             "Nothing of this session has been kept yet.",
-            "Either nothing was said so far, or its log cannot be written.",
-            "",
+            "Nothing was said so far.",
+            "It is kept from your first request on: say something first.",
         ),
         (
             "このセッションの記録はまだありません。",
-            "まだ何も話していないか、ログに書き込めません。",
-            "",
+            "まだ何も話していません。",
+            "最初の依頼から保存されます。先に何か話してください。",
         ),
+    ),
+    "session_unkept": (
+        "E1764",
+        ("This session is not being kept.", "{reason}.", "Mend that and start again: what is said then is kept."),
+        ("このセッションは保存されていません。", "{reason}。", "原因を取り除いて起動し直すと、以後は保存されます。"),
     ),
     "session_unwritable": (
         "E1757",
-        ("Cannot write {file}.", "{reason}.", "Check permissions and free space."),
-        ("{file} に書き込めません。", "{reason}。", "権限と空き容量を確かめてください。"),
+        ("Cannot write {file}.", "{reason}.", "Check that its folder is there, its permissions, and free space."),
+        ("{file} に書き込めません。", "{reason}。", "フォルダがあるか、権限と空き容量を確かめてください。"),
     ),
     "export_exists": (
         "E1758",
@@ -74,11 +84,11 @@ SESSIONS: Entries = {
     ),
     "export_unknown": (
         "E1762",
-        ("“{wanted}” is no format.", "", "md, html or json; or a file's name with its ending: /export {wanted}.md."),
+        ("“{wanted}” is no format.", "", "md, html or json; or a file's name that ends so, as {wanted}.md."),
         (
             "「{wanted}」という形式はありません。",
             "",
-            "md、html、json か、/export {wanted}.md のように拡張子の付いたファイル名を指定してください。",
+            "md、html、json か、{wanted}.md のようにその拡張子の付いたファイル名を指定してください。",
         ),
     ),
     "session_nothing_before": (

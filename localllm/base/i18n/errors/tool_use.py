@@ -79,9 +79,26 @@ TOOL_USE: Entries = {
         ("Cannot write {path}: {reason}.", "", "Nothing was changed."),
         ("{path} に書けません: {reason}。", "", "何も変更していません。"),
     ),
+    "project_read_only": (
+        "E8032",
+        (
+            "Cannot write {path}: {reason}.",
+            "Nothing can be written in this project.",
+            "Show the change in the answer instead; to make it, work in a copy of the project that can be written to.",
+        ),
+        (
+            "{path} に書けません: {reason}。",
+            "このプロジェクトには何も書き込めません。",
+            "変更は回答の中で示してください。実際に変えるには、書き込めるコピーで作業してください。",
+        ),
+    ),
     "file_bad_range": (
         "E8016",
-        ("{path} has {total} lines; line {start} is past its end.", "", "Ask for a line between 1 and {total}."),
+        (
+            "{path} has {total} {total:?line/lines}; line {start} is past its end.",
+            "",
+            "Ask for a line between 1 and {total}.",
+        ),
         ("{path} は {total} 行です。{start} 行目はありません。", "", "1 から {total} の間の行を指定してください。"),
     ),
     "file_too_large": (
@@ -389,8 +406,8 @@ TOOL_USE: Entries = {
     ),
     "rewind_unknown": (
         "E8074",
-        ("There is no point “{name}” to go back to.", "", "/rewind lists the {count} there are."),
-        ("「{name}」という戻り先はありません。", "", "/rewind で {count} 件の一覧を見られます。"),
+        ("There is no point “{name}” to go back to.", "", "{points}"),
+        ("「{name}」という戻り先はありません。", "", "{points}"),
     ),
     "undo_changed_since": (
         "E8071",
@@ -405,6 +422,19 @@ TOOL_USE: Entries = {
             "変更前の内容は {backup} にあります。",
         ),
     ),
+    "undo_changed_since_made": (
+        "E8082",
+        (
+            "{path} was made by the change to undo, and changed by someone else after it; it was left as it is.",
+            "",
+            "To take it back all the same, delete the file.",
+        ),
+        (
+            "{path} はその変更で新しく作られ、そのあとに別の変更を受けているため、そのままにしました。",
+            "",
+            "それでも取り消すなら、ファイルを削除してください。",
+        ),
+    ),
     "undo_cannot_keep": (
         "E8072",
         (
@@ -416,6 +446,20 @@ TOOL_USE: Entries = {
             "{path} の現在の内容を {folder} に保存できません: {reason}。",
             "何も変更していません。",
             "空き容量を作るか、safety.auto_backup = false にしてください。",
+        ),
+    ),
+    "undo_no_folder": (
+        "E8076",
+        (
+            "Earlier versions of files cannot be kept in {folder}: {reason}.",
+            "Nothing was changed.",
+            "Make it a folder that can be written to (LOCALLLM_STATE_DIR names another), or set safety.auto_backup = "
+            "false.",
+        ),
+        (
+            "ファイルの以前の版を {folder} に保存できません: {reason}。",
+            "何も変更していません。",
+            "書き込めるフォルダにするか（LOCALLLM_STATE_DIR で別の場所を指定可）、safety.auto_backup = false にしてください。",
         ),
     ),
     "undo_not_kept": (

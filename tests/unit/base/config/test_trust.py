@@ -8,6 +8,7 @@ import pytest
 from localllm.base.config.keys import all_settings
 from localllm.base.config.schema import HARMLESS, SafetyRule
 from localllm.base.config.trust import admitted, is_loopback
+from tests.support.each import each
 
 ALLOWS, ASKS, DENIES = (SafetyRule(tool="x", decision=decision) for decision in ("allow", "ask", "deny"))
 
@@ -30,7 +31,7 @@ def test_this_machine(address: str) -> None:
     assert is_loopback(address)
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     [
         "",
@@ -92,7 +93,7 @@ def test_not_surely_this_machine(address: str) -> None:
 SAME = object()
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "effective", "value", "expected"),
     [
         ("llm.model", "", "llama3", SAME),

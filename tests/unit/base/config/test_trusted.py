@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from localllm.base.by_project import KEPT_PROJECTS
 from localllm.base.config.loading import Loaded, load
-from localllm.base.config.trusted import KEPT_CONTENTS, KEPT_PROJECTS, Answers, digest_of
+from localllm.base.config.trusted import KEPT_CONTENTS, Answers, digest_of
 from localllm.base.errors import ConfigurationError
 
 FURTHER = '[safety]\nallow = ["run_command(make)"]\n'

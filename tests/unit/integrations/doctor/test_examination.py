@@ -89,3 +89,15 @@ async def test_a_rule_for_a_tool_there_is_not(tmp_path) -> None:
     settings = Settings(llm=LLMSettings(provider="embedded"), safety=SafetySettings(deny=("no_such_tool",)))
     findings = await examine(surroundings(tmp_path, loaded=Loaded(settings=settings)), CHECKS[:1])
     assert [finding.status for finding in findings if finding.name == "settings"] == ["problem", "ok"]
+
+
+async def test_a_rule_that_takes_away_only_the_reading_tool_is_said(tmp_path) -> None:
+    for deny, is_said in (("read_file", True), ("read_file(secrets/)", False)):
+        settings = Settings(llm=LLMSettings(provider="embedded"), safety=SafetySettings(deny=(deny,)))
+        findings = await examine(surroundings(tmp_path, loaded=Loaded(settings=settings)), CHECKS[:1])
+        assert ("rules" in {finding.name for finding in findings}) == is_said
+        if is_said:
+            found = only(findings, "rules")
+            assert found.status == "warning"
+            assert "run_command, search_files" in found.what
+            assert "read_file(.)" in found.mend

@@ -24,14 +24,29 @@ def refusing(folder: Path, number: int) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(
-    ("number", "mend"), [(errno.EROFS, "mounted read-only"), (errno.EACCES, "Make "), (errno.ENOSPC, "Free some space")]
+    ("number", "status", "mend"),
+    [
+        (errno.EROFS, "warning", "mounted read-only"),
+        (errno.EACCES, "warning", "Make "),
+        (errno.ENOSPC, "problem", "Free some space"),
+    ],
 )
-def test_a_project_that_cannot_be_written_to(tmp_path: Path, number: int, mend: str) -> None:
+def test_a_project_that_cannot_be_written_to(tmp_path: Path, number: int, status: str, mend: str) -> None:
     here = surroundings(tmp_path, try_to_write=refusing(tmp_path / "project", number))
     (finding,) = writable(here)
-    assert finding.status == "problem"
+    assert finding.status == status
     assert os.strerror(number) in finding.what
     assert mend in finding.mend
+    assert (str(here.state / "projects") in finding.mend) is (status == "warning")
+
+
+def test_a_folder_of_ours_that_is_somebody_elses(tmp_path: Path) -> None:
+    here = surroundings(tmp_path, try_to_write=refusing(tmp_path / "project" / ".localllm", errno.EACCES))
+    (here.project / ".localllm").mkdir()
+    (finding,) = writable(here)
+    assert finding.status == "warning"
+    assert ".localllm" in finding.what
+    assert str(here.state / "projects") in finding.mend
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/sys is of Linux")
@@ -39,7 +54,7 @@ def test_a_folder_in_which_really_nobody_can_make_a_file(tmp_path: Path) -> None
     environ = {"HOME": str(tmp_path), "LOCALLLM_STATE_DIR": str(tmp_path)}
     here = look_around(Path("/sys"), Loaded(settings=Settings()), environ, None)
     first, *_ = writable(here)
-    assert first.status == "problem"
+    assert first.status == "warning"
     assert "/sys" in first.what
 
 
@@ -66,8 +81,9 @@ def test_something_else_in_the_place_of_our_folder(tmp_path: Path, make: Callabl
     here = surroundings(tmp_path)
     make(here.project / ".localllm")
     (finding,) = writable(here)
-    assert finding.status == "problem"
+    assert finding.status == "warning"
     assert ".localllm" in finding.what
+    assert str(here.state / "projects") in finding.mend
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,63 @@
+"""Reading files that may be anything, and may change: what is no regular file does not hold the reader up, and a stamp
+tells whether a file is still the same."""
+
+import errno
+import os
+import stat
+import time
+from io import BufferedReader
+from pathlib import Path
+
+from localllm.base.files import open_beneath
+
+READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""Flags to open a file with for `opened`: a pipe would wait for its writer."""
+
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""With these as well, a link is an error (ELOOP): where a project one has been given could have anything."""
+
+Stamp = tuple[int, int, int]
+"""When a file and its entry were changed last, in nanoseconds, and its size in bytes."""
+
+UNKNOWN: Stamp = (0, 0, 0)
+"""For a file that may change again without its times telling."""
+
+_STILL_CHANGING = 2_000_000_000
+"""Nanoseconds: FAT tells the time of a change no more exactly, other file systems to a tick of the kernel's clock."""
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """What a regular file holds. OSError: none there, a link, something else than a file, more than `limit` bytes."""
+    return _whole(os.open(path, READ | NO_LINK), limit)
+
+
+def read_beneath(root_fd: int, path: str, limit: int) -> bytes:
+    """`read_regular` of a path below the open folder `root_fd`; nor does any link on the way lead out of it."""
+    return _whole(open_beneath(root_fd, path, READ | NO_LINK), limit)
+
+
+def opened(fd: int) -> BufferedReader:
+    """The file that was opened as `fd`, which is closed with it. OSError EINVAL, and closed at once, where that is no
+    regular file."""
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return os.fdopen(fd, "rb")
+    os.close(fd)
+    raise OSError(errno.EINVAL, "not a regular file")
+
+
+def _whole(fd: int, limit: int) -> bytes:
+    with opened(fd) as file:
+        data = file.read(limit + 1) if os.fstat(fd).st_size <= limit else None
+    if data is None or len(data) > limit:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return data
+
+
+def stamp_of(facts: os.stat_result) -> Stamp:
+    """The stamp of a file, which is worth something where it is settled."""
+    return facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size
+
+
+def is_settled(stamp: Stamp) -> bool:
+    """Whether the file was changed so long ago that a further change must show in its times."""
+    return time.time_ns() - max(stamp[:2]) > _STILL_CHANGING
