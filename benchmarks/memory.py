@@ -98,7 +98,7 @@ def digest_bytes(root: Path, sessions: int) -> int:
         for number in range(sessions):
             goal, done = sentence(random.Random(number)), (sentence(random.Random(number + 1)),)
             when = began + timedelta(hours=number)
-            document = put(document, SessionRecord(f"s{number}", when, goal, (), done, ()))
+            document = put(document, SessionRecord(f"s{number}", when, goal, (), done))
         return document, None
 
     memory.file.edit(add_all)

@@ -3,22 +3,24 @@ that are too old."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import tr
 from localllm.conversation import Conversation, Project
-from localllm.memory.session_closing import Closing
-from localllm.memory.session_index import Session
-from localllm.memory.session_store import Sessions
-from localllm.memory.session_words import requests
-from localllm.memory.sessions import SessionLog
+from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.memory.sessions.closing import Closing
+from localllm.memory.sessions.index import Session
+from localllm.memory.sessions.log import SessionLog
+from localllm.memory.sessions.store import Sessions
+from localllm.memory.sessions.words import requests
 from localllm.text.cleaning import clean, shorten
 
 if TYPE_CHECKING:
-    from localllm.agents.reopening import Reopened
-    from localllm.memory.transcript import Transcript
+    from localllm.agents.session.reopening import Reopened
+    from localllm.memory.sessions.transcript import Transcript
 
 _SOON = 1.0
 """Seconds after which a chat tidies up: by then the prompt is there."""
@@ -30,7 +32,8 @@ class Keeping:
     """The sessions of a project. `current` gives the conversation that is going on, `change_to` goes on with another in
     its place. What may take a while is done in threads, one after another.
 
-    `welcome` is what the person should know of the session that he goes on with, a line each.
+    `welcome` is what the person should know of the session that he goes on with, a line each; `stood` what he asked
+    last in it, and what was answered, "" where nothing was.
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class Keeping:
         self._current = current
         self._change_to = change_to
         self._settings = project.settings.sessions
-        self.sessions = Sessions(project.sessions, project.seal)
+        self.sessions = Sessions(project.storage.sessions, project.seal, project.storage.other_sessions)
         memory = project.settings.project.memory_file
         self._closing = Closing(self.sessions, project.root, memory, record=self._settings.record)
         self._lock = asyncio.Lock()
@@ -48,6 +51,7 @@ class Keeping:
         self._tidying: asyncio.Task[None] | None = None
         self._at_work: set[asyncio.Task[None]] = set()
         self.welcome: Sequence[str] = ()
+        self.stood: tuple[str, str] = ("", "")
 
     @property
     def known(self) -> Sequence[Session]:
@@ -66,9 +70,21 @@ class Keeping:
         """Go on with the session whose name begins so, or whose title this is; with the newest where nothing is said.
         What the person should know of it. Raises ConfigurationError, and then all stays as it is."""
         reopened = await self._reopen(wanted)
+        self.stood = _last_exchange(reopened)
         self._change_to(Conversation(self._project, reopened))
         self.welcome = _told_of(reopened)
         return self.welcome
+
+    @property
+    def last_said(self) -> Sequence[str]:
+        """What the person asked last in the session that he goes on with, in a line; where nobody is shown more."""
+        request, _ = self.stood
+        return [tr("session.last_said", words=_shown(request))] if request.strip() else []
+
+    def broken_off(self) -> str:
+        """The request in whose middle the last session was broken off; "" where it was not, or is gone on with. Reads a
+        file."""
+        return self.sessions.broken_off()
 
     async def fork(self, point: int = 0) -> Sequence[str]:
         """Go on in a copy of this session, or of what it was at that checkpoint; as `resume`."""
@@ -79,7 +95,7 @@ class Keeping:
 
     async def transcript(self) -> "Transcript":
         """This session as a person reads it again. Raises ConfigurationError."""
-        from localllm.memory.transcript import transcript_of  # few are ever exported
+        from localllm.memory.sessions.transcript import transcript_of  # few are ever exported
 
         session_id = self._kept()
         read = await asyncio.to_thread(self.sessions.read, session_id)
@@ -93,6 +109,16 @@ class Keeping:
     def rename(self, title: str) -> None:
         """Call this session so; "" for nothing."""
         self._current().rename(title)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether this session can be gone on with later: something was said, and could be written down."""
+        return self._current().is_kept
+
+    @property
+    def failure(self) -> str:
+        """Why this session cannot be written down; "" where it can."""
+        return self._current().failure
 
     def tidy_soon(self) -> None:
         """Close what was killed and delete what is too old, in a moment."""
@@ -112,13 +138,15 @@ class Keeping:
         await asyncio.gather(*self._at_work, return_exceptions=True)
 
     def _kept(self) -> str:
-        """The name of this session. Raises session_empty where there is no log of it."""
+        """The name of this session. Raises session_empty, or session_unkept, where there is no log of it."""
+        if not self._current().is_kept and self.failure:
+            raise ConfigurationError("session_unkept", reason=self.failure)
         if not self._current().is_kept:
             raise ConfigurationError("session_empty")
         return self._current().id
 
     async def _reopen(self, wanted: str) -> "Reopened":
-        from localllm.agents.reopening import reopen  # most sessions are new ones
+        from localllm.agents.session.reopening import reopen  # most sessions are new ones
 
         async with self._lock:
             if wanted.strip():
@@ -160,11 +188,17 @@ class Keeping:
 def _told_of(reopened: "Reopened") -> list[str]:
     """What the person should know of a session he goes on with, a line each."""
     replayed = reopened.replayed
-    name, words = replayed.title or reopened.id, replayed.history.words
-    lines = [tr("session.resumed", name=_shown(name), requests=requests(replayed.turns))]
-    if words:
-        lines.append(tr("session.last_said", words=_shown(words[-1])))
-    return [*lines, *([] if reopened.is_ours else [tr("session.foreign")]), *replayed.lost]
+    name = _shown(replayed.title or reopened.id)
+    resumed = tr("session.resumed", name=name, requests=requests(replayed.turns))
+    return [resumed, *([] if reopened.is_ours else [tr("session.foreign")]), *replayed.lost]
+
+
+def _last_exchange(reopened: "Reopened") -> tuple[str, str]:
+    """What the person said last, and what the model answered it."""
+    history = reopened.replayed.history
+    behind = takewhile(lambda message: not isinstance(message, UserMessage), reversed(history.messages))
+    answers = (message.text for message in behind if isinstance(message, AssistantMessage))
+    return next(iter(history.words[-1:]), ""), next(filter(str.strip, answers), "")
 
 
 def _shown(text: str) -> str:

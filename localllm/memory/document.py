@@ -14,7 +14,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
 from localllm.memory import markdown
 from localllm.memory.markdown import Block
-from localllm.memory.sections import JAPANESE, KINDS, Language, SectionKind, heading, in_language, kind_of
+from localllm.memory.sections import JAPANESE, KINDS, Language, SectionKind, heading, in_language, is_name, kind_of
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -42,6 +42,7 @@ class Item(NamedTuple):
 
     @property
     def end(self) -> int:
+        """The index of the line behind it."""
         return self.start + len(self.lines)
 
     @property
@@ -68,12 +69,14 @@ class Document:
 
     @cached_property
     def sections(self) -> dict[SectionKind, Section]:
-        """The managed sections there are; of two of a kind the first."""
+        """The managed sections there are; of two of a kind the first, but before all that whose heading is no more than
+        its name."""
         found: dict[SectionKind, Section] = {}
         headings = [block for block in self.blocks if block.kind == "heading"]
+        named = {kind_of(block.title) for block in headings if is_name(block.title)}
         for index, block in enumerate(headings):
             kind = kind_of(block.title)
-            if kind is None or kind in found:
+            if kind is None or kind in found or (kind in named and not is_name(block.title)):
                 continue
             below = headings[index + 1 :]
             ends = (one.start for one in below if one.level <= block.level or kind_of(one.title))
@@ -84,18 +87,34 @@ class Document:
 
     @cached_property
     def language(self) -> Language:
-        """The language of the headings, else of the text, else (of an empty file) the one the program speaks."""
-        titles = [block.title for block in self.blocks if block.kind == "heading" and kind_of(block.title)]
+        """The language of our headings, else of others, else of the text, else (of an empty file) the one the program
+        speaks."""
+        titles = [block.title for block in self.blocks if block.kind == "heading"]
+        managed = [title for title in titles if kind_of(title)]
+        if any(JAPANESE.search(title) for title in managed):
+            return "ja"
+        if any(heading(kind, "ja") != heading(kind, "en") for title in managed if (kind := kind_of(title))):
+            return "en"
         if any(JAPANESE.search(title) for title in titles):
             return "ja"
-        if any(heading(kind, "ja") != heading(kind, "en") for title in titles if (kind := kind_of(title))):
-            return "en"
         japanese = len(JAPANESE.findall(self.text))
         if japanese * 10 > len(self.text):
             return "ja"
         if not self.text.strip():
             return "ja" if i18n.language() == "ja" else "en"
         return "en"
+
+    @property
+    def conflict(self) -> int:
+        """The number of the line with which the conflict of a merge begins that nobody has settled; 0 for none."""
+        begun = 0
+        for number, line in enumerate(self._lines, start=1):
+            mark = markdown.conflict(line.rstrip("\r\n"))
+            if mark == "<":
+                begun = number
+            elif mark == ">" and begun:
+                return begun
+        return 0
 
     def lines(self, start: int, end: int) -> tuple[str, ...]:
         """Lines with their newlines."""
@@ -131,7 +150,9 @@ class Document:
             while end < len(self._lines) and not self._lines[end].strip():
                 end += 1
         below = self._lines[end].rstrip("\r\n") if end < len(self._lines) else ""
-        apart = end == item.end and (markdown.goes_on(below) or markdown.underlines(below))
+        is_text = any(block.kind == "text" and block.end == item.start for block in self.blocks)
+        joins = markdown.goes_on(below) or markdown.underlines(below) or (is_text and markdown.goes_on_text(below))
+        apart = end == item.end and joins
         return self.with_lines(item.start, end, [""] if apart else ())
 
     def pieces(self) -> Counter[tuple[str, str]]:
@@ -227,7 +248,8 @@ class Document:
         return self.with_lines(at, at, ["", *_item_lines(marker, content), *after])
 
     def _with_section(self, kind: SectionKind) -> "Document":
-        """The document with the section, empty: after those that stand before it by rights, else at the end."""
+        """The document with the section, empty: after those that stand before it by rights, else before the first of
+        ours, else at the end."""
         title = heading(kind, self.language)
         if not self.text.removeprefix(_BYTE_ORDER_MARK).strip():
             return self.with_lines(0, 0, [f"# {in_language('notes.title', self.language)}", "", f"## {title}"])
@@ -248,10 +270,21 @@ class Document:
         but in the last place, which can always be: before what nothing closes."""
         level = self._section_level()
         yield from ((section.end, section.level) for section in reversed(before))
+        if not before and (first := self._first_section()):
+            yield first.start, first.level
         yield len(self._lines), level
         headings = [block for block in self.blocks if block.kind == "heading"]
         yield from ((block.start, level) for block in reversed(headings) if block.level <= level)
         yield self.blocks[-1].start, level
+
+    def _first_section(self) -> Section | None:
+        """The first managed section, where it is one of the file's own: what goes before it belongs to no other, and
+        to no side of a conflict."""
+        first = min(self.sections.values(), key=lambda section: section.start, default=None)
+        if first is None or self._outside(first.start, -1) != first.start:
+            return None
+        above = [block for block in self.blocks if block.kind == "heading" and block.start < first.start]
+        return first if sum(block.level < first.level for block in above) <= 1 else None
 
     def _opened(self, at: int) -> bool:
         """Whether line `at` would stand inside a fence or comment that nothing closes."""

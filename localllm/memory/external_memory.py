@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 import msgspec
 
@@ -14,17 +14,27 @@ from localllm.memory import notes, session_records, todos
 from localllm.memory.chunking import chunk
 from localllm.memory.digest import digest
 from localllm.memory.document import Document
-from localllm.memory.entries import Named, one_of
+from localllm.memory.entries import Named, one_of, refuse_vague
 from localllm.memory.memory_file import NAME, Change, MemoryFile, T
 from localllm.memory.notes import Note, NoteKind
+from localllm.memory.parts import TASK_SIZE, parts_of, refuse_many
 from localllm.memory.recall import MemoryEntry, Recall, entries_of
 from localllm.memory.session_records import Recorded, SessionRecord
-from localllm.memory.todos import State, Todo, as_priority
-from localllm.text.cleaning import clean
+from localllm.memory.todos import Priority, State, Todo, as_priority
+from localllm.text.cleaning import clean, shorten
+from localllm.text.masking import has_secret, masked
 
 RememberedKind = Literal["todo", "decision", "preference"]
 
+_LONGEST_SHOWN = 100  # cells
 _SECTIONS: dict[str, NoteKind] = {"decision": "decisions", "preference": "preferences"}
+
+
+class Added(NamedTuple):
+    """The TODOs a task has made; `finished`: items of its list that were left out because they are done."""
+
+    todos: tuple[Todo, ...]
+    finished: int = 0
 
 
 class ExternalMemorySystem:
@@ -32,7 +42,7 @@ class ExternalMemorySystem:
 
     `sessions` gives what can be found of past sessions; entries that are the same objects as at the last search are
     not read again. Errors are those of MemoryFile, and ToolExecutionError memory_unknown, memory_ambiguous,
-    memory_text_empty, memory_bad_kind.
+    memory_vague, memory_text_empty, memory_two_priorities, memory_secret, memory_bad_kind.
     """
 
     def __init__(
@@ -48,18 +58,40 @@ class ExternalMemorySystem:
         self._now = now
         self._recall = Recall()
 
-    async def add_todo(self, task: str, priority: str = "medium") -> str:
-        """Put a task on the TODO list; its id. One that is open already is not put there again."""
+    async def add_todo(self, task: str, priority: str = "") -> str:
+        """Put a task on the TODO list; its id. One that is open already is not put there again. Without a priority it
+        has the one that the text ends with, such as “(high)”, else medium."""
         return (await self.put_todo(task, priority)).id
 
-    async def put_todo(self, task: str, priority: str = "medium") -> Todo:
+    async def put_todo(self, task: str, priority: str = "") -> Todo:
         """The same, for who wants to know all of it."""
-        wanted, today = as_priority(priority), self._today()
+        wanted, today = as_priority(priority) if priority else None, self._today()
+        _refuse_secret(task)
         return await self._edit(lambda document: todos.add(document, task, wanted, today=today))
 
+    async def put_todos(self, task: str, priority: str = "", *, source: str = "", first_line: int = 1) -> Added:
+        """Put a task on the list that may be a list itself, or a large one: then a TODO for each part. `source` is the
+        file it is from, in which it begins with that line. ToolExecutionError also memory_too_many."""
+        parts = parts_of(task, await self.chunk_large_task(task), source, first_line)
+        wanted, today = as_priority(priority) if priority else None, self._today()
+        refuse_many(parts)
+        _refuse_secret(*(part.text for part in parts.parts))
+        tasks: list[tuple[str, Priority | None]] = [(part.text, part.priority or wanted) for part in parts.parts]
+        put = await self._edit(lambda document: todos.add_several(document, tasks, today=today))
+        return Added(tuple(put), parts.finished)
+
+    def parts_of(self, task: str) -> list[str]:
+        """The line of each TODO that `put_todos` would make of a task. ToolExecutionError memory_too_many,
+        memory_text_empty."""
+        parts = parts_of(task, chunk(task, TASK_SIZE))
+        refuse_many(parts)
+        _refuse_secret(*(part.text for part in parts.parts))
+        return [part.title for part in parts.parts]
+
     def refuse_priority(self, priority: str) -> None:
-        """Raise ToolExecutionError memory_bad_kind where this is none."""
-        as_priority(priority)
+        """Raise ToolExecutionError memory_bad_kind where this is none; "" is no wish."""
+        if priority:
+            as_priority(priority)
 
     async def start_todo(self, wanted: str) -> Todo:
         """Mark as begun; `wanted` here and below: the id, the number in the list, or how the text begins."""
@@ -84,7 +116,9 @@ class ExternalMemorySystem:
 
     async def set_todo_text(self, wanted: str, text: str) -> Todo:
         """Say the task in other words; it has another id then."""
-        return await self._edit(lambda document: todos.set_text(document, wanted, text))
+        _refuse_secret(text)
+        today = self._today()
+        return await self._edit(lambda document: todos.set_text(document, wanted, text, today=today))
 
     async def move_todo(self, wanted: str, to: int) -> Todo:
         """Put an item at the place `to` of the list, from 1."""
@@ -107,6 +141,7 @@ class ExternalMemorySystem:
         if kind == "todo":
             return await self.add_todo(text)
         section, today = _section(kind), self._today()
+        _refuse_secret(text)
         note = await self._edit(lambda document: notes.add(document, section, text, today=today))
         return note.id
 
@@ -143,19 +178,25 @@ class ExternalMemorySystem:
 
     async def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
         """What is remembered about something, best first: `id`, `kind`, `text`, `when`, `heading`, `score`."""
+        return (await self.recall(query, limit))[0]
+
+    async def recall(self, query: str, limit: int = 10) -> tuple[list[dict[str, Json]], int]:
+        """The same, and how many there are in all."""
         return await asyncio.to_thread(self._search, query, limit)
 
-    def digest(self, limit_bytes: int = 1200) -> str:
+    def digest(self, limit_bytes: int = 1200, *, searchable: bool = True) -> str:
         """What the model is told at the start: open TODOs, decisions, preferences, the last session; at most
-        `limit_bytes` of UTF-8, and "" where nothing is kept."""
-        return digest(self.file.read(), limit_bytes)
+        `limit_bytes` of UTF-8, and "" where nothing is kept. `searchable`: whether it can call recall."""
+        return digest(self.file.read(), limit_bytes, searchable=searchable)
 
-    def _search(self, query: str, limit: int) -> list[dict[str, Json]]:
+    def _search(self, query: str, limit: int) -> tuple[list[dict[str, Json]], int]:
         entries = [*entries_of(self.file.read()), *self._sessions()]
-        found = self._recall.search(query, entries, limit, today=self._today())
-        return [
-            cast("dict[str, Json]", msgspec.to_builtins(one.entry)) | {"score": round(one.score, 3)} for one in found
+        found = self._recall.search(query, entries, today=self._today())
+        best = [
+            cast("dict[str, Json]", msgspec.to_builtins(one.entry)) | {"score": round(one.score, 3)}
+            for one in found[: max(0, limit)]
         ]
+        return best, len(found)
 
     async def _set_state(self, wanted: str, state: State) -> Todo:
         today = self._today()
@@ -175,6 +216,13 @@ def _section(kind: str) -> NoteKind:
     raise ToolExecutionError("memory_bad_kind", value=clean(kind, keep_newlines=False), choices=choices)
 
 
+def _refuse_secret(*texts: str) -> None:
+    """Raise ToolExecutionError memory_secret where what is to be kept has a key or a password in it."""
+    if found := next(filter(has_secret, texts), ""):
+        shown = shorten(clean(masked(found), keep_newlines=False), _LONGEST_SHOWN)
+        raise ToolExecutionError("memory_secret", text=shown)
+
+
 def _forgettable(document: Document) -> list[MemoryEntry]:
     return [entry for entry in entries_of(document) if entry.kind in (*_SECTIONS, "todo", "session")]
 
@@ -183,7 +231,9 @@ def _forget(document: Document, wanted: str) -> tuple[Document, MemoryEntry]:
     forgettable = _forgettable(document)
     numbers = {todo.id: str(todo.number) for todo in todos.todos(document)}  # the only ones a list shows
     named = [Named(entry.id, entry.text, numbers.get(entry.id, "")) for entry in forgettable]
-    entry = forgettable[one_of(wanted, named)]
+    index = one_of(wanted, named)
+    refuse_vague(wanted, named[index], named)
+    entry = forgettable[index]
     if entry.kind == "todo":
         return todos.remove(document, entry.id)[0], entry
     if entry.kind == "session":

@@ -263,6 +263,12 @@ def goes_on(line: str) -> bool:
     return bool(line.strip()) and not (_interrupts(line) or _ITEM.match(line) or _CONFLICT.match(line))
 
 
+def goes_on_text(line: str) -> bool:
+    """Whether `line`, right after a paragraph that is no item's, would be taken for more of it: so is an item numbered
+    other than 1."""
+    return bool(line.strip()) and not (_interrupts(line) or _CONFLICT.match(line))
+
+
 def conflict(line: str) -> str:
     """The mark (`<`, `|`, `=` or `>`) of a line that git put around what it could not merge, "" where it is none."""
     return line[0] if _CONFLICT.match(line) else ""

@@ -39,7 +39,7 @@ class MemoryFile:
 
     A link is followed while it stays in the project and leads to Markdown, and stays a link. Errors:
     SafetyViolationError path_outside, path_protected; ConfigurationError memory_unusable (no UTF-8, too large, no
-    regular file, a link to something else), memory_unreachable, memory_busy.
+    regular file, a link to something else), memory_unreachable, memory_read_only, memory_busy.
     """
 
     def __init__(self, root: Path, name: str = NAME) -> None:
@@ -96,7 +96,7 @@ class MemoryFile:
                 return answer
             data = changed.text.encode()
             if len(data) > LARGEST:
-                raise self._error("memory_unusable", Phrase("memory.too_large", limit=LARGEST))
+                raise self._unusable("too_large", limit=LARGEST // 1_000_000)
             saved.write(data, over=there)
             late = saved.now()
             if late == base:
@@ -108,13 +108,12 @@ class MemoryFile:
         if data is None:
             return ""
         if len(data) > LARGEST:
-            raise self._error("memory_unusable", Phrase("memory.too_large", limit=LARGEST))
+            raise self._unusable("too_large", limit=LARGEST // 1_000_000)
         try:
             return data.decode()
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            reason = Phrase("memory.not_utf8", offset=error.start + 1, line=line)
-            raise self._error("memory_unusable", reason) from error
+            raise self._unusable("not_utf8", offset=error.start + 1, line=line) from error
 
     def _at_place(self, work: "Callable[[Path, str], T]", *, make: bool) -> T:
         """Do something with the folder and name the path leads to, links resolved."""
@@ -135,7 +134,7 @@ class MemoryFile:
     def _refuse_disguised(self, real: Path, *, change: bool) -> None:
         """A project one has been given could have a link there, to read its user's secrets or change what is run."""
         if real.name != self.path.name and not real.name.lower().endswith(LINKED):
-            raise self._error("memory_unusable", Phrase("memory.linked"))
+            raise self._unusable("linked")
         if change and is_protected(real.relative_to(self._root).as_posix()):
             raise SafetyViolationError("path_protected", path=self._name)
 
@@ -157,15 +156,27 @@ class MemoryFile:
         try:
             yield
         except _NotRegularError as error:
-            raise self._error("memory_unusable", Phrase("memory.not_regular")) from error
+            raise self._unusable("folder" if error.is_folder else "not_regular") from error
         except TimeoutError as error:
             raise self._error("memory_busy", Phrase("memory.locked")) from error
         except OSError as error:
             if error.errno == errno.EXDEV:
                 raise SafetyViolationError("path_outside", path=self._name, root=self._root) from error
+            if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) and self._takes_nothing():
+                raise self._error("memory_read_only", os.strerror(error.errno)) from error
             raise self._error("memory_unreachable", os.strerror(error.errno or errno.EIO)) from error
         except ValueError as error:  # a NUL in the name
             raise self._error("memory_unreachable", os.strerror(errno.EINVAL)) from error
+
+    def _takes_nothing(self) -> bool:
+        """Whether the file can be read, or is not there, and nobody may write in the project."""
+        return not os.access(self._root, os.W_OK) and (os.access(self.path, os.R_OK) or not self.path.exists())
+
+    def _unusable(self, why: str, **facts: int) -> ConfigurationError:
+        """`why`: as the catalogue has it, with the mend for it."""
+        mend = Phrase(f"memory.mend_{why}")
+        reason = Phrase(f"memory.{why}", **facts)
+        return ConfigurationError("memory_unusable", file=self._name, reason=reason, mend=mend)
 
     def _error(self, key: str, reason: object) -> ConfigurationError:
         return ConfigurationError(key, file=self._name, reason=reason)
@@ -173,6 +184,10 @@ class MemoryFile:
 
 class _NotRegularError(OSError):
     """A folder, a pipe or a device has the file's name."""
+
+    def __init__(self, *, is_folder: bool) -> None:
+        super().__init__(errno.EINVAL, os.strerror(errno.EINVAL))
+        self.is_folder = is_folder
 
 
 class _Saved:
@@ -230,8 +245,9 @@ def _is_at_rest(fd: int) -> bool:
 
 
 def _refuse_irregular(fd: int) -> None:
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise _NotRegularError(errno.EINVAL, os.strerror(errno.EINVAL))
+    mode = os.fstat(fd).st_mode
+    if not stat.S_ISREG(mode):
+        raise _NotRegularError(is_folder=stat.S_ISDIR(mode))
 
 
 def _content(fd: int) -> bytes:

@@ -41,6 +41,12 @@ class ProjectMemory:
             return 0, 0, 0
         return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
-    def digest(self, limit_bytes: int) -> str:
+    def digest(self, limit_bytes: int, *, searchable: bool = True) -> str:
         """As ExternalMemorySystem gives it. Errors as MemoryFile."""
-        return self.system.digest(limit_bytes) if self.is_there else ""
+        return self.system.digest(limit_bytes, searchable=searchable) if self.is_there else ""
+
+    @property
+    def conflict(self) -> int:
+        """The line from which on git has left two versions in the file, which are read as one; 0 where it has not.
+        Errors as MemoryFile."""
+        return self.system.file.read().conflict if self.is_there else 0

@@ -20,13 +20,14 @@ _HALF_AGE = 30  # days after which half of that is left
 class MemoryEntry(msgspec.Struct, frozen=True):
     """Something that can be found. `kind`: todo, decision, preference, session, dna, folders, style, notes, or what the
     giver of sessions chooses; `id` is unique within the kind; `when`: an ISO date or time, "" where unknown; `heading`:
-    under what it stands, searched as well."""
+    under what it stands, searched as well, and so are `more_words`."""
 
     id: str
     kind: str
     text: str
     when: str = ""
     heading: str = ""
+    more_words: str = ""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -44,16 +45,18 @@ class Recall:
         self._entries: dict[str, MemoryEntry] = {}
         self._lock = threading.Lock()
 
-    def search(self, query: str, entries: Iterable[MemoryEntry], limit: int, *, today: date) -> list[Found]:
-        """The `limit` best of `entries` for the query, best first; of those that fit alike the newer first."""
+    def search(self, query: str, entries: Iterable[MemoryEntry], *, today: date) -> list[Found]:
+        """Those of `entries` that fit the query, best first; of those that fit alike the newer first, and of one time
+        what comes later in `entries`."""
         with self._lock:
             self._follow(entries)
             scores = self._index.scores(terms(query))
             found = [
                 Found(entry := self._entries[name], score * _recency(entry, today)) for name, score in scores.items()
             ]
-        found.sort(key=lambda one: (one.score, one.entry.when, one.entry.id), reverse=True)
-        return found[: max(0, limit)]
+            places = {id(entry): place for place, entry in enumerate(self._entries.values())}
+        found.sort(key=lambda one: (one.score, one.entry.when, places[id(one.entry)]), reverse=True)
+        return found
 
     def _follow(self, entries: Iterable[MemoryEntry]) -> None:
         current = {f"{entry.kind}/{entry.id}": entry for entry in entries}
@@ -62,7 +65,7 @@ class Recall:
         for name, entry in current.items():
             known = self._entries.get(name)
             if known is not entry and known != entry:
-                self._index.add(name, terms(f"{entry.heading}\n{entry.text}" if entry.heading else entry.text))
+                self._index.add(name, terms("\n".join(filter(None, (entry.heading, entry.text, entry.more_words)))))
         self._entries = current
 
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import cache
 from typing import Literal
 
 from localllm.base.i18n.messages import MESSAGES
@@ -26,6 +27,18 @@ _VARIANTS: dict[SectionKind, str] = {
     "sessions": "session records|session record|session log|session logs|session history"
     "|セッション記録|セッション履歴|セッションログ",
 }
+_WITH: dict[SectionKind, str] = {
+    "decisions": "reasons?|reasoning|rationales?|why|background|context|consequences|trade-?offs|alternatives|notes"
+    "|conventions|principles|choices|理由|背景|経緯|根拠|意図|方針|メモ",
+    "preferences": "conventions|rules|style|habits|notes|guidelines|policies|principles|方針|ルール|約束|決まり|メモ",
+    "todo": "ideas|plans?|notes|next steps|backlog|roadmap|done|finished|メモ|予定|計画|課題|アイデア|完了",
+    "sessions": "notes|summaries|メモ|要約",
+}
+"""What may stand beside the name of a section, behind “and”: any word would make ours what is about other things."""
+
+_AND = r"\s*(?:&|\+|/|,|、|・|\band\b|\bwith\b|と|や|および|及び)\s*(?:(?:the|our|their|its|その|それらの)\s*)?"
+_SO_FAR = r"(?: (?:we |i )?(?:made|taken|reached))?(?: so far| to date)?"
+_OF = r"(?:(?:our|my|the|project|technical|architecture|architectural|important|main) )*|(?:主な|重要な|これまでの)?"
 _KIND_OF: dict[str, SectionKind] = {name: kind for kind, names in _VARIANTS.items() for name in names.split("|")}
 
 _LONGEST = 200  # characters of a heading that can be one of ours
@@ -37,14 +50,42 @@ JAPANESE = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
 
 def kind_of(title: str) -> SectionKind | None:
     """Which section a heading begins. Case, full width, numbers, emoji, emphasis, links, anchors, a colon and words in
-    brackets at the end make no difference."""
+    brackets at the end make no difference, nor does what often stands beside it: “Decisions and why”."""
     if len(title) > _LONGEST:
         return None
-    plain = " ".join(unicodedata.normalize("NFKC", _BESIDE.sub("", title)).casefold().split())
+    plain = _plain(title)
+    return _kind_named(plain) or _kind_of_longer(_AROUND.sub("", _IN_BRACKETS.sub("", plain)))
+
+
+def is_name(title: str) -> bool:
+    """Whether a heading that begins one of our sections says no more than that: not “Decisions and why”."""
+    return len(title) <= _LONGEST and _kind_named(_plain(title)) is not None
+
+
+def _plain(title: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", _BESIDE.sub("", title)).casefold().split())
+
+
+def _kind_named(plain: str) -> SectionKind | None:
     for candidate in (plain, _IN_BRACKETS.sub("", plain)):
         if kind := _KIND_OF.get(_AROUND.sub("", candidate)):
             return kind
     return None
+
+
+def _kind_of_longer(bare: str) -> SectionKind | None:
+    for kind in _WITH:
+        if _longer(kind).fullmatch(bare):
+            return kind
+    return None
+
+
+@cache
+def _longer(kind: SectionKind) -> re.Pattern[str]:
+    """What a heading looks like that says more than the section's name."""
+    name = "|".join(map(re.escape, sorted(_VARIANTS[kind].split("|"), key=len, reverse=True)))
+    of, end, why = (_OF, _SO_FAR, r"|why\b.*") if kind == "decisions" else ("", "", "")
+    return re.compile(rf"(?:{of})(?:{name}){end}(?:{_AND}(?:{_WITH[kind]}{why}))*")
 
 
 def heading(kind: SectionKind, language: Language) -> str:

@@ -2,8 +2,9 @@
 
     - 2026-11-22 14:05 Make the login work (20261122-140500-ab12)
       - decided: tokens expire after an hour
-      - done: login.py and its tests
-      - open: rate limit
+      - changed: login.py, tests/test_login.py
+      - failed: `pytest -q`
+      - done: A token that is too old is refused.
 
 The newest ten stay whole, older ones keep their first line, and from the fifty-first on there is one line a month.
 Only records in this form are folded: what somebody added by hand stays.
@@ -15,6 +16,7 @@ from datetime import datetime
 
 import msgspec
 
+from localllm.base.i18n import fill
 from localllm.memory.document import Document, Item
 from localllm.memory.entries import ids_of, on_one_line
 from localllm.memory.markdown import content_column
@@ -27,37 +29,52 @@ LISTED = 50
 """How many records have a line of their own; older ones are counted by month."""
 
 _LONGEST = 160  # characters of a line
-_LINES = {"decided": 2, "done": 3, "open": 2}
-"""Lines a record has of each sort at most: with the first line no more than eight."""
+_LANGUAGES: tuple[Language, ...] = ("en", "ja")
+_LINES = {"decided": 2, "changed": 1, "failed": 2, "broken_off": 1, "done": 3}
+"""Lines a record has of each sort at most, what matters most first."""
+_MOST = 8  # lines of a record
+_OLD = "open"  # what earlier versions copied from the TODO list
 
 _FIRST = re.compile(r"(\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}))? (.*) \(([\w-]{4,64})\)$")
 _MONTH = re.compile(r"(\d{4}-\d{2}): (\d+) \S.*$")
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
-    """What is kept of a session. `when` is in the user's own time zone; the lists are lines of text."""
+    """What is kept of a session. `when` is in the user's own time zone; the lists are lines of text; `changed` names
+    files; `failed` are commands, `broken_off` the request in whose middle it ended."""
 
     session_id: str
     when: datetime
     goal: str
     decisions: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
-    open_todos: tuple[str, ...] = ()
+    changed: str = ""
+    failed: tuple[str, ...] = ()
+    broken_off: str = ""
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A record as it is in the file: `when` as YYYY-MM-DD, with HH:MM where it is known; `text` all its lines."""
+    """A record as it is in the file: `when` as YYYY-MM-DD, with HH:MM where it is known; `text` all its lines, but for
+    what was open then, which the TODO list knows better; `is_work`: something was changed or decided, or a person
+    wrote into it."""
 
     id: str
     session_id: str
     when: str
     goal: str
     text: str
+    is_work: bool = False
 
 
 def recorded(document: Document) -> tuple[Recorded, ...]:
     """The records that have a line of their own, the newest first."""
     return tuple(record for record, _ in _newest_first(document))
+
+
+def last(document: Document) -> Recorded | None:
+    """The newest record of work; the newest of all where none is known to be that."""
+    newest = recorded(document)
+    return next((record for record in newest if record.is_work), newest[0] if newest else None)
 
 
 def put(document: Document, record: SessionRecord) -> Document:
@@ -105,7 +122,7 @@ def _summed_up(document: Document, old: Sequence[tuple[Recorded, Item]]) -> Docu
     gone: list[Item] = []
     for month, items in months.items():
         line, count = counted.get(month, (items[0], 0))
-        text = in_language("memory.month", document.language).format(month=month, count=count + len(items))
+        text = fill(in_language("memory.month", document.language), {"month": month, "count": count + len(items)})
         document = document.with_first_line(line, text)
         gone += [item for item in items if item is not line]
     for item in sorted(gone, key=lambda item: -item.start):
@@ -135,17 +152,33 @@ def _all(document: Document) -> list[tuple[Recorded, Item]]:
 
 def _recorded(name: str, match: re.Match[str], item: Item) -> Recorded:
     day, time, goal, session_id = match.groups()
-    rest = (line.strip() for line in item.lines[1:])
-    text = "\n".join([item.content.rstrip(), *(line for line in rest if line)])
-    return Recorded(name, session_id, f"{day} {time}" if time else day, goal, text)
+    rest = [line.strip() for line in item.lines[1:] if line.strip()]
+    text = "\n".join([item.content.rstrip(), *(line for line in rest if not line.startswith(_labels(_OLD)))])
+    return Recorded(name, session_id, f"{day} {time}" if time else day, goal, text, any(map(_tells_of_work, rest)))
+
+
+def _tells_of_work(line: str) -> bool:
+    if line.startswith(_labels("decided", "changed")) or not line.startswith(_labels(*_LINES, _OLD)):
+        return True
+    if not line.startswith(_labels("done")):
+        return False
+    english, japanese = (in_language("session.changed_files", one).replace("{files}", "") for one in _LANGUAGES)
+    return line.partition(": ")[2].startswith(english) or line.endswith(japanese)  # as earlier versions wrote it
 
 
 def _lines_of(record: SessionRecord, language: Language) -> list[str]:
     goal = _short(record.goal) or in_language("memory.no_goal", language)
     lines = [f"{record.when:%Y-%m-%d %H:%M} {goal} ({record.session_id})"]
-    parts = {"decided": record.decisions, "done": record.results, "open": record.open_todos}
-    for sort, texts in parts.items():
-        lines += _sort_lines(in_language(f"memory.{sort}", language), [_short(text) for text in texts], _LINES[sort])
+    parts = {
+        "decided": record.decisions,
+        "changed": (record.changed,),
+        "failed": record.failed,
+        "broken_off": (record.broken_off,),
+        "done": record.results,
+    }
+    for sort, most in _LINES.items():
+        texts = [_short(text) for text in parts[sort]]
+        lines += _sort_lines(in_language(f"memory.{sort}", language), texts, min(most, _MOST - len(lines)))
     return lines
 
 
@@ -167,10 +200,14 @@ def _short(text: str) -> str:
 
 
 def _is_ours(item: Item) -> bool:
-    """Whether every nested line is one that we write, in either language: the file's may have changed since."""
-    languages: tuple[Language, ...] = ("en", "ja")
-    labels = tuple(f"- {in_language(f'memory.{sort}', one)}: " for sort in _LINES for one in languages)
+    """Whether every nested line is one that we write."""
+    labels = _labels(*_LINES, _OLD)
     return all(line.strip().startswith(labels) for line in item.lines[1:] if line.strip())
+
+
+def _labels(*sorts: str) -> tuple[str, ...]:
+    """How lines of these sorts begin, in either language: the file's may have changed since."""
+    return tuple(f"- {in_language(f'memory.{sort}', one)}: " for sort in sorts for one in _LANGUAGES)
 
 
 def _replaced(document: Document, item: Item, lines: Sequence[str]) -> Document:

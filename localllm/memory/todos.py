@@ -8,11 +8,8 @@
 without a mark is planned. The id is made from the text, so nothing in the file carries it.
 """
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from datetime import date
-from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -20,43 +17,24 @@ from localllm.base.errors import ConfigurationError, ToolExecutionError
 from localllm.base.i18n import Phrase
 from localllm.memory.document import Document, Item
 from localllm.memory.entries import Named, ids_of, one_of, plain, tidy
+from localllm.memory.todo_notation import (
+    OPEN,
+    PRIORITIES,
+    PRIORITY_OF,
+    Parts,
+    Priority,
+    State,
+    ends_in_priority,
+    parse,
+    parse_task,
+    restyled,
+)
 from localllm.text.cleaning import clean
-
-State = Literal["planned", "doing", "done", "dropped"]
-Priority = Literal["high", "medium", "low"]
-
-OPEN: tuple[State, ...] = ("doing", "planned")
-PRIORITIES: tuple[Priority, ...] = ("high", "medium", "low")
-
-_MARKS: dict[State, tuple[str, str, str]] = {
-    "planned": (" ", "todo", "予定"),
-    "doing": ("~", "doing", "進行中"),
-    "done": ("x", "done", "完了"),
-    "dropped": ("-", "dropped", "中止"),
-}
-"""How we write a state: in a checkbox, as an English word, as a Japanese word."""
-
-_READ: dict[State, str] = {
-    "planned": "|todo|open|planned|予定|未着手|未完了|未対応|未",
-    "doing": "~|/|doing|wip|in progress|進行中|作業中|対応中|着手",
-    "done": "x|✓|✔|☑|done|完了|済|済み|対応済|対応済み",
-    "dropped": "-|dropped|cancelled|canceled|won't do|wontfix|中止|取消|取り消し|取りやめ|見送り",
-}
-_STATE_OF: dict[str, State] = {mark: state for state, marks in _READ.items() for mark in marks.split("|")}
-
-_MARK = re.compile(r"([\[［【])([^\[\]［］【】]{0,12})([\]］】])(?![(:\[])(\s*)")
-_PRIORITY_OF: dict[str, Priority] = {
-    "high": "high", "高": "high", "medium": "medium", "中": "medium", "low": "low", "低": "low"
-}  # fmt: skip
-_WRITTEN: dict[Priority, tuple[str, str]] = {"high": ("high", "高"), "medium": ("medium", "中"), "low": ("low", "低")}
-_DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
-_DATES = re.compile(rf"(?:\s{{1,9}}\+(?P<added>{_DATE}))?(?:\s{{1,9}}[✓✗](?P<finished>{_DATE}))?$")
-_PRIORITY = re.compile(r"\s{0,9}[(（](high|medium|low|高|中|低)[)）]$", re.IGNORECASE)
 
 
 def as_priority(text: str) -> Priority:
     """The priority a word stands for, English or Japanese; ToolExecutionError memory_bad_kind."""
-    if known := _PRIORITY_OF.get(text.strip().lower()):
+    if known := PRIORITY_OF.get(text.strip().lower()):
         return known
     raise ToolExecutionError("memory_bad_kind", value=clean(text, keep_newlines=False), choices=", ".join(PRIORITIES))
 
@@ -76,26 +54,8 @@ class Todo(msgspec.Struct, frozen=True):
 
     @property
     def is_open(self) -> bool:
+        """Whether something is still to be done."""
         return self.state in OPEN
-
-
-class _Parts(NamedTuple):
-    """The first line of an item, cut up: `mark` with brackets and the space after it, "" where there is none."""
-
-    mark: str
-    state: State
-    text: str
-    priority: Priority | None
-    added: str
-    finished: str
-    tail: str
-
-    def line(self, japanese: bool) -> str:
-        priority = f" ({_WRITTEN[self.priority][japanese]})" if self.priority else ""
-        added = f" +{self.added}" if self.added else ""
-        sign = "✓" if self.state == "done" else "✗"
-        finished = f" {sign}{self.finished}" if self.finished else ""
-        return f"{self.mark}{self.text}{priority}{added}{finished}{self.tail}"
 
 
 def todos(document: Document) -> tuple[Todo, ...]:
@@ -111,23 +71,43 @@ def find(document: Document, wanted: str) -> Todo:
     return _find(document, wanted)[0]
 
 
-def add(document: Document, text: str, priority: Priority = "medium", *, today: date) -> tuple[Document, Todo]:
+def add(document: Document, text: str, priority: Priority | None = None, *, today: date) -> tuple[Document, Todo]:
     """A further item at the end of the list. One that is open already stays the only one: it is given back.
 
-    ToolExecutionError memory_text_empty where the text says nothing.
+    What the text has in the notation of the file means what it means there. ToolExecutionError memory_text_empty where
+    the text says nothing, memory_two_priorities where it has one and `priority` is another.
     """
     title, *details = tidy(text)
-    if priority != "medium":
-        title = _PRIORITY.sub("", title) or title
-    before, same = todos(document), plain(_parts(title).text)
+    task = _as_given(title, priority)
+    before = todos(document)
     for todo in before:
-        if todo.is_open and not details and plain(todo.text) == same:
-            return (document, todo) if priority == "medium" else set_priority(document, todo.id, priority)
-    explicit = priority != "medium" or _PRIORITY.search(title) is not None
-    mark = _mark_like(document, "planned")
-    parts = _Parts(mark, "planned", title, priority if explicit else None, today.isoformat(), "", "")
-    changed = document.with_item("todo", [parts.line(document.language == "ja"), *details])
+        if todo.is_open and not details and plain(todo.text) == plain(task.text):
+            return _brought_to(document, todo, task, today)
+    finished = "" if task.state in OPEN else task.finished or today.isoformat()
+    added = task.added or finished or today.isoformat()
+    priority = None if task.priority == "medium" else task.priority
+    parts = task._replace(mark=_mark_like(document, task.state), priority=priority, added=added, finished=finished)
+    changed = document.with_item("todo", [parts.line(japanese=document.language == "ja"), *details])
     return changed, _only_new(before, todos(changed))
+
+
+def add_several(
+    document: Document, tasks: Sequence[tuple[str, Priority | None]], *, today: date
+) -> tuple[Document, list[Todo]]:
+    """As `add`, for several texts with their priorities, in their order."""
+    added: list[tuple[str, State]] = []
+    for text, priority in tasks:
+        document, todo = add(document, text, priority, today=today)
+        added.append((plain(todo.text), todo.state))
+        if len(tasks) == 1:
+            return document, [todo]
+    return document, [todo for todo in todos(document) if (plain(todo.text), todo.state) in added]
+
+
+def open_task(content: str) -> tuple[str, Priority | None] | None:
+    """What the first line of a list's item says is to be done, and its priority; None where it is done, or empty."""
+    task = parse_task(content)
+    return (task.text, task.priority) if task.state in OPEN and parse(content.strip()).text.strip() else None
 
 
 def set_state(document: Document, wanted: str, state: State, *, today: date) -> tuple[Document, Todo]:
@@ -135,25 +115,32 @@ def set_state(document: Document, wanted: str, state: State, *, today: date) -> 
     todo, item, parts = _find(document, wanted)
     if todo.state == state:
         return document, todo
-    finished = "" if state in OPEN else today.isoformat()
-    mark = _restyled(parts.mark, state) if parts.mark else _mark_like(document, state)
-    return _rewritten(document, todo, item, parts._replace(mark=mark, state=state, finished=finished))
+    return _rewritten(document, todo, item, _in_state(document, parts, state, today.isoformat()))
 
 
 def set_priority(document: Document, wanted: str, priority: Priority) -> tuple[Document, Todo]:
+    """Another priority for an item, which keeps its id; the document as it is where that is its priority already."""
     todo, item, parts = _find(document, wanted)
     if todo.priority == priority:
         return document, todo
     return _rewritten(document, todo, item, parts._replace(priority=None if priority == "medium" else priority))
 
 
-def set_text(document: Document, wanted: str, text: str) -> tuple[Document, Todo]:
-    """Another text for an item, which gets another id by that; what is nested under it stays."""
+def set_text(document: Document, wanted: str, text: str, *, today: date) -> tuple[Document, Todo]:
+    """Another text for an item, which gets another id by that; what is nested under it stays.
+
+    Notation in the text counts as in `add`; what it does not say stays as it is. Errors as `add`.
+    """
     title, *more = tidy(text)
     if more:
         title = " ".join([title, *(line.strip() for line in more)])
+    task = _as_given(title, None)
     todo, item, parts = _find(document, wanted)
-    return _rewritten(document, todo, item, parts._replace(text=title))
+    if (task.mark or task.finished) and (task.state != todo.state or task.finished):
+        parts = _in_state(document, parts, task.state, task.finished or today.isoformat())
+    priority = None if task.priority == "medium" else task.priority or parts.priority
+    changed = parts._replace(text=task.text, priority=priority, added=task.added or parts.added)
+    return _rewritten(document, todo, item, changed)
 
 
 def move(document: Document, wanted: str, to: int) -> tuple[Document, Todo]:
@@ -183,11 +170,11 @@ def by_urgency(found: Sequence[Todo]) -> list[Todo]:
     return sorted(still_open, key=lambda todo: (OPEN.index(todo.state), PRIORITIES.index(todo.priority), todo.number))
 
 
-def _all(document: Document) -> list[tuple[Todo, Item, _Parts]]:
-    every = [(item, _parts(item.content)) for item in document.items("todo")]
+def _all(document: Document) -> list[tuple[Todo, Item, Parts]]:
+    every = [(item, parse(item.content)) for item in document.items("todo")]
     cut = [(item, parts) for item, parts in every if parts.text]
     ids = ids_of("todo", [parts.text for _, parts in cut])
-    found: list[tuple[Todo, Item, _Parts]] = []
+    found: list[tuple[Todo, Item, Parts]] = []
     for number, ((item, parts), name) in enumerate(zip(cut, ids, strict=True), start=1):
         details = "".join(item.lines[1:]).rstrip("\r\n")
         priority = parts.priority or "medium"
@@ -196,56 +183,52 @@ def _all(document: Document) -> list[tuple[Todo, Item, _Parts]]:
     return found
 
 
-def _find(document: Document, wanted: str) -> tuple[Todo, Item, _Parts]:
+def _find(document: Document, wanted: str) -> tuple[Todo, Item, Parts]:
     found = _all(document)
     named = [Named(todo.id, todo.text, str(todo.number), likely=todo.is_open) for todo, _, _ in found]
     return found[one_of(wanted, named)]
 
 
-def _parts(content: str) -> _Parts:
-    bare = content.rstrip()
-    tail = content[len(bare) :]
-    mark, state = "", "planned"
-    if (match := _MARK.match(bare)) and (known := _state(match)):
-        mark, state = match[0], known
-        bare = bare[match.end() :]
-    added = finished = ""
-    if dates := _DATES.search(bare):
-        added, finished = dates["added"] or "", dates["finished"] or ""
-        bare = bare[: dates.start()]
-    priority = None
-    if (match := _PRIORITY.search(bare)) and match.start():
-        priority = _PRIORITY_OF[match[1].lower()]
-        bare = bare[: match.start()]
-    return _Parts(mark, state, bare, priority, added, finished, tail)
+def _as_given(title: str, priority: Priority | None) -> Parts:
+    """A task, with the priority it is given besides."""
+    task = parse_task(title)
+    other = ends_in_priority(task.text)
+    said = [one for one in (priority, task.priority, other) if one]
+    if other or len(set(said)) > 1:
+        first, second = (said * 2)[:2]
+        raise ToolExecutionError(
+            "memory_two_priorities",
+            text=clean(title, keep_newlines=False),
+            first=Phrase(f"memory.priority.{first}"),
+            second=Phrase(f"memory.priority.{second}"),
+        )
+    return task._replace(priority=said[0] if said else None)
 
 
-def _state(mark: re.Match[str]) -> State | None:
-    """The state a mark stands for. After a checkbox there is white space, or it is none."""
-    name = unicodedata.normalize("NFKC", mark[2]).strip().lower()
-    if len(name) <= 1 and name.isascii() and not mark[4] and mark.end() < len(mark.string):
-        return None
-    return _STATE_OF.get(name)
+def _brought_to(document: Document, todo: Todo, task: Parts, today: date) -> tuple[Document, Todo]:
+    """What the task says of an item that is there already."""
+    if task.priority:
+        document, todo = set_priority(document, todo.id, task.priority)
+    if task.state in (todo.state, "planned"):
+        return document, todo
+    _, item, parts = _find(document, todo.id)
+    return _rewritten(document, todo, item, _in_state(document, parts, task.state, task.finished or today.isoformat()))
 
 
-def _restyled(mark: str, state: State) -> str:
-    """The mark with another state, written the same way: checkbox, English or Japanese word, its brackets."""
-    match = _MARK.match(mark)
-    if match is None:
-        return f"[{_MARKS[state][0]}] "
-    word = match[2].strip()
-    style = 0 if len(word) <= 1 and word not in ("未", "済") else 1 if word.isascii() else 2
-    return f"{match[1]}{_MARKS[state][style]}{match[3]}{match[4] or ('' if style == 2 else ' ')}"
+def _in_state(document: Document, parts: Parts, state: State, finished: str) -> Parts:
+    """An item in another state, its mark in its own style. `finished`: the day, for one that is not open."""
+    mark = restyled(parts.mark, state) if parts.mark else _mark_like(document, state)
+    return parts._replace(mark=mark, state=state, finished="" if state in OPEN else finished)
 
 
 def _mark_like(document: Document, state: State) -> str:
     """The mark of a new item: as the last item that has one writes it."""
-    cut = (_parts(item.content) for item in reversed(document.items("todo")))
-    return _restyled(next((parts.mark for parts in cut if parts.mark and parts.text), ""), state)
+    cut = (parse(item.content) for item in reversed(document.items("todo")))
+    return restyled(next((parts.mark for parts in cut if parts.mark and parts.text), ""), state)
 
 
-def _rewritten(document: Document, todo: Todo, item: Item, parts: _Parts) -> tuple[Document, Todo]:
-    changed = document.with_first_line(item, parts.line(document.language == "ja"))
+def _rewritten(document: Document, todo: Todo, item: Item, parts: Parts) -> tuple[Document, Todo]:
+    changed = document.with_first_line(item, parts.line(japanese=document.language == "ja"))
     after = todos(changed)
     if len(after) != len(todos(document)):
         raise ConfigurationError("memory_layout", reason=Phrase("memory.would_mix"))

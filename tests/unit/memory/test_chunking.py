@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localllm.memory.chunking import chunk
+from tests.support.each import each
 
 PIECES = (
     "word ",
@@ -35,7 +36,7 @@ def test_nothing_is_lost(text: str, size: int) -> None:
     assert not text[at:].strip()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "size", "parts"),
     [
         ("", 10, []),

@@ -5,9 +5,10 @@ from datetime import date
 import pytest
 
 from localllm.base import i18n
-from localllm.memory import todos
+from localllm.memory import notes, todos
 from localllm.memory.document import Document
 from localllm.memory.sections import KINDS, SectionKind, heading, kind_of
+from tests.support.each import each
 
 TODAY = date(2026, 11, 22)
 LINE = "- [ ] new +2026-11-22"
@@ -17,13 +18,13 @@ def added(text: str) -> str:
     return todos.add(Document(text), "new", today=TODAY)[0].text
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("language", ["en", "ja"])
+@each("kind", KINDS)
+@each("language", ["en", "ja"])
 def test_our_own_headings_are_known(kind: SectionKind, language: str) -> None:
     assert kind_of(heading(kind, "ja" if language == "ja" else "en")) == kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("title", "kind"),
     [
         ("TODO履歴", "todo"),
@@ -57,7 +58,7 @@ def test_what_init_writes_is_known() -> None:
         assert [kind_of(title) for title in titles] == list(KINDS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "after"),
     [
         ("", f"# Project Memory\n\n## TODO\n\n{LINE}\n"),
@@ -115,3 +116,71 @@ def test_a_body_is_replaced_whole() -> None:
     assert Document("# T\n").with_body("style", ["- new"]).text == "# T\n\n## Coding style\n\n- new\n"
     assert Document(text).body("dna") == "- old\n\n### more\nx"
     assert Document(text).body("todo") == ""
+
+
+def test_the_first_todo_of_somebody_japanese_decides_the_language_of_what_comes_later() -> None:
+    document = Document("# プロジェクトメモリ\n\n## TODO\n\n- [ ] write the tests of the parser and of the lexer\n")
+    assert document.language == "ja"
+    assert "## 決定事項" in document.with_item("decisions", ["x"]).text
+    assert Document("# 日本語\n\n## Decisions\n").language == "en"
+
+
+def test_a_section_goes_before_those_that_come_after_it() -> None:
+    text = "# Memory\n\nwords\n\n## Decisions\n\n- a\n\n## Mine\n"
+    before = "# Memory\n\nwords\n\n## Coding style\n\nx\n\n## Decisions\n\n- a\n\n## Mine\n"
+    assert Document(text).with_body("style", ["x"]).text == before
+    deep = "# Memory\n\n## Notes\n\n### Decisions\n\n- a\n"
+    assert Document(deep).with_body("style", ["x"]).text == deep + "\n### Coding style\n\nx\n"
+    conflict = "# Memory\n\n<<<<<<< a\n## Decisions\n=======\n## Sessions\n>>>>>>> b\n"
+    assert Document(conflict).with_body("style", ["x"]).text.startswith(conflict)
+
+
+@each(
+    ("title", "kind"),
+    [
+        ("Decisions & reasons", "decisions"),
+        ("Decisions and why we took them", "decisions"),
+        ("3. **Decisions / Rationale** (2026)", "decisions"),
+        ("Architecture decisions so far", "decisions"),
+        ("決定事項と理由", "decisions"),
+        ("決定事項・背景", "decisions"),
+        ("Preferences and conventions", "preferences"),
+        ("TODO / ideas", "todo"),
+        ("Decision trees and why", None),
+        ("Decisions and threads", None),
+        ("TODO and FIXME comments", None),
+        ("Tasks and threads", None),
+        ("Project tasks", None),
+        ("決定木と理由", None),
+        ("タスクとスレッド", None),
+    ],
+)
+def test_what_stands_beside_a_name_in_a_heading(title: str, kind: str | None) -> None:
+    assert kind_of(title) == kind
+
+
+def test_a_heading_that_is_the_name_alone_goes_before() -> None:
+    both = Document("## Decisions & reasons\n- old\n\n## Decisions\n- 2026-01-01 new\n")
+    assert [note.text for note in notes.notes(both, "decisions")] == ["new"]
+    one = Document("## Decisions & reasons\n- old\n")
+    after, _ = notes.add(one, "decisions", "new", today=TODAY)
+    assert after.text == "## Decisions & reasons\n- old\n- 2026-11-22 new\n"
+
+
+@each(
+    ("text", "line"),
+    [
+        ("a\n<<<<<<< HEAD\n- [ ] b\n=======\n>>>>>>> other\n", 2),
+        ("<<<<<<< HEAD\n", 0),
+        (">>>>>>> x\n", 0),
+        ("- [ ] a\n", 0),
+    ],
+)
+def test_a_conflict_nobody_settled_is_found(text: str, line: int) -> None:
+    assert Document(text).conflict == line
+
+
+def test_what_is_left_of_an_item_does_not_join_the_paragraph_above() -> None:
+    document = Document("## TODO\ntext\n- [ ] one\n9) two\n")
+    after, _ = todos.remove(document, "one")
+    assert [todo.text for todo in todos.todos(after)] == ["two"]

@@ -11,6 +11,7 @@ from localllm.memory.digest import digest
 from localllm.memory.document import Document
 from localllm.memory.recall import entries_of
 from localllm.memory.sections import kind_of
+from tests.support.each import each
 
 TODAY = date(2026, 11, 22)
 NEW = "- [ ] new +2026-11-22\n"
@@ -68,13 +69,13 @@ def names(document: Document) -> list[str]:
     return [todo.text for todo in todos.todos(document)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_it_is_read_as_it_was_meant(name: str) -> None:
     text, wanted = CASES[name]
     assert names(Document(text)) == list(wanted)
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_what_is_added_is_all_that_is_new(name: str) -> None:
     text, wanted = CASES[name]
     after = todos.add(Document(text), "new", today=TODAY)[0]
@@ -83,7 +84,7 @@ def test_what_is_added_is_all_that_is_new(name: str) -> None:
     assert names(after) == [*wanted, "new"]
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_each_can_be_finished_and_removed(name: str) -> None:
     text, wanted = CASES[name]
     document = Document(text)

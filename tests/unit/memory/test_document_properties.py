@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from localllm.base.errors import LocalLLMError
-from localllm.memory import notes, session_records, todos
+from localllm.memory import described, notes, session_records, todos
 from localllm.memory.document import Document
 from localllm.memory.markdown import lines_of, scan
 from localllm.memory.session_records import SessionRecord
@@ -130,11 +130,39 @@ def test_noting_only_inserts(text: str, kind: notes.NoteKind) -> None:
     assert note in notes.notes(after, kind)
 
 
+ANALYSIS: dict[described.SectionKind, tuple[str, ...]] = {
+    "dna": ("- What it is: <!-- one line -->", "- Language: Python"),
+    "folders": ("- src/ - source code", "  - src/a/ - more"),
+    "style": ("- Python: tabs", "<!-- more -->"),
+}
+HEADED = st.sampled_from(("## Project DNA\n", "# コーディング規約\n\n", "### Folder structure\n- mine\n", ""))
+
+
+@quick
+@given(before=documents, headed=HEADED, after=documents, refresh=st.booleans())
+def test_describing_only_inserts_and_a_second_time_does_nothing(
+    before: str, headed: str, after: str, refresh: bool
+) -> None:
+    text = f"{before}\n{headed}{after}"
+    document = Document(text)
+    try:
+        now, done = described.describe(document, ANALYSIS, {}, refresh=refresh)
+    except LocalLLMError:
+        return
+    assert now.text.startswith("\ufeff") == text.startswith("\ufeff")
+    was, rest = (iter(line.strip("\r\n\ufeff") for line in lines_of(one)) for one in (text, now.text))
+    assert all(line in rest for line in was)
+    assert raw_todos(now) == raw_todos(document)
+    kept = (kind for kind in document.sections if kind not in done.added)
+    assert all(now.body(kind) == document.body(kind) for kind in kept)
+    assert described.describe(now, ANALYSIS, ANALYSIS, refresh=True)[0].text == now.text or not done.added
+
+
 @quick
 @given(text=documents)
 def test_recording_only_inserts(text: str) -> None:
     when = datetime(2026, 11, 22, 14, 5, tzinfo=UTC)
-    record = SessionRecord("20261122-140500-ab12", when, "goal", ("a",), ("b",), ("c",))
+    record = SessionRecord("20261122-140500-ab12", when, "goal", ("a",), ("b",), "c", ("d",), "e")
     after = session_records.put(Document(text), record)
     assert shared_ends(text, after.text) == len(text)
     assert session_records.recorded(after)[0].session_id == record.session_id

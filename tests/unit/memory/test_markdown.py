@@ -6,6 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from localllm.memory.markdown import Block, content_column, lines_of, scan
+from tests.support.each import each
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
@@ -18,7 +19,7 @@ def headings(text: str) -> list[tuple[int, str]]:
     return [(one.level, one.title) for one in scan(lines_of(text)) if one.kind == "heading"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         ("# A #\n## B\n   ### C\t##  \n####### no\n#no\n    # code\n", [(1, "A"), (2, "B"), (3, "C")]),
@@ -51,7 +52,7 @@ def test_headings(text: str, found: list[tuple[int, str]]) -> None:
     assert headings(text) == found
 
 
-@pytest.mark.parametrize(
+@each(
     "item",
     [
         "- a\n",
@@ -65,7 +66,7 @@ def test_headings(text: str, found: list[tuple[int, str]]) -> None:
         " * a\n\n   b\n",
     ],
 )
-@pytest.mark.parametrize("after", ["- z\n", "2) z\n", "\n\n\nz\n", "# z\n", "---\n", "> z\n", "```\n", "<!-- z -->\n"])
+@each("after", ["- z\n", "2) z\n", "\n\n\nz\n", "# z\n", "---\n", "> z\n", "```\n", "<!-- z -->\n"])
 def test_an_item_is_whole(item: str, after: str) -> None:
     assert blocks(item + after)[0] == ("item", item)
 

@@ -7,6 +7,7 @@ import pytest
 from localllm.base.errors import LocalLLMError
 from localllm.memory import notes
 from localllm.memory.document import Document
+from tests.support.each import each
 
 TODAY = date(2026, 11, 22)
 
@@ -65,8 +66,8 @@ def test_removing() -> None:
         notes.remove(after, "preferences", "a")
 
 
-@pytest.mark.parametrize("text", ["2026-01-02 a", "[x] a", "```a", "<pre> a", "# a", "> a"])
-@pytest.mark.parametrize("kind", ["decisions", "preferences"])
+@each("text", ["2026-01-02 a", "[x] a", "```a", "<pre> a", "# a", "> a"])
+@each("kind", ["decisions", "preferences"])
 def test_odd_texts(text: str, kind: notes.NoteKind) -> None:
     document, note = notes.add(Document("## Decisions\n- z\n## Preferences\n- z\n## B\n"), kind, text, today=TODAY)
     assert note.text == text

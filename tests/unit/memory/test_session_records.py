@@ -2,7 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from localllm.memory import session_records
+from localllm.memory.digest import digest
 from localllm.memory.document import Document
 from localllm.memory.session_records import LISTED, WHOLE, SessionRecord, fold, put, recorded
 
@@ -12,7 +15,7 @@ START = datetime(2026, 1, 30, 9, 0, tzinfo=UTC)
 def record(number: int, goal: str = "goal") -> SessionRecord:
     when = START + timedelta(days=number)
     return SessionRecord(
-        f"{when:%Y%m%d-%H%M%S}-ab{number % 100:02}", when, goal, ("d1", "d2", "d3"), ("r",) * 5, ("o",)
+        f"{when:%Y%m%d-%H%M%S}-ab{number % 100:02}", when, goal, ("d1", "d2", "d3"), ("r",) * 5, "a.py"
     )
 
 
@@ -26,12 +29,21 @@ def history(count: int, text: str = "") -> Document:
 def test_how_a_record_reads() -> None:
     assert put(Document("## セッション記録\n"), record(0, "直す\n全部")).text == (
         "## セッション記録\n\n- 2026-01-30 09:00 直す 全部 (20260130-090000-ab00)\n  - 決定: d1\n  - 決定: d2 (+1)\n"
-        "  - 結果: r\n  - 結果: r\n  - 結果: r (+2)\n  - 残り: o\n"
+        "  - 変更: a.py\n  - 結果: r\n  - 結果: r\n  - 結果: r (+2)\n"
     )
 
 
+def test_what_went_wrong_is_not_called_done() -> None:
+    broken = SessionRecord("20260130-090000-abcd", START, "goal", failed=("`make`",), broken_off="the last request")
+    lines = "  - failed: `make`\n  - broken off: the last request\n"
+    assert put(Document(""), broken).text.endswith(lines)
+    assert put(Document("## セッション記録\n"), broken).text.endswith("  - 失敗: `make`\n  - 中断: the last request\n")
+
+
 def test_no_record_is_longer_than_eight_lines() -> None:
-    many = SessionRecord("20260130-090000-abcd", START, "長" * 500, ("d\ne",) * 9, ("r" * 500,) * 9, ("o",) * 9)
+    many = SessionRecord(
+        "20260130-090000-abcd", START, "長" * 500, ("d\ne",) * 9, ("r" * 500,) * 9, "c", ("f",) * 9, "b"
+    )
     [item] = put(Document(""), many).items("sessions")
     assert len(item.lines) == 8
     assert max(map(len, item.lines)) < 220
@@ -116,5 +128,43 @@ def test_what_a_merge_has_doubled_is_one_again() -> None:
 def test_english_labels_in_a_japanese_file_are_ours() -> None:
     english = put(Document("## Session records\n"), record(0)).text
     japanese = Document(english.replace("## Session records", "## 決定事項\n\n## セッション記録"))
-    assert put(japanese, record(0)).text.endswith("  - 結果: r (+2)\n  - 残り: o\n")
+    assert put(japanese, record(0)).text.endswith("  - 結果: r (+2)\n")
     assert "decided" not in put(japanese, record(0)).text
+
+
+OLD = """## Session records
+
+- 2026-01-01 10:00 Fix the login (20260101-100000-abcd)
+  - done: {done}
+  - open: write the docs
+  - 残り: 分類 (+3)
+- 2026-01-02 10:00 What is this? (20260102-100000-abcd)
+  - done: A shop.
+  - open: write the docs
+"""
+
+
+@pytest.mark.parametrize(
+    "done", ["changed a.py", "a.py を変更", "`pytest` passed\n  - decided: no", "x\n  - changed: a", "x\n  - mine: y"]
+)
+def test_the_last_session_is_the_last_one_of_work_whoever_wrote_it(done: str) -> None:
+    told = session_records.last(Document(OLD.format(done=done)))
+    assert told is not None
+    assert told.goal == "Fix the login"
+
+
+def test_where_nothing_was_done_the_newest_is_the_last() -> None:
+    told = session_records.last(Document(OLD.format(done="It is a shop.")))
+    assert told is not None
+    assert told.goal == "What is this?"
+    assert session_records.last(Document("")) is None
+
+
+def test_what_was_open_then_is_not_told_and_stays_in_the_file() -> None:
+    document = Document(OLD.format(done="changed a.py"))
+    assert [record.text.count("\n") for record in recorded(document)] == [1, 1]
+    told = digest(document, 1_200)
+    assert "done: changed a.py" in told
+    assert not any(word in told for word in ("write the docs", "分類", "A shop"))
+    again = put(document, record(5)).text
+    assert again.startswith(document.text)

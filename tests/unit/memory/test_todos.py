@@ -8,6 +8,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.memory import todos
 from localllm.memory.document import Document
 from localllm.memory.todos import Priority, State, Todo
+from tests.support.each import each
 
 TODAY = date(2026, 11, 22)
 PAPERS = "## TODO履歴\n- [完了] ユーザー認証機能実装\n- [進行中] API最適化\n- [予定] フロントエンド刷新\n"
@@ -22,7 +23,7 @@ def key_of(error: pytest.ExceptionInfo[LocalLLMError]) -> str:
     return error.value.key
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "state", "text"),
     [
         ("- [ ] a", "planned", "a"),
@@ -125,7 +126,7 @@ def test_ids_stay_with_the_text() -> None:
     changed, _ = todos.set_priority(changed, second, "high")
     assert [todo.id for todo in todos.todos(changed)] == [first, second, third]
     assert one("- [完了] Ａ  (low)").id == first
-    assert todos.set_text(document, second, "c")[1].id != second
+    assert todos.set_text(document, second, "c", today=TODAY)[1].id != second
 
 
 def test_ids_are_unique_among_many() -> None:
@@ -169,13 +170,15 @@ def test_a_text_must_say_something(text: str) -> None:
     assert key_of(error) == "memory_text_empty"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
-        "[x] a",
+        "[later] a",
         "[x](u) a",
-        "a (high)",
-        "a +2026-01-02",
+        "a (high) b",
+        "a +2026-13-02",
+        "(high)",
+        "✓2026-01-02",
         "# a",
         "1. a",
         "> a",
@@ -187,7 +190,7 @@ def test_a_text_must_say_something(text: str) -> None:
         "a\u2028b",
     ],
 )
-@pytest.mark.parametrize("priority", ["high", "medium"])
+@each("priority", ["high", "medium"])
 def test_odd_texts_are_one_item(text: str, priority: Priority) -> None:
     document, todo = todos.add(Document("## TODO\n- [ ] z\n\n## B\n"), text, priority, today=TODAY)
     assert [one.text for one in todos.todos(document)] == ["z", todo.text]
@@ -223,3 +226,120 @@ def test_words_for_priorities() -> None:
     with pytest.raises(LocalLLMError) as error:
         todos.as_priority("urgent")
     assert key_of(error) == "memory_bad_kind"
+
+
+def added(text: str, priority: Priority | None = None) -> str:
+    """The line of the file that a task makes."""
+    document, _ = todos.add(Document("## TODO\n"), text, priority, today=TODAY)
+    return document.text.splitlines()[-1]
+
+
+@each(
+    ("text", "line"),
+    [
+        ("fix (high)", "- [ ] fix (high) +2026-11-22"),
+        ("年次集計（高）", "- [ ] 年次集計 (high) +2026-11-22"),
+        ("fix (medium)", "- [ ] fix +2026-11-22"),
+        ("fix (low) (low)", "- [ ] fix (low) +2026-11-22"),
+        ("Ship it +2026-01-05 (low)", "- [ ] Ship it (low) +2026-01-05"),
+        ("Ship it (low) +2026-01-05", "- [ ] Ship it (low) +2026-01-05"),
+        ("- [ ] foo bar", "- [ ] foo bar +2026-11-22"),
+        ("- [~] foo (高)", "- [~] foo (high) +2026-11-22"),
+        ("[x] foo", "- [x] foo +2026-11-22 ✓2026-11-22"),
+        ("foo ✓2026-01-05", "- [x] foo +2026-01-05 ✓2026-01-05"),
+        ("foo +2026-01-01 ✗2026-01-05", "- [-] foo +2026-01-01 ✗2026-01-05"),
+        ("(high)", "- [ ] (high) +2026-11-22"),
+        ("see f (x)", "- [ ] see f (x) +2026-11-22"),
+    ],
+)
+def test_the_notation_of_the_file_in_a_task_is_understood(text: str, line: str) -> None:
+    assert added(text) == line
+
+
+def test_a_priority_said_twice_is_one_and_two_are_refused() -> None:
+    assert added("fix (high)", "high") == "- [ ] fix (high) +2026-11-22"
+    several: list[tuple[str, Priority | None]] = [
+        ("fix (low)", "high"),
+        ("fix (low)", "medium"),
+        ("fix (low) (high)", None),
+    ]
+    for text, priority in several:
+        with pytest.raises(LocalLLMError) as error:
+            added(text, priority)
+        assert key_of(error) == "memory_two_priorities"
+        assert "low" in error.value.what
+
+
+def test_what_an_open_item_is_said_to_be_in_a_task_it_becomes() -> None:
+    document = Document("## TODO\n- [ ] foo (low) +2026-01-01\n")
+    after, todo = todos.add(document, "- [x] foo (high)", today=TODAY)
+    assert after.text == "## TODO\n- [x] foo (high) +2026-01-01 ✓2026-11-22\n"
+    assert todo.state == "done"
+
+
+@each(
+    ("text", "line"),
+    [
+        ("bar", "- [ ] bar (low) +2026-01-01"),
+        ("bar (high)", "- [ ] bar (high) +2026-01-01"),
+        ("bar (medium)", "- [ ] bar +2026-01-01"),
+        ("bar +2026-02-02", "- [ ] bar (low) +2026-02-02"),
+        ("bar ✓2026-03-03", "- [x] bar (low) +2026-01-01 ✓2026-03-03"),
+        ("[~] bar", "- [~] bar (low) +2026-01-01"),
+        ("[x] bar", "- [x] bar (low) +2026-01-01 ✓2026-11-22"),
+    ],
+)
+def test_the_notation_in_another_text_is_understood(text: str, line: str) -> None:
+    document = Document("## TODO\n- [ ] foo (low) +2026-01-01\n")
+    assert todos.set_text(document, "1", text, today=TODAY)[0].text == f"## TODO\n{line}\n"
+
+
+LISTED = Document("## TODO\n- [~] 分類 を書く (高)\n- [ ] write docs +2026-01-01\n- [x] write docs for all\n")
+
+
+@each(
+    ("line", "number"),
+    [
+        ("{id}", 2),
+        ("{id} write docs", 2),
+        ("- {id} write docs", 2),
+        ("- {id} (high) write docs", 2),
+        ("- {id} (in progress, high) write docs", 2),
+        ("- {id} wr…", 2),
+        ("{id}: some other words", 2),
+        ("  2  {id}  [ ] write docs", 2),
+        ("To do: {id} write docs", 2),
+        ("[todo 2026-01-01 {id}] write docs", 2),
+        ("2. write docs", 2),
+        ("[ ] write docs", 2),
+        ("- [ ] write docs +2026-01-01", 2),
+        ("- [~] 分類 を書く (高)", 1),
+        ("- （進行中, 高） 分類 を書く", 1),
+        ("[x] write docs for all", 3),
+        ("２", 2),
+        ("{start}", 2),
+    ],
+)
+def test_a_line_that_a_list_shows_means_its_item(line: str, number: int) -> None:
+    name = todos.todos(LISTED)[1].id
+    assert todos.find(LISTED, line.format(id=name, start=name[:3])).number == number
+
+
+def test_a_line_of_two_items_means_neither() -> None:
+    name = todos.todos(LISTED)[0].id
+    for line in (f"- {name} write docs", "1. write docs"):
+        with pytest.raises(LocalLLMError) as error:
+            todos.find(LISTED, line)
+        assert key_of(error) == "memory_ambiguous"
+
+
+@each(
+    ("wanted", "near"),
+    [("docs", "write docs"), ("writ dosc", "write docs"), ("分離を書く", "分類 を書く"), ("zzz", "")],
+)
+def test_what_is_near_is_named(wanted: str, near: str) -> None:
+    with pytest.raises(LocalLLMError) as error:
+        todos.find(LISTED, wanted)
+    assert key_of(error) == "memory_unknown"
+    assert near in error.value.why
+    assert bool(error.value.why) == bool(near)

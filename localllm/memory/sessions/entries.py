@@ -63,7 +63,7 @@ class Noted(Record, frozen=True):
 
 
 class Worded(msgspec.Struct, frozen=True, array_like=True):
-    """What the person said, verbatim, and the number of the message it is in."""
+    """What the person said, verbatim, and the number of the message it is in; 0 where it was put aside into a file."""
 
     text: str
     message: int

@@ -14,7 +14,7 @@ from localllm.base.events import Json
 from localllm.base.files import atomic_write
 from localllm.base.i18n import language, tr
 from localllm.base.jsontext import encode_json
-from localllm.memory.transcript import Answered, Called, Part, Remarked, Said, Transcript
+from localllm.memory.sessions.transcript import Answered, Called, Part, Remarked, Said, Transcript
 from localllm.text.cleaning import clean, shorten
 
 Format = Literal["md", "html", "json"]
@@ -34,21 +34,39 @@ def export(transcript: Transcript, to: Format) -> str:
         case "html":
             return _html(transcript)
         case "json":
-            return msgspec.json.format(encode_json(transcript), indent=2).decode() + "\n"
+            parts = tuple(map(_in_words, transcript.parts))
+            spoken = msgspec.structs.replace(transcript, parts=parts)
+            return msgspec.json.format(encode_json(spoken), indent=2).decode() + "\n"
 
 
 def write_new(file: Path, text: str, *, overwrite: bool = False) -> None:
-    """Write an export. Raises ConfigurationError: export_exists, unless `overwrite`, and session_unwritable."""
+    """Write an export, whole or not at all. Raises ConfigurationError: export_exists, unless `overwrite`, and
+    session_unwritable."""
+    data = text.encode("utf-8", "replace")
     try:
         if overwrite:
-            atomic_write(file, text.encode("utf-8", "replace"))
+            atomic_write(file, data)
             return
         with file.open("xb") as stream:
-            stream.write(text.encode("utf-8", "replace"))
+            try:
+                stream.write(data)
+                stream.flush()
+            except OSError:  # a full disk: no empty file may stay
+                file.unlink(missing_ok=True)
+                raise
     except FileExistsError:
         raise ConfigurationError("export_exists", file=file) from None
     except OSError as error:
         raise ConfigurationError("session_unwritable", file=file, reason=error.strerror or error) from error
+
+
+def format_for(file: str) -> Format:
+    """The format for a file, by how its name ends: Markdown where that is no ending of letters. Raises
+    ConfigurationError export_unknown."""
+    ending = Path(file).suffix
+    if ending[1:].isalpha() and ending.lower() != ".txt" and format_of(ending) is None:
+        raise ConfigurationError("export_unknown", wanted=ending.removeprefix("."))
+    return format_of(ending) or "md"
 
 
 def format_of(name: str) -> Format | None:
@@ -78,6 +96,10 @@ def _title(transcript: Transcript) -> str:
 def _remark(part: Remarked) -> str:
     """Its words: those of the catalogue where it is a key."""
     return tr(part.text) if re.fullmatch(r"(export|ui)\.[\w.]+", part.text) else part.text
+
+
+def _in_words(part: Part) -> Part:
+    return msgspec.structs.replace(part, text=_remark(part)) if isinstance(part, Remarked) else part
 
 
 def _when(part: Said) -> str:

@@ -17,7 +17,7 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.llm.messages import ToolMessage, UserMessage
-from localllm.memory.session_entries import Began, Entry, Kept, Pointed, Resumed, Rewritten, Titled
+from localllm.memory.sessions.entries import Began, Entry, Kept, Pointed, Resumed, Rewritten, Titled
 
 
 class Said(msgspec.Struct, frozen=True, tag="person", tag_field="kind"):

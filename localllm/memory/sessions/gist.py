@@ -7,15 +7,15 @@ from datetime import datetime
 import msgspec
 
 from localllm.base.events import ConfirmationAnswered, RunFinished, RunStarted, ToolFinished, ToolStarted
-from localllm.memory import todos
 from localllm.memory.document import Document
 from localllm.memory.sections import Language, in_language
-from localllm.memory.session_entries import Changed, Entry, Forked
 from localllm.memory.session_records import SessionRecord
+from localllm.memory.sessions.entries import Changed, Entry, Forked
 from localllm.text.masking import masked
 
 _FILES = 5  # a record names
 _TESTS = 2
+_LOOKS_UP = "embedded"  # the provider that answers without a model
 
 _TEST = re.compile(
     r"\b(pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest)\b"
@@ -27,20 +27,21 @@ _MARKUP = re.compile(r"^[#>*\s-]+|\*\*|__")
 
 class Gist(msgspec.Struct, frozen=True):
     """What matters of a session. `files`: those that are not as they were; `tests`: commands and whether they went
-    well, the last time; `answer`: the first sentence of the last one."""
+    well, the last time; `answer`: the first sentence of the last one; `broken_off`: the last request, if it was;
+    `requests`: how many a model was asked."""
 
     goal: str
     files: tuple[str, ...] = ()
     tests: tuple[tuple[str, bool], ...] = ()
     decisions: tuple[str, ...] = ()
     answer: str = ""
-    broken_off: bool = False
+    broken_off: str = ""
     requests: int = 1
 
     @property
     def is_worth_keeping(self) -> bool:
-        """Whether it was work: it left something behind, or was talked over. A single question that was answered does
-        not matter any more tomorrow."""
+        """Whether it was work: it left something behind, or was talked over with a model. A single question that was
+        answered does not matter any more tomorrow, and neither does what was only looked up."""
         return bool(self.files or self.decisions or self.requests > 1)
 
 
@@ -48,46 +49,48 @@ def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
     """What matters of the entries; of a forked session only what is its own. What was written into `memory`, the
     project's notes, stands there already."""
     own = after(entries, Forked)
-    queries = [entry.query for entry in own if isinstance(entry, RunStarted)]
+    started = [entry for entry in own if isinstance(entry, RunStarted)]
     answers = [entry.answer for entry in own if isinstance(entry, RunFinished) and entry.answer]
-    runs = [entry for entry in own if isinstance(entry, RunStarted | RunFinished)]
+    last = next((entry for entry in reversed(own) if isinstance(entry, RunStarted | RunFinished)), None)
     return Gist(
-        goal=queries[0] if queries else "",
+        goal=started[0].query if started else "",
         files=tuple(path for path in _files(own) if path != memory),
         tests=tuple(_tests(own).items())[-_TESTS:],
         decisions=tuple(_decisions(own)),
         answer=_first_sentence(answers[-1]) if answers else "",
-        broken_off=bool(runs) and isinstance(runs[-1], RunStarted),
-        requests=len(queries),
+        broken_off=last.query if isinstance(last, RunStarted) else "",
+        requests=sum(entry.provider != _LOOKS_UP for entry in started),
     )
 
 
 def record_of(session_id: str, gist: Gist, when: datetime, document: Document) -> SessionRecord:
-    """The record of a session, in the document's language, with what is open in it now. What looks like a secret is
-    masked: the document may be for everybody."""
-    results = list(_results(gist, document.language))
-    unfinished = todos.by_urgency(todos.todos(document))
+    """The record of a session, in the document's language. What looks like a secret is masked: the document may be for
+    everybody."""
+    language = document.language
+    broken_off = in_language("session.last_request", language) if gist.broken_off == gist.goal else gist.broken_off
     return SessionRecord(
         session_id,
         when,
         masked(gist.goal),
-        tuple(map(masked, gist.decisions)),
-        tuple(map(masked, results)),
-        tuple(todo.text for todo in unfinished),
+        decisions=tuple(map(masked, gist.decisions)),
+        changed=_names(gist.files),
+        failed=tuple(f"`{masked(command)}`" for command, went_well in gist.tests if not went_well),
+        broken_off=masked(broken_off) if gist.broken_off else "",
+        results=tuple(map(masked, _results(gist, language))),
     )
 
 
+def _names(files: Sequence[str]) -> str:
+    more = f" (+{len(files) - _FILES})" if len(files) > _FILES else ""
+    return masked(", ".join(files[:_FILES]) + more)
+
+
 def _results(gist: Gist, language: Language) -> Iterable[str]:
-    """At most three lines."""
-    if gist.files:
-        more = f" (+{len(gist.files) - _FILES})" if len(gist.files) > _FILES else ""
-        names = ", ".join(gist.files[:_FILES]) + more
-        yield in_language("session.changed_files", language).format(files=names)
-    for command, went_well in gist.tests[-1 if gist.files else -_TESTS :]:
-        key = "session.tests_passed" if went_well else "session.tests_failed"
-        yield in_language(key, language).format(command=command)
-    if last := in_language("session.broken_off", language) if gist.broken_off else gist.answer:
-        yield last
+    for command, went_well in gist.tests:
+        if went_well:
+            yield in_language("session.tests_passed", language).format(command=command)
+    if gist.answer and not gist.broken_off:
+        yield gist.answer
 
 
 def after(entries: Sequence[Entry], kind: type[Entry]) -> Sequence[Entry]:

@@ -18,8 +18,8 @@ from localllm.base.events import (
     ToolFinished,
 )
 from localllm.llm.messages import AssistantMessage, Image, SystemMessage, ToolMessage, UserMessage
-from localllm.memory.session_entries import Began, Entry, Kept, Noted, Rewritten, Worded
-from localllm.memory.sessions import SessionLog, new_session_id, read_session
+from localllm.memory.sessions.entries import Began, Entry, Kept, Noted, Rewritten, Worded
+from localllm.memory.sessions.log import SessionLog, new_session_id, read_session
 from tests.support.session_logs import Holder
 
 BEGAN = Began(session_id="one", time=1.5, version="0")

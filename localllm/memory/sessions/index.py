@@ -14,25 +14,29 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.base.events import RunStarted
-from localllm.base.files import atomic_write
-from localllm.memory.session_entries import Began, Ended, Titled, decode, starts
-from localllm.memory.sessions import SUFFIX
+from localllm.base.events import ConfirmationAnswered, Consulted, RunStarted, Steered
+from localllm.base.files import write_own
+from localllm.base.regular_files import read_regular
+from localllm.memory.sessions.entries import Began, Ended, Titled, decode, starts
+from localllm.memory.sessions.log import SUFFIX
 
 FILE = "index.msgpack"
 
-_FORMAT = 1
+_FORMAT = 2
 _LARGEST = 100_000_000  # bytes of an index
-_LOOK = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")  # other files are none of ours, and their names may hold anything
 _FIRST = 200  # characters of the first request
-_SAID = 2_000  # characters of all requests that can be searched
+_SAID = 2_000  # characters of all that was said that are shown where something is found
+_WORDS = 40_000  # characters of all further words, each once
+_WORDS_AT_ONCE = 10_000  # of these from one request: a long paste shall not take the room of all that comes after it
+_LONGEST_WORD = 200  # characters without a space in between; longer ones are data, unless they are Japanese
+_OVERLAP = 64  # characters in front of the rest, for a word that the end of the beginning has cut: the longest term
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     """A session in a list. `began` and `changed` are seconds since the epoch (`began` 0.0 in logs of old versions);
-    `first` is the first request on one line; `said` all of them, as far as they can be searched. `ended`: closed in
-    good order. `read`: bytes of the log that were read for this."""
+    `first` is the first request on one line; `said` the beginning of all that the person said, and `words` what further
+    words he used, each once. `ended`: closed in good order. `read`: bytes of the log that were read for this."""
 
     id: str
     began: float = 0.0
@@ -41,10 +45,16 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     first: str = ""
     said: str = ""
+    words: str = ""
     ended: bool = False
     seal: str = ""
     forked_from: str = ""
     read: int = 0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nobody has said anything in it."""
+        return not (self.turns or self.first)
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -60,13 +70,13 @@ class Index:
         self._known: dict[str, Session] | None = None
 
     def read(self) -> list[Session]:
-        """Every session in which something was said, in no order. A log that cannot be read is left out."""
+        """Every session, in no order. A log that cannot be read is left out."""
         known = self._load() if self._known is None else self._known
         found = dict(self._look(known))
         if found != known:
             self._save(found)
         self._known = found
-        return [session for session in found.values() if session.turns]
+        return [*found.values()]
 
     def _look(self, known: dict[str, Session]) -> Iterable[tuple[str, Session]]:
         if self._folder.is_symlink():  # a project one has been given could lead us anywhere with it
@@ -81,28 +91,13 @@ class Index:
 
     def _load(self) -> dict[str, Session]:
         with suppress(OSError, msgspec.DecodeError):
-            kept = msgspec.msgpack.decode(_own_bytes(self._folder / FILE), type=_Kept)
+            kept = msgspec.msgpack.decode(read_regular(self._folder / FILE, _LARGEST), type=_Kept)
             return kept.sessions if kept.format == _FORMAT else {}
         return {}
 
     def _save(self, sessions: dict[str, Session]) -> None:
-        file = self._folder / FILE
-        if self._folder.is_symlink():
-            return
         with suppress(OSError):
-            if file.is_symlink():  # writing would go where it leads
-                file.unlink()
-            atomic_write(file, msgspec.msgpack.encode(_Kept(_FORMAT, sessions)), mode=0o600)
-
-
-def _own_bytes(file: Path) -> bytes:
-    """What a regular file holds, no link followed: a project one has been given could have anything of that name.
-    Raises OSError."""
-    with os.fdopen(os.open(file, _LOOK), "rb") as opened:
-        facts = os.fstat(opened.fileno())
-        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST:
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        return opened.read(_LARGEST)
+            write_own(self._folder / FILE, msgspec.msgpack.encode(_Kept(_FORMAT, sessions)))
 
 
 def _followed(session: Session, entry: "os.DirEntry[str]") -> Session:
@@ -117,7 +112,8 @@ def _followed(session: Session, entry: "os.DirEntry[str]") -> Session:
     return _Reader(session).read(Path(entry.path), facts.st_mtime)
 
 
-_EVENT, _BEGAN, _TITLED, _ENDED = starts(RunStarted), starts(Began), starts(Titled), starts(Ended)
+_BEGAN, _TITLED, _ENDED = starts(Began), starts(Titled), starts(Ended)
+_SAYING = tuple(map(starts, (RunStarted, Steered, Consulted, ConfirmationAnswered)))
 
 
 class _Reader:
@@ -126,7 +122,10 @@ class _Reader:
     def __init__(self, session: Session) -> None:
         self._before = session
         self._turns = session.turns
-        self._said = [session.said] if session.said else []
+        self._said = session.said
+        self._words = session.words.split()
+        self._length = len(session.words)
+        self._known = {*session.said.split(), *self._words}
         self._first = session.first
         self._title = session.title
         self._ended = session.ended
@@ -152,7 +151,8 @@ class _Reader:
             turns=self._turns,
             title=self._title,
             first=self._first,
-            said="\n".join(self._said)[:_SAID],
+            said=self._said,
+            words=" ".join(self._words),
             ended=self._ended,
             read=at,
         )
@@ -160,7 +160,7 @@ class _Reader:
     def _take(self, line: bytes) -> None:
         """Most lines are passed over by their beginning."""
         self._ended = line.startswith(_ENDED)
-        if line.startswith((_EVENT, _BEGAN, _TITLED)):
+        if line.startswith((*_SAYING, _BEGAN, _TITLED)):
             with suppress(msgspec.DecodeError):
                 self._note(line)
 
@@ -168,11 +168,35 @@ class _Reader:
         match decode(line):
             case RunStarted(query=query):
                 self._turns += 1
-                self._first = self._first or " ".join(query.split())[:_FIRST]
-                self._said.append(query[:_SAID])
+                self._say(query)
+            case Steered(text=text) | Consulted(question=text, by_hand=True) | ConfirmationAnswered(feedback=text):
+                self._say(text)
             case Began() as began:
                 self._began = self._began or began
             case Titled(title=title):
                 self._title = title
             case _:
                 pass
+
+    def _say(self, text: str) -> None:
+        """Take in what the person said: its beginning as it is, of the rest the words that are new."""
+        if not text.strip():
+            return
+        self._first = self._first or " ".join(text.split())[:_FIRST]
+        shown = text[: max(0, _SAID - len(self._said))]
+        self._said += f"\n{shown}" if self._said and shown else shown
+        self._known.update(shown.split())
+        if len(shown) < len(text):
+            self._take_words(text[max(0, len(shown) - _OVERLAP) :])
+
+    def _take_words(self, text: str) -> None:
+        room = min(_WORDS_AT_ONCE, _WORDS - self._length)
+        for word in text.split():
+            if word in self._known or (word.isascii() and len(word) > _LONGEST_WORD):
+                continue
+            if len(word) >= room:
+                break
+            self._known.add(word)
+            self._words.append(word)
+            self._length += len(word) + 1
+            room -= len(word) + 1

@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from localllm.base.i18n import tr
-from localllm.memory.session_index import Session
+from localllm.memory.sessions.index import Session
 
 
 def requests(count: int) -> str:
     """How many requests."""
-    return tr("session.turn") if count == 1 else tr("session.turns", count=count)
+    return tr("session.turns", count=count)
 
 
 def when(session: Session) -> str:

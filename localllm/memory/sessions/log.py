@@ -10,14 +10,13 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from secrets import token_hex
 
 import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import AgentEvent, Notice, TextDelta, ThinkingDelta
 from localllm.base.files import try_lock
-from localllm.memory.session_entries import Began, Entry, Record, decode, encode
+from localllm.memory.sessions.entries import Began, Entry, Record, decode, encode
 
 SUFFIX = ".jsonl"
 
@@ -30,7 +29,7 @@ _LOCKED_BYTE = 1 << 40  # Windows locks bytes, and nobody else may read those: t
 
 def new_session_id() -> str:
     """A name that sorts by time: 20261121-231500-ab12."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{token_hex(2)}"
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
 
 
 class SessionLog:

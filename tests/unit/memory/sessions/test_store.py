@@ -1,20 +1,24 @@
 """The sessions of a project: listed without being read again, found, searched, copied, pruned; one's own are known."""
 
 import os
+import shutil
 import stat
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from localllm.base.errors import ConfigurationError
+from localllm.base.events import ConfirmationAnswered, Consulted, RunFinished, Steered
 from localllm.llm.messages import SystemMessage
-from localllm.memory.session_entries import Began, Entry, Forked, Kept, Titled
-from localllm.memory.session_index import FILE
-from localllm.memory.session_seal import Seal
-from localllm.memory.session_store import DAY, Sessions
-from localllm.memory.sessions import SessionLog, read_session
-from tests.support.session_logs import Holder, begin, head, keep, new, sessions, turn
+from localllm.memory.sessions.entries import Began, Entry, Forked, Kept, Titled
+from localllm.memory.sessions.index import FILE
+from localllm.memory.sessions.log import SessionLog, read_session
+from localllm.memory.sessions.seal import Seal
+from localllm.memory.sessions.store import DAY, Sessions
+from tests.support.read_only import read_only
+from tests.support.session_logs import Holder, begin, head, keep, new, seal, sessions, turn
 
 
 def age(store: Sessions, session_id: str, days: float) -> None:
@@ -202,6 +206,118 @@ class TestDeleting:
         own = keep(store, turn("mine", "a"))
         age(store, own, 500)
         assert store.prune(keep_days=60, keep_count=1) == [own]
+
+
+class TestWithoutAWord:
+    def test_it_is_not_listed_and_goes_after_a_day(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        silent = keep(store, [RunFinished(status="error", answer="")])
+        (store.folder / "20260101-000000-torn.jsonl").write_bytes(b'{"type":"Beg')
+        (store.folder / "measured.jsonl").write_bytes(b'{"type": "somebody else\'s"}')
+        keep_as(store, "20260101-000000-aaaa", [RunFinished(status="error", answer="")], seal="")
+        named = keep(store, [Titled(title="x"), RunFinished(status="error", answer="")])
+        kept = keep(store, turn("q", "a"))
+        assert [one.id for one in store.all()] == [kept]
+        assert store.prune(keep_days=0, keep_count=0) == []
+        for name in (silent, named, kept, "20260101-000000-torn", "20260101-000000-aaaa", "measured"):
+            age(store, name, 2)
+        assert set(store.prune(keep_days=0, keep_count=0)) == {silent, "20260101-000000-torn"}
+
+    def test_a_question_to_the_panel_is_one(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        asked = Consulted(kind="panel", question="Which database?", opinions=(), plan="sqlite", by_hand=True)
+        name = keep(store, [asked])
+        assert [(one.id, one.turns, one.first) for one in store.all()] == [(name, 0, "Which database?")]
+        assert [one.id for one in store.search("database")] == [name]
+        of_an_agent = Consulted(kind="panel", question="Why?", opinions=(), plan="so")
+        keep(store, [of_an_agent])
+        assert len(store.all()) == 1
+
+
+class TestTwoFolders:
+    """A project that can be written to at one time and not at another."""
+
+    def test_both_are_looked_into_and_the_newest_of_one_counts(self, tmp_path: Path) -> None:
+        there, here = sessions(tmp_path), Sessions(tmp_path / "sessions", seal(tmp_path), tmp_path / "other")
+        name = keep(there, turn("old", "a"))
+        shutil.copytree(tmp_path / "sessions", tmp_path / "other")
+        log = SessionLog.resume(tmp_path / "other", name)
+        for entry in turn("newer", "b", number=2):
+            log.append(entry)
+        log.close()
+        age(there, name, 1)
+        assert [(one.id, one.turns) for one in here.all()] == [(name, 2)]
+        assert here.file_of(name).parent == tmp_path / "other"
+        assert len(here.read(name).events) > len(there.read(name).events)
+        here.delete(name)
+        assert here.all() == there.all() == []
+
+    def test_what_can_only_be_read_is_gone_on_with_in_a_copy(self, tmp_path: Path) -> None:
+        name = keep(sessions(tmp_path), turn("q", "a"))
+        original = (tmp_path / "sessions" / f"{name}.jsonl").read_bytes()
+        script = """
+import sys
+from pathlib import Path
+from tests.support.session_logs import seal, turn
+from localllm.memory.sessions.store import Sessions
+top, name = Path(sys.argv[1]), sys.argv[2]
+store = Sessions(top / "new", seal(top), top / "sessions")
+log = store.open_log(name)
+for entry in turn("more", "b", number=2):
+    log.append(entry)
+log.close()
+print(log.failure, log.file.parent.name, *(one.turns for one in store.all()))
+try:
+    store.delete(name)
+except Exception as error:
+    print(error.code, error.why)
+"""
+        done = read_only(tmp_path / "sessions", [sys.executable, "-c", script, str(tmp_path), name])
+        assert done.stdout.splitlines() == ["None new 2", "E1763 Read-only file system."], done.stderr
+        assert (tmp_path / "sessions" / f"{name}.jsonl").read_bytes() == original
+
+
+class TestSearching:
+    """What the person said is found, wherever he said it."""
+
+    def test_words_at_the_end_of_a_long_request_and_of_a_long_session(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        filler = " ".join(f"word{number}" for number in range(1000))
+        log = begin(store, turn(f"{filler} marmalade", "a"))
+        assert [one.id for one in store.search("marmalade")] == [log.file.stem]
+        for number in range(2, 6):
+            for entry in turn(f"{filler} {number}", "a", number=number):
+                log.append(entry)
+        for entry in turn("半年前の請求書を探す", "a", number=7):
+            log.append(entry)
+        log.append(Steered(text="and the kumquat"))
+        refusal = ConfirmationAnswered(request_id="1", approved=False, by="user", feedback="never touch tamarind")
+        log.append(refusal)
+        log.close()
+        for words in ("請求書", "kumquat", "tamarind", "marmalade", "word999"):
+            assert [one.id for one in store.search(words)] == [log.file.stem], words
+        assert store.search("durian") == []
+
+    def test_a_word_the_beginning_cuts(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        name = keep(store, turn("x " * 997 + "marmalade and more", "a"))
+        (session,) = store.all()
+        assert session.said.endswith("marmal")
+        assert [one.id for one in store.search("marmalade")] == [name]
+
+    def test_what_is_kept_for_it_is_bounded_and_a_paste_leaves_room_for_what_comes_after(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        log = begin(store, [])
+        for paste in range(3):
+            many = " ".join(f"p{paste}n{number}" for number in range(20_000))
+            for entry in turn(f"{'A' * 100_000} {many}", "a", number=paste + 1):
+                log.append(entry)
+        for entry in turn("grapefruit", "a", number=4):
+            log.append(entry)
+        log.close()
+        (session,) = store.all()
+        assert [one.id for one in store.search("grapefruit")] == [log.file.stem]
+        assert 25_000 < len(session.words) <= 40_000
 
 
 class TestSeal:

@@ -3,8 +3,8 @@
 import os
 import re
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import count, takewhile
@@ -16,11 +16,13 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import RunStarted
-from localllm.base.files import atomic_write
-from localllm.memory.session_entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, encode
-from localllm.memory.session_index import Index, Session
-from localllm.memory.session_seal import Seal
-from localllm.memory.sessions import SUFFIX, SessionRead, hold, new_session_id, read_session
+from localllm.base.files import write_own
+from localllm.base.i18n import Phrase
+from localllm.memory.sessions import outputs
+from localllm.memory.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, encode, starts
+from localllm.memory.sessions.index import Index, Session
+from localllm.memory.sessions.log import PATIENCE, SUFFIX, SessionLog, SessionRead, hold, new_session_id, read_session
+from localllm.memory.sessions.seal import Seal
 
 if TYPE_CHECKING:
     from localllm.memory.recall import MemoryEntry, Recall
@@ -31,24 +33,31 @@ _COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
 
 
 class Sessions:
-    """Those in `folder`. Methods raise ConfigurationError: session_unknown, session_ambiguous, session_open and so on.
+    """Those in `folder`, where new ones are made, and those in `other`. Methods raise ConfigurationError:
+    session_unknown, session_ambiguous, session_open and so on.
 
     `seal` tells the sessions of this user's program from others.
     """
 
-    def __init__(self, folder: Path, seal: Seal) -> None:
+    def __init__(self, folder: Path, seal: Seal, other: Path | None = None) -> None:
         self.folder = folder
         self._seal = seal
-        self._index = Index(folder)
+        self._folders = (folder, other) if other else (folder,)
+        self._indexes = tuple(map(Index, self._folders))
         self._entries: dict[str, tuple[Session, MemoryEntry]] = {}
         self._known: list[Session] = []
+        self._silent: list[Session] = []
+        self._orphans: set[str] = set()
         self._lock = Lock()
 
     def all(self) -> list[Session]:
-        """Every session in which something was said, the one that was last worked in first."""
+        """Every session in which the person said something, the one that was last worked in first."""
         with self._lock:
-            found = self._index.read()
-        self._known = sorted(found, key=lambda session: (session.changed, session.id), reverse=True)
+            found = sorted((one for index in self._indexes for one in index.read()), key=lambda one: one.changed)
+        newest = {one.id: one for one in found}  # the folder that cannot be written to has what came before the copy
+        there = sorted(newest.values(), key=lambda session: (session.changed, session.id), reverse=True)
+        self._silent = [session for session in there if session.is_silent]
+        self._known = [session for session in there if not session.is_silent]
         return self._known
 
     @property
@@ -61,6 +70,23 @@ class Sessions:
         if not (there := self.all()):
             raise ConfigurationError("session_none")
         return there[0]
+
+    def broken_off(self) -> str:
+        """The request in whose middle the newest session was broken off; "" where it was not. Reads that log alone."""
+        from localllm.memory.sessions.breaks import broken_off  # the first words on the screen come before it
+
+        newest = max(self._logs(), default=None)
+        with suppress(OSError):
+            return broken_off(Path(newest[1]), self._seal) if newest else ""
+        return ""
+
+    def _logs(self) -> Iterator[tuple[float, str]]:
+        """When each log was changed, and its path."""
+        for folder in self._folders:
+            with suppress(OSError), os.scandir(folder) as there:
+                for entry in there:
+                    if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False) and not folder.is_symlink():
+                        yield entry.stat(follow_symlinks=False).st_mtime, entry.path
 
     def find(self, wanted: str) -> Session:
         """The session whose name or title begins so, or whose title this is."""
@@ -80,7 +106,7 @@ class Sessions:
     def search(self, words: str, limit: int = 20) -> list[Session]:
         """The sessions in which something like this was asked for, the best first."""
         sessions = {one.id: one for one in self.all()}
-        found = self._recall.search(words, self.entries(), limit, today=_today())
+        found = self._recall.search(words, self.entries(), today=_today())[:limit]
         return [sessions[one.entry.id] for one in found if one.entry.id in sessions]
 
     @cached_property
@@ -103,12 +129,28 @@ class Sessions:
         if known is not None and known[0] == session:
             return known
         when = datetime.fromtimestamp(session.changed).astimezone().strftime("%Y-%m-%d %H:%M")
-        return session, MemoryEntry(session.id, "conversation", session.said, when, heading=session.title)
+        entry = MemoryEntry(
+            session.id, "conversation", session.said, when, heading=session.title, more_words=session.words
+        )
+        return session, entry
 
     def read(self, session_id: str) -> SessionRead:
         """All that is in the log of a session. Raises session_unreadable."""
         with self._explained(session_id):
-            return read_session(self._file(session_id))
+            return read_session(self.file_of(session_id))
+
+    def open_log(self, session_id: str, patience: float = PATIENCE) -> SessionLog:
+        """Its log, to go on with as SessionLog.resume has it: of one in a folder that can only be read, a copy."""
+        file = self.file_of(session_id)
+        log = SessionLog.resume(file.parent, session_id, patience)
+        if log.failure is None or file.parent == self.folder:
+            return log
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_own(self.folder / file.name, file.read_bytes())
+        except OSError:
+            return log
+        return SessionLog.resume(self.folder, session_id, patience)
 
     def is_ours(self, session: Session) -> bool:
         """Whether this user's program has begun it."""
@@ -136,7 +178,8 @@ class Sessions:
         title = [Titled(title=self._free(there.title))] if there.title else []
         lines = [began, *entries, *title, Forked(time=now), Ended(time=now)]
         try:
-            atomic_write(self._file(copy), b"".join(encode(each) + b"\n" for each in lines), mode=0o600)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_own(self.folder / f"{copy}{SUFFIX}", b"".join(encode(each) + b"\n" for each in lines))
         except OSError as error:
             raise self._unwritable(copy, error) from error
         return copy
@@ -148,19 +191,57 @@ class Sessions:
         return next(name for number in count(2) if (name := f"{title} ({number})") not in taken)
 
     def delete(self, session_id: str) -> None:
-        """Delete a session. Raises session_open, session_unwritable."""
-        with self._explained(session_id), self._locked(session_id, 0.0) as is_locked:
-            if not is_locked:
-                raise ConfigurationError("session_open", id=session_id)
-            self._file(session_id).unlink()
+        """Delete a session, and its copies; what else belonged to it goes with `delete_orphans`. Raises
+        session_undeletable, session_unknown."""
+        try:
+            for file in self._files_of(session_id) or [self.file_of(session_id)]:
+                self._delete(file)
+        except FileNotFoundError:
+            raise ConfigurationError("session_unknown", wanted=session_id) from None
+        except OSError as error:
+            reason = error.strerror or error
+            raise ConfigurationError("session_undeletable", id=session_id, reason=reason) from error
+
+    def _delete(self, file: Path) -> None:
+        fd = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            if not hold(fd, 0.0):
+                raise ConfigurationError("session_undeletable", id=file.stem, reason=Phrase("history.open"))
+            named = outputs.named_in(file)
+            file.unlink()
+            self._orphans |= named
+        finally:
+            os.close(fd)
+
+    def delete_orphans(self) -> None:
+        """Delete the outputs of tools that only sessions deleted here have named. Reads the logs of all others, where
+        there were any."""
+        orphans, self._orphans = self._orphans, set()
+        if orphans:
+            outputs.forget(orphans, [folder for folder in self._folders if not folder.is_symlink()])
 
     def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> list[str]:
         """Delete what was not worked in for `keep_days`, and all but the newest `keep_count` (0 keeps all); never what
-        has a title, is open, or came with the project from elsewhere. The names of those deleted."""
+        has a title, is open, or came with the project from elsewhere. What has no word in it, and perhaps not even a
+        whole line, goes after a day. The names of those deleted."""
         since = now() - keep_days * DAY if keep_days else 0.0
         plain = [one for one in self.all() if not one.title and self.is_ours(one)]
         old = [one for number, one in enumerate(plain) if one.changed < since or 0 < keep_count <= number]
-        return [one.id for one in old if self._deleted(one.id)]
+        empty = [one for one in self._silent if not one.title and (self.is_ours(one) or self._is_torn(one))]
+        old += [one for one in empty if one.changed < now() - DAY]
+        deleted = [one.id for one in old if self._deleted(one.id)]
+        self.delete_orphans()
+        return deleted
+
+    def _is_torn(self, session: Session) -> bool:
+        """Whether the log ends in its very first line, and that begins as those of a log do."""
+        if session.read:
+            return False
+        try:
+            with self.file_of(session.id).open("rb") as log:
+                return starts(Began).startswith(log.read(len(starts(Began))))
+        except OSError:
+            return False
 
     def _deleted(self, session_id: str) -> bool:
         try:
@@ -168,14 +249,6 @@ class Sessions:
         except ConfigurationError:
             return False
         return True
-
-    @contextmanager
-    def _locked(self, session_id: str, patience: float) -> Generator[bool]:
-        fd = os.open(self._file(session_id), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            yield hold(fd, patience)
-        finally:
-            os.close(fd)
 
     @contextmanager
     def _explained(self, session_id: str) -> Generator[None]:
@@ -187,10 +260,16 @@ class Sessions:
             raise ConfigurationError("session_unreadable", id=session_id, reason=error.strerror or error) from error
 
     def _unwritable(self, session_id: str, error: OSError) -> ConfigurationError:
-        return ConfigurationError("session_unwritable", file=self._file(session_id), reason=error.strerror or error)
+        return ConfigurationError("session_unwritable", file=self.file_of(session_id), reason=error.strerror or error)
 
-    def _file(self, session_id: str) -> Path:
-        return self.folder / f"{session_id}{SUFFIX}"
+    def file_of(self, session_id: str) -> Path:
+        """Its log, the newest where there is a copy; where there is none, where that would be."""
+        files = self._files_of(session_id)
+        return max(files, key=lambda file: file.lstat().st_mtime) if files else self.folder / f"{session_id}{SUFFIX}"
+
+    def _files_of(self, session_id: str) -> list[Path]:
+        files = (folder / f"{session_id}{SUFFIX}" for folder in self._folders if not folder.is_symlink())
+        return [file for file in files if os.path.lexists(file)]
 
 
 def _is_point(entry: Entry, number: int) -> bool:

@@ -6,15 +6,16 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base.events import ConfirmationAnswered, RunStarted
 from localllm.memory.document import Document
-from localllm.memory.session_closing import Closing
-from localllm.memory.session_entries import Changed, Ended, Entry, Forked, Resumed
-from localllm.memory.session_gist import Gist, gist_of, record_of
 from localllm.memory.session_records import put
-from localllm.memory.sessions import SessionLog
+from localllm.memory.sessions.closing import Closing
+from localllm.memory.sessions.entries import Changed, Ended, Entry, Forked, Resumed
+from localllm.memory.sessions.gist import Gist, gist_of, record_of
+from localllm.memory.sessions.log import SessionLog
 from tests.support.session_logs import Holder, begin, head, keep, new, sessions, turn
 
 WORK = turn(
@@ -32,6 +33,15 @@ class TestGist:
             answer="You are welcome.",
             requests=2,
         )
+
+    def test_what_was_only_looked_up_is_not_worth_keeping(self) -> None:
+        looked_up = [
+            msgspec.structs.replace(entry, provider="embedded") if isinstance(entry, RunStarted) else entry
+            for entry in (*turn("What is left?", "Two TODOs."), *turn("Who wrote this?", "Nothing was found."))
+        ]
+        assert not gist_of(looked_up).is_worth_keeping
+        assert gist_of([*looked_up, *WORK]).is_worth_keeping
+        assert gist_of([*looked_up, Changed(path="a.py", before="a", after="b")]).is_worth_keeping
 
     def test_a_file_that_is_as_it_was_has_not_changed(self) -> None:
         back = Changed(path="prices.py", before="b", after="a")
@@ -105,10 +115,10 @@ class TestRecord:
         assert record == (
             "- 2026-11-22 09:05 割引を直して 全部 (20261122-090500-ab12)\n"
             "  - 決定: a\n  - 決定: b (+1)\n"
-            "  - 結果: f0.py, f1.py, f2.py, f3.py, f4.py (+4) を変更\n"
+            "  - 変更: f0.py, f1.py, f2.py, f3.py, f4.py (+4)\n"
+            "  - 失敗: `pytest -q`\n"
             "  - 結果: `make test` は成功\n"
             "  - 結果: Done.\n"
-            "  - 残り: 税率\n"
         )
 
     def test_no_secret_gets_into_a_file_that_may_be_for_everybody(self) -> None:
@@ -120,6 +130,8 @@ class TestRecord:
         )
         record = record_of("s", gist, NOW, Document(""))
         said = "\n".join((record.goal, *record.results, *record.decisions))
+        failed = record_of("s", Gist(goal="g", tests=(("PASSWORD=hunter2000 pytest", False),)), NOW, Document(""))
+        said += "".join(failed.failed)
         assert not any(secret in said for secret in ("4f9a", "hunter2000", "ghp_"))
 
     def test_what_was_talked_over_is_worth_keeping_and_a_single_question_is_not(self) -> None:
@@ -129,7 +141,11 @@ class TestRecord:
 
     def test_a_session_that_was_broken_off_says_so(self) -> None:
         record = record_of("s", gist_of(WORK[:-3]), NOW, Document(""))
-        assert record.results == ("changed prices.py", "`pytest -q` passed", "(the last request was broken off)")
+        assert (record.changed, record.results) == ("prices.py", ("`pytest -q` passed",))
+        assert record.broken_off == "the last request"
+        later = record_of("s", gist_of([*WORK, *turn("And the docs", "x")[:-3]]), NOW, Document(""))
+        assert later.broken_off == "And the docs"
+        assert "It subtracts" not in "".join(later.results)
 
 
 DOCUMENT = Document("## TODO\n\n- [ ] 税率\n")
@@ -159,7 +175,7 @@ class TestClosing:
         assert isinstance(world.store.read(log.file.stem).entries[-1], Ended)
         assert world.closing.close_killed() == []
         assert world.records == 1
-        assert "changed prices.py" in world.file.read_text()
+        assert "- changed: prices.py" in world.file.read_text()
 
     def test_a_question_leaves_no_trace(self, tmp_path: Path) -> None:
         world = World(tmp_path)
@@ -192,7 +208,7 @@ class TestClosing:
         for entry in turn("More", "Done.", changes="b.py"):
             again.append(entry)
         world.closing.close(again)
-        assert "changed prices.py, b.py" in world.file.read_text()
+        assert "- changed: prices.py, b.py" in world.file.read_text()
 
     def test_what_cannot_be_written_is_tried_again(self, tmp_path: Path) -> None:
         world = World(tmp_path)
@@ -240,7 +256,7 @@ class TestKilled:
             keep(world.store, turn(f"Goal {number}", "Done.", changes="a.py"), ended=False)
         script = (
             "import sys; from pathlib import Path;"
-            "from localllm.memory.session_closing import Closing; from tests.support.session_logs import sessions;"
+            "from localllm.memory.sessions.closing import Closing; from tests.support.session_logs import sessions;"
             "root = Path(sys.argv[1]); print(len(Closing(sessions(root), root, 'LOCALLLM.md').close_killed()))"
         )
         programs = [

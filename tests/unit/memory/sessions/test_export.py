@@ -2,10 +2,13 @@
 
 import json
 import re
+import resource
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
+from localllm.base.errors import ConfigurationError
 from localllm.base.events import (
     MessageCompleted,
     Notice,
@@ -16,9 +19,9 @@ from localllm.base.events import (
     ToolStarted,
     Usage,
 )
-from localllm.memory.session_entries import Began, Entry, Titled
-from localllm.memory.session_export import export, format_of
-from localllm.memory.transcript import Called, Said, transcript_of
+from localllm.memory.sessions.entries import Began, Entry, Resumed, Titled
+from localllm.memory.sessions.export import export, format_for, format_of, write_new
+from localllm.memory.sessions.transcript import Called, Said, transcript_of
 from tests.support.session_logs import head, turn
 
 EVIL = '<script>alert(1)</script> "&amp; <img src=x onerror=alert(1)>\x1b[2J```\n</pre></details>'
@@ -149,6 +152,10 @@ class TestJson:
         assert [part["kind"] for part in whole["parts"]] == ["person", "tool", "assistant"]
         assert whole["parts"][0]["text"] == "割引"
 
+    def test_what_else_happened_is_told_in_words(self) -> None:
+        whole = json.loads(text_of([*turn("q", "a"), Resumed(time=1.0), Notice(text="ui is slow.")], "json"))
+        assert [part["text"] for part in whole["parts"] if part["kind"] == "remark"] == ["Resumed", "ui is slow."]
+
 
 @pytest.mark.parametrize(
     ("name", "form"),
@@ -164,3 +171,26 @@ class TestJson:
 )
 def test_the_format_a_name_means(name: str, form: str | None) -> None:
     assert format_of(name) == form
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("a.htm", "html"), ("a.md", "md"), ("a", "md"), ("a.txt", "md"), ("v1.2", "md")]
+)
+def test_a_file_is_written_as_its_name_ends(name: str, form: str) -> None:
+    assert format_for(name) == form
+
+
+def test_a_format_there_is_not_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="“pdf” is no format"):
+        format_for("talk.pdf")
+
+
+def test_where_it_cannot_be_written_whole_no_part_stays(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(ConfigurationError, match="Cannot write"):
+            write_new(tmp_path / "talk.md", "x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())

@@ -10,10 +10,9 @@ import time
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from secrets import token_bytes
 
 from localllm import __version__
-from localllm.memory.session_entries import Began
+from localllm.memory.sessions.entries import Began
 
 _BYTES = 32
 
@@ -55,7 +54,7 @@ class Seal:
         beside.unlink(missing_ok=True)
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(fd, token_bytes(_BYTES))
+            os.write(fd, os.urandom(_BYTES))
         finally:
             os.close(fd)
         try:

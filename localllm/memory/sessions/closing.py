@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError
-from localllm.memory.session_entries import Ended, Entry
-from localllm.memory.session_index import Session
-from localllm.memory.session_store import Sessions
-from localllm.memory.sessions import SessionLog, read_session
+from localllm.memory.sessions.entries import Ended, Entry
+from localllm.memory.sessions.index import Session
+from localllm.memory.sessions.log import SessionLog, read_session
+from localllm.memory.sessions.store import Sessions
 
 if TYPE_CHECKING:
     from localllm.memory.document import Document
@@ -59,7 +59,7 @@ class Closing:
 
     def _close_killed(self, session: Session) -> bool:
         try:
-            log = SessionLog.resume(self._sessions.folder, session.id, patience=0.0)
+            log = SessionLog.resume(self._sessions.file_of(session.id).parent, session.id, patience=0.0)
         except LocalLLMError:  # it goes on
             return False
         if not self.close(log):
@@ -69,17 +69,18 @@ class Closing:
         return True
 
     def _remember(self, session_id: str, entries: Sequence[Entry], changed: float) -> None:
-        if not (self._record and (self._root / self._memory).is_file()):
+        if not (self._record and (self._root / self._memory).is_file() and os.access(self._root, os.W_OK)):
             return
         # most sessions leave nothing to write, and each ends with the person waiting
-        from localllm.memory import session_gist, session_records
+        from localllm.memory import session_records
         from localllm.memory.memory_file import MemoryFile
+        from localllm.memory.sessions import gist as gists
 
-        if not session_gist.gist_of(session_gist.after(entries, Ended), self._memory).is_worth_keeping:
+        if not gists.gist_of(gists.after(entries, Ended), self._memory).is_worth_keeping:
             return
-        gist, when = session_gist.gist_of(entries, self._memory), datetime.fromtimestamp(changed).astimezone()
+        gist, when = gists.gist_of(entries, self._memory), datetime.fromtimestamp(changed).astimezone()
 
         def put(document: "Document") -> tuple["Document", None]:
-            return session_records.put(document, session_gist.record_of(session_id, gist, when, document)), None
+            return session_records.put(document, gists.record_of(session_id, gist, when, document)), None
 
         MemoryFile(self._root, self._memory).edit(put)

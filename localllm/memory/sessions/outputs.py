@@ -1,0 +1,61 @@
+"""What lies beside the sessions and belongs to some of them: whole outputs of tools, and words that were set aside.
+
+They go with the last session whose log names them. Only plain names of our own form are touched, and no link is
+followed.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.base.files import open_folder
+
+_IN = b"tool-output/"
+_NAMED = re.compile(rb"tool-output/([a-z][a-z_]{0,60}-(?:[0-9a-f]{8}|[0-9a-f]{16})\.txt)")
+
+
+def named_in(log: Path) -> set[str]:
+    """The files that a log names. Raises OSError."""
+    with log.open("rb") as lines:
+        return {name.decode() for line in lines if _IN in line for name in _NAMED.findall(line)}
+
+
+def forget(names: set[str], folders: Iterable[Path]) -> None:
+    """Remove those of the files that no log in these folders names any more; they lie in `tool-output` beside each.
+    One log that cannot be read, and all stay: it may name any."""
+    folders = [folder for folder in folders if not folder.parent.is_symlink()]
+    left = set(names)
+    with suppress(OSError):
+        for log in _logs(folders):
+            if not left:
+                return
+            left -= named_in(log)
+        for folder in folders:
+            _remove(folder.parent / "tool-output", left)
+
+
+def _logs(folders: Iterable[Path]) -> Iterator[Path]:
+    for folder in folders:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield from (file for file in folder.iterdir() if file.suffix == ".jsonl" and _is_plain(file))
+
+
+def _is_plain(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    with suppress(FileNotFoundError):
+        opened = open_folder(folder)
+        try:
+            for name in names:
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=opened)
+        finally:
+            os.close(opened)
