@@ -8,9 +8,9 @@ from localllm.base.events import Notice
 from localllm.base.i18n import tr
 from localllm.llm.building import make_client
 from localllm.llm.clients import LLMClient
-from localllm.llm.discovery.looking import found_keys
+from localllm.llm.discovery.candidates import found_keys
 from localllm.llm.discovery.servers import Server
-from localllm.llm.introducing import Introduction, describe, introduce
+from localllm.llm.introducing import Introduction, describe, introduce, warn
 from localllm.llm.providers.base import ModelInfo, Preparing, Provider
 from localllm.llm.selection import Selection
 
@@ -44,6 +44,13 @@ class Answerer:
             sought=self._selection.automatic,
             keys=found_keys(self._keys),
         )
+
+    def warnings(self) -> Sequence[str]:
+        """Those of the introduction, for whoever is not told the rest of it."""
+        self._introduced = self.llm_client.provider
+        if self._selection.failure is not None:  # the request will tell
+            return ()
+        return warn(self.llm_client, self.servers, sought=self._selection.automatic, keys=found_keys(self._keys))
 
     async def ready(self) -> None:
         """Wait until it is known whom to ask. Raises LLMConnectionError where that is not to be had."""

@@ -1,43 +1,42 @@
 """LocalLLMCode: the one place where the parts are built and put together."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from localllm.agents.checkpoints import Point
+from localllm.agents.advising import Panel
 from localllm.agents.delegation.sub_agents import Explorer
-from localllm.agents.panel.dossier import Deferred
 from localllm.agents.react_agent import ReActAgent
 from localllm.agents.remembering import Remembering
+from localllm.agents.session.checkpoints import Point
 from localllm.answerer import Answerer
 from localllm.base import logs
 from localllm.base.config.loading import Loaded
 from localllm.base.config.schema import Mode, Settings
 from localllm.base.errors import (
     ConfigurationError,
-    InternalError,
-    LocalLLMError,
     SafetyViolationError,
 )
 from localllm.base.events import (
     AgentEvent,
     Emit,
-    Notice,
     RunFinished,
-    RunStarted,
     Usage,
 )
 from localllm.base.i18n import tr
-from localllm.base.paths import ensure_project_folder, session_key_file, state_folder
+from localllm.base.paths import Storage, open_storage, session_key_file, state_folder
 from localllm.conversation import Conversation, Project, ToolInfo
-from localllm.core.repomap import RepoMap, RepoMapText
+from localllm.core.repo.repomap import RepoMap
+from localllm.core.repo.shown import RepoMapText
 from localllm.llm.profiles import Profile
 from localllm.memory.project_memory import ProjectMemory
-from localllm.memory.session_seal import Seal
+from localllm.memory.sessions.seal import Seal
+from localllm.requesting import Requests
 from localllm.sandbox.background import BackgroundCommand
-from localllm.sandbox.runner import SandboxRunner
+from localllm.sandbox.running import LateRunner
 from localllm.tools.builtin import ALL_TOOLS
 from localllm.tools.guard.confirmer import Confirmer
 from localllm.tools.guard.policy import Policy
@@ -47,10 +46,13 @@ from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.agents.multi_agent import MultiAgentSystem
-    from localllm.core.window_use import WindowUse
+    from localllm.base.cache import CacheManager
+    from localllm.core.project.facts import ProjectAnalysis
+    from localllm.core.window.use import WindowUse
     from localllm.keeping import Keeping
     from localllm.memory.external_memory import ExternalMemorySystem
     from localllm.memory.recall import MemoryEntry
+    from localllm.sandbox.runner import SandboxRunner
 
 
 class FrontEnd(Protocol):
@@ -73,8 +75,9 @@ class FrontEnd(Protocol):
 class LocalLLMCode(Answerer):
     """The program without its screen: settings in, events out.
 
-    `root` is the project; `environ` holds the keys of model servers; `accept_no_sandbox` lets commands run on a
-    machine that has no sandbox. Making it raises ConfigurationError where the settings cannot be followed.
+    `root` is the project, `here` the folder in it where the person stands; `environ` holds the keys of model servers;
+    `accept_no_sandbox` lets commands run on a machine that has no sandbox. Making it raises ConfigurationError where
+    the settings cannot be followed.
     """
 
     def __init__(
@@ -84,10 +87,12 @@ class LocalLLMCode(Answerer):
         front_end: FrontEnd,
         *,
         environ: Mapping[str, str],
+        here: Path | None = None,
         accept_no_sandbox: bool = False,
     ) -> None:
         super().__init__(root, loaded.settings.llm, environ)
         self.root = root
+        self._here = here or root
         self.config = loaded
         self.settings: Settings = loaded.settings
         self._remembered = RememberedRules.of_user(root, environ)
@@ -97,10 +102,10 @@ class LocalLLMCode(Answerer):
         self._environ = environ
         self._explore = Explorer(self.llm_client, lambda: self.tool_system, self.settings.agent).tool()
         check_rules(loaded.settings.safety, (*ALL_TOOLS, self._explore))
-        self._waiting: asyncio.Future[None] | None = None
         self._sandbox_level = ""
         self._recovered = 0
-        self._panel: MultiAgentSystem | None = None
+        self._panel = Panel(self._make_panel)
+        self._requests = Requests(self, lambda: self._conversation)
         self._earlier_usage = Usage()
         self._keeping: Keeping | None = None
 
@@ -131,8 +136,7 @@ class LocalLLMCode(Answerer):
         await self._conversation.background.end()
         self._project.runner.close()
         await self.keeping.end(self._conversation.finish())
-        if self._panel is not None:
-            await self._panel.aclose()
+        await self._panel.aclose()
         await self.aclose()
 
     @property
@@ -174,75 +178,28 @@ class LocalLLMCode(Answerer):
 
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of one request. A fault of ours ends the run, not the program: it is logged, and told."""
-        async with aclosing(self._guarded(query, self.react_agent.run)) as events:
+        async with aclosing(self._requests.events(query, self.react_agent.run)) as events:
             async for event in events:
                 yield event
 
     async def coordinate(self, task: str) -> AsyncGenerator[AgentEvent]:
         """The events of a task that several agents do; what came of it the model reads with the next request."""
         finished = RunFinished(status="interrupted", answer="")
-        async with aclosing(self._guarded(task, self._conversation.orchestrator().run)) as events:
+        async with aclosing(self._requests.events(task, self._conversation.orchestrator().run)) as events:
             async for event in events:
                 finished = event if isinstance(event, RunFinished) else finished
                 yield event
         if finished.answer:
             self.react_agent.offer(tr("coordinate.for_model", task=task, answer=finished.answer))
 
-    async def _guarded(
-        self, query: str, run: Callable[[str], AsyncGenerator[AgentEvent]]
-    ) -> AsyncGenerator[AgentEvent]:
-        """The events of `run`, once it is known who answers."""
-        try:
-            if finished := await self._connect():
-                started = RunStarted(
-                    session_id=self.session_id, query=query, provider=self.provider_name, model=self.model
-                )
-                for event in self._told(started, finished):
-                    yield event
-                return
-            for event in self._told(*self.news()):
-                yield event
-            self._conversation.checkpoints.add(query, by_hand=False)
-            async with aclosing(run(query)) as events:
-                async for event in events:
-                    for text in self._conversation.take_failures():
-                        yield Notice(text=text, level="warning")
-                    yield event
-        except Exception as error:  # noqa: BLE001 - the app boundary
-            logs.of("APP").exception("a run failed")
-            for event in self._told(_failed(InternalError("internal", reason=repr(error), log=logs.file()))):
-                yield event
-
-    async def _connect(self) -> RunFinished | None:
-        """Know whom to ask, or how the run ends where that is not to be had, or the person would not wait for it."""
-        waiting = self._waiting = asyncio.ensure_future(self._meet())
-        try:
-            await asyncio.wait({waiting})
-            waiting.result()
-        except LocalLLMError as error:
-            return _failed(error)
-        except asyncio.CancelledError:
-            if not waiting.cancelled():
-                raise
-            return RunFinished(status="interrupted", answer="")
-        finally:
-            waiting.cancel()
-            self._waiting = None
-
-    async def _meet(self) -> None:
-        """Know whom to ask and, before a conversation's first answer, what that is: it decides what it is told."""
-        await self.ready()
-        await self._conversation.prepare()
-
-    def _told(self, *events: AgentEvent) -> Sequence[AgentEvent]:
-        """The events, once the log has them."""
-        for event in events:
-            self._conversation.tell(event)
-        return events
-
     def steer(self, text: str) -> bool:
         """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
         return self.react_agent.steer(text)
+
+    @property
+    def listens(self) -> bool:
+        """Whether a run goes on that `steer` can tell something."""
+        return self.react_agent.listens
 
     @property
     def unread(self) -> Sequence[str]:
@@ -255,10 +212,7 @@ class LocalLLMCode(Answerer):
 
     def interrupt(self) -> None:
         """Break off the run that is going on."""
-        if self._waiting is not None:
-            self._waiting.cancel()
-        else:
-            self._conversation.interrupt()
+        self._requests.interrupt()
 
     @property
     def sandbox_level(self) -> str:
@@ -303,26 +257,11 @@ class LocalLLMCode(Answerer):
         """Every tool, whether the rules let the model have it, and whether it is told of it."""
         return self._conversation.tools()
 
-    @property
-    def panel(self) -> "MultiAgentSystem":
-        """Whom a stuck agent asks, and the person with /panel and /boss."""
-        if self._panel is None:
-            from localllm.agents.multi_agent import MultiAgentSystem  # few sessions ever ask
-
-            self._panel = MultiAgentSystem(self.llm_client, self.settings, self.root, self._environ)
-        return self._panel
-
     async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:
         """Ask the panel or the boss, as the person wants; the model reads the plan with the next request. Raises
         LLMConnectionError where no role has a model."""
-        from localllm.agents.panel.by_hand import consult  # few sessions ever ask
-
-        def tell(event: AgentEvent) -> None:
-            self._conversation.tell(event)
-            emit(event)
-
         await self.ready()
-        await consult(self.panel, kind, question, self.react_agent, tell)
+        await self._panel.consult(kind, question, self.react_agent, self._telling(emit))
 
     def offer(self, command: str, output: str, return_code: int) -> None:
         """Let the model read, with the next request, what a command of the person's own printed."""
@@ -331,7 +270,7 @@ class LocalLLMCode(Answerer):
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
         conversation comes back as well."""
-        return self._conversation.checkpoints.undo(turn=turn)
+        return self._conversation.undo(turn=turn)
 
     def checkpoint(self, name: str) -> int:
         """Remember this point under a number and a name (which may be empty); the number."""
@@ -343,11 +282,9 @@ class LocalLLMCode(Answerer):
 
     def rewind(self, which: str) -> list[str]:
         """Bring files and conversation back to the point of this number or name; a line for each thing done."""
-        lines = self._conversation.checkpoints.rewind(which)
-        self._conversation.context_used = 0
+        lines = self._conversation.rewind(which)
         self.react_agent.ladder.begin()
-        if self._panel is not None:
-            self._panel.consultation_history.clear()  # nobody knows which of it was before
+        self._panel.forget()  # nobody knows which of it was before
         return lines
 
     def clear(self) -> None:
@@ -358,8 +295,7 @@ class LocalLLMCode(Answerer):
     def _change_to(self, conversation: Conversation) -> None:
         self._conversation.background.kill_all()
         self.keeping.close_soon(self._conversation.finish())
-        if self._panel is not None:
-            self._panel.consultation_history.clear()
+        self._panel.forget()
         self._conversation = conversation
 
     def _go_on_with(self, conversation: Conversation) -> None:
@@ -383,13 +319,18 @@ class LocalLLMCode(Answerer):
     async def compact(self, wish: str, emit: Emit) -> None:
         """Sum the conversation up to make room, and keep above all what `wish` says; a Notice tells what was done."""
 
+        await self.settled()
+        with self._conversation.checkpoints.before("/compact"):
+            await self.react_agent.compaction.by_hand(self._telling(emit), wish)
+
+    def _telling(self, emit: Emit) -> Emit:
+        """`emit`, before which the log is told: what is done by hand is no run."""
+
         def tell(event: AgentEvent) -> None:
             self._conversation.tell(event)
             emit(event)
 
-        await self.settled()
-        with self._conversation.checkpoints.before("/compact"):
-            await self.react_agent.compaction.by_hand(tell, wish)
+        return tell
 
     def background(self) -> Sequence[BackgroundCommand]:
         """The commands of the session that run in the background or did, the oldest first."""
@@ -399,18 +340,33 @@ class LocalLLMCode(Answerer):
         """What matters most in the project, in so many lines; to `words`, or to what was talked about last."""
         return await self._project.repo_map.draw_lines(lines, words=words or self._conversation.focus.words)
 
+    async def analyze(self) -> "ProjectAnalysis":
+        """What the project is, from its files alone; what was found out before is used as long as it holds."""
+        from localllm.core.project.analyzer import ProjectAnalyzer  # few sessions ever ask
+
+        store, exclude = self._project.storage.folder / "analysis.msgpack", self.settings.project.exclude_patterns
+        return await ProjectAnalyzer(self.root, store, exclude, caches=self.caches).analyze()
+
+    @cached_property
+    def caches(self) -> "CacheManager":
+        """What was worked out, kept for a while, as long as the program runs."""
+        from localllm.base.cache import CacheManager
+
+        return CacheManager()
+
     def notices(self) -> list[str]:
         """What the person should know at the start, whoever answers."""
         withheld = [tr("start.withheld", keys=", ".join(self.config.withheld))] if self.config.withheld else []
         recovered = [tr("undo.recovered", count=self._recovered)] if self._recovered else []
-        return [*withheld, *recovered, *self.config.warnings]
+        return [*_stored(self._project.storage), *withheld, *recovered, *self.config.warnings]
 
     def _open_project(self) -> Project:
         """What all conversations here share."""
-        folder = ensure_project_folder(self.root)
+        storage = open_storage(self.root)
         return Project(
             root=self.root,
-            folder=folder,
+            here=self._here,
+            storage=storage,
             settings=self.settings,
             client=self.llm_client,
             policy=self._policy,
@@ -418,29 +374,48 @@ class LocalLLMCode(Answerer):
             confirmer=self._front_end.confirmer,
             make_runner=self._make_runner,
             runner=self._make_runner(self.root),
-            repo_map=RepoMap(self.root, folder / "repomap.msgpack", self.settings.project.exclude_patterns),
+            repo_map=RepoMap(self.root, storage.folder / "repomap.msgpack", self.settings.project.exclude_patterns),
             explore=self._explore,
-            advisers=Deferred(lambda: self.panel) if self.settings.agents.panel.enabled else None,
+            advisers=self._panel if self.settings.agents.panel.enabled else None,
             seal=Seal(session_key_file()),
             memory=ProjectMemory(self.root, self.settings.project.memory_file, sessions=self._past_sessions),
         )
+
+    def _make_panel(self) -> "MultiAgentSystem":
+        from localllm.agents.multi_agent import MultiAgentSystem  # few sessions ever ask
+
+        return MultiAgentSystem(self.llm_client, self.settings, self.root, self._environ)
 
     def _past_sessions(self) -> "list[MemoryEntry]":
         """What can be found of all sessions but the one that is going on."""
         return [entry for entry in self.keeping.sessions.entries() if entry.id != self.session_id]
 
-    def _make_runner(self, root: Path) -> SandboxRunner:
-        """What runs commands in the project, or in a copy of it."""
-        unreadable, unwritable = closed_to_commands(self.settings.safety)
-        return SandboxRunner(
-            root,
-            state_folder=state_folder(),
-            accept_no_sandbox=self._accept_no_sandbox,
-            unreadable=[root / path for path in unreadable],
-            unwritable=[root / path for path in unwritable],
-            network_hosts=self.settings.safety.network_hosts,
-        )
+    def _make_runner(self, root: Path) -> LateRunner:
+        """What runs commands in the project, or in a copy of it. Raises ConfigurationError."""
+        hosts = self.settings.safety.network_hosts
+        if hosts:
+            from localllm.sandbox.network_hosts import NetworkHosts
+
+            NetworkHosts.of(hosts)  # a mistake in them is told at the start
+
+        def make() -> "SandboxRunner":
+            from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
+
+            unreadable, unwritable = closed_to_commands(self.settings.safety)
+            return SandboxRunner(
+                root,
+                state_folder=state_folder(),
+                accept_no_sandbox=self._accept_no_sandbox,
+                unreadable=[root / path for path in unreadable],
+                unwritable=[root / path for path in unwritable],
+                network_hosts=hosts,
+            )
+
+        return LateRunner(make)
 
 
-def _failed(error: LocalLLMError) -> RunFinished:
-    return RunFinished(status="error", answer="", error_code=error.code, error=error.lines())
+def _stored(storage: Storage) -> list[str]:
+    """Where what happens is kept, if that is not in the project."""
+    if storage.place == "project":
+        return []
+    return [tr(f"start.stored_{storage.place}", own=storage.at, reason=storage.reason, folder=storage.folder)]

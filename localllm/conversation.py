@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from localllm.agents.briefing import Briefing
-from localllm.agents.checkpoints import Checkpoints
 from localllm.agents.compaction import Surroundings
 from localllm.agents.history import History
 from localllm.agents.panel.dossier import Advisers
 from localllm.agents.planning import PlanMode
 from localllm.agents.prompting import system_prompt
 from localllm.agents.react_agent import ReActAgent
-from localllm.agents.recording import Recorder
 from localllm.agents.remembering import Remembering
+from localllm.agents.session.checkpoints import Checkpoints
+from localllm.agents.session.recording import Recorder
+from localllm.agents.steering import unforged
+from localllm.agents.todo_news import TodoNews
 from localllm.base import logs
-from localllm.base.config.schema import Settings
+from localllm.base.config.schema import Settings, WebSettings
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import (
     AgentEvent,
@@ -33,19 +35,19 @@ from localllm.base.events import (
     RunStarted,
     Usage,
 )
-from localllm.base.i18n import tr
-from localllm.base.paths import project_name, state_folder
-from localllm.core.budget import output_limit
-from localllm.core.focus import Focus
-from localllm.core.repomap import RepoMap
+from localllm.base.i18n import Phrase, tr
+from localllm.base.paths import Storage, project_name, state_folder
+from localllm.core.repo.focus import Focus
+from localllm.core.repo.repomap import RepoMap
+from localllm.core.window.budget import output_limit
 from localllm.llm.clients import LLMClient
 from localllm.llm.profiles import Profile, choose, profile_named
 from localllm.memory.project_memory import ProjectMemory
-from localllm.memory.session_entries import Kept, Profiled, Resumed, Titled
-from localllm.memory.session_seal import Seal
-from localllm.memory.sessions import SessionLog, new_session_id
+from localllm.memory.sessions.entries import Kept, Profiled, Resumed, Titled
+from localllm.memory.sessions.log import SessionLog, new_session_id
+from localllm.memory.sessions.seal import Seal
 from localllm.sandbox.background import BackgroundCommands
-from localllm.sandbox.runner import SandboxRunner
+from localllm.sandbox.running import LateRunner
 from localllm.tools.background import note_end
 from localllm.tools.builtin import tools_for
 from localllm.tools.context import ToolContext
@@ -59,36 +61,32 @@ from localllm.tools.guard.snapshots import Snapshots, Transition
 from localllm.tools.registry import Tool
 from localllm.tools.text_files import load
 from localllm.tools.tool_system import ToolSystem
-from localllm.web.access import open_web
 
 if TYPE_CHECKING:
     from localllm.agents.delegation.coordination import MultiAgentOrchestrator
-    from localllm.agents.reopening import Reopened
+    from localllm.agents.session.reopening import Reopened
+    from localllm.web.access import WebAccess
 
 
 class Project(NamedTuple):
-    """What all conversations in a project share. `folder` is its .localllm; `explore` the tool that lives above the
-    others; `advisers` are whom a stuck agent asks."""
+    """What all conversations in a project share. `here` is the folder in it where the person stands; `storage` is where
+    what belongs to it is kept; `explore` the tool that lives above the others; `advisers` whom a stuck agent asks."""
 
     root: Path
-    folder: Path
+    here: Path
+    storage: Storage
     settings: Settings
     client: LLMClient
     policy: Policy
     remembered: RememberedRules
     confirmer: Confirmer
-    make_runner: Callable[[Path], SandboxRunner]
-    runner: SandboxRunner
+    make_runner: Callable[[Path], LateRunner]
+    runner: LateRunner
     repo_map: RepoMap
     explore: Tool
     advisers: Advisers | None
     seal: Seal
     memory: ProjectMemory
-
-    @property
-    def sessions(self) -> Path:
-        """Where the logs of its sessions are."""
-        return self.folder / "sessions"
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
@@ -119,8 +117,8 @@ class Conversation:
         self.focus = Focus()
         self._project = project
         self._profile = self._fitting_profile()
-        self._briefing = Briefing(project.root, project.memory)
-        self._log = reopened.log if reopened else SessionLog(project.sessions, self.id, project.seal.begin(self.id))
+        self._briefing = Briefing(project.root, project.memory, project.here)
+        self._log = reopened.log if reopened else self._new_log()
         self._journal = Journal(state_folder() / "journal.jsonl", self.id)
         self.background = BackgroundCommands(partial(note_end, self._journal))
         self.tool_system = self._make_tools()
@@ -142,6 +140,7 @@ class Conversation:
         self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._recorder.keep, points)
         self._helpers: MultiAgentOrchestrator | None = None
         self.memory = Remembering(project.memory, self.tool_system, self._briefing, self._offer_news)
+        self._todo_news = TodoNews(project.memory)
         self._is_behind = reopened is not None
         self._begin_log(is_new=reopened is None)
 
@@ -163,19 +162,26 @@ class Conversation:
             history.begin_with("\n\n".join(filter(None, (system_prompt(self._profile.prompt), instructions))))
         elif self._is_behind:
             await asyncio.to_thread(self._catch_up)
+        await asyncio.to_thread(self._tell_todos)
         self.tool_system.limit_output(output_limit(project.client))
 
     def _notes(self) -> str:
         """What is remembered of the project, for the message a conversation begins with."""
-        return self._briefing.notes(self.profile)
+        return unforged(self._briefing.notes(self.profile))
 
     def _catch_up(self) -> None:
-        """Let the model read, with the next request of an earlier session, what is remembered by now, if it was told
-        otherwise."""
+        """Let the model read, with the next request of an earlier session or after a rewind, what is remembered by now,
+        if it was told otherwise."""
         self._is_behind = False
         notes = self._notes()
-        if notes and not any(notes in getattr(message, "text", "") for message in self.agent.history.messages):
-            self.agent.offer(notes)
+        if notes and not any(notes in message.text for message in self.agent.history.messages):
+            self._offer_news(notes)
+
+    def _tell_todos(self) -> None:
+        """Let the model read with the next request what became of the TODO list, also where the person would not wait
+        for this one."""
+        if news := self._todo_news.take():
+            self._offer_news(news)
 
     def _offer_news(self, text: str) -> None:
         """Let the model read with the next request what was noted; a conversation that begins is told anyway."""
@@ -223,7 +229,7 @@ class Conversation:
             tools_for(project.settings),
             make_runner=project.make_runner,
             trees=state_folder() / "worktrees" / project_name(project.root),
-            kept=project.folder / "coordination",
+            kept=project.storage.folder / "coordination",
             excluded=project.settings.project.exclude_patterns,
             closed=closed_to_commands(project.settings.safety)[0],
             parallel=project.settings.agents.parallel,
@@ -255,6 +261,7 @@ class Conversation:
                 self.context_used = after
             case RunFinished():
                 self.finished = event
+                self._todo_news.seen()
                 logs.of("AGENT").info("run ended: %s after %d steps", event.status, event.steps)
             case RunStarted():
                 logs.of("AGENT").info("run started: %s %s", event.provider, event.model)
@@ -268,6 +275,31 @@ class Conversation:
         """Whether there is a log of it: something was said, and could be written down."""
         return self._log.is_open
 
+    @property
+    def failure(self) -> str:
+        """Why it cannot be written down; "" where it can."""
+        return self._recorder.failure
+
+    def undo(self, *, turn: bool) -> list[str]:
+        """Take back the last change, or all of the last turn; a line for each. The log has it at once, whatever becomes
+        of the program."""
+        try:
+            return self.checkpoints.undo(turn=turn)
+        finally:
+            self._recorder.catch_up()
+
+    def rewind(self, which: str) -> list[str]:
+        """Go back to a point; a line for each thing done. As `undo`. Nobody knows what of the project the conversation
+        was told before that point: what is remembered is compared anew."""
+        try:
+            lines = self.checkpoints.rewind(which)
+        finally:
+            self._recorder.catch_up()
+        self.context_used = 0
+        self._is_behind = True
+        self._todo_news = TodoNews(self._project.memory)
+        return lines
+
     def rename(self, title: str) -> None:
         """Call it so from now on; "" for nothing."""
         self.title = " ".join(title.split())
@@ -276,7 +308,7 @@ class Conversation:
     def take_failures(self) -> list[str]:
         """What the person should know, once: why it cannot be written down, why what is remembered was not told."""
         unkept = self._recorder.take_failure()
-        told = [tr("session.not_kept", reason=unkept)] if unkept else []
+        told = [tr("session.not_kept", reason=unkept)] if unkept and self._project.storage.place != "nowhere" else []
         return [*told, *filter(None, [self._briefing.take_failure()])]
 
     def finish(self) -> SessionLog:
@@ -302,7 +334,7 @@ class Conversation:
         history = self.agent.history
         self._recorder.keep(Kept(message=history.messages[0]) if is_new else Resumed(time=time.time()))
         history.listen(self._recorder.keep)
-        history.close_turn(tr("session.interrupted"), tr("session.interrupted"))
+        history.close_turn(Phrase("session.interrupted"), Phrase("session.interrupted"))
 
     def _tell_of_helpers(self, event: AgentEvent) -> None:
         """An event of work done by several agents: what they say is not of this conversation."""
@@ -316,17 +348,20 @@ class Conversation:
         client = self._project.client
         return choose(self._project.settings.agent.profile, client.info, client.context_window, client.assumes_window)
 
+    def _new_log(self) -> SessionLog:
+        return SessionLog(self._project.storage.sessions, self.id, self._project.seal.begin(self.id))
+
     def _make_tools(self) -> ToolSystem:
         project = self._project
         context = ToolContext(
-            root=ProjectRoot(project.root),
+            root=ProjectRoot(project.root, project.storage.outputs_outside),
             settings=project.settings,
             runner=project.runner,
             output_limit=output_limit(project.client),
-            overflow_folder=project.folder / "tool-output",
+            overflow_folder=project.storage.outputs,
             background=self.background,
             sees=self._sees,
-            web=open_web(project.settings.web) if project.settings.web.enabled else None,
+            web=_open_web(project.settings.web),
             focus=self.focus,
             repo_map=project.repo_map,
             memory=project.memory,
@@ -352,3 +387,11 @@ class Conversation:
         """Whether the model can see pictures, as far as its server tells."""
         abilities = self._project.client.info.abilities
         return None if abilities is None else "vision" in abilities
+
+
+def _open_web(settings: WebSettings) -> "WebAccess | None":
+    if not settings.enabled:
+        return None
+    from localllm.web.access import open_web
+
+    return open_web(settings)

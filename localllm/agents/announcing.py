@@ -6,51 +6,9 @@ does. The sentences that are known to be judged rightly, and those that are not,
 
 import re
 
-_LONGEST_PROMISE = 800
-"""Characters: after more than that “I will …” is more often the end of an explanation than the next step."""
+from localllm.agents.announcing_english import announces_english
 
-# Patterns are compiled at their first use, by re itself: the program starts at once.
-_VERBS = (
-    r"add(?! that\b)|address|adjust|analy[sz]e|apply|begin by|build|bump|call|change|check|clean|commit|compare"
-    "|compile|complete"
-    "|configure|confirm|connect|continue|convert|copy|correct|create|cross-check|debug|define|delete|determine|dig"
-    "|disable|double-check|download|drop|dump|edit|enable|ensure|examine|execute|explore|extend|extract|fetch"
-    "|figure out|find|finish|fix|format|gather|generate|get|go|grep|handle|hook|identify|implement|import|inspect"
-    "|install|investigate|lint|list|locate|look|make|measure|merge|migrate|modify|move|open|patch|port|print|proceed"
-    "|profile|pull|query|re-?build|re-?factor|register|re-?load|remove|rename|replace|reproduce|re-?read|re-?run"
-    "|reset|resolve|re-?start|restore|re-?test|retry|revert|review|re-?write|read|roll back|run|save|scan|search|see"
-    "|set|simplify|split|start|swap|switch|take (?:a|another|one more) look|test|trace|track down|try|tweak|undo"
-    "|update|use|validate|verify|view|wire|wrap|write"
-)
-_ADVERBS = r"(?:(?:now|first|then|next|also|just|quickly|again|immediately|go ahead and|start by|begin by|try to)\s+)*"
-_OPENING = (
-    r"(?:(?:ok(?:ay)?|alright|sure|great|good|perfect|right|now|next|first|then|so|and|to do (?:this|that|so)|finally"
-    r"|hmm|got it|i see|understood|of course|certainly|absolutely|to (?:begin|start)(?: with)?)\b[,:.!…—-]*\s*)*"
-    r"(?:(?:now that|before|with) [^,:;]{3,80},\s+(?=i'll|i will|i'm|i am|i'd|let))?"
-    r"(?:to [^,:;]{3,80}?,?\s+(?=i'll|i will|i'm|i am|let))?"
-)
-_LET_ME = rf"(?i){_OPENING}(?:let me|let's|let us|(?:it's )?time to)\s+{_ADVERBS}(?:{_VERBS})\b"
-_I_WILL = (
-    rf"(?i){_OPENING}(?:i will|i'll|(?:i am|i'm) (?:now )?(?:going|about) to|i need to|i should|i'd like to|i want to"
-    rf"|my next step is to|we(?:'ll| will)(?= (?:now|first|next)\b))"
-    rf"\s+{_ADVERBS}(?:{_VERBS})\b"
-)
-_DOING = (
-    rf"(?i){_OPENING}(?:i am |i'm )?(?:now )?(?:calling|checking|creating|editing|executing|fetching|fixing|inspecting"
-    r"|looking|opening|reading|running|scanning|searching|updating|verifying|writing)\b(?:[^.!?]|\.(?=\w))*"
-    r"(?:\.\.\.|…|:|\bnow\.?)$"
-)
-_GOING_ON = (
-    rf"(?i){_OPENING}(?:(?:continuing|proceeding|moving on) (?:with|to)\b|on to\b"
-    rf"|(?:one moment|(?:just )?a (?:moment|second)|hold on|bear with me)\b[, ]+while i\s+{_ADVERBS}(?:{_VERBS})\b)"
-)
-_NOT_NOW = (
-    r"(?i)\b(?:let me know|let you|i'll (?:be|wait|leave|stop|keep)|if (?:you|that|this|it|needed|not|so|there)|once"
-    r"|after you|when(?:ever)? you|unless|until|would you|should i|shall i|do you|can you|could you|please"
-    r"|from now on|next time|in (?:the )?future|going forward|tomorrow|later|feel free|tell me"
-    r"|your (?:approval|confirmation|go-ahead|permission)|wait for|instead of|as soon as|whether you"
-    r"|depending on|either)\b"
-)
+# Patterns are compiled at their first use, by re itself, and only those of the language it is in.
 _HALF_CALL = (
     r"(?m)^[ \t]*(?:"
     r"(?:```\w*\s*)?(?:\{\s*\"(?:name|tool|tool_name|function|action)\"\s*:|<\|?(?:tool_|function[_=])|\[TOOL_CALLS?\])"
@@ -65,6 +23,9 @@ _TOGETHER = r"(?i)\blet(?:'s| us)\b"
 """Commands after this are as often a lesson for the person as a step of the model's."""
 
 _CODE = r"(?m)^```[\s\S]*?^```[ \t]*$"
+
+_BREAKS_OFF = r"[\W_]{0,4}[A-Z][^\s]* +\S+ +\S.*:[*_`\s]*$"
+"""A sentence that ends with a colon; no line of code (`def area(a, b):`), no heading of a word or two."""
 
 _LIST = r"\s*(?:[-+•・]|\*(?!\*)|\d{1,3}[.)、．](?!\d))\s*\S"
 _SENTENCE_END = r"(?<=[.!?…:])\s+(?=[A-Z\"'`*(])|(?<=[。！？!?])\s*|\n+"
@@ -129,7 +90,8 @@ def announces(text: str) -> bool:
         return False
     if re.search(r"[ぁ-ん]", sentences[-1]):
         return _announces_ja(sentences, calls=calls)
-    return _announces_en(said, sentences)
+    breaks_off = bool(re.match(_BREAKS_OFF, text.rstrip().rpartition("\n")[2]))
+    return announces_english(said, sentences, breaks_off=breaks_off)
 
 
 def _without_call(text: str) -> tuple[str, bool]:
@@ -142,16 +104,6 @@ def _without_call(text: str) -> tuple[str, bool]:
     last = re.split(_SENTENCE_END, said)[-1]
     is_step = re.search(_COMMANDS, text) or (last.endswith((":", "：")) and re.search(_FILE_NAME, last))
     return (said, True) if said != text and is_step and not re.search(_TOGETHER, last) else (text, False)
-
-
-def _announces_en(text: str, sentences: list[str]) -> bool:
-    last = sentences[-1].replace("’", "'")
-    if re.search(_NOT_NOW, last):
-        return False
-    if any(re.match(pattern, last) for pattern in (_LET_ME, _DOING, _GOING_ON)):
-        return True
-    is_plan = any(re.match(_LIST, line) for line in text.splitlines()) and not last.endswith(":")
-    return bool(re.match(_I_WILL, last)) and not is_plan and len(text) <= _LONGEST_PROMISE
 
 
 def _announces_ja(sentences: list[str], *, calls: bool) -> bool:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from localllm.agents.naming import named
 from localllm.agents.panel.dossier import Attempt
 from localllm.base.i18n import tr
+from localllm.llm.tool_calls import in_few_words
 
 _MOST_TRIED = 6
 _LONGEST_ERROR = 600
@@ -69,7 +69,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
         lines = [f"- {tr('agent.blocker.more', count=left_out)}"] if left_out > 0 else []
         told: set[str] = set()
         for attempt in distinct[-_MOST_TRIED:]:
-            call, count = _literal(named(attempt.call.name, attempt.call.arguments)), attempt.count
+            call, count = _literal(in_few_words(attempt.call.name, attempt.call.arguments)), attempt.count
             lines.append(f"- {tr('agent.blocker.times', call=call, count=count) if count > 1 else call}")
             if attempt.failed and attempt.result not in told:
                 told.add(attempt.result)

@@ -13,15 +13,15 @@ from localllm.base import events
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit, Notice, Usage
 from localllm.base.i18n import tr
-from localllm.core.budget import NO_MODEL, Scale
+from localllm.core.window.budget import NO_MODEL, Scale
 from localllm.llm.clients import LLMClient
 from localllm.llm.messages import ToolSpec, UserMessage
 from localllm.llm.overflow import Overflow, overflow_of
 
 if TYPE_CHECKING:
-    from localllm.core.compacting import Compacted
-    from localllm.core.context_manager import SmartContextManager
-    from localllm.core.window_use import WindowUse
+    from localllm.core.window.compacting import Compacted
+    from localllm.core.window.context_manager import SmartContextManager
+    from localllm.core.window.use import WindowUse
 
 MOST_FAILURES = 3
 """Compactions in a row that leave the conversation too long; then the run ends."""
@@ -31,12 +31,13 @@ MOST_FAILURES = 3
 
 class Surroundings(msgspec.Struct, frozen=True):
     """What the project tells of itself: where and when the work goes on; what is remembered of it; how central a file
-    is, 0 to 1; its text."""
+    is, 0 to 1; its text. `keep` writes what the person said where the model can read it, and gives its name there."""
 
     situation: Callable[[], str] = str
     notes: Callable[[], str] = str
     rank: Callable[[str], float] | None = None
     read: Callable[[str], str | None] = lambda _path: None
+    keep: Callable[[str], str] | None = None
 
 
 class Compaction(Middleware):
@@ -64,7 +65,7 @@ class Compaction(Middleware):
     @cached_property
     def manager(self) -> "SmartContextManager":
         """What makes the conversation shorter."""
-        from localllm.core.context_manager import SmartContextManager
+        from localllm.core.window.context_manager import SmartContextManager
 
         around = self._surroundings
         return SmartContextManager(
@@ -73,6 +74,7 @@ class Compaction(Middleware):
             surroundings=around.situation,
             rank=around.rank,
             read=around.read,
+            keep=around.keep,
         )
 
     async def before_step(self, state: RunState) -> Decision:
@@ -117,7 +119,7 @@ class Compaction(Middleware):
 
     def use(self) -> "WindowUse":
         """Where the window goes."""
-        from localllm.core.window_use import window_use
+        from localllm.core.window.use import window_use
 
         scale = Scale(self._client, self._tools(), self._compact_at)
         return window_use(self._history.conversation, scale, assumed=self._client.assumes_window)
@@ -146,7 +148,7 @@ class Compaction(Middleware):
 
     def _withdraw(self) -> None:
         """Take a request back that does not fit: it would be in the way of every other."""
-        from localllm.core.handing_over import is_head
+        from localllm.core.window.handing_over import is_head
 
         newest = self._history.messages[-1]
         if isinstance(newest, UserMessage) and not is_head(newest):

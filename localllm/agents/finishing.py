@@ -9,7 +9,7 @@ from localllm.agents.prompting import remark
 from localllm.base.events import Notice
 from localllm.base.i18n import tr
 from localllm.llm.messages import Completion
-from localllm.tools.tool_system import ToolResult
+from localllm.tools.results import ToolResult
 
 _BROKEN_OFF = frozenset({"length", "content_filter", "chanting", "interrupted"})
 
@@ -45,8 +45,10 @@ class Finishing(Middleware):
         self._asked += 1
         match self._asked:
             case 1:
+                state.emit(Notice(text=tr("agent.announced_asked")))
                 return Inject(remark("announced"))
             case 2:
+                state.emit(Notice(text=tr("agent.announced_required")))
                 return Inject(remark("call_required"), require_call=True)
             case _:
                 state.emit(Notice(text=tr("agent.announced"), level="warning"))

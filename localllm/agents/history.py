@@ -11,9 +11,10 @@ from collections.abc import Sequence
 import msgspec
 
 from localllm.base.events import ToolCall
-from localllm.core.conversation import Conversation, Spoken, end_of_turn
+from localllm.base.i18n import Phrase
+from localllm.core.window.conversation import Conversation, Spoken, end_of_turn
 from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
-from localllm.memory.session_entries import Keep, Kept, Noted, Rewritten, Withdrawn, Worded
+from localllm.memory.sessions.entries import Keep, Kept, Noted, Rewritten, Withdrawn, Worded
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -141,16 +142,16 @@ class History:
         self._note_words(words)
         self._tell(Noted(text=text, images=images, words=words))
 
-    def close_turn(self, results: str, note: str) -> None:
+    def close_turn(self, results: str | Phrase, note: str | Phrase) -> None:
         """Leave the conversation ready for the user, however the turn ended.
 
         Calls still open get `results` as their result; where the model has not had the last word, `note` stands
         for it.
         """
         for call in self.open_calls:
-            self.add_result(call.id, results)
+            self.add_result(call.id, str(results))
         if isinstance(self._messages[-1], UserMessage | ToolMessage):
-            self._append(AssistantMessage(note))
+            self._append(AssistantMessage(str(note)))
 
     @property
     def conversation(self) -> Conversation:
@@ -166,14 +167,15 @@ class History:
         """Put `to` in the place of all that was said, which is forgotten but for the marks in it.
 
         `to` is valid, begins with the same system message, asks for an answer where this does, and has every word of
-        the person's, verbatim. Else ValueError is raised, and nothing changed.
+        the person's, verbatim, but for the oldest, which may have been put aside. Else ValueError is raised, and
+        nothing changed.
         """
         if self._open_calls:
             raise ValueError("a conversation is rewritten between two requests")
         if to.messages[:1] != tuple(self._messages[:1]):
             raise ValueError("a conversation keeps the system message it began with")
         if [spoken.text for spoken in to.spoken] != [spoken.text for spoken in self._words] or any(
-            spoken.text not in to.messages[spoken.message].text for spoken in to.spoken
+            spoken.text not in to.messages[spoken.message].text for spoken in to.spoken[len(to.aside) :]
         ):
             raise ValueError("what the person said stays, verbatim")
         if _awaits_answer(to.messages[-1]) != _awaits_answer(self._messages[-1]):

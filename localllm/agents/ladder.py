@@ -9,12 +9,12 @@ from localllm.agents.chanting import FINISH_REASON
 from localllm.agents.finishing import has_announced
 from localllm.agents.loop_detector import Loop, LoopDetector, Step
 from localllm.agents.middleware import Decision, Inject, Middleware, RunState, Stop
-from localllm.agents.panel.dossier import Advisers, Attempt, Consultation, Dossier, make_dossier
+from localllm.agents.panel.dossier import Advisers, Attempt, Consultation, Dossier
 from localllm.agents.prompting import remark
 from localllm.base.events import Notice
 from localllm.base.i18n import tr
 from localllm.llm.messages import Completion
-from localllm.tools.tool_system import ToolResult
+from localllm.tools.results import ToolResult
 
 if TYPE_CHECKING:
     from localllm.agents.blocker import Blocker
@@ -183,6 +183,8 @@ class Ladder(Middleware):
 
     async def _consult(self, state: RunState, loop: Loop, advisers: Advisers) -> Decision:
         """Ask the three wise, and the boss where they have no sure advice; or the boss."""
+        from localllm.agents.panel.laying_out import make_dossier  # few runs ever need advice
+
         dossier = make_dossier(goal_of(state), _said(loop), tuple(self.attempts), state.history.messages)
         earlier = self._consultations
         given, asks_boss = Consultation(), self.rung is Rung.BOSS

@@ -8,8 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from localllm.agents.naming import named
-from localllm.base.events import Json
+from localllm.llm.tool_calls import arguments_in, canonical, in_few_words
 
 Pattern = Literal["same_step", "same_error", "cycle", "failed_edit", "bad_call", "monologue", "chanting", "thrash"]
 """What a run repeats: a call with the same result; a call with the same error; two to five steps in turn; edits of
@@ -264,13 +263,13 @@ class _Seen(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, step: Step) -> "_Seen":
-        arguments = _canonical(step.arguments)
-        given = _given(arguments)
+        arguments = canonical(step.arguments)
+        given = arguments_in(arguments)
         command = str(given.get("command") or given.get("cmd") or "") if step.tool == _COMMAND else ""
         place = step.place or next((str(given[name]) for name in _PLACES if name in given), "")
         return cls(
             tool=step.tool,
-            name=named(step.tool, step.arguments),
+            name=in_few_words(step.tool, step.arguments),
             key=f"{step.tool} {arguments}",
             same=(step.tool, arguments, f"{step.error}\n{_without_times(step)}"),
             error=step.error,
@@ -289,14 +288,6 @@ def _kind(error: str) -> Literal["", "edit", "invalid", "other"]:
     return "edit" if error.startswith("edit_") or error in _MISSED else "other"
 
 
-def _canonical(arguments: str) -> str:
-    """The arguments with sorted keys; what is no JSON as it is."""
-    try:
-        return msgspec.json.encode(msgspec.json.decode(arguments or "{}", type=Json), order="deterministic").decode()
-    except msgspec.DecodeError:
-        return arguments
-
-
 def _waits(command: str) -> bool:
     return re.search(_LOOKING_ON, command) is not None and not re.search(_BEGINNING, command)
 
@@ -304,11 +295,3 @@ def _waits(command: str) -> bool:
 def _without_times(step: Step) -> str:
     """The result without what differs each time."""
     return re.sub(_NAMED_DURATION, "…", re.sub(_DIFFERING, "…", step.result))
-
-
-def _given(arguments: str) -> dict[str, Json]:
-    """The arguments by name; none where they are no JSON object."""
-    try:
-        return msgspec.json.decode(arguments, type=dict[str, Json])
-    except msgspec.DecodeError:
-        return {}

@@ -5,7 +5,7 @@ about an answer without a call (`after_answer`), which ends the run unless one o
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,7 +14,7 @@ from localllm.agents.history import History
 from localllm.base.events import Emit, Usage
 from localllm.base.i18n import tr
 from localllm.llm.messages import Completion, Image, ToolSpec
-from localllm.tools.tool_system import ToolResult
+from localllm.tools.results import ToolResult
 
 
 class RunState(msgspec.Struct):
@@ -66,6 +66,45 @@ class Middleware:
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
         """What to say to an answer without a call; None to let it be the last word."""
+        return None
+
+
+class Policies(Middleware):
+    """Several policies as one, each asked in its turn. What one has to say to the model goes to `tell` at once."""
+
+    def __init__(self, policies: Sequence[Middleware], tell: Callable[[Inject], None]) -> None:
+        self._policies = tuple(policies)
+        self._tell = tell
+
+    def begin(self) -> None:
+        """The user spoke."""
+        for policy in self._policies:
+            policy.begin()
+
+    async def before_step(self, state: RunState) -> Stop | None:
+        """Ask every policy; the first that stops the run ends the asking."""
+        for policy in self._policies:
+            match await policy.before_step(state):
+                case Stop() as stop:
+                    return stop
+                case Inject() as said:
+                    self._tell(said)
+                case None:
+                    pass
+        return None
+
+    def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
+        """Show every policy the results."""
+        for policy in self._policies:
+            policy.after_results(state, results)
+
+    async def after_answer(self, state: RunState, answer: Completion) -> Decision:
+        """What the first policy that has something to say decides of an answer without a call."""
+        for policy in self._policies:
+            if decision := await policy.after_answer(state, answer):
+                if isinstance(decision, Inject):
+                    self._tell(decision)
+                return decision
         return None
 
 

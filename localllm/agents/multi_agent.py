@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from localllm.agents.panel.asking import Answer, Asker, Question
 from localllm.agents.panel.choosing import HealthChecker, choose_best
 from localllm.agents.panel.dossier import Consultation, Dossier
 from localllm.agents.panel.excerpts import cut_end
-from localllm.agents.panel.laying_out import MOST_TOKENS
+from localllm.agents.panel.laying_out import MOST_TOKENS, dossier_text
 from localllm.agents.panel.members import Members, name_of, server_of
 from localllm.agents.panel.roles import AGENT_ROLES, Role, instructions
 from localllm.agents.panel.verdict import SURE, plan_of, plan_without_judge, read_verdict, verdict_schema
@@ -130,7 +131,7 @@ class MultiAgentSystem:
                 self._members.boss = candidates[await choose_best(candidates, equally_fast, "reasoning")]
 
     async def _advise(self, role: Role, dossier: Dossier, emit: Emit, *, by_hand: bool) -> Answer:
-        answer = await self._asker.ask(role, dossier.text, emit, by_hand=by_hand)
+        answer = await self._asker.ask(role, partial(dossier_text, dossier), emit, by_hand=by_hand)
         if answer.opinion is None:
             return answer
         short = cut_end(answer.opinion.text, self._settings.max_tokens)
@@ -215,7 +216,7 @@ def _for_boss(dossier: Dossier, earlier: Sequence[Consultation]) -> Question:
 
     def text(room: int) -> str:
         if not (plans := [consultation.plan for consultation in earlier if consultation.plan]):
-            return dossier.text(room)
+            return dossier_text(dossier, room)
         share = min(_EARLIER_TOKENS, room // 3) // len(plans)
         told = "\n\n".join(cut_end(plan, share) for plan in plans)
         return _with(f"## Advice given earlier\n{told}", dossier, room)
@@ -224,7 +225,7 @@ def _for_boss(dossier: Dossier, earlier: Sequence[Consultation]) -> Question:
 
 
 def _with(end: str, dossier: Dossier, room: int) -> str:
-    return f"{dossier.text(room - estimate_tokens(end))}\n\n{end}"
+    return f"{dossier_text(dossier, room - estimate_tokens(end))}\n\n{end}"
 
 
 def _dossier_of(problem: str, context: Mapping[str, Json] | None) -> Dossier:

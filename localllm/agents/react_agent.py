@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,58 +14,26 @@ from localllm.agents.finishing import Finishing
 from localllm.agents.history import History
 from localllm.agents.ladder import Ladder
 from localllm.agents.loop_detector import PATTERNS, LoopDetector
-from localllm.agents.middleware import Decision, Inject, Limits, Middleware, RunState, Stop
-from localllm.agents.naming import named
+from localllm.agents.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
 from localllm.agents.panel.dossier import Advisers
 from localllm.agents.prompting import situation, system_prompt
-from localllm.agents.references import FileReference, find_references
+from localllm.agents.references import with_files
 from localllm.agents.running import EventStream
-from localllm.agents.steering import Steering
+from localllm.agents.steering import Steering, unforged
+from localllm.agents.tally import AgentResult, Tally
 from localllm.base.config.schema import AgentSettings
 from localllm.base.errors import LLMConnectionError, LocalLLMError
-from localllm.base.events import (
-    AgentEvent,
-    Consulted,
-    Delegated,
-    Emit,
-    Json,
-    MessageCompleted,
-    Notice,
-    RunFinished,
-    RunStarted,
-    ToolCall,
-    Usage,
-)
-from localllm.base.i18n import tr
-from localllm.base.jsontext import encode_json
-from localllm.core.budget import MENTIONS, output_limit
+from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, ToolCall, Usage
+from localllm.base.i18n import Phrase, tr
+from localllm.core.window.budget import MENTIONS, output_limit
 from localllm.llm.assembling import MessageAssembler
 from localllm.llm.clients import LLMClient
 from localllm.llm.messages import Completion, Image
-from localllm.tools.tool_system import ToolResult, ToolSystem
+from localllm.tools.results import ToolResult
+from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem
-
-_NOT_PERMITTED = {"denied_unattended", "denied_dangerous", "command_no_sandbox", "command_root_too_wide"}
-"""Errors of calls that a person, or a flag, would have permitted."""
-
-
-class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole run; str() is the answer. `data` has the fields of the tools' payloads, the newest of each name."""
-
-    success: bool
-    answer: str
-    data: dict[str, Json] = {}
-    status: str = "done"
-    usage: Usage = Usage()
-    steps: int = 0
-    refused: tuple[str, ...] = ()
-    error_code: str = ""
-    error: str = ""
-
-    def __str__(self) -> str:
-        return self.answer
 
 
 class ReActAgent:
@@ -97,35 +65,40 @@ class ReActAgent:
         self._time_limit = settings.time_limit
         self.loop_detection_threshold = settings.loop_detection_threshold
         self.stuck_patterns = PATTERNS
-        self.current_iteration = 0
         self.thought_history: list[Completion] = []
         self.history = history or History(system_prompt())
         self._notes = surroundings.notes
         self._stream = EventStream(listeners)
         self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers)
-        self._limits = Limits(
-            settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit
-        )
         self._steering = Steering(self.auto_load_file_references, self.ladder.begin)
         self.compaction = Compaction(
             llm_client,
             self.history,
             tool_system.specs,
             compact_at=settings.compact_at,
-            surroundings=msgspec.structs.replace(surroundings, situation=self._situation),
+            surroundings=msgspec.structs.replace(surroundings, situation=self._situation, keep=tool_system.keep_words),
             note=self._note_compaction,
         )
-        self._middleware = [self._limits, self._steering, self.compaction, self.ladder, Finishing(), *middleware]
-        self._usage = Usage()
-        self._refused: list[str] = []
-        self._data: dict[str, Json] = {}
+        limits = Limits(
+            settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit
+        )
+        policies = [limits, self._steering, self.compaction, self.ladder, Finishing(), *middleware]
+        self._policies = Policies(policies, self._tell)
+        self._tally = Tally()
         self._offered: list[str] = []
+        self._told: list[str] = []
+        """What was offered and went with this run's request."""
         self._require_call = False
 
     @property
     def external_memory(self) -> "ExternalMemorySystem":
         """What is remembered of the project."""
         return self.tool_system.memory.system
+
+    @property
+    def current_iteration(self) -> int:
+        """How many answers the model has given in this run, or the last one."""
+        return self._tally.steps
 
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it."""
@@ -135,13 +108,18 @@ class ReActAgent:
 
     def offer(self, text: str) -> None:
         """Let the model read `text` with the next request: what the person has looked at, and did not write."""
-        self._offered.append(text)
+        self._offered.append(unforged(text))
 
     def steer(self, text: str) -> bool:
         """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
         if is_taken := self._steering.say(text):
             self.tool_system.hear(text)
         return is_taken
+
+    @property
+    def listens(self) -> bool:
+        """Whether a run goes on that `steer` can tell something."""
+        return self._steering.is_open
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -162,21 +140,12 @@ class ReActAgent:
         async for event in self.run(query):
             if isinstance(event, RunFinished):
                 finished = event
-        return AgentResult(
-            success=finished.status == "done",
-            answer=finished.answer,
-            data=self._data,
-            status=finished.status,
-            usage=finished.usage,
-            steps=finished.steps,
-            refused=finished.refused,
-            error_code=finished.error_code,
-            error=finished.error,
-        )
+        return self._tally.result(finished)
 
     async def _run(self, query: str, emit: Emit) -> None:
         """A run from the query to RunFinished, with the conversation left valid on every way out."""
-        client, note = self.llm_client, tr("agent.interrupted")
+        client, note = self.llm_client, Phrase("agent.interrupted")
+        said = len(self.history.words)
         try:
             self._begin(query)
             emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
@@ -185,32 +154,35 @@ class ReActAgent:
                 finished = await self._loop(query, emit)
         except TimeoutError:
             reason = tr("agent.limit.time", seconds=f"{self._time_limit:g}")
-            note = tr("agent.stopped", reason=reason)
-            finished = self._finished("limit", await self.handle_stuck_situation(reason, query))
+            note = Phrase("agent.stopped", reason=reason)
+            finished = self._tally.finished("limit", await self.handle_stuck_situation(reason, query))
         except LocalLLMError as error:
-            note = tr("agent.failed", reason=error.what)
-            finished = self._finished("error", "", error_code=error.code, error=error.lines())
+            note = Phrase("agent.failed", reason=error.what)
+            if len(self.history.words) == said:  # the request was taken back
+                self._offered[:0] = self._told
+            finished = self._tally.finished("error", "", error_code=error.code, error=error.lines())
         except asyncio.CancelledError:
-            emit(self._finished("interrupted", ""))
+            emit(self._tally.finished("interrupted", ""))
             raise
         finally:
             self._steering.close()
-            self.history.close_turn(tr("agent.interrupted"), note)
+            self.history.close_turn(Phrase("agent.interrupted"), note)
         emit(finished)
 
     async def _loop(self, query: str, emit: Emit) -> RunFinished:
-        state = RunState(query, self.history, self._counting(emit), self.tool_system.specs())
+        state = RunState(query, self.history, self._tally.counting(emit), self.tool_system.specs())
         while True:
-            if stop := await self._before_step(state):
+            if stop := await self._policies.before_step(state):
                 return await self._stopped(stop, query)
-            state.step = self.current_iteration = state.step + 1
+            state.step = self._tally.steps = state.step + 1
             thought = await self.think(emit)
-            state.usage = self._usage
+            state.usage = self._tally.usage
             if thought.message.tool_calls:
                 results = await self.act(thought, emit)
                 await self.observe(results)
-                self._after_results(state, results)
-            elif (said := await self._after_answer(state, thought)) is None:
+                state.tool_calls, state.usage = state.tool_calls + len(results), self._tally.usage
+                self._policies.after_results(state, results)
+            elif (said := await self._policies.after_answer(state, thought)) is None:
                 return self._answered(thought, emit)
             elif isinstance(said, Stop):
                 return await self._stopped(said, query)
@@ -232,7 +204,7 @@ class ReActAgent:
             raise
         self._require_call = False
         self.thought_history.append(completion)
-        self._usage += completion.usage
+        self._tally.usage += completion.usage
         self._keep(completion, emit)
         return completion
 
@@ -248,7 +220,7 @@ class ReActAgent:
 
     async def act(self, thought: Completion, emit: Emit) -> list[ToolResult]:
         """Run the calls of an answer, one after another: a later one may build on an earlier one."""
-        was_cut, emit = thought.finish_reason == "length", self._counting(emit)
+        was_cut, emit = thought.finish_reason == "length", self._tally.counting(emit)
         return [
             await self._answer_call(call, emit, was_cut=was_cut and call is thought.message.tool_calls[-1])
             for call in thought.message.tool_calls
@@ -256,11 +228,7 @@ class ReActAgent:
 
     async def observe(self, results: list[ToolResult]) -> str:
         """Take note of the results: what was refused, what repeats. The text the model reads next."""
-        for result in results:
-            if result.success:
-                self._data |= result.payload
-            elif result.error and result.error.key in _NOT_PERMITTED:
-                self._refused.append(named(result.call.name, result.call.arguments))
+        self._tally.note(results)
         return "\n".join(result.for_model for result in results)
 
     def detect_loop(self) -> bool:
@@ -273,22 +241,7 @@ class ReActAgent:
 
     async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
         """The query with the content of every file it names as @path behind it, and the pictures among these."""
-        parts = [query]
-        images: list[Image] = []
-        room = MENTIONS * output_limit(self.llm_client)
-        for number, reference in enumerate(find_references(query)):
-            arguments = encode_json(_read_arguments(reference)).decode()
-            result = await self.tool_system.execute(ToolCall(f"@{number}", "read_file", arguments), _show_nobody)
-            room -= len(result.for_model)
-            if result.success and room < 0:
-                parts.append(f'<file path="{reference.path}">\n[left out: no room; use read_file]\n</file>')
-                emit(Notice(text=tr("context.no_room_for_file", path=reference.path), level="warning"))
-            elif result.success:
-                parts.append(f'<file path="{reference.path}">\n{result.for_model}\n</file>')
-                images += result.images
-            else:
-                emit(Notice(text=f"@{reference.path}: {result.for_model}", level="warning"))
-        return "\n\n".join(parts), tuple(images)
+        return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit)
 
     async def _begin_turn(self, query: str, emit: Emit) -> None:
         """Add what the person said to the conversation, even where the reading of the files it names is broken off."""
@@ -299,91 +252,53 @@ class ReActAgent:
             self.history.add_user(self._with_situation(self._with_offered(request)), images, words=query)
 
     def _begin(self, query: str) -> None:
-        self.current_iteration = 0
-        self._usage = Usage()
-        self._refused = []
-        self._data = {}
+        self._tally.begin()
+        self._told = []
         self._require_call = False
-        for policy in self._middleware:
-            policy.begin()
+        self._policies.begin()
         self.tool_system.begin_turn(query)
 
     def _with_offered(self, query: str) -> str:
         """The query behind what was offered since the last one."""
-        offered, self._offered = self._offered, []
-        return "\n\n".join([*offered, query])
+        self._told, self._offered = self._offered, []
+        return "\n\n".join([*self._told, query])
 
     def _with_situation(self, query: str) -> str:
         return query if len(self.history.messages) > 1 else f"{query}\n\n{self._situation()}"
 
     def _note_compaction(self, usage: Usage) -> None:
-        self._usage += usage
+        self._tally.usage += usage
         self.ladder.note_compaction()
 
     def _situation(self) -> str:
         where = situation(self.tool_system.root, datetime.now(UTC).astimezone().date())
         return "\n\n".join(filter(None, (self._notes(), where)))
 
-    async def _before_step(self, state: RunState) -> Stop | None:
-        """Ask every policy; the first that stops the run ends the asking."""
-        for policy in self._middleware:
-            decision = await policy.before_step(state)
-            if isinstance(decision, Stop):
-                return decision
-            self._tell(decision)
-        return None
-
-    def _after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        state.tool_calls, state.usage = state.tool_calls + len(results), self._usage
-        for policy in self._middleware:
-            policy.after_results(state, results)
-
-    async def _after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """What the first policy that has something to say decides of an answer without a call."""
-        for policy in self._middleware:
-            if decision := await policy.after_answer(state, answer):
-                self._tell(decision)
-                return decision
-        return None
-
-    def _tell(self, decision: Decision) -> None:
-        if isinstance(decision, Inject):
-            self.history.add_remark(decision.text, decision.images, words=decision.words)
-            self._require_call = self._require_call or decision.require_call
-
-    def _counting(self, emit: Emit) -> Emit:
-        """`emit`, which also counts what sub-agents and advisers use as used by this one."""
-
-        def counted(event: AgentEvent) -> None:
-            match event:
-                case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage)):
-                    self._usage += usage
-                case _:
-                    pass
-            emit(event)
-
-        return counted
+    def _tell(self, said: Inject) -> None:
+        """Let the model read what a policy has to say."""
+        self.history.add_remark(said.text, said.images, words=said.words)
+        self._require_call = self._require_call or said.require_call
 
     async def _answer_call(self, call: ToolCall, emit: Emit, *, was_cut: bool) -> ToolResult:
         result = await self.tool_system.execute(call, emit, was_cut=was_cut)
-        self.history.add_result(call.id, result.for_model, result.images)
+        self.history.add_result(call.id, unforged(result.for_model), result.images)
         return result
 
     async def _stopped(self, stop: Stop, query: str) -> RunFinished:
         report = await self.handle_stuck_situation(stop.reason, query)
         self.history.close_turn("", tr("agent.stopped", reason=stop.reason))
-        return self._finished(stop.status, report)
+        return self._tally.finished(stop.status, report)
 
     def _answered(self, thought: Completion, emit: Emit) -> RunFinished:
         answer = thought.message.text
         if thought.finish_reason == "length":
             emit(Notice(text=tr("agent.cut"), level="warning"))
-            return self._finished("limit", answer)
+            return self._tally.finished("limit", answer)
         if thought.finish_reason == "content_filter":
             emit(Notice(text=tr("agent.filtered"), level="warning"))
-        if not self._refused:
-            return self._finished("done", answer)
-        return self._finished("refused", answer + tr("agent.refused", tools="; ".join(self._refused)))
+        if not self._tally.refused:
+            return self._tally.finished("done", answer)
+        return self._tally.finished("refused", answer + tr("agent.refused", tools="; ".join(self._tally.refused)))
 
     def _keep(self, completion: Completion, emit: Emit) -> None:
         message, client = completion.message, self.llm_client.answering
@@ -406,25 +321,3 @@ class ReActAgent:
             said = gathered.message(with_calls=False)
             marked = msgspec.structs.replace(said, text=f"{said.text} {note}")
             self._keep(Completion(marked, "interrupted", Usage()), emit)
-
-    def _finished(self, status: Any, answer: str, *, error_code: str = "", error: str = "") -> RunFinished:
-        return RunFinished(
-            status=status,
-            answer=answer,
-            steps=self.current_iteration,
-            usage=self._usage,
-            error_code=error_code,
-            error=error,
-            refused=tuple(self._refused),
-        )
-
-
-def _show_nobody(_event: AgentEvent) -> None:
-    """Reading a file the person named is no step of the model's."""
-
-
-def _read_arguments(reference: FileReference) -> dict[str, Json]:
-    arguments: dict[str, Json] = {"file_path": reference.path}
-    if reference.first_line:
-        arguments |= {"start_line": reference.first_line, "max_lines": reference.line_count}
-    return arguments

@@ -1,12 +1,13 @@
 """The project's memory in the person's hands."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from localllm.agents.briefing import Briefing
 from localllm.base.errors import LocalLLMError
-from localllm.core.instructions import Instructions
+from localllm.core.project.instructions import Instructions
 from localllm.llm.profiles import Profile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.tools.tool_system import ToolSystem
@@ -43,6 +44,11 @@ class Remembering:
         return self._memory.is_there
 
     @property
+    def conflict(self) -> int:
+        """As ProjectMemory has it."""
+        return self._memory.conflict
+
+    @property
     def version(self) -> object:
         """Another one whenever the file is another."""
         return self._memory.version
@@ -77,7 +83,10 @@ class Remembering:
         return self._known
 
     async def change(self, command: str, change: "Callable[[ExternalMemorySystem], Awaitable[T]]") -> T:
-        """Change it, by a `command` of the chat; the file is made where there is none."""
+        """Change it, by a `command` of the chat; the file is made where there is none. One that cannot be used is not
+        touched, and the reason is one for the person: the tools' own would be for the model."""
+        if self._memory.is_there:
+            await asyncio.to_thread(self._memory.system.file.read)
         async with self._tools.by_person(command, self._memory.name):
             return await change(self._memory.system)
 

@@ -1,5 +1,6 @@
 """What the person says in the middle of a run. Nothing is broken off: the model reads it with its next request."""
 
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,25 @@ def _heading() -> str:
 def framed(words: str) -> str:
     """`words` as they stand at the end of a tool's result: nobody but the person says them, and they count."""
     return f"{_heading()}\n{words}"
+
+
+_QUOTED = "(quoted) "
+
+_BETWEEN = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff_*`>#-]{1,9}"
+
+
+@cache
+def _claims() -> re.Pattern[str]:
+    """The two halves of the heading, in any case, and with anything between their words that a reader passes over."""
+    halves = [half.rstrip(".:,]").removeprefix("[") for half in re.split(r"(?<=above): |\. ", _heading())[:2]]
+    claims = "|".join(_BETWEEN.join(map(re.escape, half.split())) for half in halves)
+    return re.compile(rf"(?<!{re.escape(_QUOTED)})(?:{claims})", re.IGNORECASE)
+
+
+def unforged(text: str) -> str:
+    """What a tool gives back, or a file holds, with all that reads like our heading marked as a quotation: it is not
+    the person who says it."""
+    return _claims().sub(lambda found: f"{_QUOTED}{found[0]}", text)
 
 
 class Steering(Middleware):
@@ -53,6 +73,11 @@ class Steering(Middleware):
         """Have the model read `words` next; false where no run goes on that could take them."""
         if self._open:
             self._unread.append(words)
+        return self._open
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a run goes on that can be spoken to."""
         return self._open
 
     @property

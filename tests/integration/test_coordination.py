@@ -10,7 +10,7 @@ import pytest
 
 from localllm.agents.delegation.coordination import MultiAgentOrchestrator
 from localllm.agents.delegation.splitting import SPLIT_SCHEMA
-from localllm.base.config.schema import SafetySettings
+from localllm.base.config.schema import AgentSettings, SafetySettings
 from localllm.base.errors import LLMConnectionError, ToolExecutionError
 from localllm.base.events import (
     AgentEvent,
@@ -94,6 +94,7 @@ class Scene:
         safety: SafetySettings | None = None,
         parallel: int = 0,
         more: Sequence[Tool] = (),
+        settings: AgentSettings = AgentSettings(),  # noqa: B008 - immutable
     ) -> None:
         self.state = project.parent / "state"
         self.person = person or Answering(approve=True)
@@ -107,6 +108,7 @@ class Scene:
             trees=self.state / "worktrees",
             kept=project / ".localllm" / "coordination",
             parallel=parallel,
+            settings=settings,
             session_id="s",
         )
 
@@ -540,3 +542,76 @@ async def test_over_the_wire_all_requests_are_open_at_the_same_time(project: Git
         assert _end(await run).answer == "All together."
         await provider.aclose()
     assert [report.finding.answer for report in scene.orchestrator.reports] == ["I am done"] * 3
+
+
+class TestLimitsOfTheWhole:
+    """What a run may take, all of them may take together."""
+
+    @staticmethod
+    def reading_on(request: CompletionRequest) -> Turn:
+        """Reads for ever, each time from another line on."""
+        return to_call("read_file", file_path="a.txt", start_line=1 + len(results_in(request)) % 7)
+
+    async def test_one_that_does_not_end_leaves_the_others_their_share(self, project: GitProject) -> None:
+        works: dict[str, Work] = {"endless": self.reading_on, "short": writing("new.txt", "new\n")}
+        team = Team(split(("endless", True), ("short", True)), works)
+        scene = Scene(project.root, team.brain, settings=AgentSettings(max_iterations=4))
+        events = await scene.play()
+        endless, short = scene.orchestrator.reports
+        assert (endless.finding.status, endless.finding.steps) == ("limit", 3)
+        assert (short.finding.status, short.files) == ("done", ("new.txt",))
+        assert (project.root / "new.txt").read_text() == "new\n"
+        assert _end(events).status == "done"
+        assert "Not finished after 3 steps" in team.merging[0]
+
+    async def test_when_nothing_is_left_the_rest_is_named_and_nobody_is_asked(self, project: GitProject) -> None:
+        works: dict[str, Work] = {"first": self.reading_on, "second": writing("new.txt", "new\n")}
+        team = Team(split(("first", False), ("second", True)), works)
+        scene = Scene(project.root, team.brain, settings=AgentSettings(max_iterations=1))
+        events = await scene.play()
+        assert _end(events).status == "limit"
+        assert "Not finished: first, second." in _end(events).answer
+        assert "Not finished: first, second." in _notices(events)
+        assert len(team.brain.requests) == 2
+        assert scene.orchestrator.reports[1].finding.steps == 0
+
+    async def test_tokens_are_of_all_together(self, project: GitProject) -> None:
+        works: dict[str, Work] = {"first": lambda _: "A", "second": lambda _: "B"}
+        team = Team(split(("first", False), ("second", False)), works)
+        scene = Scene(project.root, team.brain, settings=AgentSettings(token_limit=1))
+        events = await scene.play()
+        assert _end(events).status == "limit"
+        assert "agent.token_limit" in _end(events).answer
+        assert len(team.brain.requests) == 1
+
+    async def test_time_is_of_all_together_and_one_that_hangs_is_stopped(self, project: GitProject) -> None:
+        @tool(risk=Risk.SAFE)
+        async def hang(context: ToolContext) -> ToolOutput:
+            """Never comes back."""
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        works: dict[str, Work] = {"hangs": lambda _: to_call("hang"), "quick": lambda _: "B"}
+        team = Team(split(("hangs", True), ("quick", False)), works)
+        scene = Scene(project.root, team.brain, more=[hang], settings=AgentSettings(time_limit=1.5))
+        await scene.play()
+        hangs, quick = scene.orchestrator.reports
+        assert (hangs.finding.status, quick.finding.status) == ("limit", "done")
+
+
+async def test_one_in_a_copy_is_told_what_is_not_in_it(project: GitProject) -> None:
+    project.write(".gitignore", ".venv/\nnode_modules\n__pycache__/\n*.log\n")
+    for name in (
+        ".venv/bin/python",
+        "node_modules/left-pad/index.js",
+        "__pycache__/a.pyc",
+        "x.log",
+        "sub/node_modules/b.js",
+        "sub/c.js",
+    ):
+        project.write(name, "x")
+    team = Team(split(("look", False), ("w", True)), {"look": lambda _: "A", "w": lambda _: "B"})
+    await Scene(project.root, team.brain).play()
+    asked = {task_of(request).split("\n")[0]: task_of(request) for request in team.brain.requests}
+    assert "without what git ignores: .venv, node_modules. Do not" in asked["do w"]
+    assert "git ignores" not in asked["do look"]

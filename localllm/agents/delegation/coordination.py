@@ -6,7 +6,7 @@ taken over one after another (applying.py). Where there is no git, they write in
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import msgspec
 
+from localllm.agents.delegation.allowance import Allowance
 from localllm.agents.delegation.splitting import SPLIT_SCHEMA, Subtask, read_split, whole
 from localllm.agents.delegation.sub_agents import EXPLORER, READING_TOOLS, WORKER, Finding, SubAgent
 from localllm.agents.delegation.taking_over import Report, TakingOver
@@ -40,8 +41,8 @@ from localllm.llm.clients import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, Message, SystemMessage, UserMessage
 from localllm.llm.providers.base import Chunk, TextChunk
 from localllm.sandbox.background import BackgroundCommands
-from localllm.sandbox.runner import SandboxRunner
-from localllm.tools.guard.paths import ProjectRoot
+from localllm.sandbox.running import LateRunner
+from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.registry import Tool
 from localllm.tools.tool_system import ToolSystem, Workplace
 
@@ -49,9 +50,10 @@ _OUTPUT = 16_000
 """Characters of one tool's output a worker is given at most."""
 
 _LONGEST_TASK = 400
+_MOST_MISSING = 8
 _NOT_FOR_WORKERS = {"git_commit", "recall", "todo"}
 
-Status = Literal["done", "stuck", "error", "interrupted"]
+Status = Literal["done", "limit", "stuck", "error", "interrupted"]
 
 
 class MultiAgentOrchestrator:
@@ -60,7 +62,7 @@ class MultiAgentOrchestrator:
     `crew`: what an agent that writes may use. `make_runner` runs the commands of a work tree. `trees`: the folder for
     work trees, outside of the project; `kept`: the folder for changes that could not be taken over;
     `excluded` and `closed`: see WorkTrees. `parallel`: how many agents work at a time; 0 for as many as the server has
-    room for, as far as it tells. `settings` hold for each of them. One task at a time.
+    room for, as far as it tells. `settings` limit all of them together, see Allowance. One task at a time.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class MultiAgentOrchestrator:
         tools: ToolSystem,
         crew: Sequence[Tool],
         *,
-        make_runner: Callable[[Path], SandboxRunner],
+        make_runner: Callable[[Path], LateRunner],
         trees: Path,
         kept: Path,
         excluded: Sequence[str] = (),
@@ -92,6 +94,8 @@ class MultiAgentOrchestrator:
         self._session_id = session_id
         self._stream = EventStream(listeners)
         self._usage = Usage()
+        self._allowance = Allowance(settings)
+        self._unfinished = 1
         self.reports: list[Report] = []
 
     async def coordinate(self, task: str) -> dict[str, Json]:
@@ -130,7 +134,7 @@ class MultiAgentOrchestrator:
         self._stream.interrupt()
 
     async def _run(self, task: str, emit: Emit) -> None:
-        self.reports, self._usage = [], Usage()
+        self.reports, self._usage, self._allowance = [], Usage(), Allowance(self._settings)
         client = self._llm_client
         emit(RunStarted(session_id=self._session_id, query=task, provider=client.provider.name, model=client.model))
         self._tools.begin_turn(task)
@@ -144,15 +148,27 @@ class MultiAgentOrchestrator:
         emit(finished)
 
     async def _work(self, task: str, emit: Emit) -> RunFinished:
-        subtasks = await self._split_task(task, emit)
+        try:
+            async with asyncio.timeout(self._allowance.seconds):
+                subtasks = await self._split_task(task, emit)
+        except TimeoutError:
+            return self._finished("limit", self._allowance.reached)
+        self._unfinished = len(subtasks)
         if len(subtasks) == 1:
             report = await self._in_project(subtasks[0], task, emit)
             self.reports = [report]
-            return self._finished("done" if report.finding.is_done else "stuck", report.finding.report())
+            return self._finished(self._status, report.finding.report())
         emit(Notice(text="\n".join([tr("coordinate.plan", count=len(subtasks)), *map(str, subtasks)])))
         await self._do_all(subtasks, task, emit)
-        answer = await self._merge_results(task, emit)
-        return self._finished("done" if any(report.finding.is_done for report in self.reports) else "stuck", answer)
+        return self._finished(self._status, await self._answer(task, emit))
+
+    @property
+    def _status(self) -> Status:
+        """How the work ended: parts that are done count more than those that are not, but for a limit of the whole."""
+        done = [report.finding.is_done for report in self.reports]
+        if self._allowance.reached and not all(done):
+            return "limit"
+        return "done" if any(done) else "stuck"
 
     # --- splitting
 
@@ -173,7 +189,7 @@ class MultiAgentOrchestrator:
         """Have every subtask done; `reports` are in their order."""
         trees = await self._open_trees(subtasks, emit)
         try:
-            room = asyncio.Semaphore(self._parallel or self._llm_client.answering.info.slots or 1)
+            room = asyncio.Semaphore(self._at_once)
             in_turn = [] if trees else [subtask for subtask in subtasks if subtask.writes]
             async with asyncio.TaskGroup() as group:
                 tasks = {
@@ -192,6 +208,10 @@ class MultiAgentOrchestrator:
         finally:
             if trees:
                 await surely(trees.close)
+
+    @property
+    def _at_once(self) -> int:
+        return self._parallel or self._llm_client.answering.info.slots or 1
 
     async def _open_trees(self, subtasks: Sequence[Subtask], emit: Emit) -> WorkTrees | None:
         """Work trees for those that write; None where none does, or where they cannot have any, which is said."""
@@ -226,16 +246,20 @@ class MultiAgentOrchestrator:
                 return Report(subtask=subtask, finding=finding)
 
     async def _in_project(self, subtask: Subtask, task: str, emit: Emit) -> Report:
+        if used_up := self._allowance.reached:
+            return _not_begun(subtask, used_up)
         tools = self._tools.part(subtask.title, self._crew if subtask.writes else READING_TOOLS, output_limit=_OUTPUT)
         return Report(subtask=subtask, finding=await self._delegate(subtask, task, tools, emit))
 
     async def _in_tree(self, subtask: Subtask, task: str, trees: WorkTrees, emit: Emit) -> Report:
+        if used_up := self._allowance.reached:
+            return _not_begun(subtask, used_up)
         tree = await stoppable(trees, partial(trees.add, uuid4().hex[:8]))
         runner, background = self._make_runner(tree), BackgroundCommands()
         workplace = Workplace(ProjectRoot(tree), runner, background)
         tools = self._tools.part(subtask.title, self._crew, output_limit=_OUTPUT, workplace=workplace)
         try:
-            finding = await self._delegate(subtask, task, tools, emit)
+            finding = await self._delegate(subtask, task, tools, emit, missing=trees.missing[:_MOST_MISSING])
         finally:
             try:
                 await background.end()
@@ -243,21 +267,43 @@ class MultiAgentOrchestrator:
                 runner.close()
         return Report(subtask=subtask, finding=finding, tree=tree)
 
-    async def _delegate(self, subtask: Subtask, task: str, tools: ToolSystem, emit: Emit) -> Finding:
+    async def _delegate(
+        self, subtask: Subtask, task: str, tools: ToolSystem, emit: Emit, *, missing: Sequence[str] = ()
+    ) -> Finding:
         kind = WORKER if subtask.writes else EXPLORER
-        agent = SubAgent(subtask.title, kind, self._llm_client, tools, emit, self._settings)
+        limits = self._allowance.share(self._unfinished, min(self._unfinished, self._at_once))
+        agent = SubAgent(subtask.title, kind, self._llm_client, tools, emit, limits)
         about = "" if subtask.instructions == task else "\n\n" + tr("coordinate.part_of", task=task[:_LONGEST_TASK])
-        finding = await agent.run(subtask.instructions + about)
+        lacks = "\n\n" + tr("coordinate.missing", names=", ".join(map(shown, missing))) if missing else ""
+        try:
+            finding = await agent.run(subtask.instructions + about + lacks)
+        finally:
+            self._unfinished -= 1
         if tools.tainted:
             self._tools.taint()
         return finding
 
     # --- putting together
 
-    async def _merge_results(self, task: str, emit: Emit) -> str:
-        """One answer of all reports. Where the model cannot give it, the reports themselves."""
+    async def _answer(self, task: str, emit: Emit) -> str:
+        """One answer of all reports; where a limit leaves nothing to make it with, the reports and what is not done."""
         estimate = self._llm_client.estimate_tokens
         reports = "\n\n".join(report.text(estimate) for report in self.reports)
+        if not self._allowance.reached:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._allowance.seconds):
+                    return await self._merge_results(task, reports, emit)
+        names = ", ".join(report.subtask.title for report in self.reports if not report.finding.is_done)
+        used_up = self._allowance.reached
+        if not names:
+            emit(Notice(text=tr("coordinate.not_merged", reason=used_up), level="warning"))
+            return reports
+        limited = tr("coordinate.limited", reason=used_up, names=names)
+        emit(Notice(text=limited, level="warning"))
+        return f"{limited}\n\n{reports}"
+
+    async def _merge_results(self, task: str, reports: str, emit: Emit) -> str:
+        """One answer of all reports. Where the model cannot give it, the reports themselves."""
         messages = [
             SystemMessage(system_prompt("merging")),
             UserMessage(f"{tr('coordinate.the_task')}\n{task}\n\n{tr('coordinate.the_reports')}\n\n{reports}"),
@@ -311,6 +357,7 @@ class MultiAgentOrchestrator:
             told = event.event if isinstance(event, Delegated) else event
             if isinstance(told, MessageCompleted):
                 self._usage += told.usage
+                self._allowance.note(told.usage)
             emit(event)
 
         return counted
@@ -324,3 +371,7 @@ class MultiAgentOrchestrator:
             error_code=error.code if error else "",
             error=error.lines() if error else "",
         )
+
+
+def _not_begun(subtask: Subtask, reason: str) -> Report:
+    return Report(subtask=subtask, finding=Finding(status="limit", answer="", steps=0, reason=reason))

@@ -88,7 +88,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 class SubAgent:
     """A ReActAgent that works for another one. `emit` is shown what it does; `tools` are made by `ToolSystem.part`.
-    `settings` hold for it as for any other, but for its steps."""
+    `settings` hold for it as for any other; it has no more steps than its kind."""
 
     def __init__(
         self,
@@ -105,12 +105,13 @@ class SubAgent:
         self._seen: dict[str, None] = {}
         self._said = ""
         self._finished = RunFinished(status="interrupted", answer="")
+        steps = min(kind.steps, settings.max_iterations)
         self.agent = ReActAgent(
             llm_client,
             tools,
-            settings=msgspec.structs.replace(settings, max_iterations=kind.steps),
+            settings=msgspec.structs.replace(settings, max_iterations=steps),
             listeners=[self._pass_on],
-            middleware=[LastStep(kind.steps)],
+            middleware=[LastStep(steps)],
         )
         self.agent.history.begin_with(system_prompt(kind.prompt))
 

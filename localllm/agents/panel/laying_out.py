@@ -6,11 +6,12 @@ import msgspec
 
 from localllm.agents.panel.dossier import Attempt, Dossier
 from localllm.agents.panel.excerpts import cut_end, cut_middle, excerpt
-from localllm.agents.panel.snippets import Subject, Work, path_of, snippets
-from localllm.base.events import Json, ToolCall
+from localllm.agents.panel.snippets import Subject, Work, snippets
+from localllm.base.events import ToolCall
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import Message
 from localllm.llm.tokens import estimate_tokens
+from localllm.llm.tool_calls import arguments_in, path_of
 
 MOST_TOKENS = 3_000
 """Tokens of a whole dossier, as estimated."""
@@ -25,10 +26,21 @@ _HEADINGS = 60
 """Tokens each part may take. What is not used of one goes to the pieces of files, the last part."""
 
 
-def lay_out(
-    goal: str, problem: str, attempts: Sequence[Attempt], messages: Sequence[Message], *, unsolved: bool
+def make_dossier(
+    goal: str,
+    problem: str,
+    attempts: Sequence[Attempt],
+    messages: Sequence[Message],
+    *,
+    unsolved: bool = False,
 ) -> Dossier:
-    """See dossier.make_dossier."""
+    """The dossier on `problem`: of `attempts` the failed ones (all, where none has failed), equal ones once; of the
+    files shown in `messages`, the pieces these attempts are about. `unsolved`: of the failed ones only those that have
+    not succeeded since.
+
+    The goal and every error text stay as they are, unless one alone would take the room of all others: then its middle,
+    and of a result the lines that tell no error, are left out, with a note.
+    """
     goal, problem = cut_middle(goal, _GOAL), cut_middle(problem, _PROBLEM)
     failed = [attempt for attempt in attempts if attempt.failed]
     distinct = _counted(_unsolved(attempts) if unsolved else failed or attempts)
@@ -43,8 +55,9 @@ def lay_out(
     return msgspec.structs.replace(without, snippets=snippets(messages, subject, room))
 
 
-def text_of(dossier: Dossier, room: int = 0) -> str:
-    """See Dossier.text."""
+def dossier_text(dossier: Dossier, room: int = 0) -> str:
+    """All of a dossier, as others read it; with `room`, what fits so many tokens: the pieces of files give way first,
+    then the oldest attempts."""
     text = _written(dossier)
     if not room or estimate_tokens(text) <= room:
         return text
@@ -124,9 +137,7 @@ def _attempt_text(number: int, attempt: Attempt) -> str:
 
 def _arguments_text(call: ToolCall) -> str:
     """The arguments as JSON, each long text cut in its middle."""
-    try:
-        arguments = msgspec.json.decode(call.arguments or "{}", type=dict[str, Json])
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return cut_middle(call.arguments, 2 * _ARGUMENT)
+    if not (arguments := arguments_in(call.arguments)):
+        return cut_middle(call.arguments or "{}", 2 * _ARGUMENT)
     short = {name: cut_middle(text, _ARGUMENT) if isinstance(text, str) else text for name, text in arguments.items()}
     return cut_middle(encode_json(short).decode(), 3 * _ARGUMENT)

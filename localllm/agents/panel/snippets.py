@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from localllm.agents.panel.excerpts import cut_end
-from localllm.base.events import Json, ToolCall
+from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from localllm.llm.tokens import estimate_tokens
+from localllm.llm.tool_calls import arguments_in, path_of
 from localllm.text.closest import closest_region
 
 _CHANGING = ("edit_file", "write_file")
 _CHANGE_TOKENS = 150
-_PATHS = ("file_path", "path", "file", "filename")
 _RANGE = re.compile(r"\((?:lines |全 \d+ 行中 )(\d+)-(\d+)")
 _REFERENCE = re.compile(r'^<file path="([^"\n]+)">\n(.*?)\n</file>$', re.MULTILINE | re.DOTALL)
 _MOST_FILES = 3
@@ -105,19 +105,6 @@ def _keep(found: dict[str, ShownFile], path: str, text: str) -> None:
         found[path] = ShownFile(path, tuple(text.split("\n")))
 
 
-def path_of(call: ToolCall) -> str:
-    """The file a call is about, as it was named; empty where there is none."""
-    arguments = _arguments(call)
-    return next((path for name in _PATHS if isinstance(path := arguments.get(name), str) and path), "")
-
-
-def _arguments(call: ToolCall) -> dict[str, Json]:
-    try:
-        return msgspec.json.decode(call.arguments or "{}", type=dict[str, Json])
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return {}
-
-
 def _mention(work: Work) -> str:
     return f"{work.call.arguments}\n{work.result}"
 
@@ -132,7 +119,8 @@ def _place(file: ShownFile, works: Sequence[Work]) -> tuple[int, int]:
     """Indexes of the first line and behind the last one that the newest work on the file was about."""
     for work in reversed(works):
         if path_of(work.call) == file.path:
-            passage = _arguments(work.call).get("old_string") or _arguments(work.call).get("old_str")
+            arguments = arguments_in(work.call.arguments)
+            passage = arguments.get("old_string") or arguments.get("old_str")
             region = closest_region("\n".join(file.lines), passage) if isinstance(passage, str) and passage else None
             if region:
                 return region.start - 1, region.end

@@ -3,7 +3,6 @@
 import pytest
 
 from localllm.agents.blocker import Blocker
-from localllm.agents.naming import named
 from localllm.agents.panel.dossier import Attempt
 from localllm.base.events import ToolCall
 
@@ -95,21 +94,3 @@ def test_a_run_that_did_nothing() -> None:
 )
 def test_what_would_help_fits_what_is_in_the_way(errors: list[str], pattern: str, hint: str) -> None:
     assert hint in Blocker(reason="", goal="", errors=errors, pattern=pattern).report()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ('{"old_string": "x", "file_path": "a.py"}', "t a.py"),
-        ('{"depth": 2, "path": "src"}', "t src depth=2"),
-        ('{"file_path": "a.py", "start_line": 3, "content": "x", "lines": [1]}', "t a.py start_line=3"),
-        ('{"url": "u", "why": "because it says so in the file"}', "t u"),
-        ('{"id": 3}', "t 3"),
-        ("{}", "t"),
-        ("", "t"),
-        ("no JSON", "t"),
-        ('{"command": "a\\n  b"}', "t a b"),
-    ],
-)
-def test_a_call_in_a_few_words(arguments: str, words: str) -> None:
-    assert named("t", arguments) == words

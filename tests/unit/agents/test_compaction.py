@@ -14,9 +14,10 @@ import pytest
 
 from localllm.agents.prompting import system_prompt
 from localllm.agents.react_agent import ReActAgent
+from localllm.agents.session.replaying import _Player
 from localllm.base.config.schema import AgentSettings
-from localllm.base.events import AgentEvent, Compacted, MessageCompleted, Notice, RunFinished, decode, encode
-from localllm.core.budget import output_limit
+from localllm.base.events import AgentEvent, Compacted, MessageCompleted, Notice, RunFinished, ToolCall, decode, encode
+from localllm.core.window.budget import output_limit
 from localllm.llm.clients import LLMClient
 from localllm.llm.messages import Message
 from localllm.llm.profiles import COMPACT, SMALL_WINDOW
@@ -183,7 +184,7 @@ async def test_what_the_person_says_in_the_middle_survives_every_compaction(proj
     [
         ("", ""),
         ("again and again. " * 200, "repeats"),
-        ("hm…", "empty"),
+        ("hm…", "it is too short"),
         (" ".join(map(str, range(4_000))), "too long"),
     ],
 )
@@ -206,6 +207,18 @@ async def test_words_that_do_not_fit_are_an_error_and_in_nobodys_way(project: Pa
         assert (finished(events).status, finished(events).error_code) == ("error", "E2038")
         assert not server.requests
         assert finished(await play(agent, "short")).status == "done"
+
+
+async def test_what_was_offered_with_a_request_that_had_no_room_comes_with_the_next_one(project: Path) -> None:
+    async with agent_for(WindowServer(4_096, lambda _: None), project) as (agent, _, server):
+        await agent.llm_client.get_ready()
+        agent.offer("[The user ran this: make]")
+        assert finished(await play(agent, "paste " * 5_000)).status == "error"
+        assert finished(await play(agent, "short")).status == "done"
+        assert finished(await play(agent, "And now?")).status == "done"
+    first, second = [body["messages"][-1]["content"] for body in server.requests]
+    assert first.startswith("[The user ran this: make]\n\nshort")
+    assert second == "And now?"
 
 
 async def test_files_that_are_named_are_cut_with_a_word(project: Path) -> None:
@@ -323,3 +336,72 @@ async def test_a_model_that_has_no_room_to_think_gets_some(project: Path, window
         await client.aclose()
     assert finished(events).status == status
     assert (compactions(heard) > 0) == (status == "done")
+
+
+def sayings(count: int) -> list[str]:
+    """What somebody says in a very long talk: short and long, in both scripts, each with a name of its own."""
+    forms = (
+        "In turn {n}, call the variable name_{n}_x.",
+        "ターン{n}では「変数_{n}」と呼んでください。\nそれから  次へ。",
+        "Turn {n}: " + "the pool must not grow beyond its limit, " * 8 + "which is limit_{n}.",
+        "Paste of turn {n}: " + "x=1;" * 250 + " end_{n}",
+    )
+    return [forms[n % len(forms)].format(n=n) for n in range(count)]
+
+
+async def test_two_hundred_turns_in_a_small_window_and_every_word_can_be_read_again(project: Path) -> None:
+    said = sayings(200)
+    async with agent_for(WindowServer(4_096, lambda _: None), project) as (agent, _, server):
+        await agent.llm_client.get_ready()
+        ended = [finished(await play(agent, words)) for words in said]
+        assert {(one.status, one.error_code) for one in ended} == {("done", "")}
+        assert not server.refused
+        assert agent.history.words == tuple(said)
+        aside = agent.history.conversation.aside
+        assert len(aside) > 100
+        assert all(words in text_of(server.requests[-1]) for words in said[len(aside) :])
+        line = next(line for line in text_of(server.requests[-1]).splitlines() if line.startswith("[The first "))
+        name = line.split("verbatim: ")[1].split(" ")[0]
+        assert f"{len(aside):,} messages" in line
+        read = await read_through(agent, name)
+    assert all(words in read.replace("\n…", "") for words in aside)
+
+
+async def read_through(agent: ReActAgent, name: str) -> str:
+    """All of a file, as the model would read it: from line to line, in results as long as its window allows."""
+    parts, start = list[str](), 1
+    while start:
+        result = await agent.tool_system.execute(
+            ToolCall("c", "read_file", json.dumps({"file_path": name, "start_line": start})), lambda _: None
+        )
+        assert result.success, result.for_model
+        metadata = result.payload["metadata"]
+        assert isinstance(metadata, dict)
+        parts.append(str(result.payload["content"]))
+        end, total = int(str(metadata["end_line"])), int(str(metadata["total_lines"]))
+        start = end + 1 if end < total else 0
+    return "".join(parts)
+
+
+async def test_words_that_cannot_be_kept_in_a_file_stay_in_the_window(project: Path) -> None:
+    (project / ".localllm").write_text("in the way of the folder")
+    async with agent_for(WindowServer(4_096, lambda _: None), project) as (agent, _, server):
+        await agent.llm_client.get_ready()
+        ended = [finished(await play(agent, words)).error_code for words in sayings(40)]
+    assert "E2038" in ended
+    assert not server.refused
+
+
+async def test_the_words_that_were_put_aside_are_in_the_session_still(project: Path) -> None:
+    async with agent_for(WindowServer(4_096, lambda _: None), project) as (agent, _, _):
+        entries: list[Any] = []
+        agent.history.listen(entries.append)
+        await agent.llm_client.get_ready()
+        for words in sayings(40):
+            await play(agent, words)
+        assert agent.history.conversation.aside
+    again = _Player(agent.history.messages[0].text, keeps_system=True)
+    for entry in entries:
+        again.play(entry)
+    assert again.misfits == 0
+    assert again.history.conversation == agent.history.conversation

@@ -13,16 +13,17 @@ from localllm.llm.messages import CompletionRequest, ToolChoice, UserMessage
 from localllm.llm.providers.base import Chunk
 from localllm.llm.providers.scripted import Script, Scripted
 from tests.support.agents import call, make_agent, play, scripted
+from tests.support.each import each
 
 WORDS = tomllib.loads((Path(__file__).parent / "last_words.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("text", WORDS["announcements"])
+@each("text", WORDS["announcements"])
 def test_an_announcement(text: str) -> None:
     assert announces(text)
 
 
-@pytest.mark.parametrize("text", WORDS["answers"])
+@each("text", WORDS["answers"])
 def test_an_answer(text: str) -> None:
     assert not announces(text)
 
@@ -106,3 +107,13 @@ class TestInARun:
         agent = make_agent(recording("Let me read a.py.", "The plan: edit a.py."), project)
         agent.offer(plan_note())
         assert (await agent.execute_query("plan it")).answer == "The plan: edit a.py."
+
+
+@pytest.mark.anyio
+async def test_each_asking_is_said_to_the_person_in_one_dim_line(project: Path) -> None:
+    script = scripted("Let me read the file now.", "Now I will read it.", "It is a file.")
+    told = [event for event in await play(make_agent(script, project), "look") if isinstance(event, Notice)]
+    assert [(event.level, event.text.partition(":")[0]) for event in told] == [
+        ("info", "It announced a step without taking it"),
+        ("info", "It announced a step again"),
+    ]

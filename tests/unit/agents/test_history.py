@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from localllm.agents.history import Forgotten, History, Mark
 from localllm.base.events import ToolCall
-from localllm.core.conversation import Conversation, Spoken
+from localllm.core.window.conversation import PUT_ASIDE, Conversation, Spoken
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.normalising import normalised
 
@@ -185,6 +185,29 @@ def test_what_it_is_not_rewritten_to(to: tuple[Message, ...], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         history.rewrite(Conversation(to, (Spoken("keep this", 1),)))
     assert history.conversation == before
+
+
+def spoken_twice() -> History:
+    history = History("s")
+    turn(history)
+    history.add_assistant(AssistantMessage("done"))
+    history.add_user("and this", words="and this")
+    return history
+
+
+def test_the_oldest_words_may_be_put_aside_and_are_known_still() -> None:
+    history = spoken_twice()
+    to = (SystemMessage("s"), UserMessage("[it is in a file] and this"))
+    history.rewrite(Conversation(to, (Spoken("keep this", PUT_ASIDE), Spoken("and this", 1))))
+    assert history.words == ("keep this", "and this")
+    assert history.conversation.aside == ["keep this"]
+
+
+def test_the_newest_words_stay_where_older_ones_do() -> None:
+    history = spoken_twice()
+    to = (SystemMessage("s"), UserMessage("keep this"))
+    with pytest.raises(ValueError, match="verbatim"):
+        history.rewrite(Conversation(to, (Spoken("keep this", 1), Spoken("and this", PUT_ASIDE))))
 
 
 def test_a_generation_nobody_can_go_back_to_is_let_go() -> None:

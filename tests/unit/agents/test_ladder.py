@@ -18,7 +18,7 @@ from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, ToolCall
 from localllm.base.i18n import set_language
 from localllm.llm.clients import LLMClient
 from localllm.llm.messages import ToolMessage, UserMessage
-from localllm.tools.tool_system import ToolResult
+from localllm.tools.results import ToolResult
 from localllm.ui.headless import exit_code
 from tests.support.agents import call, make_tools, play, scripted
 from tests.support.wire_server import Reply, WireServer, delta, sse

@@ -11,7 +11,8 @@ import pytest
 
 from localllm.agents.multi_agent import MultiAgentSystem
 from localllm.agents.panel.choosing import TASKS
-from localllm.agents.panel.dossier import Attempt, Consultation, Dossier, make_dossier
+from localllm.agents.panel.dossier import Attempt, Consultation, Dossier
+from localllm.agents.panel.laying_out import dossier_text, make_dossier
 from localllm.agents.panel.members import Members
 from localllm.agents.panel.roles import AGENT_ROLES
 from localllm.agents.panel.verdict import PLAN_TOKENS
@@ -140,7 +141,7 @@ async def test_each_role_is_asked_by_itself_with_its_character_and_the_judge_in_
         assert "直して: prices" in asked(body)
         assert [message["role"] for message in body["messages"]] == ["system", "user"]
         assert "tools" not in body
-    assert asked(careful) == asked(bold) == DOSSIER.text()
+    assert asked(careful) == asked(bold) == dossier_text(DOSSIER)
     schema = judge["response_format"]["json_schema"]["schema"]
     assert set(schema["required"]) == {"verdict", "next_action", "avoid", "check", "confidence"}
     assert "response_format" not in careful
@@ -322,7 +323,7 @@ async def test_the_boss_reads_the_dossier_and_what_was_advised_before(system: Sy
     (body,) = server.bodies()
     assert body["model"] == "big"
     assert AGENT_ROLES["boss"].personality in body["messages"][0]["content"]
-    assert asked(body) == f"{DOSSIER.text()}\n\n## Advice given earlier\nNext: read prices.py"
+    assert asked(body) == f"{dossier_text(DOSSIER)}\n\n## Advice given earlier\nNext: read prices.py"
     assert "response_format" in body
     assert given.is_sure
     assert [(one.role, one.model) for one in told.consulted.opinions] == [("boss", "big")]

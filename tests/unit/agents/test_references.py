@@ -1,11 +1,10 @@
 """Files named in a request."""
 
-import pytest
-
 from localllm.agents.references import FileReference, find_references
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         ("see @src/a.py and @b.md:10-20, please", [("src/a.py", 0, 0), ("b.md", 10, 11)]),

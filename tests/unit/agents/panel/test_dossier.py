@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from localllm.agents.panel.dossier import Attempt, make_dossier
-from localllm.agents.panel.laying_out import MOST_TOKENS
+from localllm.agents.panel.dossier import Attempt
+from localllm.agents.panel.laying_out import MOST_TOKENS, dossier_text, make_dossier
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.tokens import estimate_tokens
@@ -35,7 +35,7 @@ def test_every_exact_error_is_there_and_equal_ones_are_there_once() -> None:
     other = "Exit code 1.\nE   AssertionError: 3 != 4"
     tests = call("run_command", 9, command="pytest -q")
     tried = [Attempt(edit(n), ERROR, failed=True) for n in (1, 2, 3)] + [Attempt(tests, other, failed=True)]
-    text = make_dossier("Fix the total", "The same edit fails.", tried, conversation()).text()
+    text = dossier_text(make_dossier("Fix the total", "The same edit fails.", tried, conversation()))
     assert text.count(ERROR) == 1
     assert "(3 times)" in text
     assert other in text
@@ -45,15 +45,15 @@ def test_every_exact_error_is_there_and_equal_ones_are_there_once() -> None:
 
 def test_what_has_worked_is_left_out_unless_nothing_has_failed() -> None:
     worked = Attempt(call("list_files", 5, path="."), "a.py b.py", failed=False)
-    assert "a.py b.py" not in make_dossier("g", "p", [worked, Attempt(edit(), ERROR, failed=True)], []).text()
-    assert "a.py b.py" in make_dossier("g", "p", [worked, worked], []).text()
+    assert "a.py b.py" not in dossier_text(make_dossier("g", "p", [worked, Attempt(edit(), ERROR, failed=True)], []))
+    assert "a.py b.py" in dossier_text(make_dossier("g", "p", [worked, worked], []))
 
 
 def test_of_a_long_result_the_error_lines_stay_letter_by_letter_and_the_cut_is_told() -> None:
     noise = [f"compiling module {number} of many, all is well so far" for number in range(3000)]
     errors = ["src/a.c:12:5: error: ‘n’ undeclared (first use in this function)", "make: *** [all] Error 2"]
     result = "\n".join([*noise[:1500], errors[0], *noise[1500:], errors[1], "done"])
-    text = make_dossier("g", "p", [Attempt(call("run_command", command="make"), result, failed=True)], []).text()
+    text = dossier_text(make_dossier("g", "p", [Attempt(call("run_command", command="make"), result, failed=True)], []))
     assert all(f"\n{error}\n" in text for error in errors)
     assert "lines left out" in text
     assert estimate_tokens(text) <= MOST_TOKENS
@@ -66,14 +66,14 @@ def test_it_never_grows_beyond_its_room() -> None:
     tried += [Attempt(edit(n, old=f"{n}"), f"{n} {japanese}", failed=True) for n in range(20, 30)]
     files = [read("shop/prices.py", "y = 1\n" * 9_000, 50), read("b.py", japanese, 51)]
     for goal in ("g", huge, japanese):
-        text = make_dossier(goal, huge, tried, conversation(*files)).text()
+        text = dossier_text(make_dossier(goal, huge, tried, conversation(*files)))
         assert estimate_tokens(text) <= MOST_TOKENS
         assert "left out" in text
 
 
 def test_a_goal_of_usual_length_is_verbatim() -> None:
     goal = "価格の合計を直して。\n\n  - keep  the spaces\n" * 15
-    assert goal in make_dossier(goal, "p", [], []).text()
+    assert goal in dossier_text(make_dossier(goal, "p", [], []))
 
 
 def test_the_newest_content_of_the_file_around_the_place() -> None:
@@ -117,7 +117,7 @@ def test_a_file_the_person_has_named_is_shown() -> None:
 
 def test_arguments_that_are_no_json_are_shown_as_they_are() -> None:
     broken = ToolCall("c", "edit_file", '{"file_path": "a.py", "old_string": "x')
-    text = make_dossier("g", "p", [Attempt(broken, "malformed", failed=True)], []).text()
+    text = dossier_text(make_dossier("g", "p", [Attempt(broken, "malformed", failed=True)], []))
     assert broken.arguments in text
 
 
@@ -148,7 +148,7 @@ def test_unsolved_are_those_that_have_not_succeeded_since() -> None:
     ]
     unsolved = make_dossier("g", "p", tried, [], unsolved=True)
     assert [attempt.result for attempt in unsolved.attempts] == ["no rule"]
-    assert ERROR in make_dossier("g", "p", tried, []).text()
+    assert ERROR in dossier_text(make_dossier("g", "p", tried, []))
     assert make_dossier("g", "p", tried[3:], [], unsolved=True).attempts == ()
 
 
@@ -160,7 +160,7 @@ def test_in_a_small_room_the_files_give_way_first_and_the_newest_error_last(room
     ]
     tried.append(Attempt(edit(), ERROR, failed=True))
     dossier = make_dossier("Fix the total", "p", tried, conversation(read("shop/prices.py", body, 50)))
-    text = dossier.text(room)
+    text = dossier_text(dossier, room)
     assert estimate_tokens(text) <= room
     assert ERROR in text
     assert "Fix the total" in text

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from localllm.agents.prompting import system_prompt
-from localllm.agents.replaying import Replayed, replay
-from localllm.memory.session_index import Session
-from localllm.memory.session_store import Sessions
-from localllm.memory.sessions import SessionLog
+from localllm.agents.session.replaying import Replayed, replay
+from localllm.memory.sessions.index import Session
+from localllm.memory.sessions.log import SessionLog
+from localllm.memory.sessions.store import Sessions
 
 
 class Reopened(NamedTuple):
@@ -21,7 +21,7 @@ class Reopened(NamedTuple):
 
 def reopen(sessions: Sessions, session: Session) -> Reopened:
     """Open a session. Raises ConfigurationError session_open, session_unknown, session_unreadable."""
-    log = SessionLog.resume(sessions.folder, session.id)
+    log = sessions.open_log(session.id)
     try:
         read, is_ours = sessions.read(session.id), sessions.is_ours(session)
         return Reopened(session.id, log, replay(read, system=system_prompt(), is_ours=is_ours), is_ours)

@@ -5,8 +5,9 @@ from typing import Literal
 
 from localllm.agents.history import History
 from localllm.agents.multi_agent import MultiAgentSystem
-from localllm.agents.panel.dossier import Attempt, Consultation, Dossier, make_dossier
+from localllm.agents.panel.dossier import Attempt, Consultation, Dossier
 from localllm.agents.panel.excerpts import cut_middle
+from localllm.agents.panel.laying_out import make_dossier
 from localllm.agents.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit

@@ -6,7 +6,7 @@ from localllm.base.events import MessageCompleted, RunFinished, RunStarted, Tool
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, ToolMessage, UserMessage
-from localllm.memory.session_entries import Entry, Kept
+from localllm.memory.sessions.entries import Entry, Kept
 
 
 def with_messages(entries: Sequence[Entry]) -> Sequence[Entry]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agents.checkpoints import Checkpoints
 from localllm.agents.history import History
-from localllm.agents.replaying import Replayed, replay
+from localllm.agents.session.checkpoints import Checkpoints
+from localllm.agents.session.replaying import Replayed, replay
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import (
     AgentEvent,
@@ -24,9 +24,9 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.jsontext import encode_json
-from localllm.core.conversation import Conversation, Spoken
+from localllm.core.window.conversation import Conversation, Spoken
 from localllm.llm.messages import AssistantMessage, Image, SystemMessage, ToolMessage, UserMessage
-from localllm.memory.session_entries import (
+from localllm.memory.sessions.entries import (
     Began,
     Changed,
     Entry,
@@ -39,7 +39,7 @@ from localllm.memory.session_entries import (
     decode,
     encode,
 )
-from localllm.memory.sessions import SessionRead
+from localllm.memory.sessions.log import SessionRead
 from tests.support.agents import make_tools
 
 STARTED = RunStarted(session_id="s", query="Fix it\nplease", provider="p", model="m")
@@ -210,7 +210,7 @@ class TestWhatWasLost:
 
     def test_what_does_not_fit(self) -> None:
         stray = Kept(message=ToolMessage("c9", "t", "r"))
-        assert "1 entries of the log do not fit" in self.lost(*self.BEGIN[:1], stray)
+        assert "1 entry of the log does not fit" in self.lost(*self.BEGIN[:1], stray)
 
 
 class TestForeign:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from localllm.agents.checkpoints import Point
 from localllm.agents.history import Forgotten, History, Mark
-from localllm.agents.legacy_logs import with_messages
+from localllm.agents.session.checkpoints import Point, lose, regain
+from localllm.agents.session.legacy_logs import with_messages
 from localllm.base.events import (
     Compacted,
     Consulted,
@@ -23,9 +23,9 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import tr
-from localllm.core.conversation import Conversation, Spoken
+from localllm.core.window.conversation import Conversation, Spoken
 from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
-from localllm.memory.session_entries import (
+from localllm.memory.sessions.entries import (
     Changed,
     Entry,
     Kept,
@@ -37,7 +37,7 @@ from localllm.memory.session_entries import (
     Titled,
     Withdrawn,
 )
-from localllm.memory.sessions import SessionRead
+from localllm.memory.sessions.log import SessionRead
 from localllm.text.cleaning import clean, shorten
 
 _REQUEST = 60  # cells of a request in a sentence
@@ -94,7 +94,7 @@ class _Player:
         self.misfits = 0
         self._system = SystemMessage(system)
         self._keeps_system = keeps_system
-        self._forgotten: list[Forgotten] = []
+        self._rewinds: list[tuple[Forgotten, frozenset[int]]] = []
 
     def play(self, entry: Entry) -> None:
         try:
@@ -116,10 +116,12 @@ class _Player:
             case Withdrawn():
                 history.withdraw()
             case Rewound(taken_back=True):
-                history.restore(self._forgotten.pop())
+                forgotten, lost = self._rewinds.pop()
+                history.restore(forgotten)
+                regain(self.points, lost)
             case Rewound(messages=count, generation=generation):
-                self._forgotten.append(history.rewind(Mark(count, generation)))
-                history.mark()
+                forgotten = history.rewind(Mark(count, generation))
+                self._rewinds.append((forgotten, lose(self.points, history.mark())))
             case Pointed():
                 self.points.append(_point(entry))
                 history.mark()

@@ -1,7 +1,7 @@
 """What a session's log is told, and in which order: nothing the model reads is kept before what has become of it."""
 
-from localllm.memory.session_entries import Changed, Entry, Tainted
-from localllm.memory.sessions import SessionLog
+from localllm.memory.sessions.entries import Changed, Entry, Tainted
+from localllm.memory.sessions.log import SessionLog
 from localllm.tools.tool_system import ToolSystem
 
 
@@ -32,7 +32,13 @@ class Recorder:
 
     def take_failure(self) -> str:
         """Why nothing is kept, once; "" where all is well, or that was said."""
-        if self.log.failure is None or self._has_complained:
+        if self._has_complained:
             return ""
-        self._has_complained = True
-        return self.log.failure.strerror or str(self.log.failure)
+        self._has_complained = bool(self.failure)
+        return self.failure
+
+    @property
+    def failure(self) -> str:
+        """Which file cannot be written, and why; "" where all is well."""
+        failure = self.log.failure
+        return f"{failure.filename or self.log.file}: {failure.strerror or failure}" if failure else ""

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agents.checkpoints import Checkpoints
 from localllm.agents.history import History, Mark
+from localllm.agents.session.checkpoints import Checkpoints
+from localllm.agents.session.replaying import replay
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Rewound, ToolCall
-from localllm.core.conversation import Conversation, Spoken
+from localllm.core.window.conversation import Conversation, Spoken
 from localllm.llm.messages import AssistantMessage, UserMessage
-from localllm.memory.session_entries import Entry
+from localllm.memory.sessions.entries import Entry
+from localllm.memory.sessions.log import SessionRead
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import make_tools
 
@@ -96,7 +98,8 @@ async def test_after_something_new_was_said_only_the_files_come_back(session: Se
     await session.turn("one", a="1")
     session.points.rewind("1")
     await session.turn("other")
-    session.points.undo(turn=False)
+    lines = session.points.undo(turn=False)
+    assert [("stays as it is" in line) for line in lines] == [False, True]
     assert session.text("a") == "1"
     assert [type(message).__name__ for message in session.history.messages].count("UserMessage") == 1
 
@@ -151,6 +154,13 @@ async def test_an_unknown_point(session: Session, which: str) -> None:
     with pytest.raises(ToolExecutionError) as caught:
         session.points.rewind(which)
     assert caught.value.key == "rewind_unknown"
+    assert caught.value.mend == "/rewind lists the 1 point there is."
+
+
+def test_where_there_is_no_point_none_is_counted(session: Session) -> None:
+    with pytest.raises(ToolExecutionError) as caught:
+        session.points.rewind("1")
+    assert caught.value.mend.startswith("There is none yet.")
 
 
 async def test_without_anything_said_or_changed_there_is_nothing_to_do(session: Session) -> None:
@@ -219,6 +229,26 @@ async def test_a_point_after_a_compaction_that_was_gone_back_behind(session: Ses
     session.points.rewind("compacted")
     assert session.text("a") == "1"
     assert session.history.messages == said
+
+
+async def test_a_point_that_was_gone_back_behind_has_only_its_files(session: Session) -> None:
+    session.history.listen(session.log.append)
+    await session.turn("one", a="1")
+    await session.turn("two", a="2")
+    session.points.rewind("1")
+    assert [point.files_only for point in session.points.points()] == [False, True]
+    session.points.undo(turn=False)
+    assert not any(point.files_only for point in session.points.points())
+    session.points.rewind("1")
+    for query in ("other", "more", "much more"):
+        await session.turn(query, b=query)
+    said = session.history.messages
+    lines = session.points.rewind("2")
+    assert (session.text("a"), session.text("b")) == ("1", None)
+    assert session.history.messages == said, "what was said since has nothing to do with that point"
+    assert "gone" in lines[-1]
+    replayed = replay(SessionRead(tuple(session.log)), system="system")
+    assert [point.files_only for point in replayed.points] == [False, True, False, False, False]
 
 
 async def test_words_come_back_with_a_rewind_that_is_undone(session: Session) -> None:
