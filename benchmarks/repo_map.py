@@ -71,7 +71,7 @@ def in_new_process(root: Path, cache: Path, words: str) -> dict[str, int | float
 
 async def draw(root: Path, cache: Path, words: str) -> dict[str, int | float | str]:
     """Draw it twice, and see how long the loop stands still."""
-    from localllm.core.repomap import RepoMap
+    from localllm.core.repo.repomap import RepoMap
     from localllm.llm.tokens import estimate_tokens
 
     stalls: list[float] = []

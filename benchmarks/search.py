@@ -89,8 +89,8 @@ async def listed_by_glob(root: Path) -> object:
 
 def searching(pattern: str, *, literal: bool = False, use_ripgrep: bool = True) -> Callable[[Path], Awaitable[object]]:
     async def search(root: Path) -> object:
-        from localllm.tools.search import Request, find
         from localllm.tools.search_engines import Query
+        from localllm.tools.searching import Request, find
         from tests.support.tools import make_context
 
         found = await find(make_context(root), Request(Query(pattern, literal=literal)), use_ripgrep=use_ripgrep)

@@ -5,11 +5,13 @@ import codecs
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import tr
-from localllm.sandbox.process import HeadAndTail
+
+if TYPE_CHECKING:
+    from localllm.sandbox.process import HeadAndTail
 
 MOST = 8
 """How many may run at a time."""
@@ -37,7 +39,7 @@ class Handle(Protocol):
     """A command without a limit of time that was begun."""
 
     @property
-    def output(self) -> HeadAndTail:
+    def output(self) -> "HeadAndTail":
         """What it wrote so far."""
         ...
 

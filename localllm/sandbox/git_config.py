@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-_HEADING = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')
-_NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=)?")
-_REST_OF_LINE = re.compile(r"[^\n]*\n?")
+from localllm.base.patterns import late_pattern
+
+_HEADING = late_pattern(r'\s*\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')
+_NAME = late_pattern(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=)?")
+_REST_OF_LINE = late_pattern(r"[^\n]*\n?")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _SPACES = " \t\r"
 

@@ -9,14 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.sandbox.background import Handle
 from localllm.sandbox.bundle import Bundle
 from localllm.sandbox.confinement import Confinement, Surroundings
 from localllm.sandbox.forking import ForkServer
@@ -36,7 +34,7 @@ from localllm.sandbox.seatbelt import SeatbeltConfinement
 from localllm.sandbox.sockets import in_use, of_this_machine
 from localllm.sandbox.visibility import Visibility, survey, variables
 
-__all__ = ["CommandResult", "CommandRunner", "SandboxLevel", "SandboxRunner"]
+__all__ = ["CommandResult", "SandboxLevel", "SandboxRunner"]
 
 _MOST_NAMED = 20
 _MOST_SHARED = 1_000  # files that are too large to copy, each a mount
@@ -69,30 +67,8 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     contacts: tuple[Contact, ...] = ()
 
 
-class CommandRunner(Protocol):
-    """Runs commands under the strongest protection this machine has."""
-
-    @property
-    def level(self) -> SandboxLevel:
-        """The level in force, probed at the first use."""
-        ...
-
-    # A time-out here is an outcome with output, not an exception, so it is not for the caller's asyncio.timeout.
-    async def run(self, command: str, *, cwd: Path, timeout: float) -> CommandResult:  # noqa: ASYNC109
-        """Run `command` with bash in `cwd` for at most `timeout` seconds; nothing it started is left behind.
-
-        Cancelling kills it. Raises ToolExecutionError("command_failed_to_start") when the sandbox could not be
-        set up (the command was not run) and SafetyViolationError("command_no_sandbox") where there is none.
-        """
-        ...
-
-    async def begin(self, command: str, *, cwd: Path) -> Handle:
-        """Begin `command` as `run` does, without a limit of time, and do not wait for it. Raises as `run` does."""
-        ...
-
-
 class SandboxRunner:
-    """The CommandRunner of a project.
+    """The CommandRunner of a project, see `running`.
 
     `state_folder`: the program's own, outside the project; commands cannot see it, and what they put at protected
     names is kept there in `quarantine`. `accept_no_sandbox`: run commands also where nothing protects from them.

@@ -57,6 +57,7 @@ class Definition(msgspec.Struct, frozen=True):
 
     @property
     def full_name(self) -> str:
+        """The name behind that of what it is defined in: Outline.functions."""
         return f"{self.parent}.{self.name}" if self.parent else self.name
 
 
@@ -76,10 +77,12 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_errors(self) -> bool:
+        """Whether the text breaks the rules of its language."""
         return bool(self.error_lines)
 
     @property
     def functions(self) -> tuple[Definition, ...]:
+        """The definitions that can be called, methods among them."""
         return tuple(definition for definition in self.definitions if definition.kind in _FUNCTIONS)
 
 

@@ -5,11 +5,11 @@ places apart is passed over: white space, commas and quotes, a word left out of 
 word.
 """
 
-import re
 from collections import Counter
 from difflib import SequenceMatcher
 from itertools import accumulate
 
+from localllm.base.patterns import late_pattern
 from localllm.text.closest import window_starts
 from localllm.text.tokens import Token, plain, tokens
 
@@ -24,7 +24,7 @@ _LEAST = 20  # characters: in a shorter passage one letter says too much
 _LONGEST = 6_000
 _CERTAIN = 3  # lines: in fewer, a name with another letter in it may well be another name (masked, marked)
 _HARMLESS = frozenset(",;.'\"`:、。，．")
-_COMMENT = re.compile(r"(?:^|\s)(?:#\s|//|/\*|<!--)|^\s*(?:\*\s|--\s|\"\"\"|''')")
+_COMMENT = late_pattern(r"(?:^|\s)(?:#\s|//|/\*|<!--)|^\s*(?:\*\s|--\s|\"\"\"|''')")
 
 
 def fuzzy_span(text: str, old: str) -> list[tuple[int, int]]:

@@ -22,6 +22,9 @@ _CALLED = (
 
 _VALUE = r"[\"'「]?(?P<value>[^\s\"'「」,;]{6,})"
 
+_PLACE = r"[$<{%@/.(]|[A-Z][A-Z0-9]*_[A-Z0-9_]+$|[\w/-]+\.[a-z]{1,4}\b|\w+://|v?\d+(?:\.\d+)+$"
+"""Where a secret is kept, in the place of the secret."""
+
 _NAMED = rf"{_CALLED}[\"']?(?:\s*[:=＝：]\s*(?:bearer\s+)?|\s*(?:is|は)\s+|\s*は|\s+){_VALUE}"
 
 
@@ -32,6 +35,19 @@ def masked(text: str) -> str:
     text = re.sub(_KNOWN, MASK, text, flags=re.DOTALL)
     text = re.sub(_IN_ADDRESS, MASK, text)
     return re.sub(_NAMED, _without_value, text, flags=re.IGNORECASE)
+
+
+def has_secret(text: str) -> bool:
+    """Whether a key of a known kind is in the text, a password in an address, or what is called one and looks like one:
+    letters and digits, no name of a file or a variable. Where a wrong yes is worse than in `masked`."""
+    if re.search(_KNOWN, text, flags=re.DOTALL) or re.search(_IN_ADDRESS, text):
+        return True
+    return any(_is_secret(found["value"]) for found in re.finditer(_NAMED, text, flags=re.IGNORECASE))
+
+
+def _is_secret(value: str) -> bool:
+    kinds = any(one.isdigit() for one in value) and any(one.isascii() and one.isalpha() for one in value)
+    return kinds and value.isascii() and not re.match(_PLACE, value)
 
 
 def _without_value(found: re.Match[str]) -> str:

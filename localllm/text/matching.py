@@ -11,6 +11,7 @@ from html import unescape
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from localllm.base.patterns import late_pattern
 from localllm.text.fuzzy import fuzzy_span
 from localllm.text.merging import indent_unit, merge
 from localllm.text.tokens import plain, tokens
@@ -81,7 +82,7 @@ def places(text: str, passage: str, *, apart: bool) -> list[int]:
     return found
 
 
-_NUMBERED = re.compile(r"[ \t]*L?(\d+)(?:: ?|[→\t]|[ ]?[|│] ?)(.*)", re.DOTALL)
+_NUMBERED = late_pattern(r"[ \t]*L?(\d+)(?:: ?|[→\t]|[ ]?[|│] ?)(.*)", re.DOTALL)
 
 
 def without_numbers(passage: str) -> str | None:
@@ -98,7 +99,7 @@ def without_numbers(passage: str) -> str | None:
     return "\n".join(bare)
 
 
-_FENCED = re.compile(r"\s*```[^`\n]*\n(.*\n)```\s*", re.DOTALL)
+_FENCED = late_pattern(r"\s*```[^`\n]*\n(.*\n)```\s*", re.DOTALL)
 
 
 def without_fence(passage: str) -> str | None:
@@ -107,7 +108,7 @@ def without_fence(passage: str) -> str | None:
     return found[1] if found and "```" not in found[1] else None
 
 
-_NUMBERED_TEXT = re.compile(r"^[ \t]*\d+[ ]?[.:)→\t|│]", re.MULTILINE)
+_NUMBERED_TEXT = late_pattern(r"^[ \t]*\d+[ ]?[.:)→\t|│]", re.MULTILINE)
 
 
 def _numbered_there(text: str, old: str, found: Match) -> bool:
@@ -118,8 +119,8 @@ def _numbered_there(text: str, old: str, found: Match) -> bool:
     return [text.count("\n", 0, span.start) + 1 for span in found.spans] == [int(first[1])]
 
 
-_QUOTES = re.compile(r"\\([\"'`])")
-_ESCAPES = re.compile(r"\\([nt\"'`\\])")
+_QUOTES = late_pattern(r"\\([\"'`])")
+_ESCAPES = late_pattern(r"\\([nt\"'`\\])")
 _MEANT = {"n": "\n", "t": "\t"}
 
 
@@ -139,9 +140,9 @@ def _escaped(text: str, old: str, new: str, *, apart: bool) -> Match | None:
     return _exact(text, plain_old, new if plain_new is None else plain_new, "escapes", apart=apart)
 
 
-_ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#39|#x27);")
-_ANGLE = re.compile(r"&[lg]t;")
-_BARE = re.compile(r"[<>]|&(?!(?:lt|gt|amp|quot|apos|#39|#x27);)")
+_ENTITY = late_pattern(r"&(lt|gt|amp|quot|apos|#39|#x27);")
+_ANGLE = late_pattern(r"&[lg]t;")
+_BARE = late_pattern(r"[<>]|&(?!(?:lt|gt|amp|quot|apos|#39|#x27);)")
 
 
 def _without_entities(passage: str) -> str | None:

@@ -2,6 +2,8 @@
 
 import re
 
+from localllm.base.patterns import late_pattern
+
 _SIGN = r"(?:\#+|//+|/\*+|\*+|<!--|--+|;+|%+|\{/\*|\"\"\"|''')"
 _DOTS = r"(?:\.{3,}|…+|‥+)"
 _WHAT = (
@@ -31,7 +33,7 @@ _LINE = (  # compiled when first asked for: that takes 10 ms, and the program is
     rf"|[\[(<（]{_DOTS}?\s*(?:{_PHRASE}{_TAIL}|{_JAPANESE})\s*{_DOTS}?[\])>）]"
     rf")\s*"
 )
-_CANDIDATE = re.compile(r"^[ \t\u3000]*(?:[#/*<\-;%{\"'\[(（]|\.\.|…|‥)[^\n]{2,160}$", re.MULTILINE)
+_CANDIDATE = late_pattern(r"^[ \t\u3000]*(?:[#/*<\-;%{\"'\[(（]|\.\.|…|‥)[^\n]{2,160}$", re.MULTILINE)
 _LONGEST = 2_000_000  # characters: what is longer no model has written
 
 

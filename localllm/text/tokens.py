@@ -14,6 +14,7 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
+        """The index of the character behind it."""
         return self.start + len(self.text)
 
 

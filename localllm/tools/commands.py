@@ -2,21 +2,25 @@
 
 import re
 import signal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase, tr
-from localllm.sandbox.runner import CommandResult
+from localllm.base.patterns import late_pattern
 from localllm.tools.background import begin
 from localllm.tools.context import ToolContext
 from localllm.tools.output import cap
 from localllm.tools.registry import Preview, Risk, ToolOutput, tool
 
+if TYPE_CHECKING:
+    from localllm.sandbox.runner import CommandResult
+
 _LONGEST = 600.0  # seconds a model may ask for
 
 _MOST_NAMED = 20
-_DENIED = re.compile(
+_DENIED = late_pattern(
     r"permission denied|operation not permitted|read-only file system|resource busy|network is unreachable"
     r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror|eacces|eperm",
     re.IGNORECASE,
@@ -70,7 +74,7 @@ def _seconds(context: ToolContext, timeout: float) -> float:
     return min(timeout, max(_LONGEST, default)) if timeout > 0 else default
 
 
-def _payload(result: CommandResult, folder: str) -> dict[str, object]:
+def _payload(result: "CommandResult", folder: str) -> dict[str, object]:
     return {
         "stdout": result.stdout,
         "stderr": result.stderr,
@@ -88,13 +92,13 @@ def _payload(result: CommandResult, folder: str) -> dict[str, object]:
     }
 
 
-def _network(result: CommandResult) -> dict[str, object]:
+def _network(result: "CommandResult") -> dict[str, object]:
     """What went where, for the journal; nothing as a rule."""
     contacts = {contact.host: msgspec.to_builtins(contact) for contact in result.contacts}
     return {"network": contacts} if contacts else {}
 
 
-def _report(result: CommandResult, seconds: float) -> str:
+def _report(result: "CommandResult", seconds: float) -> str:
     """The output as the model reads it: how it ended, if not well; stdout; stderr under its name."""
     parts = [_ending(result, seconds), result.stdout.rstrip("\n")]
     if errors := result.stderr.rstrip("\n"):
@@ -102,7 +106,7 @@ def _report(result: CommandResult, seconds: float) -> str:
     return "\n".join(filter(None, parts)) or tr("command.silent")
 
 
-def _ending(result: CommandResult, seconds: float) -> str:
+def _ending(result: "CommandResult", seconds: float) -> str:
     if result.timed_out:
         return tr("command.timed_out", seconds=seconds, longest=_LONGEST)
     if result.excess:
@@ -119,7 +123,7 @@ def _signal_name(number: int) -> str:
         return f"SIG{number}"
 
 
-def remarks_on(result: CommandResult) -> list[str]:
+def remarks_on(result: "CommandResult") -> list[str]:
     """What the model, or whoever runs it, must know besides its output."""
     remarks: list[str] = []
     if result.reverted:
@@ -142,7 +146,7 @@ def _some(paths: tuple[str, ...]) -> str:
     return ", ".join(paths[:_MOST_NAMED]) + (" …" if len(paths) > _MOST_NAMED else "")
 
 
-def _summary(result: CommandResult) -> str:
+def _summary(result: "CommandResult") -> str:
     """One line for a person."""
     if result.timed_out:
         return tr("command.summary.timed_out", seconds=result.execution_time)

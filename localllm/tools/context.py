@@ -2,20 +2,23 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from localllm.base.config.schema import Settings
 from localllm.base.events import AgentEvent, Emit
-from localllm.core.focus import Focus
-from localllm.core.repomap import RepoMap
+from localllm.core.repo.focus import Focus
+from localllm.core.repo.repomap import RepoMap
 from localllm.memory.project_memory import ProjectMemory
 from localllm.sandbox.background import BackgroundCommands
-from localllm.sandbox.runner import CommandRunner
+from localllm.sandbox.running import CommandRunner
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.rules import closed_to_reading
 from localllm.tools.seen import SeenFiles
-from localllm.web.access import WebAccess
+
+if TYPE_CHECKING:
+    from localllm.web.access import WebAccess
 
 
 def _unknown() -> bool | None:
@@ -42,7 +45,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     background: BackgroundCommands = msgspec.field(default_factory=BackgroundCommands)
     seen: SeenFiles = msgspec.field(default_factory=SeenFiles)
     sees: Callable[[], bool | None] = _unknown
-    web: WebAccess | None = None
+    web: "WebAccess | None" = None
     focus: Focus = msgspec.field(default_factory=Focus)
     repo_map: RepoMap | None = None
     memory: ProjectMemory | None = None

@@ -13,10 +13,8 @@ from localllm.base.gitignore import matcher
 from localllm.base.i18n import tr
 from localllm.base.walking import DEEPEST, walk
 from localllm.text.decoding import Decoded
-from localllm.text.diffing import changed_lines, unified
-from localllm.tools import listing, reading
+from localllm.tools import listing
 from localllm.tools.context import ToolContext
-from localllm.tools.guard.destruction import detect_code_destruction, new_errors
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.patience import Patience, in_thread
 from localllm.tools.registry import Preview, Risk, ToolOutput, tool
@@ -39,6 +37,8 @@ async def read_file(
 
     start_line: from 1; -50: the last 50
     """
+    from localllm.tools import reading
+
     path = context.root.relative(file_path)
     if stat.S_ISDIR(context.root.stat(path).st_mode):
         listed = await list_files.function(context, path=path, recursive=False)
@@ -106,6 +106,8 @@ def _nothing(start: str, pattern: str) -> str:
 
 
 def _preview_create(context: ToolContext, file_path: str, content: str) -> Preview:
+    from localllm.text.diffing import unified
+
     path = _new_path(context.root, file_path)
     to_bytes(path, content, Decoded(content))
     detail = unified(None, content, shown(path))
@@ -115,6 +117,8 @@ def _preview_create(context: ToolContext, file_path: str, content: str) -> Previ
 @tool(risk=Risk.MEDIUM, writes=("file_path",), preview=_preview_create)
 async def create_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Create a new file."""
+    from localllm.tools.guard.destruction import new_errors
+
     path = _new_path(context.root, file_path)
     decoded = Decoded(content)
     data = to_bytes(path, content, decoded)
@@ -145,6 +149,8 @@ class _Change(NamedTuple):
     @property
     def danger(self) -> str:
         """What it would lose of the old text, if that is much."""
+        from localllm.tools.guard.destruction import detect_code_destruction
+
         lost = detect_code_destruction(self.old.text, self.new.text, self.path) if self.old else None
         return str(lost or "")
 
@@ -163,6 +169,8 @@ def _plan_write(context: ToolContext, file_path: str, content: str) -> _Change:
 
 
 def _preview_write(context: ToolContext, file_path: str, content: str) -> Preview:
+    from localllm.text.diffing import unified
+
     change = _plan_write(context, file_path, content)
     detail = unified(change.old.text if change.old else None, change.new.text, shown(change.path))
     return Preview(tr("files.preview.write", path=shown(change.path)), detail, "diff", change.danger)
@@ -171,6 +179,8 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Write a whole file, new or in place of the old. To change a part, use edit_file."""
+    from localllm.tools.guard.destruction import new_errors
+
     change = _plan_write(context, file_path, content)
     changed = change.old is None or change.old.data != change.data
     if changed:
@@ -195,5 +205,7 @@ def _told_of_write(change: _Change, facts: dict[str, Json], *, changed: bool) ->
         return tr("files.unchanged", path=shown(change.path))
     if change.old is None:
         return tr("files.created", path=shown(change.path), total=facts["total_lines"])
+    from localllm.text.diffing import changed_lines
+
     added, removed = changed_lines(change.old.text, change.new.text)
     return tr("files.written", path=shown(change.path), total=facts["total_lines"], added=added, removed=removed)

@@ -1,5 +1,7 @@
 """Tools for what is remembered of the project: todo and recall."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -9,6 +11,8 @@ from localllm.base.config.schema import Settings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
+from localllm.memory.todo_told import state_told, todo_text
+from localllm.memory.todo_words import by_word
 from localllm.text.cleaning import clean, shorten
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import Preview, Risk, ToolOutput, tool
@@ -23,30 +27,39 @@ _ACTIONS: dict[Action, str] = {
     "add": "add|create|new|write",
     "start": "start|begin|doing|in_progress|claim",
     "finish": "finish|done|complete|completed|close|check",
-    "drop": "drop|remove|delete|cancel|cancelled",
+    "drop": "drop|remove|delete|cancel|cancelled|削除",
     "list": "list|show|read|get|",
 }
-"""What the models say, by what is meant."""
-_ACTION_OF: dict[str, Action] = {word: action for action, words in _ACTIONS.items() for word in words.split("|")}
+"""What the models say, by what is meant; in Japanese what the chat's command knows."""
+_ACTION_OF = cast("dict[str, Action]", by_word(cast("dict[str, str]", _ACTIONS)))
+
+_JAPANESE_END = re.compile(r"(?:に|を)?(?:する|した|して)$")
 
 _MOST_LISTED = 40
 _MOST_FOUND = 8
 _LONGEST_TEXT = 200  # cells of a task
+_MOST_DETAILS, _WORTH_CUTTING = 300, 100  # characters nested under a task
 _LONGEST_FOUND = 400  # characters of an entry that was found
 
 
+def _meant(word: str) -> Action | None:
+    """“完了にする” says no more than “完了”."""
+    plain = unicodedata.normalize("NFKC", word).strip().lower()
+    return _ACTION_OF.get(plain) or _ACTION_OF.get(_JAPANESE_END.sub("", plain))
+
+
 def _action(word: str) -> Action:
-    if action := _ACTION_OF.get(word.strip().lower()):
+    if action := _meant(word):
         return action
     raise ToolExecutionError("memory_bad_kind", value=clean(word, keep_newlines=False), choices=", ".join(_ACTIONS))
 
 
 def _touches(settings: Settings, arguments: dict[str, Any]) -> tuple[str, ...]:
-    known = _ACTION_OF.get(str(arguments.get("action", "add")).strip().lower())
+    known = _meant(str(arguments.get("action", "add")))
     return () if known == "list" else (settings.project.memory_file,)
 
 
-def _preview(context: ToolContext, action: str, text: str = "", priority: str = "medium") -> Preview:
+def _preview(context: ToolContext, action: str, text: str = "", priority: str = "") -> Preview:
     """What would be done; ToolExecutionError before anybody is asked, where it cannot be done."""
     memory = context.project_memory
     meant = _action(action)
@@ -54,9 +67,12 @@ def _preview(context: ToolContext, action: str, text: str = "", priority: str = 
         if not text.strip():
             raise ToolExecutionError("memory_text_empty")
         memory.system.refuse_priority(priority)
-        what = tr("todo.preview.add", text=_short(text))
         made = "" if memory.is_there else tr("todo.preview.made", file=memory.name)
-        more = text.strip().partition("\n")[2]
+        parts = memory.system.parts_of(text)
+        if len(parts) == 1:
+            what, more = tr("todo.preview.add", text=_short(text)), text.strip().partition("\n")[2]
+        else:
+            what, more = tr("todo.preview.add_several", count=len(parts)), "\n".join(f"- {part}" for part in parts)
         return Preview(what, "\n".join(filter(None, (clean(more), made))))
     if meant == "list":
         return Preview(tr("todo.preview.list"), "")
@@ -65,7 +81,7 @@ def _preview(context: ToolContext, action: str, text: str = "", priority: str = 
 
 
 @tool(risk=Risk.MEDIUM, touches=_touches, preview=_preview, unlisted=("priority",))
-async def todo(context: ToolContext, action: str, text: str = "", priority: str = "medium") -> ToolOutput:
+async def todo(context: ToolContext, action: str, text: str = "", priority: str = "") -> ToolOutput:
     """The project's TODO list.
 
     action: add, start, finish, drop, list
@@ -79,9 +95,13 @@ async def todo(context: ToolContext, action: str, text: str = "", priority: str 
 
 
 async def _change(memory: "ExternalMemorySystem", action: Action, text: str, priority: str) -> ToolOutput:
+    was = None if action == "add" else memory.find_todo(text)
     match action:
         case "add":
-            changed = await memory.put_todo(text, priority)
+            added, _ = await memory.put_todos(text, priority)
+            if len(added) != 1:
+                return _several(added, len(memory.open_todos()))
+            changed = added[0]
         case "start":
             changed = await memory.start_todo(text)
         case "finish":
@@ -89,9 +109,19 @@ async def _change(memory: "ExternalMemorySystem", action: Action, text: str, pri
         case _:
             changed = await memory.drop_todo(text)
     left = len(memory.open_todos())
-    told = tr(f"todo.{changed.state}", id=changed.id, text=_short(changed.text))
+    told = state_told(changed, was, _short(todo_text(changed) if action == "add" else changed.text))
     payload: dict[str, Json] = {"todo": msgspec.to_builtins(changed), "open": left}
-    return ToolOutput(payload=payload, for_model=f"{told} {tr('todo.left', count=left)}", summary=told)
+    details = f"\n{clean(changed.details).rstrip()}" if action == "start" and changed.details.strip() else ""
+    return ToolOutput(payload=payload, for_model=f"{told} {tr('todo.left', count=left)}{details}", summary=told)
+
+
+def _several(added: "Sequence[Todo]", left: int) -> ToolOutput:
+    """A large task that was put on the list in parts."""
+    told = tr("todo.added_several", count=len(added))
+    lines = [f"- {one.id} {_short(one.text)}" for one in added]
+    payload: dict[str, Json] = {"todos": cast("list[Json]", msgspec.to_builtins(list(added))), "open": left}
+    left_over = tr("todo.left", count=left)
+    return ToolOutput(payload=payload, for_model="\n".join((f"{told} {left_over}", *lines)), summary=told)
 
 
 def _listed(open_todos: "Sequence[Todo]") -> ToolOutput:
@@ -110,17 +140,28 @@ def _line(one: "Todo") -> str:
     facts = [tr("memory.digest_doing")] if one.state == "doing" else []
     facts += [tr(f"memory.digest_{one.priority}")] if one.priority != "medium" else []
     more = f" ({', '.join(facts)})" if facts else ""
-    details = f"\n{clean(one.details).rstrip()}" if one.details.strip() else ""
-    return f"- {one.id}{more} {clean(one.text, keep_newlines=False)}{details}"
+    return f"- {one.id}{more} {clean(one.text, keep_newlines=False)}{_details(one)}"
+
+
+def _details(one: "Todo") -> str:
+    """What is nested under a task: of one that is not begun no more than tells what it is about."""
+    details = clean(one.details).rstrip()
+    if one.state != "doing" and len(details) > _MOST_DETAILS + _WORTH_CUTTING:
+        cut = details[:_MOST_DETAILS].rstrip()
+        details = f"{cut}\n{tr('todo.more_lines', count=len(details) - len(cut))}"
+    return f"\n{details}" if details.strip() else ""
 
 
 @tool(risk=Risk.SAFE)
 async def recall(context: ToolContext, query: str) -> ToolOutput:
     """Search notes and past sessions."""
-    found = await context.project_memory.system.search_memory(query, _MOST_FOUND)
+    found, total = await context.project_memory.system.recall(query, _MOST_FOUND)
     lines = [_found(one) for one in found]
-    payload: dict[str, Json] = {"results": cast("list[Json]", found), "total": len(found)}
-    summary = tr("recall.found", count=len(found), query=_short(query))
+    if total > len(found):
+        lines.append(tr("recall.more", count=total - len(found)))
+    payload: dict[str, Json] = {"results": cast("list[Json]", found), "total": total}
+    key = "recall.found_some" if total > len(found) else "recall.found"
+    summary = tr(key, count=len(found), total=total, query=_short(query))
     return ToolOutput(payload=payload, for_model="\n".join(lines) or tr("recall.none"), summary=summary)
 
 

@@ -113,6 +113,7 @@ class Change(NamedTuple):
 
     @property
     def is_outside(self) -> bool:
+        """Whether it lies outside the folder its path was made relative to."""
         return self.path.startswith("../")
 
     def seen_from(self, folder: str) -> "Change":

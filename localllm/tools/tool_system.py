@@ -18,50 +18,31 @@ from localllm.base.events import (
     Json,
     Notice,
     ToolCall,
-    ToolFinished,
     ToolStarted,
 )
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
 from localllm.base.paths import project_folder
-from localllm.llm.messages import Image, ToolSpec
+from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.sandbox.background import BackgroundCommands
-from localllm.sandbox.runner import CommandRunner
+from localllm.sandbox.running import CommandRunner
 from localllm.tools.context import ToolContext
-from localllm.tools.guard.change_log import Change
 from localllm.tools.guard.command_snapshots import CommandSnapshots
 from localllm.tools.guard.confirmer import Confirmer, OnBehalf
-from localllm.tools.guard.destruction import detect_code_destruction
-from localllm.tools.guard.journal import Journal, JournalEntry, digest
+from localllm.tools.guard.journal import Journal, JournalEntry
+from localllm.tools.guard.loading import load_guards
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy, Situation, Verdict
-from localllm.tools.guard.questions import question, refusal
+from localllm.tools.guard.questions import question, refusal, remember
 from localllm.tools.guard.remembered import RememberedRules
-from localllm.tools.guard.rules import COMMAND_TOOL, lasting_rule, listed
+from localllm.tools.guard.rules import COMMAND_TOOL, listed
 from localllm.tools.guard.snapshots import Snapshots, Transition, held
+from localllm.tools.output import keep_same
 from localllm.tools.parsing import first_line, parse_arguments
 from localllm.tools.registry import Preview, Risk, Tool, ToolOutput
+from localllm.tools.results import Record, ToolResult, failed, own_entry, succeeded
 from localllm.tools.seen import SeenFiles
-
-
-class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a call: `for_model` goes into the history, the rest into the event and the log. `changes`: the
-    states in which it left the files it has changed."""
-
-    call: ToolCall
-    success: bool
-    payload: dict[str, Json]
-    for_model: str
-    summary: str
-    error: LocalLLMError | None = None
-    images: tuple[Image, ...] = ()
-    changes: dict[str, str] = {}
-
-    @property
-    def refused(self) -> bool:
-        """Whether it did not run because safety, or a person, said no."""
-        return isinstance(self.error, SafetyViolationError)
 
 
 class Workplace(msgspec.Struct, frozen=True):
@@ -199,15 +180,24 @@ class ToolSystem:
             with self._snapshots.around(root, [path], tool=command, enabled=backup) as changes:
                 yield
         if changes:
-            self._note(_own_entry(command, path, changes))
+            self._note(own_entry(command, path, changes))
+
+    def keep_words(self, words: str) -> str:
+        """Write what the person said into a file the model can read; its path for tools. Raises OSError."""
+        return keep_same(words, self._context, "words")
 
     def limit_output(self, characters: int) -> None:
         """Give the model at most so many characters of one tool's output from now on."""
         self._context = msgspec.structs.replace(self._context, output_limit=characters)
 
-    def undo(self, *, turn: bool = False) -> list[str]:
-        """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError."""
-        return [str(undone) for undone in self._snapshots.undo(self._context.root, turn=turn)]
+    def undo(self, *, turn: bool = False, with_words: bool = False) -> list[str]:
+        """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError. `with_words`:
+        what was said comes back as well, if this takes a rewind back."""
+        undone = self._snapshots.undo(self._context.root, turn=turn)
+        more = [tr("undo.goes_on")] if any(one.error for one in undone) and self._snapshots.goes_on() else []
+        if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
+            more.append(tr("undo.rewind_files_only"))
+        return [*map(str, undone), *more]
 
     @property
     def position(self) -> int:
@@ -265,6 +255,8 @@ class ToolSystem:
     def detect_code_destruction(self, old_content: str, new_content: str, file_path: str = "") -> dict[str, Json]:
         """Whether the new text of a file has lost what the old one held: {destructive, …}. The file's name tells the
         language."""
+        from localllm.tools.guard.destruction import detect_code_destruction
+
         found = detect_code_destruction(old_content, new_content, file_path)
         return {"destructive": found is not None, **(msgspec.to_builtins(found) if found else {})}
 
@@ -275,24 +267,24 @@ class ToolSystem:
 
     async def execute(self, call: ToolCall, emit: Emit, *, was_cut: bool = False) -> ToolResult:
         """Run `call` through the whole pipeline. `was_cut`: the answer that holds it ended at the token limit."""
-        record = _Record(call)
+        record = Record(call)
         try:
             await asyncio.sleep(0)  # an interrupt that is pending comes before the next change, not after it
             result = await self._through(call, emit, record, was_cut=was_cut)
         except LocalLLMError as error:
-            result = _failed(call, error)
+            result = failed(call, error)
         except asyncio.CancelledError:
-            self._finish(_failed(call, SafetyViolationError("interrupted_by_user")), record, emit)
+            self._finish(failed(call, SafetyViolationError("interrupted_by_user")), record, emit)
             raise
         except Exception as error:  # noqa: BLE001 - the tool boundary: a tool's fault must not end the conversation
             logs.of("TOOL").exception("%s failed", call.name)
-            result = _failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))
+            result = failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
         self._finish(result, record, emit)
         return result
 
-    async def _through(self, call: ToolCall, emit: Emit, record: "_Record", *, was_cut: bool) -> ToolResult:
+    async def _through(self, call: ToolCall, emit: Emit, record: Record, *, was_cut: bool) -> ToolResult:
         """The steps up to the journal, which `_finish` keeps. Tools verify what they wrote. Raises LocalLLMError."""
         tool = self._find(call.name, was_cut=was_cut)
         arguments = record.arguments = parse_arguments(tool, call.arguments, was_cut=was_cut)
@@ -308,7 +300,7 @@ class ToolSystem:
             raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
         output = await self._run(tool, arguments, record, emit)
         self._tainted = self._tainted or output.untrusted
-        return _succeeded(call, output, preview)
+        return succeeded(call, output, preview)
 
     def _find(self, name: str, *, was_cut: bool = False) -> Tool:
         """The tool by its name, whatever its case."""
@@ -355,24 +347,14 @@ class ToolSystem:
             raise ToolExecutionError("would_destroy", name=request.tool, lost=preview.danger)
         if not answer.approved:
             raise refusal(request, answer)
-        if answer.always and request.lasting:
-            self._remember(request, answer, emit)
+        if request.lasting and self._remembered and (fault := remember(self._remembered, request, answer)):
+            emit(Notice(text=fault, level="warning"))
         return answer.by
 
     def _refuse_changed(self, tool: Tool, arguments: dict[str, Any], preview: Preview | None) -> None:
         """What was allowed is what was shown: refuse where it would be something else by now."""
         if tool.preview and tool.preview(self._context, **arguments) != preview:
             raise ToolExecutionError("changed_while_asked", name=tool.name)
-
-    def _remember(self, request: ConfirmationRequested, answer: ConfirmationAnswered, emit: Emit) -> None:
-        """Keep the answer as a rule; where that cannot be, it was a yes for once, and that is told."""
-        rule = lasting_rule(request.tool, request.scope, answer.scope)
-        if rule is None or self._remembered is None or not answer.always:
-            return
-        try:
-            self._remembered.add(rule, answer.always)
-        except LocalLLMError as error:
-            emit(Notice(text=str(error), level="warning"))
 
     def _written(self, tool: Tool, arguments: dict[str, Any]) -> list[str]:
         """The files a call changes, by their canonical paths."""
@@ -382,8 +364,10 @@ class ToolSystem:
     def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
         return tool.touches(self._context.settings, arguments) if tool.touches else ()
 
-    async def _run(self, tool: Tool, arguments: dict[str, Any], record: "_Record", emit: Emit) -> ToolOutput:
+    async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, emit: Emit) -> ToolOutput:
         """Backup, run, and note what changed."""
+        if tool.risk != Risk.SAFE:
+            load_guards()
         context = msgspec.structs.replace(self._context, emit=emit)
         root = self._context.root
         paths = self._written(tool, arguments)
@@ -398,68 +382,20 @@ class ToolSystem:
                 work = tool.function(context, **arguments)
                 return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
 
-    def _finish(self, result: ToolResult, record: "_Record", emit: Emit) -> None:
+    def _finish(self, result: ToolResult, record: Record, emit: Emit) -> None:
         if reason := self._snapshots.take_failure():
             emit(Notice(text=tr("undo.not_recorded", reason=reason), level="warning"))
         if note := self._commands.take_note():
             emit(Notice(text=note))
         logs.of("TOOL").info("%s: %s", result.call.name, result.error.code if result.error else "ok")
         self._note(msgspec.structs.replace(record.entry(result), agent=self._agent, tree=self._tree))
-        emit(
-            ToolFinished(
-                call_id=result.call.id,
-                name=result.call.name,
-                success=result.success,
-                summary=result.summary,
-                payload=result.payload,
-                error_code=result.error.code if result.error else "",
-            )
-        )
+        emit(result.event())
 
     def _note(self, entry: JournalEntry) -> None:
         try:
             self._journal.write(entry)
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
-
-
-def _own_entry(command: str, path: str, changes: Sequence[Change]) -> JournalEntry:
-    """What the journal says of a change of the person's own."""
-    return JournalEntry(
-        tool=command,
-        target=path,
-        arguments="",
-        outcome="ok",
-        approval="user",
-        paths={change.path: (change.before, change.after) for change in changes},
-    )
-
-
-class _Record:
-    """What the journal will say of a call, gathered while it goes through the pipeline."""
-
-    def __init__(self, call: ToolCall) -> None:
-        self._call = call
-        self.arguments: dict[str, Any] = {}
-        self.approval = ""
-        self.changes: Sequence[Change] = ()
-
-    def entry(self, result: ToolResult) -> JournalEntry:
-        """The finished entry."""
-        metadata = result.payload.get("metadata", {})
-        network = metadata.get("network", {})
-        return JournalEntry(
-            tool=self._call.name,
-            target=str(self.arguments.get("command") or self.arguments.get("file_path") or ""),
-            arguments=digest(self.arguments),
-            outcome=result.error.code if result.error else "ok" if result.success else "failed",
-            approval=self.approval,
-            sandbox=metadata.get("sandbox", ""),
-            reverted=tuple(metadata.get("reverted", ())),
-            overlooked=bool(metadata.get("overlooked")),
-            hosts={name: (told["sent"], told["received"], told["refused"]) for name, told in network.items()},
-            paths={change.path: (change.before, change.after) for change in self.changes},
-        )
 
 
 async def _to_its_end(work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:
@@ -471,26 +407,3 @@ async def _to_its_end(work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:
     except asyncio.CancelledError:
         await asyncio.wait({task})
         raise
-
-
-def _succeeded(call: ToolCall, output: ToolOutput, preview: Preview | None) -> ToolResult:
-    diff = {"diff": preview.detail} if preview and preview.kind == "diff" else {}
-    return ToolResult(
-        call=call,
-        success=output.success,
-        payload=output.payload | diff,
-        for_model=output.for_model,
-        summary=output.summary,
-        images=output.images,
-    )
-
-
-def _failed(call: ToolCall, error: LocalLLMError) -> ToolResult:
-    return ToolResult(
-        call=call,
-        success=False,
-        payload={"error": str(error), "code": error.code},
-        for_model=str(error),
-        summary=error.what,
-        error=error,
-    )

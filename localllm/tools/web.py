@@ -1,20 +1,21 @@
 """The tools web_search, searxng_search and fetch_page. What they find is text of strangers, and framed as such."""
 
 import re
+from typing import TYPE_CHECKING
 
 from localllm.base.config.schema import WebSettings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
+from localllm.base.patterns import late_pattern
 from localllm.text.cleaning import clean
-from localllm.text.pdf import PdfError
 from localllm.tools.context import ToolContext
 from localllm.tools.output import cap
 from localllm.tools.registry import Risk, Tool, ToolOutput, tool
-from localllm.web.access import WebAccess, has_two_engines
-from localllm.web.addresses import shown_address
-from localllm.web.engines.base import SearchAnswer
-from localllm.web.extraction import NoTextError, extract
+
+if TYPE_CHECKING:
+    from localllm.web.access import WebAccess
+    from localllm.web.engines.base import SearchAnswer
 
 _LONGEST_SNIPPET = 300
 _MOST_ANSWERS = 3
@@ -26,6 +27,8 @@ def web_tools(settings: WebSettings) -> tuple[Tool, ...]:
     """The tools a model is offered: none where the web is off, and searxng_search only where it is a choice of two."""
     if not settings.enabled:
         return ()
+    from localllm.web.access import has_two_engines
+
     return (fetch_page, searxng_search, web_search) if has_two_engines(settings) else (fetch_page, web_search)
 
 
@@ -44,6 +47,10 @@ async def searxng_search(context: ToolContext, query: str) -> ToolOutput:
 @tool(risk=Risk.SAFE, sends=("url",))
 async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
     """Read a page of the web as text."""
+    from localllm.text.pdf import PdfError
+    from localllm.web.addresses import shown_address
+    from localllm.web.extraction import NoTextError, extract
+
     page = await _web(context).fetcher.fetch(url)
     try:
         found = await extract(page)
@@ -79,8 +86,8 @@ def framed(text: str) -> str:
     return f"{tr('web.frame')}\n<web_content>\n{inside}\n</web_content>"
 
 
-_FRAME = re.compile(r"[<＜﹤‹〈]?[\s/／]*web_content[^\S\n]*[>＞﹥]?", re.IGNORECASE)
-_CONTROL = re.compile(
+_FRAME = late_pattern(r"[<＜﹤‹〈]?[\s/／]*web_content[^\S\n]*[>＞﹥]?", re.IGNORECASE)
+_CONTROL = late_pattern(
     r"<([|｜][^\s<>]{1,40}[|｜]"
     r"|/?(?:s|think|tool_calls?|tool_responses?|tool_results?|tools|function_calls?|start_of_turn|end_of_turn|bos|eos)"
     r"|<\s?/?SYS\s?>?)>"
@@ -120,8 +127,10 @@ async def _search(context: ToolContext, query: str, *, only: str) -> ToolOutput:
     )
 
 
-def _listed(answer: SearchAnswer) -> str:
+def _listed(answer: "SearchAnswer") -> str:
     """The results, each in two or three lines."""
+    from localllm.web.addresses import shown_address
+
     lines = [_line(text) for text in answer.answers[:_MOST_ANSWERS]]
     for number, result in enumerate(answer.results, 1):
         lines += [f"{number}. {_line(result.title)}", f"   {shown_address(result.url)}"]
@@ -134,7 +143,7 @@ def _line(text: str) -> str:
     return clean(" ".join(text.split()), keep_newlines=False)[:_LONGEST_SNIPPET]
 
 
-def _web(context: ToolContext) -> WebAccess:
+def _web(context: ToolContext) -> "WebAccess":
     if context.web is None:
         raise ToolExecutionError("web_off")
     return context.web

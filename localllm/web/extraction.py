@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from localllm.base.patterns import late_pattern
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.pdf import pdf_text
 from localllm.web.fetching import Page
@@ -132,7 +133,7 @@ def _by_trafilatura(html: str) -> str:
 
 
 _LEFT_OUT = frozenset({"script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "form", "button"})
-_BLOCKS = re.compile(
+_BLOCKS = late_pattern(
     "address|article|blockquote|br|dd|div|dl|dt|fieldset|figcaption|figure|h[1-6]|header|hr|li|main|ol|p|pre|section"
     "|table|tbody|td|tfoot|th|thead|tr|ul"
 )

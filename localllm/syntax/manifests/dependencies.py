@@ -53,7 +53,8 @@ def _python(name: str, text: str) -> Iterator[str]:
         case _ if name.endswith((".txt", ".in")):
             yield from _requirements(line for line in text.split("\n") if not line.lstrip().startswith(("-", "#")))
         case _ if name.endswith((".yml", ".yaml")):
-            yield from _requirements(re.findall(r"^[ \t]+-[ \t]+([\w.-]+(?:\s*[<>=].*)?)$", text, re.MULTILINE))
+            found = _requirements(re.findall(r"^[ \t]+-[ \t]+([\w.-]+(?:\s*[<>=].*)?)$", text, re.MULTILINE))
+            yield from (name for name in found if name not in ("python", "pip"))
         case _:
             return
 

@@ -32,13 +32,19 @@ _LINTERS: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
 def commands(signs: Signs) -> Iterator[Command]:
     """The commands a Python project shows, the more telling first."""
     yield from _tests(signs)
-    source = signs.has("pyproject.toml", "setup.py")
-    if source == "setup.py" or signs.says("pyproject.toml", r"^\[(?:build-system|project)\]|^\[tool\.poetry"):
+    if source := _built_from(signs):
         yield _command(
             "build", f"{_runner(signs)} build".strip() if _runner(signs) in _BUILDERS else "python -m build", source
         )
     yield from _runs(signs)
     yield from _lints(signs)
+
+
+def _built_from(signs: Signs) -> str:
+    """The file that says how a distribution is made; "" for a program that is run where it lies, which has none."""
+    if signs.says("pyproject.toml", r"^\[build-system\]|^\[tool\.poetry\]|^\[project\.scripts\]"):
+        return "pyproject.toml"
+    return "setup.py" if "setup.py" in signs.names else ""
 
 
 _BUILDERS = {"uv", "poetry", "pdm"}

@@ -8,9 +8,10 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from localllm.base.patterns import late_pattern
 from localllm.tools.guard.words import Word
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""(?P<blank>(?:[ \t\r]|\\\n)+)
     |(?P<comment>(?<![^\s;&|()])\#[^\n]*)
     |(?P<redirection>\d*(?:<<<|<<-?|<>|<&|<|&>>?|>>|>&|>\||>))
@@ -19,12 +20,12 @@ _TOKEN = re.compile(
     |(?P<unclosed>.)""",
     re.DOTALL | re.VERBOSE,
 )
-_PIECE = re.compile(
+_PIECE = late_pattern(
     r"""\$\$|\$'(?:\\.|[^'\\])*'|\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\\'"$]+|\$""",
     re.DOTALL,
 )
-_QUOTES = re.compile(r"['\"]")
-_SUBSTITUTION = re.compile(r"\$\(|`")
+_QUOTES = late_pattern(r"['\"]")
+_SUBSTITUTION = late_pattern(r"\$\(|`")
 _INTERPRETERS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "trap", "watch", "su", "env", "parallel"}
 )

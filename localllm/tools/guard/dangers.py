@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from localllm.base.patterns import late_pattern
 from localllm.tools.guard.words import Word
 
 _MOST_TRIES = 100  # how often a program may be named in one command that is still told apart from a denied one
-_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
-_ASSIGNMENT = re.compile(r"\w+(\[.*\])?\+?=")
+_DRIVE = late_pattern(r"[a-z]:", re.IGNORECASE)
+_ASSIGNMENT = late_pattern(r"\w+(\[.*\])?\+?=")
 
 _ALSO: dict[str, tuple[str, ...]] = {
     "rm -rf": (
@@ -40,7 +41,7 @@ _NETWORK = frozenset(
 _NETWORK_WORDS = {
     "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule", "send-email"})
 }
-_NETWORK_TEXT = re.compile(
+_NETWORK_TEXT = late_pattern(
     r"\w+://|/dev/(?:tcp|udp)/|\b(?:socket|urllib|requests|httpx|aiohttp|http\.client|smtplib|fetch)\b", re.IGNORECASE
 )
 
@@ -56,7 +57,9 @@ def is_dangerous(words: Sequence[Word], entry: str) -> bool:
 
 
 def _is_any(words: Sequence[Word], texts: list[str], entry: str) -> bool:
-    return any(_is_entry(words, texts, known.split()) for known in (entry, *_ALSO.get(entry.strip().lower(), ())))
+    known = (one.split() for one in (entry, *_ALSO.get(entry.strip().lower(), ())))
+    names = _names(words)
+    return any(_is_entry(words, texts, one) for one in known if names is None or _is_among(names, one[0]))
 
 
 def _removes_many(texts: list[str]) -> bool:
@@ -85,6 +88,19 @@ def _is_entry(words: Sequence[Word], texts: list[str], entry: list[str]) -> bool
     if texts[0].rpartition("/")[2] in PRINTERS:
         return False
     return _has_all(texts[found[0] + 1 :], rest)
+
+
+def _names(words: Sequence[Word]) -> set[str] | None:
+    """What may be a program's name among the words, in small letters; None where one may be any."""
+    if any(word.computed for word in words):
+        return None
+    return {word.text.rpartition("/")[2].lower() for word in words}
+
+
+def _is_among(names: set[str], program: str) -> bool:
+    """Whether `is_program` may be true of a word that is not computed and has one of the names."""
+    wanted = program.rpartition("/")[2].lower()
+    return wanted in names or f"{wanted}.exe" in names or wanted == "mkfs"
 
 
 def is_program(word: Word, program: str) -> bool:
@@ -116,6 +132,7 @@ def may_run(words: Sequence[Word], wanted: Sequence[str]) -> bool:
     if not wanted:
         return True
     tries = 0
+    last = _last_that_may_be_next(words, wanted[1:])
     for position, (word, starts) in enumerate(zip(words, _starts([word.text for word in words]), strict=True)):
         hidden = word.computed and not word.ends_known
         if hidden and starts and not _ASSIGNMENT.match(word.text):
@@ -125,9 +142,17 @@ def may_run(words: Sequence[Word], wanted: Sequence[str]) -> bool:
             return True
         if is_program(word, wanted[0]) and (starts or wanted[1:]):
             tries += 1
-            if tries > _MOST_TRIES or _follows(words[position + 1 :], wanted[1:]):
+            if tries > _MOST_TRIES or (position < last and _follows(words[position + 1 :], wanted[1:])):
                 return True
     return False
+
+
+def _last_that_may_be_next(words: Sequence[Word], wanted: Sequence[str]) -> int:
+    """The place of the last word `_follows` could begin with; from there on it need not look through a long line."""
+    name = next((want for want in wanted if not want.startswith("-")), None)
+    if name is None:
+        return len(words)
+    return max((at for at, word in enumerate(words) if word.computed or word.text.endswith(name)), default=-1)
 
 
 def _follows(words: Sequence[Word], wanted: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.i18n import tr
+from localllm.base.patterns import late_pattern
 from localllm.syntax.grammars import language_of
 from localllm.syntax.indentation import misindented
 from localllm.syntax.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
@@ -26,12 +27,12 @@ _LONG_BODY = 3
 _FEWEST_IMPORTS = 3
 _NAMED = 8
 _MOST_TOKENIZED = 500_000  # characters: about 0.15 s
-_EMPTY_BODY = re.compile(
+_EMPTY_BODY = late_pattern(
     r"\s*(?:pass|\.\.\.|…|todo\W.*|return|return None|return null|unimplemented!\(\)|todo!\(\)|\{\s*\}"
     r"|raise NotImplementedError.*|throw new \w*(?:Error|Exception)\(.*|panic\(.*)?;?\s*(?:(?:#|//).*)?",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|<!--|\"\"\"|''').*")
+_COMMENT = late_pattern(r"\s*(?:#|//|/\*|\*|--|<!--|\"\"\"|''').*")
 
 
 class Destruction(msgspec.Struct, frozen=True):

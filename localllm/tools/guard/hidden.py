@@ -4,17 +4,18 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from localllm.base.patterns import late_pattern
 from localllm.tools.guard.dangers import PRINTERS
 from localllm.tools.guard.words import Word
 from localllm.tools.guard.wrappers import program_of
 
-_SAID = re.compile(
+_SAID = late_pattern(
     r"-[a-z]*m|-[tbk]|--(?:message|title|body|notes|grep|author|date|format|pretty|description|trailer|regexp?)"
 )
 """Options whose value is text for people, or a pattern."""
 
-_SED_RUNS = re.compile(r"(?:^|[;{\n\d$/])\s*e(?:\s|$)|/[gpiI\d]*e[gpiI\d]*\s*(?:;|$)")
-_PRINTER_RUNS = re.compile(r"--pre(?:=|$)|--pager(?:=|$)|-P|\+.?!")
+_SED_RUNS = late_pattern(r"(?:^|[;{\n\d$/])\s*e(?:\s|$)|/[gpiI\d]*e[gpiI\d]*\s*(?:;|$)")
+_PRINTER_RUNS = late_pattern(r"--pre(?:=|$)|--pager(?:=|$)|-P|\+.?!")
 _COPIERS = frozenset({"cp", "ln", "mv", "install"})
 
 

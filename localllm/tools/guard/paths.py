@@ -1,6 +1,5 @@
 """The project's folder and nothing else: every file a tool reads or writes is opened beneath it."""
 
-import difflib
 import errno
 import os
 import posixpath
@@ -14,15 +13,15 @@ from itertools import islice
 from pathlib import Path
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
-from localllm.base.files import atomic_write_at, is_temporary, open_beneath
+from localllm.base.files import atomic_write_at, is_temporary, open_beneath, open_folder
 from localllm.base.i18n import Phrase
 from localllm.base.walking import DEEPEST, walk
-from localllm.sandbox.protected import is_protected
 from localllm.text.cleaning import clean
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_OUTPUTS = ".localllm/tool-output/"
 _NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
 _RACES = 100  # how often a path is resolved anew while somebody exchanges links in it
 
@@ -40,15 +39,19 @@ class ProjectRoot:
     SafetyViolationError (path_outside, path_invalid, path_not_regular, path_protected).
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the folder `path`; OSError where that is not possible."""
+    def __init__(self, path: Path, outputs: Path | None = None) -> None:
+        """Open the folder `path`; OSError where that is not possible. `outputs`: the folder outside that keeps what was
+        printed, where the project cannot: its files are read by the names they would have in the project."""
         self.path = path.resolve(strict=True)
+        self._outputs = outputs
         self._fd = os.open(self.path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
 
     def relative(self, file_path: str) -> str:
         """The canonical path below the root, links resolved, with `/`; "." for the root. The file may be missing."""
         _refuse_odd(file_path)
+        if self._kept_outside(file_path):
+            return file_path
         inside = str(self.path).rstrip("/") + "/"
         real = self._resolve(file_path)
         if real + "/" == inside:
@@ -60,11 +63,41 @@ class ProjectRoot:
         self._refuse_special(relative, file_path)
         return relative
 
+    def name_of(self, file: Path) -> str:
+        """The path by which tools read a file: of one that is neither in the project nor in `outputs` the whole one."""
+        if file.parent == self._outputs:
+            return _OUTPUTS + file.name
+        return file.relative_to(self.path).as_posix() if file.is_relative_to(self.path) else str(file)
+
+    def is_kept_outside(self, file_path: str) -> bool:
+        """Whether this is something that was printed, and is kept outside of the project."""
+        return bool(self._kept_outside(file_path))
+
+    def _kept_outside(self, file_path: str) -> str:
+        """The name in `outputs` of what was printed and is kept there; "" for any other path."""
+        folder, _, name = file_path.rpartition("/")
+        is_name = folder + "/" == _OUTPUTS and name not in (".", "..")
+        is_there = self._outputs and is_name and os.path.lexists(self._outputs / name)
+        return name if is_there else ""
+
+    @contextmanager
+    def _beneath(self, relative: str) -> Generator[tuple[int, str]]:
+        """The open folder in which the file is to be found, and its path there. Raises OSError."""
+        name = self._kept_outside(relative)
+        if not name or self._outputs is None:
+            yield self._fd, relative
+            return
+        folder = open_folder(self._outputs)
+        try:
+            yield folder, name
+        finally:
+            os.close(folder)
+
     def stat(self, file_path: str) -> os.stat_result:
         """The facts of a file or folder."""
         relative = self.relative(file_path)
-        with self._explained(file_path, "file_unreadable"):
-            fd = open_beneath(self._fd, relative, _LOOK)
+        with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
+            fd = open_beneath(*place, _LOOK)
             try:
                 return os.fstat(fd)
             finally:
@@ -73,22 +106,24 @@ class ProjectRoot:
     def exists(self, file_path: str) -> bool:
         """Whether there is a file or folder."""
         relative = self.relative(file_path)
-        with self._explained(file_path, "file_unreadable"):
+        with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
             try:
-                os.close(open_beneath(self._fd, relative, _LOOK))
+                os.close(open_beneath(*place, _LOOK))
             except (FileNotFoundError, NotADirectoryError):
                 return False
         return True
 
     def open_file(self, file_path: str) -> BufferedReader:
-        """The regular file, open for reading."""
+        """The regular file, open for reading. Raises SafetyViolationError for a path that leads out of the project, or
+        to something that is no file; ToolExecutionError where there is none, or it may not be read."""
         relative = self.relative(file_path)
-        with self._explained(file_path, "file_unreadable"):
-            return _open_regular(self._fd, relative)
+        with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
+            return _open_regular(*place)
 
     def open_listed(self, path: str) -> BufferedReader:
         """`open_file` for a path that a walk gave, which needs no resolving and no explaining. Raises OSError."""
-        return _open_regular(self._fd, path)
+        with self._beneath(path) as place:
+            return _open_regular(*place)
 
     def read_bytes(self, file_path: str, limit: int) -> bytes:
         """The whole content; file_too_large when there are more than `limit` bytes."""
@@ -148,7 +183,18 @@ class ProjectRoot:
 
     def is_protected(self, file_path: str) -> bool:
         """Whether only the user may change it: it would run, or be believed, outside the sandbox later."""
-        return is_protected(self.relative(file_path))
+        from localllm.sandbox.protected import is_protected
+
+        relative = self.relative(file_path)
+        return is_protected(relative) or self._is_own_environment(relative)
+
+    def _is_own_environment(self, relative: str) -> bool:
+        """Whether the file lies in the virtual environment this program runs in, which may be in the project: what is
+        imported late would run here. Commands cannot write there either."""
+        own = Path(os.path.realpath(sys.prefix))
+        if self.path not in own.parents:
+            return False
+        return f"{relative}/".casefold().startswith(f"{own.relative_to(self.path).as_posix()}/".casefold())
 
     def refuse_protected(self, file_path: str) -> None:
         """Raise SafetyViolationError path_protected where `is_protected`."""
@@ -157,6 +203,8 @@ class ProjectRoot:
 
     def near(self, file_path: str) -> list[str]:
         """Up to five existing paths whose name is that of `file_path`, or nearly."""
+        import difflib
+
         wanted = posixpath.basename(posixpath.normpath(file_path))
         by_name: dict[str, list[str]] = {}
         for entry in islice(walk(self.path, exclude=()), _NEIGHBOURS):
@@ -225,6 +273,8 @@ class ProjectRoot:
                 return SafetyViolationError("path_not_regular", path=path)
             case errno.EISDIR:
                 return ToolExecutionError("file_is_directory", path=path)
+            case errno.EROFS | errno.EACCES | errno.EPERM if self._takes_nothing(otherwise):
+                return ToolExecutionError("project_read_only", path=path, reason=error.strerror)
             case errno.EEXIST:
                 return ToolExecutionError("file_exists", path=path)
             case errno.ENOENT:
@@ -233,6 +283,10 @@ class ProjectRoot:
                 return self.missing(file_path)
             case _:
                 return ToolExecutionError(otherwise, path=path, reason=error.strerror)
+
+    def _takes_nothing(self, otherwise: str) -> bool:
+        """Whether it failed because nobody may write here, rather than into this one file."""
+        return otherwise == "file_unwritable" and not os.access(self.path, os.W_OK)
 
     def missing(self, file_path: str) -> ToolExecutionError:
         """The error for a file that is not there, naming those that may have been meant."""

@@ -13,8 +13,7 @@ import msgspec
 
 from localllm.base.config.schema import Mode, SafetySettings
 from localllm.base.events import Json
-from localllm.tools.guard.line import Line
-from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, rules_of
+from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, rules_of
 from localllm.tools.registry import Tool
 
 Why = Literal["", "plan", "unreadable", "untrusted"]
@@ -105,7 +104,7 @@ class Policy:
 
     def dangerous_part(self, command: str) -> str:
         """The entry of `dangerous_commands` that a part of the command line matches, or nothing."""
-        return Line(command).danger(self._dangerous)
+        return line_of(command).danger(self._dangerous)
 
     def _touching(self, call: Call, decision: Decision) -> str:
         return next((str(rule) for rule in self._rules if rule.decision == decision and call.touches(rule)), "")

@@ -2,10 +2,12 @@
 
 from uuid import uuid4
 
-from localllm.base.errors import SafetyViolationError
+from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, ToolCall
 from localllm.base.i18n import tr
 from localllm.tools.guard.policy import Verdict
+from localllm.tools.guard.remembered import RememberedRules
+from localllm.tools.guard.rules import lasting_rule
 from localllm.tools.registry import Preview, Tool
 
 
@@ -35,3 +37,15 @@ def refusal(request: ConfirmationRequested, answer: ConfirmationAnswered) -> Saf
     if request.risk == "dangerous":
         return SafetyViolationError("denied_dangerous", name=request.tool, rule=request.reason)
     return SafetyViolationError("denied_unattended", name=request.tool)
+
+
+def remember(rules: RememberedRules, request: ConfirmationRequested, answer: ConfirmationAnswered) -> str:
+    """Keep an answer that lasts as a rule. Why that cannot be, "" where it can: then it was a yes for once."""
+    rule = lasting_rule(request.tool, request.scope, answer.scope)
+    if rule is None or not answer.always:
+        return ""
+    try:
+        rules.add(rule, answer.always)
+    except LocalLLMError as error:
+        return str(error)
+    return ""

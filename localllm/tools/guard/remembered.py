@@ -3,7 +3,6 @@
 They never stand in the project itself: what comes with a repository cannot allow anything.
 """
 
-import errno
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,16 +10,13 @@ from typing import Literal
 
 import msgspec
 
+from localllm.base.by_project import change_file, name_of, newest
 from localllm.base.config.reading import read_text
 from localllm.base.errors import ConfigurationError
-from localllm.base.files import FileLock, atomic_write
 from localllm.base.paths import state_folder
 from localllm.tools.guard.rules import Rule
 
 Scope = Literal["session", "project"]
-
-KEPT_PROJECTS = 500
-"""How many projects' rules are remembered: those answered last."""
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -48,7 +44,7 @@ class RememberedRules:
 
     def __init__(self, file: Path, root: Path) -> None:
         self.file = file
-        self._root = os.fsencode(root).decode("utf-8", "backslashreplace")
+        self._root = name_of(root)
         self._session: list[Rule] = []
         self._read_at: _Stamp | None = None
         self._kept: list[Rule] = []
@@ -77,7 +73,7 @@ class RememberedRules:
         def put(store: _Store) -> None:
             rules = store.projects.pop(self._root, [])
             store.projects[self._root] = [*(known for known in rules if known != rule), rule]
-            store.projects = dict(list(store.projects.items())[-KEPT_PROJECTS:])
+            store.projects = newest(store.projects)
 
         self._change(put)
 
@@ -121,17 +117,7 @@ class RememberedRules:
             return _Store()
 
     def _change(self, change: Callable[[_Store], object]) -> None:
-        """Read, change and write while no other process does."""
-        try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.file.with_suffix(".lock")):
-                store = self._read()
-                change(store)
-                text = msgspec.json.format(msgspec.json.encode(store), indent=1)
-                atomic_write(self.file, text + b"\n", mode=0o600)
-        except OSError as error:
-            reason = os.strerror(error.errno or errno.EIO)
-            raise ConfigurationError("config_unwritable", file=self.file, reason=reason) from error
+        change_file(self.file, self._read, change)
 
 
 def rules_file(environ: Mapping[str, str] = os.environ) -> Path:

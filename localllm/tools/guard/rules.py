@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,10 +18,12 @@ from localllm.base.config.schema import SafetyRule, SafetySettings
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
-from localllm.tools.guard.line import Line
-from localllm.tools.guard.shell import Command
-from localllm.tools.guard.words import Word
 from localllm.tools.registry import Tool
+
+if TYPE_CHECKING:
+    from localllm.tools.guard.line import Line
+    from localllm.tools.guard.shell import Command
+    from localllm.tools.guard.words import Word
 
 Decision = Literal["allow", "ask", "deny"]
 
@@ -85,6 +87,13 @@ def closed_to_commands(settings: SafetySettings) -> tuple[list[str], list[str]]:
         elif rule.decision == "deny" and rule.prefix is not None and rule.tool in WRITING_TOOLS:
             unwritable.append(rule.prefix)
     return unreadable, unwritable
+
+
+def still_showing(settings: SafetySettings) -> list[str]:
+    """The tools that show what stands in files though `read_file` is denied, as it is by a rule that names no path:
+    that takes away the one tool."""
+    gone = {rule.tool for rule in rules_of(settings) if rule.decision == "deny" and rule.whole}
+    return sorted({*_SHOWING_TOOLS, COMMAND_TOOL} - gone) if _READING_TOOL in gone and "*" not in gone else []
 
 
 def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
@@ -159,6 +168,13 @@ def example_matches(rule: Rule, example: str, tools: Sequence[Tool]) -> bool:
     return call.is_covered_by([rule]) if rule.decision == "allow" else call.touches(rule)
 
 
+def line_of(command: str) -> "Line":
+    """A command line, understood."""
+    from localllm.tools.guard.line import Line  # reading the shell is a good part of the program: no start needs it
+
+    return Line(command)
+
+
 class Call:
     """A call as the rules see it: by its command line, by the paths it names or touches, by what it sends away."""
 
@@ -166,7 +182,7 @@ class Call:
         self, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str], touched: Sequence[str] = ()
     ) -> None:
         self.tool = tool
-        self.line = Line(arguments.get("command", "")) if tool.name == COMMAND_TOOL else None
+        self.line = line_of(arguments.get("command", "")) if tool.name == COMMAND_TOOL else None
         self.sent = [text for name in tool.sends for text in listed(arguments.get(name))]
         self._folder: str = arguments.get("working_dir", "") or "."
         self._given = [*touched, *(path for name in tool.paths for path in listed(arguments.get(name)))]
@@ -191,7 +207,7 @@ class Call:
         folders = [posixpath.normpath(rule.prefix or "") for rule in own]
         return bool(places) and all(any(is_within(place, folder) for folder in folders) for place in places)
 
-    def _is_line_covered(self, line: Line, own: Sequence[Rule], writing: Sequence[Rule]) -> bool:
+    def _is_line_covered(self, line: "Line", own: Sequence[Rule], writing: Sequence[Rule]) -> bool:
         if any(rule.exact and rule.prefix == line.text.strip() for rule in own):
             return True
         own = [rule for rule in own if not rule.exact]
@@ -202,7 +218,7 @@ class Call:
         covered = bool(parts) and all(any(_begins(command, rule) for rule in own) for command in parts)
         return covered and all(self._may_write(line, target, writing) for target in script.writes)
 
-    def _may_write(self, line: Line, target: Word, writing: Sequence[Rule]) -> bool:
+    def _may_write(self, line: "Line", target: "Word", writing: Sequence[Rule]) -> bool:
         if target.text in _HARMLESS_TARGETS and not target.computed:
             return True
         if target.computed or line.folders:
@@ -227,7 +243,7 @@ class Call:
         folders = self._folders(rule)
         return any(is_within(place, folder) for place in self._places() for folder in folders)
 
-    def _writes_into(self, line: Line, rule: Rule) -> bool:
+    def _writes_into(self, line: "Line", rule: Rule) -> bool:
         """Whether a redirection writes into the folder of a rule, from any folder the line may be in."""
         starts = {self._folder, *(posixpath.join(self._folder, folder) for folder in line.folders)}
         folders = self._folders(rule) if rule.prefix is not None else {"."}
@@ -296,7 +312,7 @@ def split_words(command: str) -> list[str]:
         return command.split()
 
 
-def _begins(command: Command, rule: Rule) -> bool:
+def _begins(command: "Command", rule: Rule) -> bool:
     wanted = split_words(rule.prefix or "")
     first = command.words[: len(wanted)]
     return bool(wanted) and [word.text for word in first] == wanted and not any(word.computed for word in first)

@@ -3,13 +3,13 @@
 Where the grammar cannot read a part, that is said (`Script.sound`), and `command_line` reads the line a second time.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from localllm.base.patterns import late_pattern
 from localllm.syntax.grammars import parser
 from localllm.tools.guard.hidden import renamed_by, texts_in
 from localllm.tools.guard.words import BLANKS, Piece, Variable, Word, ansi_text, expand
@@ -31,8 +31,8 @@ _WORDS = frozenset(
 )
 
 
-_SUBSCRIPT = re.compile(r"\w\[[^\]]*?(?:\$\(|`)([^)`]*)")
-_BACKQUOTED = re.compile(r"(?<!\\)`([^`]*)(?<!\\)`")
+_SUBSCRIPT = late_pattern(r"\w\[[^\]]*?(?:\$\(|`)([^)`]*)")
+_BACKQUOTED = late_pattern(r"(?<!\\)`([^`]*)(?<!\\)`")
 _BESIDE_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect", "comment"})
 _PASSING = frozenset({"echo", "printf", "cat", "tee", "cd", "true"})
 """What may stand in a line with a shell that reads its input, which is then seen all the same."""

@@ -15,7 +15,8 @@ _UNKEPT = "unkept:"
 
 
 def look(root: ProjectRoot, relative: str) -> str:
-    """The state of a file as it is now, without keeping it."""
+    """The state of a file as it is now (its digest and its mode, or ABSENT), without keeping it. Raises what
+    ProjectRoot.open_file does."""
     if not root.exists(relative):
         return ABSENT
     with root.open_file(relative) as file:

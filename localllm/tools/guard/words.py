@@ -7,14 +7,16 @@ from typing import Literal
 
 import msgspec
 
+from localllm.base.patterns import late_pattern
+
 _MOST_ALTERNATIVES = 64  # how many words a brace may become before it counts as computed
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+|[@*#?$!-]))")
-_GLOB = re.compile(r"[*?\[]")
-_BRACE = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_IN_QUOTES = re.compile(r'\\([\\$`"\n])')
-_ANSI = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|c.|.)", re.DOTALL)
+_VARIABLE = late_pattern(r"\$(?:\{(\w+)\}|(\w+|[@*#?$!-]))")
+_GLOB = late_pattern(r"[*?\[]")
+_BRACE = late_pattern(r"\{([^{}]*,[^{}]*)\}")
+_IN_QUOTES = late_pattern(r'\\([\\$`"\n])')
+_ANSI = late_pattern(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|c.|.)", re.DOTALL)
 _ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "E": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_OUTSIDE_QUOTES = re.compile(r"\\(.)", re.DOTALL)
+_OUTSIDE_QUOTES = late_pattern(r"\\(.)", re.DOTALL)
 
 Kind = Literal["plain", "quoted", "in quotes", "computed"]
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import msgspec
 
+from localllm.base.patterns import late_pattern
 from localllm.tools.guard.words import Word
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"})
@@ -25,12 +26,12 @@ INTERPRETERS: dict[str, tuple[str, ...]] = {
 READERS = SHELLS | INTERPRETERS.keys() | {"powershell", "pwsh"}
 """What runs its standard input where it is given nothing else."""
 
-_ASSIGNMENT = re.compile(r"\w+(?:\[.*\])?\+?=")
-_STRING = re.compile(
+_ASSIGNMENT = late_pattern(r"\w+(?:\[.*\])?\+?=")
+_STRING = late_pattern(
     r"""'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL
 )
-_CALL = re.compile(r"([\w.]+)\s*\(")
-_LISTS = re.compile(r"\bqw\b|[(){}\[\]|/]")  # what stands around words in perl and ruby: qw(git push), %x{git push}
+_CALL = late_pattern(r"([\w.]+)\s*\(")
+_LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # what stands around words in perl and ruby: qw(git push), %x{git push}
 _UNKNOWN = Word("", computed=True)
 
 
@@ -294,7 +295,7 @@ def _git(rest: list[Word]) -> Seen:
     return Seen(texts=tuple(filter(None, texts)))
 
 
-_RUN_BY_GIT = re.compile(
+_RUN_BY_GIT = late_pattern(
     r"alias\..+|pager\..+|core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy)|sequence\.editor"
     r"|diff\.external|gpg\.(?:.+\.)?program|credential\.(?:.+\.)?helper"
     r"|(?:diff|difftool|merge|mergetool|filter|browser|man|remote|submodule)\..+\."
@@ -303,7 +304,7 @@ _RUN_BY_GIT = re.compile(
 )
 """git's settings whose value is run."""
 
-_GIT_OPTION = re.compile(
+_GIT_OPTION = late_pattern(
     r"(?:-x|--exec|--extcmd|--[a-z]+-filter|--open-files-in-pager|-O(?=[^a]))(?:=?(.*))?", re.DOTALL
 )
 """Options of git's commands whose value is run: `rebase -x`, `difftool -x`, `filter-branch`, `grep -O`."""

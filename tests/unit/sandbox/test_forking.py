@@ -9,31 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox import seccomp
 from localllm.sandbox.bundle import Bundle
 from localllm.sandbox.confinement import ConfinedLaunch
 from localllm.sandbox.forking import ForkServer
 from localllm.sandbox.launches import Ending
 from localllm.sandbox.process import Process
-from localllm.sandbox.spec import LaunchSpec
+from tests.support.launching import order
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is for Linux so far"),
 ]
-
-
-def order(folder: Path, command: str) -> LaunchSpec:
-    return LaunchSpec(
-        command=command.encode(),
-        folder=str(folder),
-        environment={b"PATH": os.fsencode(os.environ["PATH"])},
-        writable=[str(folder)],
-        hidden=[],
-        shown=[],
-        scratch=str(folder),
-        call_filter=seccomp.program(os.uname().machine, []),
-    )
 
 
 async def run(server: ForkServer, folder: Path, command: str) -> tuple[Ending, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from localllm.sandbox.git_settings import is_harmless_change
+from tests.support.each import each
 
 PLAIN = b'[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x\n\tfetch = +refs/*:refs/*\n'
 
@@ -43,7 +44,7 @@ def test_harmless(added: str) -> None:
     assert is_harmless_change(PLAIN, PLAIN + added.encode())
 
 
-@pytest.mark.parametrize(
+@each(
     "added",
     [
         "[core]\n\tfsmonitor = ./evil\n",

@@ -1,6 +1,5 @@
 """The launcher with orders that no runner gives: small limits, and folders that are not there."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,31 +7,18 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ToolExecutionError
-from localllm.sandbox import seccomp
 from localllm.sandbox.bundle import Bundle
 from localllm.sandbox.confinement import ConfinedLaunch
 from localllm.sandbox.launches import Ending, as_argument
 from localllm.sandbox.process import Process
 from localllm.sandbox.spec import LaunchSpec
+from tests.support.launching import order
 from tests.support.sandbox_world import processes_with, unlike_any_other
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is for Linux so far"),
 ]
-
-
-def order(folder: Path, command: str) -> LaunchSpec:
-    return LaunchSpec(
-        command=command.encode(),
-        folder=str(folder),
-        environment={b"PATH": os.fsencode(os.environ["PATH"])},
-        writable=[str(folder)],
-        hidden=[],
-        shown=[],
-        scratch=str(folder),
-        call_filter=seccomp.program(os.uname().machine, []),
-    )
 
 
 async def run(spec: LaunchSpec) -> Ending:

@@ -7,9 +7,10 @@ import pytest
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.sandbox.network_hosts import NetworkHosts, Target, is_public, target
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "host", "port", "allowed"),
     [
         ("pypi.org", "pypi.org", 443, True),
@@ -50,7 +51,7 @@ def test_an_empty_list_allows_nothing() -> None:
         NetworkHosts().check(Target("pypi.org", 443))
 
 
-@pytest.mark.parametrize(
+@each(
     "entry",
     [
         *("", "*", "*.", "http://pypi.org", "pypi.org/simple", "a b", "pypi.org:0", "pypi.org:65536", "pypi.org:x"),
@@ -76,7 +77,7 @@ def test_a_target_has_one_spelling(text: str, host: str, port: int) -> None:
     assert target(text, 80) == Target(host, port)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("pypi.org\0.evil.example:443", "pypi.org%00:443", "user@pypi.org:443", "pypi.org:443:443", "", ":443"),
@@ -95,7 +96,7 @@ def test_what_is_no_target(text: str) -> None:
         target(text, 80)
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     [
         *("127.0.0.1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0"),

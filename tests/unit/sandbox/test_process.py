@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 
 from localllm.sandbox.launches import PlainLaunch
 from localllm.sandbox.process import HeadAndTail, Outcome, Process
+from tests.support.sandbox_world import open_descriptors
 
 pytestmark = pytest.mark.anyio
 
 
 async def run(command: str, folder: Path, *, seconds: float = 20, cap: int = 1000) -> Outcome:
     return await Process(PlainLaunch(command, folder, os.environ), cap).run(seconds)
-
-
-def open_descriptors() -> int:
-    return len(list(Path("/dev/fd").iterdir()))
 
 
 async def test_both_streams_and_the_exit_status(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from localllm.sandbox.protected import PROTECTED_NAMES, Reach, is_protected, look
+from tests.support.each import each
 
 
-@pytest.mark.parametrize("name", PROTECTED_NAMES)
+@each("name", PROTECTED_NAMES)
 def test_every_protected_name_is(name: str) -> None:
     assert is_protected(name)
     assert is_protected(name.upper())

@@ -1,8 +1,7 @@
 """Where the bodies of functions lie, in every language there is a grammar for."""
 
-import pytest
-
 from localllm.syntax.bodies import Body, bodies
+from tests.support.each import each
 
 SOURCES = {
     "python": (b'@d\ndef f(\n    a,\n):\n    """Doc."""\n    x = 1\n    return x\n\ng = lambda: 1\n', [Body(6, 7)]),
@@ -19,7 +18,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("language", SOURCES)
+@each("language", SOURCES)
 def test_signatures_docstrings_and_brackets_are_no_part(language: str) -> None:
     text, found = SOURCES[language]
     assert bodies(text, language) == found

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from localllm.syntax.grammars import GRAMMARS, language_of, outline_query, parser
+from tests.support.each import each
 
 
 @pytest.mark.parametrize("language", GRAMMARS)
@@ -14,7 +15,7 @@ def test_every_language_has_a_grammar_and_a_query(language: str) -> None:
     assert outline_query(language).pattern_count > 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "language"),
     [
         ("a.py", "python"),

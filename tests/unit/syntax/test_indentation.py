@@ -1,11 +1,10 @@
 """Lines that are indented as no Python text can be."""
 
-import pytest
-
 from localllm.syntax.indentation import misindented
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line"),
     [
         ("def f():\n    a()\nb()\n    c()\n", 4),

@@ -3,6 +3,7 @@
 import pytest
 
 from localllm.syntax.outline import MAX_BYTES, NotParsedError, Outline, count_lines, outline
+from tests.support.each import each
 
 PYTHON = b'''\
 from __future__ import annotations
@@ -357,7 +358,7 @@ def written(found: Outline) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("language", "text", "imports", "definitions"), CASES, ids=[case[0] for case in CASES])
+@each(("language", "text", "imports", "definitions"), CASES, ids=[case[0] for case in CASES])
 def test_definitions_and_imports(language: str, text: bytes, imports: str, definitions: str) -> None:
     found = outline(text, language)
     assert written(found) == [line.strip() for line in definitions.strip().splitlines()]

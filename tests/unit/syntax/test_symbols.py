@@ -4,6 +4,7 @@ import pytest
 
 from localllm.syntax.grammars import GRAMMARS
 from localllm.syntax.symbols import symbols
+from tests.support.each import each
 
 USES: dict[str, str] = {
     "bash": "helper_call \"$HIDDEN\" # comment_word\necho 'quoted_word'\n",
@@ -22,7 +23,7 @@ USES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("language", GRAMMARS)
+@each("language", GRAMMARS)
 def test_what_is_used_is_neither_quoted_nor_commented(language: str) -> None:
     names = {name.lstrip(".") for name in symbols(USES[language].encode(), language).references}
     assert "helper_call" in names

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.text.cleaning import clean, clusters, cut_unfinished, display_width, escape_json, shorten, shorten_start
+from tests.support.each import each
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("\x1b[2J\x07", "␛[2J␇"),

@@ -5,11 +5,12 @@ import codecs
 import pytest
 
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
+from tests.support.each import each
 
 JAPANESE = "# 設定ファイルを読み込む\nname = 'テスト'\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "expected"),
     [
         (b"", Decoded("")),

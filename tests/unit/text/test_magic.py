@@ -9,10 +9,9 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-import pytest
-
 from localllm.base.i18n.messages import MESSAGES
 from localllm.text.magic import _IN_ZIP, _KINDS, Picture, kind_of, picture_in
+from tests.support.each import each
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480)
 JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(10) + b"\xff\xc2\0\x11\x08" + struct.pack(">HH", 480, 640) + bytes(4)
@@ -27,7 +26,7 @@ def zipped(*names: str) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "expected"),
     [
         (PNG, Picture("image/png", 640, 480)),

@@ -1,10 +1,10 @@
 """Markdown is cut into blocks that stand on their own, the same ones however the text arrives."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.text.markdown_blocks import Block, BlockSplitter
+from tests.support.each import each
 
 
 def split(*pieces: str) -> list[Block]:
@@ -17,7 +17,7 @@ def outline(text: str) -> list[tuple[str, str]]:
     return [(block.kind, block.text) for block in split(text) if block.kind != "blank"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "blocks"),
     [
         ("one\ntwo\n\nthree", [("paragraph", "one\ntwo\n"), ("paragraph", "three")]),

@@ -2,10 +2,11 @@
 
 import pytest
 
-from localllm.text.masking import MASK, masked
+from localllm.text.masking import MASK, has_secret, masked
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "secret"),
     [
         ("use token sk-live-4f9a8b7c6d5e4f3a2b1c now", "sk-live-4f9a8b7c6d5e4f3a2b1c"),
@@ -48,3 +49,32 @@ def test_words_are_left_alone(text: str) -> None:
 def test_the_rest_stays() -> None:
     text = "Set the password = abc123xyz in .env, then run the tests"
     assert masked(text) == f"Set the password = {MASK} in .env, then run the tests"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my key is sk-" + "abcdefghijklmnopqrstuvwxyz123456",
+        "password: hunter22",
+        "パスワードは abc12345 です",
+        "clone https://me:secretword@example.org/x",
+    ],
+)
+def test_what_has_a_secret_in_it_is_known(text: str) -> None:
+    assert has_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Token: rename everywhere",
+        "API key: see docs/setup2.md",
+        "API key: $OPENAI_KEY1",
+        "API key: OPENAI_API_KEY2",
+        "パスワード：2回入力させる",
+        "bump auth: v1.2.34",
+        "count the tokens of each request",
+    ],
+)
+def test_what_only_speaks_of_secrets_may_be_kept(text: str) -> None:
+    assert not has_secret(text)

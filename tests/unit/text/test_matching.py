@@ -3,11 +3,12 @@
 import pytest
 
 from localllm.text.matching import find, without_numbers
+from tests.support.each import each
 
 CODE = "class A:\n    def f(self):\n        x = 1  \n        return x\n\n    def g(self):\n        return 'two'\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "old", "step"),
     [
         (CODE, "return x", "exact"),
@@ -34,7 +35,7 @@ def test_what_an_earlier_step_finds_twice_is_not_unique_by_a_later_one() -> None
     assert len(found.spans) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("there", "old", "new", "expected"),
     [
         ("\tif a:\n\t\tb()\n", "if a:\n  b()", "if a:\n  if c:\n    b()", "\tif a:\n\t\tif c:\n\t\t\tb()\n"),

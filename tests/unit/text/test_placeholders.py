@@ -1,11 +1,10 @@
 """Lines that stand for text are told from lines that only talk of it."""
 
-import pytest
-
 from localllm.text.placeholders import placeholder
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "# ... existing code ...",
@@ -28,7 +27,7 @@ def test_placeholders(line: str) -> None:
     assert placeholder(f"a = 1\n{line}\n", f"{line}\n") == ""
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "# the existing code handles None",

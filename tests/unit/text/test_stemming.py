@@ -1,8 +1,7 @@
 """The stems of English words, by the examples of the paper as the published vocabulary has them."""
 
-import pytest
-
 from localllm.text.stemming import stem
+from tests.support.each import each
 
 EXAMPLES = """
 caresses caress, ponies poni, ties ti, caress caress, cats cat, feed feed, agreed agre, plastered plaster, bled bled,
@@ -20,7 +19,7 @@ generalizations gener, oscillators oscil, abbey abbei, abatement abat, archaeolo
 """
 
 
-@pytest.mark.parametrize(("word", "expected"), [example.split() for example in EXAMPLES.split(",")])
+@each(("word", "expected"), [example.split() for example in EXAMPLES.split(",")])
 def test_published_examples(word: str, expected: str) -> None:
     assert stem(word) == expected
 

@@ -3,9 +3,10 @@
 import pytest
 
 from localllm.text.tokenising import terms
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("The connections of a server", ["connect", "server"]),

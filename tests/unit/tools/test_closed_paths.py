@@ -12,7 +12,7 @@ from localllm.tools.code import analyze_code
 from localllm.tools.git import git_diff
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
-from localllm.tools.guard.rules import closed_to_commands
+from localllm.tools.guard.rules import closed_to_commands, still_showing
 from localllm.tools.search import search_files
 from tests.support.tools import make_context, put, use
 
@@ -47,7 +47,7 @@ async def test_a_map_of_a_folder_above_leaves_it_out_and_says_so(project: Path, 
     assert "front_door" in found.for_model
     assert "hidden" not in found.for_model
     assert "key.py" not in str(found.payload)
-    assert "[1 source files are left out: a rule closes them]" in found.for_model
+    assert "[1 source file is left out: a rule closes it]" in found.for_model
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -56,7 +56,7 @@ async def test_a_difference_leaves_it_out_and_says_so(project: Path, rule: str, 
     def git(*arguments: str) -> None:
         subprocess.run(["git", *arguments], cwd=project, check=True, capture_output=True)
 
-    git("init", "--quiet")
+    git("init", "--quiet", "--template=")
     git("add", ".")
     git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "first")
     put(project / "open.py", "def open_window(): ...\n")
@@ -67,7 +67,7 @@ async def test_a_difference_leaves_it_out_and_says_so(project: Path, rule: str, 
     assert "open_window" in shown.for_model
     assert "hidden" not in shown.for_model
     assert shown.payload["files"] == ["open.py"]
-    assert "[1 changed files are left out: a rule closes them]" in shown.for_model
+    assert "[1 changed file is left out: a rule closes it]" in shown.for_model
     assert "hidden_window" in (await use(git_diff, make_context(project), staged=staged)).for_model
 
 
@@ -88,3 +88,13 @@ def test_names_may_be_listed_and_a_rule_for_all_tools_closes_to_commands() -> No
     policy = Policy(SafetySettings(deny=("read_file(secret)",)))
     assert policy.judge(listing, {"path": "secret"}, lambda path: path).decision == "allow"
     assert closed_to_commands(SafetySettings(deny=("*(secret)", "*(https://example.org)"))) == (["secret"], [])
+
+
+async def test_without_a_path_only_the_tool_is_gone_and_a_dot_closes_all(project: Path) -> None:
+    whole = SafetySettings(deny=("read_file",))
+    assert "run_command" in still_showing(whole)
+    assert "search_files" in still_showing(whole)
+    assert still_showing(SafetySettings(deny=("read_file", "*"))) == []
+    assert still_showing(SafetySettings(deny=("read_file(.)",))) == []
+    found = await use(search_files, make_context(project, deny=("read_file(.)",)), pattern="_door")
+    assert "_door():" not in found.for_model

@@ -8,7 +8,7 @@ import pytest
 
 from localllm.base.config.schema import ProjectSettings, Settings
 from localllm.base.errors import LocalLLMError
-from localllm.core.repomap import RepoMap
+from localllm.core.repo.repomap import RepoMap
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.code import analyze_code
 from localllm.tools.context import ToolContext
@@ -140,8 +140,8 @@ async def test_a_folder(tmp_path: Path) -> None:
     output = await analyze(tmp_path, ".")
     assert output.for_model.splitlines() == [
         ".: 2 source files, 11 lines, 9 of them code",
-        "python: 1 files, 10 lines, 8 code, 2 functions",
-        "javascript: 1 files, 1 lines, 1 code, 0 functions",
+        "python: 1 file, 10 lines, 8 code, 2 functions",
+        "javascript: 1 file, 1 line, 1 code, 0 functions",
         "largest files (lines):",
         "  10 src/greeter.py",
         "  1 src/deep/short.js",
@@ -149,7 +149,7 @@ async def test_a_folder(tmp_path: Path) -> None:
         "  3 src/greeter.py:4 Greeter.greet",
         "files with syntax errors (lines):",
         "  src/deep/short.js: 1",
-        "[1 source files were not analysed (too many, too large or unreadable); analyse a smaller folder]",
+        "[1 source file was not analysed (too many, too large or unreadable); analyse a smaller folder]",
         "what matters most, with line numbers (3 of 3 definitions):",
         "src/greeter.py",
         "3 class Greeter:",

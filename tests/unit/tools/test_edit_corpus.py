@@ -12,6 +12,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.tools.editing import edit_file
+from tests.support.each import each
 from tests.support.tools import make_context, put, use
 
 pytestmark = pytest.mark.anyio
@@ -20,10 +21,11 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "edits"
 CASES = [json.loads(line) for file in sorted(FOLDER.glob("*.jsonl")) for line in file.read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+@each("case", CASES, ids=lambda case: case["id"])
 async def test_an_edit_is_made_where_it_was_meant_or_not_at_all(tmp_path: Path, case: dict[str, Any]) -> None:
-    file = put(tmp_path / case["call"]["file_path"], case["file"].encode())
-    context = make_context(tmp_path)
+    root = tmp_path / case["id"]
+    file = put(root / case["call"]["file_path"], case["file"].encode())
+    context = make_context(root)
     if "expect" in case:
         await use(edit_file, context, **case["call"])
         assert file.read_bytes().decode() == case["expect"]

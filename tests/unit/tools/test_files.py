@@ -139,7 +139,7 @@ async def test_the_encoding_is_told_where_it_is_not_the_usual(tmp_path: Path) ->
         output = await use(read_file, make_context(tmp_path), file_path=encoding)
         assert output.for_model == "日本語のテキスト\n"
         assert output.payload["metadata"]["encoding"] == encoding
-        assert output.summary == f"{encoding} (1 lines), {encoding}"
+        assert output.summary == f"{encoding} (1 line), {encoding}"
 
 
 # --- read_file: files too large to be loaded

@@ -1,5 +1,6 @@
 """The tools todo and recall, behind the guards, as a model calls them."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,8 @@ from localllm.base.config.schema import SafetySettings
 from localllm.base.events import AgentEvent, Json, ToolCall
 from localllm.tools.memory import recall, todo
 from localllm.tools.registry import Tool
-from localllm.tools.tool_system import ToolResult, ToolSystem
+from localllm.tools.results import ToolResult
+from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import Answering, Lasting, make_tools
 
 pytestmark = pytest.mark.anyio
@@ -115,6 +117,30 @@ async def test_what_cannot_be_is_told_before_anybody_is_asked(root: Path) -> Non
     assert person.asked == []
 
 
+async def test_a_list_becomes_a_todo_for_each_item_and_the_person_sees_them_first(root: Path) -> None:
+    noted(root)
+    person = Answering(approve=True)
+    tools = make_tools(root, confirmer=person, safety=SafetySettings(mode="ask"))
+    tools.begin_turn("go")
+    result = await call(tools, action="add", text="1. Read it\n2. Mend it\n   with a test")
+    assert person.asked[0].summary.startswith("Add 2 TODOs")
+    assert "- Read it\n- Mend it" in person.asked[0].detail
+    assert re.search(r"2 TODOs: \(4 open\)\n- t\w+ Read it\n- t\w+ Mend it$", result.for_model)
+    assert not (await call(tools, action="add", text="".join(f"- {n} x\n" for n in range(101)))).success
+    assert len(person.asked) == 1
+
+
+async def test_a_long_part_is_told_when_it_is_begun(root: Path) -> None:
+    tools = make_tools(root)
+    tools.begin_turn("go")
+    await call(tools, action="add", text="# Importer\n\n" + "It reads CSV files.\n" * 150)
+    listed = (await call(tools, action="list")).for_model
+    assert listed.count("It reads") < 40
+    assert re.search(r"more characters: start it", listed)
+    assert (await call(tools, action="start", text="Importer (1/2)")).for_model.count("It reads") > 90
+    assert (await call(tools, action="list")).for_model.count("It reads") > 90
+
+
 async def test_plan_mode_lets_it_look_and_not_change(root: Path) -> None:
     file, tools = noted(root), make_tools(root, safety=SafetySettings(mode="plan"))
     assert (await call(tools, action="list")).success
@@ -166,3 +192,49 @@ async def test_recall_finds_what_is_kept(root: Path) -> None:
     assert found.for_model.startswith("[decision 2026-01-01 d")
     assert found.for_model.endswith("] Use msgspec")
     assert (await call(make_tools(root), "recall", query="zebra")).for_model == "Nothing is remembered about that."
+
+
+async def test_japanese_actions_are_those_of_the_chat(root: Path) -> None:
+    file, tools = noted(root), make_tools(root)
+    assert (await call(tools, action="追加", text="年次集計 (高)")).success
+    assert "- [ ] 年次集計 (high) +" in file.read_text("utf-8")
+    assert (await call(tools, action="着手", text="年次")).success
+    assert (await call(tools, action="完了する", text="年次")).success
+    assert (await call(tools, action="中止", text="Write")).success
+    person = Answering(approve=False)
+    assert "Mend" in (await call(make_tools(root, confirmer=person), action="一覧")).for_model
+    assert person.asked == []
+
+
+async def test_the_line_of_the_notes_names_its_item(root: Path) -> None:
+    noted(root)
+    tools = make_tools(root)
+    line = (await call(tools, action="list")).for_model.splitlines()[0]
+    assert line.startswith("- t")
+    assert "Mend the login" in (await call(tools, action="start", text=line)).for_model
+
+
+async def test_what_is_so_already_is_said_to_be(root: Path) -> None:
+    noted(root)
+    tools = make_tools(root)
+    await call(tools, action="finish", text="1")
+    assert "done already" in (await call(tools, action="finish", text="1")).for_model
+    assert "(before: done)" in (await call(tools, action="drop", text="1")).for_model
+
+
+async def test_two_priorities_and_secrets_are_refused_before_anybody_is_asked(root: Path) -> None:
+    noted(root)
+    person = Answering(approve=True)
+    tools = make_tools(root, confirmer=person)
+    assert "two priorities" in (await call(tools, action="add", text="X (low)", priority="high")).for_model
+    asked = len(person.asked)
+    assert "key or a password" in (await call(tools, action="add", text="password: hunter22")).for_model
+    assert len(person.asked) == asked
+
+
+async def test_recall_says_how_many_more_there_are(root: Path) -> None:
+    (root / "LOCALLLM.md").write_text("## Decisions\n" + "".join(f"- login {n}\n" for n in range(20)), "utf-8")
+    found = await call(make_tools(root), "recall", query="login")
+    assert found.for_model.endswith("(and 12 more; narrower words find others)")
+    assert found.payload["total"] == 20
+    assert "8 of 20" in found.summary

@@ -5,11 +5,16 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.tools.output import cap
-from tests.support.tools import make_context
+from localllm.base.errors import LocalLLMError, SafetyViolationError
+from localllm.tools.files import read_file
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.output import cap, keep_same
+from localllm.tools.search import search_files
+from tests.support.tools import make_context, use
 
 
 def test_short_text_is_given_as_it_is(tmp_path: Path) -> None:
@@ -71,3 +76,44 @@ def test_what_is_shown_is_never_more_than_the_limit(text: str) -> None:
     assert len(head.removesuffix("\n")) + len(tail) <= 20
     assert text.startswith(head.removesuffix("\n"))
     assert text.endswith(tail)
+
+
+@pytest.mark.parametrize("planted", [".localllm", ".localllm/tool-output"])
+def test_a_link_in_a_project_leads_nowhere(tmp_path: Path, planted: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = tmp_path / "project" / planted
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    assert "could not be kept" in cap("x" * 50, make_context(tmp_path / "project", output_limit=10), "tool")
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.anyio
+async def test_what_is_kept_outside_of_the_project_is_read_and_searched_as_if_it_were_in_it(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    outputs = tmp_path / "state" / "tool-output"
+    context = make_context(tmp_path / "project", output_limit=400)
+    context = msgspec.structs.replace(context, root=ProjectRoot(tmp_path / "project", outputs), overflow_folder=outputs)
+    capped = cap("\n".join(f"line {number}" for number in range(1000)), context, "run_command")
+    (path,) = re.findall(r"\.localllm/tool-output/run_command-\w+\.txt", capped)
+    assert "line 500" in (await use(read_file, context, file_path=path, start_line=501)).for_model
+    assert f"{path}:778: line 777" in (await use(search_files, context, pattern="777", path=path)).for_model
+    with pytest.raises(SafetyViolationError, match="rotected"):
+        context.root.write_bytes(path, b"")
+    (outputs / "key.txt").symlink_to(tmp_path / "secret")
+    (tmp_path / "secret").write_text("secret")
+    for name in ("key.txt", "../key.txt", "missing.txt"):
+        with pytest.raises(LocalLLMError):
+            context.root.open_file(f".localllm/tool-output/{name}")
+    for name in (".", "..", ""):
+        assert not context.root.is_kept_outside(f".localllm/tool-output/{name}")
+
+
+def test_the_same_text_is_kept_once_and_what_only_looks_like_it_is_no_answer(tmp_path: Path) -> None:
+    context = make_context(tmp_path, output_limit=10)
+    path = keep_same("words", context, "words")
+    assert keep_same("words", context, "words") == path
+    (tmp_path / path).write_text("wor")  # the disk was full, or the program was killed
+    another = keep_same("words", context, "words")
+    assert (tmp_path / another).read_text() == "words"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from localllm.core.conversation import Conversation
-from localllm.core.cutting import cut_message
+from localllm.core.window.conversation import Conversation
+from localllm.core.window.cutting import cut_message
 from localllm.llm.messages import SystemMessage, ToolMessage
 from localllm.llm.tokens import estimate_tokens
 from localllm.tools.output import cap

@@ -13,6 +13,7 @@ from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy, Verdict
 from localllm.tools.guard.rules import check_rules, closed_to_commands
 from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from tests.support.each import each
 
 
 @tool(risk=Risk.HIGHEST)
@@ -58,7 +59,7 @@ def test_deny_wins_over_allow() -> None:
     assert judge(run_command, settings, command="git status").decision == "allow"
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "allowed"),
     [
         ("pytest", True),
@@ -81,7 +82,7 @@ def test_an_allowed_command_is_a_single_plain_one(command: str, allowed: bool) -
     assert (verdict.decision == "allow") == allowed
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "rm -rf /",
@@ -139,7 +140,7 @@ def test_dangerous_commands_are_seen(command: str) -> None:
     assert judge(run_command, SafetySettings(allow=("*",)), command=command).dangerous
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "rm a",
@@ -173,7 +174,7 @@ def test_an_empty_entry_is_no_danger() -> None:
     assert judge(run_command, settings, command="sudo ls").dangerous
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "git push",
@@ -221,7 +222,7 @@ def test_a_denied_command_is_denied_in_any_part_of_the_line(command: str) -> Non
     assert judge(run_command, settings, command=command) == Verdict("deny", "run_command(git push)")
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "git status",
@@ -243,7 +244,7 @@ def test_other_commands_are_not_denied_with_it(command: str) -> None:
     assert judge(run_command, settings, command=command).decision == "allow"
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "command", "denied"),
     [
         ("curl", "curl x", True),
@@ -376,7 +377,7 @@ class TestCheckRules:
     def test_good_rules_pass(self, rule: str) -> None:
         check_rules(SafetySettings(allow=(rule,), deny=(rule,)), self.TOOLS)
 
-    @pytest.mark.parametrize(
+    @each(
         "rule",
         [
             "",
@@ -392,7 +393,7 @@ class TestCheckRules:
             "edit_file(a/../../x)",
         ],
     )
-    @pytest.mark.parametrize("setting", ["allow", "deny"])
+    @each("setting", ["allow", "deny"])
     def test_a_rule_that_could_never_match_is_an_error(self, setting: str, rule: str) -> None:
         settings = SafetySettings(allow=(rule,)) if setting == "allow" else SafetySettings(deny=(rule,))
         with pytest.raises(ConfigurationError) as found:

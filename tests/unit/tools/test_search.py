@@ -8,11 +8,14 @@ import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.tools.search import Outcome, Request, find, search_files
+from localllm.tools.search import search_files
 from localllm.tools.search_engines import PythonEngine, Query, RipgrepEngine, around
+from localllm.tools.searching import Outcome, Request, find
+from localllm.tools.wanted_lines import WantedLines
 from tests.support.tools import make_context, put, use
 
 pytestmark = pytest.mark.anyio
@@ -296,3 +299,25 @@ async def test_where_it_cannot_search_it_says_so(project: Path) -> None:
     assert caught.value.key == "file_missing"
     with pytest.raises(SafetyViolationError):
         await use(search_files, make_context(project), pattern="root", path="/etc")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code", "lines"),
+    [
+        ("retry|backoff*", {"words": True}, [1, 2, 3, 4]),
+        ("retry|backoff*", {"words": True, "defines": "like"}, [1]),
+        ("with_retry", {"defines": "exactly"}, [1]),
+        ("retry", {"beside": ["call"]}, [1, 2]),
+        ("retry", {"beside": ["call"], "least": 3}, [1, 2]),
+        ("retry(", {"beside": ["policy"]}, [2]),
+    ],
+)
+async def test_lines_of_code_are_asked_for_in_a_few_words(
+    tmp_path: Path, pattern: str, code: dict[str, object], lines: list[int]
+) -> None:
+    put(tmp_path / "p" / "a.py", "def with_retry(call):\n    retry(call, policy)\n# backoffs\nMAX = retry\n")
+    put(tmp_path / "p" / "a.md", "retry it\n")
+    wanted = msgspec.convert({"files": "source", **code}, WantedLines)
+    result = await use(search_files, make_context(tmp_path / "p"), pattern=pattern, code=wanted)
+    assert [(match["file"], match["line"]) for match in result.payload["matches"]] == [("a.py", n) for n in lines]
+    assert result.summary.endswith(f"for {pattern}"), "not the long pattern that is made of it"

@@ -4,6 +4,7 @@ import pytest
 
 from localllm.base.errors import SafetyViolationError
 from localllm.web.addresses import checked_url, is_public
+from tests.support.each import each
 
 
 @pytest.mark.parametrize(
@@ -13,7 +14,7 @@ def test_public_addresses(url: str) -> None:
     assert checked_url(url).scheme in ("http", "https")
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://localhost/",
@@ -63,7 +64,7 @@ def test_the_user_names_exceptions_by_host_and_port() -> None:
             checked_url(url, allowed)
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "expected"),
     [
         ("93.184.216.34", True),

@@ -7,6 +7,7 @@ import pytest
 from localllm.syntax.manifests.commands import best, commands, narrowed
 from localllm.syntax.manifests.recipes import in_workflow
 from localllm.syntax.manifests.signs import Signs, is_broken, is_manifest, parse_toml, tame
+from tests.support.each import each
 
 
 def _test_command(*names: str, **others: object) -> str:
@@ -86,7 +87,7 @@ def test_the_language_there_is_most_of_comes_first() -> None:
     assert _test_command(texts=texts, languages=("HTML", "C")) == "python -m pytest"
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "texts", "command"),
     [
         ((), {"Cargo.toml": "[workspace]\nmembers = ['a']"}, "cargo test --workspace"),

@@ -5,13 +5,14 @@ import random
 import pytest
 
 from localllm.tools.guard.command_line import commands_in
+from tests.support.each import each
 
 
 def texts(line: str) -> list[list[str]]:
     return [[word.text for word in words] for words in commands_in(line)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "commands"),
     [
         ("", []),

@@ -10,6 +10,7 @@ from localllm.base.config.schema import SafetySettings
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.guard.line import Line
 from localllm.tools.guard.policy import Policy, Verdict
+from tests.support.each import each
 
 TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("command_lines.toml").read_text("utf-8"))
 CASES = [(expected, line) for expected, lines in TABLE.items() for line in lines]
@@ -33,12 +34,12 @@ def test_there_are_enough_of_each() -> None:
     assert all(len(lines) >= 20 for lines in TABLE.values())
 
 
-@pytest.mark.parametrize(("expected", "line"), CASES)
+@each(("expected", "line"), CASES)
 def test_the_table(expected: str, line: str) -> None:
     assert verdict(line) == expected
 
 
-@pytest.mark.parametrize("line", TABLE["dangerous"] + TABLE["unreadable"])
+@each("line", TABLE["dangerous"] + TABLE["unreadable"])
 def test_no_allow_rule_lets_a_dangerous_or_hidden_command_through(line: str) -> None:
     rules = [f"run_command({word})" for word in ("ls", "true", "bash", "cat", "echo", "find", "python")]
     assert judge(line, SafetySettings(allow=tuple(rules))).decision == "ask"
@@ -68,7 +69,7 @@ FRAMES = (
 )
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_quotes_hide_neither_what_is_denied_nor_what_is_dangerous(seed: int) -> None:
     chance = random.Random(seed)
     frame = chance.choice(FRAMES)
@@ -98,7 +99,7 @@ def test_any_text_is_read(seed: int) -> None:
         assert all(words is not None for words in read.commands)
 
 
-@pytest.mark.parametrize("line", TABLE["dangerous"])
+@each("line", TABLE["dangerous"])
 def test_cutting_a_dangerous_line_short_never_raises(line: str) -> None:
     for end in range(0, len(line), 7):
         verdict(line[:end])
@@ -134,7 +135,7 @@ DISGUISES = [
 ]
 
 
-@pytest.mark.parametrize("line", DISGUISES)
+@each("line", DISGUISES)
 def test_what_is_denied_is_found_where_another_program_is_told_of_it(line: str) -> None:
     assert judge(line, SafetySettings(mode="auto", deny=("run_command(git push)",))).decision == "deny"
 

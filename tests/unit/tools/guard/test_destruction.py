@@ -3,6 +3,7 @@
 import pytest
 
 from localllm.tools.guard.destruction import detect_code_destruction, new_errors
+from tests.support.each import each
 
 PYTHON = "import os\nimport re\nimport sys\n\n\n" + "\n\n".join(
     f'def step_{n}(value):\n    """Step {n}."""\n    value += {n}\n    if value > {n}:\n'
@@ -22,7 +23,7 @@ def loss(old: str, new: str, path: str) -> str:
     return found.loss if found else ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "path", "expected"),
     [
         (PYTHON, "", "a.py", "emptied"),
@@ -44,7 +45,7 @@ def test_losses_are_found(old: str, new: str, path: str, expected: str) -> None:
     assert loss(old, new, path) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "path"),
     [
         (PYTHON, PYTHON.replace("step_3", "stage_3"), "a.py"),

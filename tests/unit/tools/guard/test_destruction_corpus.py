@@ -7,15 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from localllm.tools.guard.destruction import detect_code_destruction
+from tests.support.each import each
 
 FILE = Path(__file__).parents[3] / "fixtures" / "destruction.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+@each("case", CASES, ids=lambda case: case["id"])
 def test_a_loss_is_found_and_honest_work_is_let_through(case: dict[str, Any]) -> None:
     found = detect_code_destruction(case["before"], case["after"], case["path"])
     assert bool(found) == case["destroys"], str(found or "")

@@ -285,3 +285,12 @@ def test_a_folder_exchanged_for_a_link_to_a_protected_one_is_no_way_in(root: Pro
             with suppress(LocalLLMError):
                 root.write_bytes("d/pre-commit", b"x")
     assert names(root.path / ".git" / "hooks") == []
+
+
+def test_the_environment_this_program_runs_in_is_closed() -> None:
+    environment = Path(sys.prefix).resolve()
+    root = ProjectRoot(environment.parent)
+    for name in (environment.name, f"{environment.name}/lib/made_up.py", f"{environment.name.upper()}/made_up.pth"):
+        assert root.is_protected(name), name
+    assert key_of(SafetyViolationError, root.write_bytes, f"{environment.name}/made_up.py", b"") == "path_protected"
+    assert not root.is_protected(f"{environment.name}-made-up/lib.py")

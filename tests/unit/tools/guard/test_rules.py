@@ -11,6 +11,7 @@ from localllm.tools.context import ToolContext
 from localllm.tools.guard.policy import Policy, Situation, Verdict, was_typed
 from localllm.tools.guard.rules import check_rules, lasting_rule
 from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from tests.support.each import each
 
 RUN = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
 WRITE = next(tool for tool in BUILTIN_TOOLS if tool.name == "write_file")
@@ -40,7 +41,7 @@ def decide(command: str, **settings: tuple[str, ...]) -> str:
 
 
 class TestLines:
-    @pytest.mark.parametrize(
+    @each(
         ("command", "decision"),
         [
             ("pytest -q", "allow"),
@@ -169,8 +170,8 @@ class TestExamples:
 class TestTaint:
     TAINTED = Situation(tainted=True, said="Look at https://example.org/a?b=c, and docs.python.org/3/.")
 
-    @pytest.mark.parametrize("mode", ["ask", "auto-edit", "auto"])
-    @pytest.mark.parametrize(
+    @each("mode", ["ask", "auto-edit", "auto"])
+    @each(
         ("url", "decision"),
         [
             ("https://example.org/a?b=c", "allow"),

@@ -26,7 +26,7 @@ class Project:
         root.mkdir(parents=True, exist_ok=True)
         self.root = root
         if init:
-            self.git("init", "--quiet", "--initial-branch=main")
+            self.git("init", "--quiet", "--template=", "--initial-branch=main")
 
     def git(self, *arguments: str, ok: bool = True) -> str:
         done = subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, text=True, check=False)
@@ -547,7 +547,7 @@ def test_a_git_inside_the_project_is_not_run(tmp_path: Path) -> None:
     planted.chmod(0o755)
     program = (
         "import asyncio, sys; from pathlib import Path; from localllm.tools.git import git_status\n"
-        "from tests.unit.tools.test_git import Project\n"
+        "from tests.integration.test_git import Project\n"
         "print(asyncio.run(Project(Path(sys.argv[1]), init=False).run(git_status)).success)"
     )
     environment = {**os.environ, "PATH": f"{planted.parent}{os.pathsep}{os.environ['PATH']}"}
