@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,8 +17,10 @@ from localllm.llm.dialects.choosing import Speaking
 from localllm.llm.dialects.remembering import DialectMemory
 from localllm.llm.discovery.candidates import ollama_base_url
 from localllm.llm.discovery.servers import Server
-from localllm.llm.fallback import FallbackClient, Standby
 from localllm.llm.providers.base import Provider
+
+if TYPE_CHECKING:
+    from localllm.llm.fallback import FallbackClient
 
 
 def make_client(
@@ -32,8 +35,7 @@ def make_client(
     """The client the settings describe. `limiter` is one that is shared with others; `standing_in`: the settings of
     those that stand in, where they are others; `keyless`: only those are sent a key. Raises ConfigurationError; no
     server is asked yet."""
-    standbys = [_standby(standing_in or settings, name, root, environ) for name in settings.fallback_providers]
-    make = partial(FallbackClient, standbys=standbys) if standbys else LLMClient
+    make = _falling_back(standing_in or settings, root, environ) if settings.fallback_providers else LLMClient
     return make(
         make_provider(settings, root, _without_keys(environ) if keyless else environ),
         model=model_of(settings),
@@ -53,10 +55,16 @@ def _without_keys(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in keys}
 
 
-def _standby(settings: LLMSettings, name: NamedProvider, root: Path, environ: Mapping[str, str]) -> Standby:
-    """Somebody else, with settings of its own; the model that is set need not be there."""
-    its_own = msgspec.structs.replace(settings, provider=name, model="", fallback_providers=())
-    return Standby(name, lambda: make_client(its_own, root, environ))
+def _falling_back(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> "partial[FallbackClient]":
+    """A client with others standing in for it, each with settings of its own; the model that is set need not be
+    there."""
+    from localllm.llm.fallback import FallbackClient, Standby
+
+    def standby(name: NamedProvider) -> Standby:
+        its_own = msgspec.structs.replace(settings, provider=name, model="", fallback_providers=())
+        return Standby(name, lambda: make_client(its_own, root, environ))
+
+    return partial(FallbackClient, standbys=[standby(name) for name in settings.fallback_providers])
 
 
 def model_of(settings: LLMSettings) -> str:

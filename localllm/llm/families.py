@@ -2,7 +2,9 @@
 
 import re
 
-_REPLAYS_THINKING = re.compile(
+from localllm.base.patterns import late_pattern
+
+_REPLAYS_THINKING = late_pattern(
     r"gpt-?oss|minimax-?m[2-9]|kimi-?k2(?:\.\d+)?-?thinking|kimi-?k2\.[5-9]|glm-?(?:4\.[6-9]|[5-9])|deepseek-?v(?:3\.[2-9]|[4-9])"
     r"|deepseek-?reasoner",
     re.IGNORECASE,
@@ -10,7 +12,7 @@ _REPLAYS_THINKING = re.compile(
 """Families whose makers ask for the thinking behind earlier calls to be sent back: gpt-oss (harmony), MiniMax M2,
 Kimi K2 Thinking, GLM from 4.6 and DeepSeek from 3.2, each in its model card or interface guide."""
 
-_SHORT_IDS = re.compile(r"mistral|mixtral|ministral|codestral|devstral|magistral|pixtral", re.IGNORECASE)
+_SHORT_IDS = late_pattern(r"mistral|mixtral|ministral|codestral|devstral|magistral|pixtral", re.IGNORECASE)
 """Mistral's own chat templates raise an error for a call whose id has not nine letters and digits."""
 
 

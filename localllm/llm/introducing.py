@@ -42,15 +42,22 @@ def introduce(
     services that are not used unless the person says so."""
     if failure is not None:
         return Introduction(failure=" ".join(part for part in (failure.what, failure.mend) if part))
+    if warnings := warn(client, servers, sought=sought, keys=keys):
+        return Introduction(warnings=warnings)
+    return Introduction(who=describe(client, in_use), hint=_hint(servers))
+
+
+def warn(client: LLMClient, servers: Sequence[Server], *, sought: bool, keys: Iterable[str] = ()) -> tuple[str, ...]:
+    """That no model is connected, and what stands in the way; nothing where one is. See `introduce`."""
     match client.provider.name:
         case "embedded" if sought:
-            return Introduction(warnings=(tr("start.embedded"), *_obstacles(servers), *_unused(keys)))
+            return (tr("start.embedded"), *_obstacles(servers), *_unused(keys))
         case "embedded":
-            return Introduction(warnings=(tr("start.embedded_chosen"),))
+            return (tr("start.embedded_chosen"),)
         case "scripted":
-            return Introduction(warnings=(tr("start.scripted"),))
+            return (tr("start.scripted"),)
         case _:
-            return Introduction(who=describe(client, in_use), hint=_hint(servers))
+            return ()
 
 
 def describe(client: LLMClient, server: Server | None) -> str:

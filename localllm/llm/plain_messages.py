@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from localllm.base.events import Json, ToolCall
+from localllm.base.patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.reasons import short_reason
 
 _MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
-_DATA_URL = re.compile(r"data:(image/(?:png|jpe?g|webp|gif))(?:;[^;,]*)*?;base64,(.+)", re.IGNORECASE | re.DOTALL)
+_DATA_URL = late_pattern(r"data:(image/(?:png|jpe?g|webp|gif))(?:;[^;,]*)*?;base64,(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def read_messages(dicts: Sequence[Mapping[str, Json]]) -> tuple[Message, ...]:

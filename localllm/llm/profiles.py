@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from localllm.base.patterns import late_pattern
 from localllm.llm.providers.base import ModelInfo
 
 ProfileName = Literal["compact", "standard"]
@@ -77,7 +78,7 @@ def parameters(info: ModelInfo) -> float:
     return read_parameters(info.parameters) or read_parameters(info.id)
 
 
-_NUMBER = re.compile(r"(?<![a-z0-9.])(?:(\d+)x|e)?(\d+(?:\.\d+)?)([mbt])(?![a-z0-9])", re.IGNORECASE)
+_NUMBER = late_pattern(r"(?<![a-z0-9.])(?:(\d+)x|e)?(\d+(?:\.\d+)?)([mbt])(?![a-z0-9])", re.IGNORECASE)
 """8b, 0.6B, 8x7b, e4b (what of Gemma 3n is in memory at once); not the a3b of 30b-a3b, which says how many work on
 each token."""
 

@@ -3,14 +3,16 @@
 import re
 from typing import Literal
 
+from localllm.base.patterns import late_pattern
+
 Tag = Literal["project-instructions", "project-notes"]
 
 LINKED = (".md", ".mdc", ".mdx", ".markdown", ".txt")
 """How a file must end for a link in the place of such a text to be followed: what a project one has been given links to
 could be its user's secrets, or a program."""
 
-_FRAMED = re.compile(r"\n*^<(project-instructions|project-notes)>\n.*?\n</\1>$\n*", re.DOTALL | re.MULTILINE)
-_CLOSING = re.compile(r"<\s{0,9}/\s{0,9}(?=project-(?:instructions|notes)\b)", re.IGNORECASE)
+_FRAMED = late_pattern(r"\n*^<(project-instructions|project-notes)>\n.*?\n</\1>$\n*", re.DOTALL | re.MULTILINE)
+_CLOSING = late_pattern(r"<\s{0,9}/\s{0,9}(?=project-(?:instructions|notes)\b)", re.IGNORECASE)
 
 
 def framed(tag: Tag, about: str, text: str) -> str:

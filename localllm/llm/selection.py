@@ -12,9 +12,7 @@ from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.llm.building import make_provider, provider_for
 from localllm.llm.clients import LLMClient
 from localllm.llm.discovery.candidates import same_place
-from localllm.llm.discovery.looking import discover
 from localllm.llm.discovery.servers import Server, choose, nearest_models
-from localllm.llm.gguf.files import SUFFIX, near
 from localllm.llm.providers.base import ModelInfo, Provider
 
 Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
@@ -27,6 +25,12 @@ RECENT_SECONDS = 1.0
 """A search that ended so recently is not made again."""
 
 _NAMED = 8
+
+
+async def _discover(settings: LLMSettings, environ: Mapping[str, str]) -> Sequence[Server]:
+    from localllm.llm.discovery.looking import discover  # nobody is looked for where the settings name the server
+
+    return await discover(settings, environ)
 
 
 class Selection:
@@ -44,7 +48,7 @@ class Selection:
         root: Path,
         environ: Mapping[str, str],
         *,
-        look: Look = discover,
+        look: Look = _discover,
         recent: float = RECENT_SECONDS,
     ) -> None:
         self.servers: list[Server] = []
@@ -240,6 +244,8 @@ class Selection:
 def model_nowhere(name: str, offered: Sequence[str], root: Path) -> LLMConnectionError:
     """No server has the model `name`; `offered` is what they have, the nearest first. It may be meant as a file."""
     available = ", ".join(offered[:_NAMED]) or "—"
+    from localllm.llm.gguf.files import SUFFIX, near
+
     if name.lower().endswith(SUFFIX):
         return LLMConnectionError("gguf_nowhere", model=name, available=available, near=near(Path.cwd(), root))
     return LLMConnectionError("llm_model_nowhere", model=name, available=available)

@@ -5,15 +5,16 @@ import re
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
+from localllm.base.patterns import late_pattern
 from localllm.llm.dialects.base import DialectName
 
 _OF_REQUESTS = frozenset({"llm_bad_request", "llm_server_failed", "llm_parameter_refused"})
 
-_ABOUT_TOOLS = re.compile(r"\btools?\b|tool.?c(?:all|hoice)|function.?call|jinja|chat.?template", re.IGNORECASE)
+_ABOUT_TOOLS = late_pattern(r"\btools?\b|tool.?c(?:all|hoice)|function.?call|jinja|chat.?template", re.IGNORECASE)
 """What servers speak of in refusing tools: vLLM without a parser for them ("auto" tool choice requires …), llama.cpp
 without --jinja, a chat template that knows no tools."""
 
-_ABOUT_SCHEMAS = re.compile(r"grammar|schema|response.?format|structured|guided|\bformat\b", re.IGNORECASE)
+_ABOUT_SCHEMAS = late_pattern(r"grammar|schema|response.?format|structured|guided|\bformat\b", re.IGNORECASE)
 
 
 def refuses(error: LLMConnectionError, dialect: DialectName) -> bool:

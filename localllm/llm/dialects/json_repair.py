@@ -6,6 +6,8 @@ from typing import Never
 
 import msgspec
 
+from localllm.base.patterns import late_pattern
+
 BLANK = " \t\r\n\f\v\u00a0\u200b\u200c\u200d\u2060\ufeff"
 """What stands between tokens and means nothing: white space and characters nobody sees."""
 
@@ -33,13 +35,13 @@ _Step = Callable[[], None]
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _IN_JSON = {"(": "{", ")": "}"}
 _LITERALS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
-_SPACE = re.compile(rf"(?:[{BLANK}]+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
-_WORD = re.compile(r"[A-Za-z_$][\w$-]*")
-_KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
-_TO_ESCAPE = re.compile(r'\\(?:u[0-9a-fA-F]{4}|.)|["\x00-\x1f]', re.DOTALL)
-_HARMLESS_REST = re.compile(rf"[{BLANK}\"'`}}\]);,]*")
-_DOUBLED = re.compile(rf"\{{[{BLANK}]*\{{(?=[{BLANK}]*[\"'“\w])")
+_SPACE = late_pattern(rf"(?:[{BLANK}]+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
+_NUMBER = late_pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
+_WORD = late_pattern(r"[A-Za-z_$][\w$-]*")
+_KEYWORD = late_pattern(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
+_TO_ESCAPE = late_pattern(r'\\(?:u[0-9a-fA-F]{4}|.)|["\x00-\x1f]', re.DOTALL)
+_HARMLESS_REST = late_pattern(rf"[{BLANK}\"'`}}\]);,]*")
+_DOUBLED = late_pattern(rf"\{{[{BLANK}]*\{{(?=[{BLANK}]*[\"'“\w])")
 _COMMAS = (",", "，", "、")
 _DEEPEST = 64
 """Levels of nesting that are read; arguments of tools have three or four."""

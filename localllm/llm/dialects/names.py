@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator
 
-_NOT_IN_A_NAME = re.compile(r"[\s_.\-]+")
-_AROUND = re.compile(
+from localllm.base.patterns import late_pattern
+
+_NOT_IN_A_NAME = late_pattern(r"[\s_.\-]+")
+_AROUND = late_pattern(
     r"^(?:(?:functions?|tools?|default_api|call|multi_tool_use|assistant)[.:/])+|(?::\d+|\(\)|\.call)$", re.IGNORECASE
 )
 

@@ -33,6 +33,12 @@ def usual_others(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(environ.get(ALSO_VARIABLE, "").replace(",", " ").split()) or (VLLM,)
 
 
+def found_keys(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables with keys of model services that are set. No service is used because its key lies there: somebody's
+    code goes to another company only when they say so."""
+    return tuple(variable for variable in SECRET_VARIABLES.values() if environ.get(variable, "").strip())
+
+
 def candidates(settings: LLMSettings, environ: Mapping[str, str], also: Iterable[str] = (VLLM,)) -> list[Candidate]:
     """What to look at, each address once: those the user has set first, then LM Studio, Ollama, other servers, `also`.
 

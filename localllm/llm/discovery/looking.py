@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 
-from localllm.base.config.schema import SECRET_VARIABLES, LLMSettings
+from localllm.base.config.schema import LLMSettings
 from localllm.llm.discovery.candidates import candidates, usual_others
 from localllm.llm.discovery.servers import Server
 from localllm.llm.discovery.visiting import Visit
@@ -35,12 +35,6 @@ async def discover(
     visits = [Visit(candidate, settings, environ) for candidate in candidates(settings, environ, others)]
     limits = [within_far if visit.is_far else within for visit in visits]
     return list(await asyncio.gather(*map(_limited, visits, limits)))
-
-
-def found_keys(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The variables with keys of model services that are set. No service is used because its key lies there: somebody's
-    code goes to another company only when they say so."""
-    return tuple(variable for variable in SECRET_VARIABLES.values() if environ.get(variable, "").strip())
 
 
 async def _limited(visit: Visit, seconds: float) -> Server:

@@ -1,6 +1,5 @@
 """Model servers that were looked for, and the choice among those that were found."""
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
@@ -59,6 +58,8 @@ def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | N
 
 def nearest_models(servers: Sequence[Server], model: str) -> list[str]:
     """The names of all models that can be had, those most like `model` first."""
+    import difflib  # for a name that nobody has
+
     names = dict.fromkeys(name for _, name in _offers(servers))
     ratio = difflib.SequenceMatcher(b=model.casefold())
 

@@ -1,8 +1,8 @@
 """The calls the engine makes, and what a plan is: a generator that yields calls, is sent their results, and returns
 the answer."""
 
-from collections.abc import Generator
-from typing import NamedTuple
+from collections.abc import Generator, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,11 @@ class Result(NamedTuple):
 
 Plan = Generator[tuple[Call, ...], list[Result], str]
 
+Files = Literal["", "source", "settings"]
+"""Which files are searched: all, those of source code, or those and settings."""
+
+_LEAST = 2
+
 NOT_OFFERED = "not_offered"
 
 MANY = 300
@@ -37,16 +42,48 @@ def call(name: str, **arguments: Json) -> Call:
     return Call(name, msgspec.json.encode(given, order="sorted").decode())
 
 
-def canonical(arguments: str) -> str:
-    """Arguments as `call` writes them; as they are where they are no JSON."""
-    try:
-        return msgspec.json.encode(msgspec.json.decode(arguments or "{}"), order="sorted").decode()
-    except msgspec.DecodeError:
-        return arguments
+def search(
+    pattern: str,
+    *,
+    path: str = "",
+    include: str = "",
+    files: Files = "",
+    defines: Literal["", "like", "exactly"] = "",
+    words: bool = False,
+    ignore_case: bool = False,
+    most: int = MANY,
+) -> Call:
+    """Lines in which `pattern` occurs, or that may define what it names: a thing called like it, or exactly so. With
+    `words` it is no regular expression, but words as `spoken` has them."""
+    code: dict[str, Json] = {"files": files, "defines": defines, "words": words}
+    return _search(pattern, path, include, code, most, ignore_case=ignore_case)
 
 
-def search(pattern: str, *, path: str = "", include: str = "", ignore_case: bool = False, most: int = MANY) -> Call:
-    """Lines in which `pattern` occurs."""
+def search_together(
+    firm: Sequence[str],
+    loose: Sequence[str] = (),
+    *,
+    path: str = "",
+    include: str = "",
+    files: Files = "",
+    least: int = _LEAST,
+    most: int = MANY,
+) -> Call:
+    """Lines in which `least` of these words (as `spoken` has them) stand, one of `firm` among them."""
+    code: dict[str, Json] = {
+        "files": files,
+        "words": True,
+        "beside": list(firm[1:]),
+        "loose": list(loose),
+        "least": least if least != _LEAST else 0,
+    }
+    return _search(firm[0], path, include, code, most)
+
+
+def _search(
+    pattern: str, path: str, include: str, code: dict[str, Json], most: int, *, ignore_case: bool = False
+) -> Call:
+    """`code` is what the tool itself makes a pattern of: that would be long, and told to whoever goes on."""
     return call(
         "search_files",
         pattern=pattern,
@@ -54,6 +91,7 @@ def search(pattern: str, *, path: str = "", include: str = "", ignore_case: bool
         include=include or None,
         ignore_case=ignore_case or None,
         max_results=most,
+        code={name: value for name, value in code.items() if value} or None,
     )
 
 
@@ -70,6 +108,11 @@ def names(path: str = "", pattern: str = "") -> Call:
 def open_todos() -> Call:
     """What is to be done in the project."""
     return call("todo", action="list")
+
+
+def recall(query: str) -> Call:
+    """What is remembered that fits."""
+    return call("recall", query=query)
 
 
 def outline(path: str) -> Call:

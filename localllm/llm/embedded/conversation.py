@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from localllm.llm.embedded.calls import NOT_OFFERED, Call, Result, canonical
+from localllm.llm.embedded.calls import NOT_OFFERED, Call, Result
+from localllm.llm.embedded.notes import Notes, read_notes
 from localllm.llm.embedded.results import error_key
 from localllm.llm.embedded.words import japanese_in, split_identifier, stem
 from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, ToolMessage, UserMessage
 from localllm.llm.project_texts import without_framed
 from localllm.llm.summed_up import is_summed_up, newest_request
+from localllm.llm.tool_calls import canonical
 
 _SITUATION = re.compile(r"\n*\[Project (?P<name>.+?), \d{4}-\d\d-\d\d\. Top level: (?P<top>.*)\]\s*$", re.DOTALL)
 _NOTES = re.compile(r"(?:\n\n\[Plan mode[^\[\]\n]*\])+\s*\Z")
@@ -52,6 +54,7 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     attached: tuple[Attached, ...] = ()
     pasted: str = ""
     project: Project = Project()
+    notes: Notes = Notes()
     earlier: str = ""
     earlier_question: str = ""
     results: dict[Call, Result] = {}
@@ -83,6 +86,7 @@ def read_talk(request: CompletionRequest) -> Talk:
         attached=attached,
         pasted=pasted,
         project=_project(messages),
+        notes=read_notes(message.text for message in request.messages if isinstance(message, UserMessage)),
         earlier=next((m.text for m in reversed(before) if isinstance(m, AssistantMessage) and m.text), ""),
         earlier_question=next((_take_apart(m.text)[0] for m in reversed(before) if isinstance(m, UserMessage)), ""),
         results=_results(messages[last:]),

@@ -6,15 +6,16 @@ from itertools import permutations
 
 import msgspec
 
-from localllm.llm.embedded.calls import Call, Result, names, search
+from localllm.llm.embedded.calls import Call, Files, Result, names, search, search_together
 from localllm.llm.embedded.conversation import Talk
-from localllm.llm.embedded.definitions import any_of, defined_by, defining
+from localllm.llm.embedded.definitions import any_of, defined_by, in_words
 from localllm.llm.embedded.evidence import Candidate
 from localllm.llm.embedded.places import Place
 from localllm.llm.embedded.results import Hit, read_hits, read_listing
 from localllm.llm.embedded.scope import Scope, code_files, names_with
 from localllm.llm.embedded.terms import Term
 from localllm.llm.embedded.words import stem
+from localllm.text.code_lines import defining
 
 Asking = Generator[tuple[Call, ...], list[Result], "Gathered"]
 
@@ -24,6 +25,7 @@ _MOST_MENTIONS = 200
 _FEW = 60
 _TOO_LATE = "search_timeout"
 _LISTED_ALONE = 2
+_THREE = 3
 _SHORTEST_NAME = 3
 _GUARD = re.compile(r"^\s*#\s*define\s+\w+\s*$")
 
@@ -44,9 +46,11 @@ def gather(talk: Talk, terms: Sequence[Term], wanted: Place | None) -> Asking:
     scope = code_files(talk.project, wanted)
     leading = leading_terms(terms)
     ways = [
-        search(defining(any_of(term)), path=scope.path, include=scope.include) for term in leading if term.alternatives
+        search(in_words(term), path=scope.path, files=scope.files, defines="like", words=True)
+        for term in leading
+        if term.alternatives
     ]
-    text = search(meeting(terms), path=scope.path, include=scope.include, most=_MOST_MENTIONS)
+    text = meeting(terms, path=scope.path, files=scope.files, most=_MOST_MENTIONS)
     paths = names(pattern=names_with(_words_for_paths(leading))) if _words_for_paths(leading) else None
     results = yield (*ways, text, *([paths] if paths else []))
     found = [read_hits(result.text) for result in results[: len(ways)]]
@@ -105,14 +109,14 @@ class _Closer(msgspec.Struct, frozen=True):
 
     def search(self, scope: Scope) -> Generator[tuple[Call, ...], list[Result], _More]:
         """Make these searches, all that are needed in one step."""
-        pairs = "|".join(filter(None, [self._pairs(), *(_plainly(any_of(term)) for term in self.late)]))
-        threes = self._threes() if self.many_mentions else ""
+        pairs = self._pairs(scope)
+        threes = self._threes(scope) if self.many_mentions else ()
         globs = [names_with(words) for term in self.for_files if (words := _words_for_paths([term]))]
         calls = [
-            *([search(pairs, path=scope.path, include=scope.include)] if pairs else []),
-            *([search(threes, path=scope.path, include=scope.include)] if threes else []),
+            *pairs,
+            *threes,
             *(
-                search(any_of(term, literal=True), path=scope.path, include=scope.include, most=_FEW)
+                search(in_words(term, literal=True), path=scope.path, files=scope.files, words=True, most=_FEW)
                 for term in self.missing
             ),
             *(names(pattern=glob) for glob in globs),
@@ -131,18 +135,24 @@ class _Closer(msgspec.Struct, frozen=True):
             },
         )
 
-    def _pairs(self) -> str:
+    def _pairs(self, scope: Scope) -> tuple[Call, ...]:
         known = [term for term in self.terms if term.alternatives][:_MOST_SEARCHED]
         both = [
             f"{any_of(one)}[A-Za-z0-9_]*{any_of(other)}"
             for one, other in permutations(known, 2)
             if one in self.cut or other in self.cut
         ]
-        return defining(f"(?:{'|'.join(both)})") if both else ""
+        named = f"(?:{'|'.join(both)})" if both else ""
+        if not self.late:
+            return (search(named, path=scope.path, files=scope.files, defines="like"),) if both else ()
+        simpler = [*([defining(named)] if both else []), *(_plainly(any_of(term)) for term in self.late)]
+        return (search("|".join(simpler), path=scope.path, files=scope.files),)
 
-    def _threes(self) -> str:
-        ways = [any_of(term, literal=True) for term in leading_terms(self.terms)]
-        return "|".join(".*".join(three) for three in permutations(ways, 3))
+    def _threes(self, scope: Scope) -> tuple[Call, ...]:
+        ways = [in_words(term, literal=True) for term in leading_terms(self.terms)]
+        if len(ways) < _THREE:
+            return ()
+        return (search_together(ways, path=scope.path, files=scope.files, least=_THREE),)
 
 
 def leading_terms(terms: Sequence[Term]) -> list[Term]:
@@ -151,16 +161,14 @@ def leading_terms(terms: Sequence[Term]) -> list[Term]:
     return (firm if len(firm) > 1 else sorted(terms, key=lambda term: term.soft))[:_MOST_SEARCHED]
 
 
-def meeting(terms: Sequence[Term]) -> str:
-    """A pattern for lines in which two terms meet, one of them not soft; for a single term, any line with it."""
+def meeting(terms: Sequence[Term], *, path: str = "", include: str = "", files: Files = "", most: int) -> Call:
+    """A search for lines in which two terms meet, one of them not soft; for a single term, any line with it."""
     firm = [term for term in terms if not term.soft] or list(terms)
+    ways = [in_words(term, literal=True) for term in firm]
     if len(terms) == 1:
-        return any_of(terms[0], literal=True)
-    parts: dict[str, list[str]] = {}
-    for one, other in permutations(terms, 2):
-        if one in firm or other in firm:
-            parts.setdefault(any_of(one, literal=True), []).append(any_of(other, literal=True))
-    return "|".join(f"{first}.*(?:{'|'.join(others)})" for first, others in parts.items())
+        return search(ways[0], path=path, include=include, files=files, words=True, most=most)
+    loose = [in_words(term, literal=True) for term in terms if term not in firm]
+    return search_together(ways, loose, path=path, include=include, files=files, most=most)
 
 
 def _words_for_paths(terms: Sequence[Term]) -> list[str]:

@@ -14,10 +14,25 @@ from localllm.llm.embedded.terms import terms_of
 Kind = Literal[
     "greeting", "thanks", "needs_model", "commits", "diff", "status", "message", "todo", "imports", "uses", "howto",
     "project", "path", "list", "count", "tests", "define", "explain", "value", "people", "subclasses", "concept",
+    "decided", "preferred", "before",
 ]  # fmt: skip
 
 _WITHOUT_NAMES = frozenset(
-    {"greeting", "thanks", "needs_model", "commits", "diff", "status", "todo", "howto", "project", "people"}
+    {
+        "greeting",
+        "thanks",
+        "needs_model",
+        "commits",
+        "diff",
+        "status",
+        "todo",
+        "howto",
+        "project",
+        "people",
+        "decided",
+        "preferred",
+        "before",
+    }
 )
 _OF_NAMES = frozenset({"define", "explain", "uses", "subclasses"})
 _WORDS_BESIDE_A_NAME = 2

@@ -116,7 +116,7 @@ def error_key(text: str) -> str:
 
 
 _LONGEST_ERROR = 20_000
-_OF_TOOLS = ("E8", "E9")
+_OF_TOOLS = ("E17", "E8", "E9")
 _OF_MANY_LINES = frozenset({"closest", "feedback", "hint", "reason", "text"})
 
 
@@ -150,10 +150,12 @@ def _pattern(form: str) -> re.Pattern[str]:
 
 def _pieces(form: str, seen: set[str]) -> Iterator[str]:
     """A form of the catalogue as parts of a pattern: every place may hold anything, also nothing."""
-    for text, name in re.findall(r"([^{]*)(?:\{(\w+)[^}]*\})?", form):
+    for text, name, counted in re.findall(r"([^{]*)(?:\{(\w+)(?::\?([^}]*)|[^}]*)\})?", form):
         escaped = re.escape(text)
         yield escaped[:-2] + r"(?:\ )?" if name and escaped.endswith("\\ ") else escaped
-        if name:
+        if counted:
+            yield f"(?:{'|'.join(map(re.escape, counted.split('/')))})"
+        elif name:
             anything = "(?s:.*?)" if name in _OF_MANY_LINES else ".*?"
             yield f"(?P={name})" if name in seen else f"(?P<{name}>{anything})"
             seen.add(name)

@@ -3,21 +3,19 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from localllm.llm.embedded.calls import Files
 from localllm.llm.embedded.conversation import Project
 from localllm.llm.embedded.places import Place, is_aside
+from localllm.text.code_lines import SETTINGS
 
-CODE = (
-    "py,pyi,js,[cm]js,jsx,ts,tsx,[ch],[ch]pp,[ch]c,[ch]xx,cs,go,rs,rb,java,kt,php,swift,scala,sh,bash,lua,p[lm],sql"
-    ",vue,svelte,dart,exs,ex,jl,zig"
-)
 _CODE_SUFFIXES = (".py", ".js", ".mjs", ".ts", ".go", ".rs", ".c", ".h", ".cpp", ".rb", ".java", ".php", ".sh")
 
 
 class Scope(NamedTuple):
-    """A folder ("" for all) and a glob."""
+    """A folder ("" for all) and which files."""
 
     path: str
-    include: str
+    files: Files
 
 
 def code_files(project: Project, wanted: Place | None = None) -> Scope:
@@ -25,7 +23,7 @@ def code_files(project: Project, wanted: Place | None = None) -> Scope:
     roots = [item[:-1] for item in project.top if item.endswith("/")]
     own = [root for root in roots if not is_aside(root) and not root.startswith(".")]
     alone = len(own) == 1 and not wanted and not any(item.endswith(_CODE_SUFFIXES) for item in project.top)
-    return Scope(own[0] if alone else "", f"*.{{{CODE}}}")
+    return Scope(own[0] if alone else "", "source")
 
 
 def names_with(words: Sequence[str]) -> str:
@@ -39,6 +37,5 @@ def _any_case(word: str) -> str:
     return f"[{first.upper()}{first.lower()}]{word[1:]}" if first.isalpha() and first.isascii() else word
 
 
-SETTINGS = "toml,yaml,yml,json,ini,cfg,conf,css,scss,properties"
 DOCUMENTS = f"*.{{md,rst,txt,adoc,html,xml,example,sample,{SETTINGS}}}"
 """Files that are no code and yet tell."""

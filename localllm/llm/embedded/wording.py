@@ -102,6 +102,36 @@ TEXTS: dict[str, tuple[str, str]] = {
     "no_tests": ("I found no test files{about}.", "{about}テストファイルは見つかりませんでした。"),
     "todo": ("{count} lines{more} say TODO or FIXME:", "TODO や FIXME は {count} 行{more}あります:"),
     "open_todos": ("Open TODOs of the project:", "プロジェクトの未完了の TODO:"),
+    "decisions": ("Decided, says {file}:", "決定事項（{file}）:"),
+    "preferences": ("Preferences, says {file}:", "好みと方針（{file}）:"),
+    "no_decisions": (
+        "No decision is noted in this project. /remember decision: TEXT notes one.",
+        "このプロジェクトに決定事項の記録はありません。/remember 決定: 本文 で記録します。",
+    ),
+    "no_decisions_about": (
+        "Of that the notes have no decision. Those they have:",
+        "それについての決定事項の記録はありません。記録にあるもの:",
+    ),
+    "no_preferences": (
+        "No preference is noted in this project. /remember TEXT notes one.",
+        "このプロジェクトに好みや方針の記録はありません。/remember 本文 で記録します。",
+    ),
+    "no_preferences_about": (
+        "Of that the notes have no preference. Those they have:",
+        "それについての記録はありません。記録にあるもの:",
+    ),
+    "last_session": ("The last session, says {file}:", "前回のセッション（{file}）:"),
+    "no_session": (
+        "The project's notes have no record of an earlier session. `localllm history list` names those that are kept, "
+        "`localllm --continue` goes on with the newest.",
+        "プロジェクトのメモに以前のセッションの記録はありません。"
+        "残っているセッションは `localllm history list` で見られ、`localllm --continue` で最新のものを続けられます。",
+    ),
+    "notes_unread": (
+        "The project's notes could not be read: {reason}",
+        "プロジェクトのメモを読めませんでした: {reason}",
+    ),
+    "no_todo_lines": ("No line of the files says TODO or FIXME.", "ファイルに TODO や FIXME の行はありません。"),
     "no_todo": (
         "No TODO is open, and no line says TODO or FIXME.",
         "未完了の TODO も、TODO や FIXME の行もありません。",

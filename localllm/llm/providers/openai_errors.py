@@ -11,6 +11,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
+from localllm.base.patterns import late_pattern
 from localllm.llm.overflow import Overflow, read_overflow
 from localllm.llm.providers.content_filter import filtered_in
 from localllm.llm.reasons import short_reason
@@ -23,7 +24,7 @@ _LONGEST_TOLD = 7 * 86_400.0
 BLANK = b" \t\r\n\xef\xbb\xbf"
 """White space, and the bytes of a UTF-8 byte order mark: what may stand before a body."""
 
-_BAD_CALL = re.compile(
+_BAD_CALL = late_pattern(
     r"failed to parse input|fail\w* to parse .{0,20}tool.?call|error parsing tool.?call"
     r"|output that does not match the expected",
     re.IGNORECASE,
@@ -31,22 +32,22 @@ _BAD_CALL = re.compile(
 """llama.cpp, LM Studio and Ollama, each about what its own model wrote. What follows quotes the model: it may hold any
 of the words below."""
 
-_LOADING = re.compile(
+_LOADING = late_pattern(
     r"loading (the )?model|(the )?model .{0,80}\bis (still |currently )?(being loaded|loading)", re.IGNORECASE
 )
 """At its beginning: what is said later, of a model that could not be loaded, is another matter."""
 
-_NO_MODEL = re.compile(
+_NO_MODEL = late_pattern(
     r"model_not_found|model.{0,80}(not found|does not exist|not exist|not loaded|is not available)|no models? loaded"
     r"|failed to load model|unknown model",
     re.IGNORECASE | re.DOTALL,
 )
-_NO_TOOLS = re.compile(
+_NO_TOOLS = late_pattern(
     r"does not support (tools|tool|function)|function calling is not (enabled|supported)"
     r"|unsupported parameter: '?(tools|functions|tool_choice)",
     re.IGNORECASE,
 )
-_NO_THINKING = re.compile(
+_NO_THINKING = late_pattern(
     r"does not support thinking|think value .{0,60}not supported|thinking is not (enabled|supported)"
     r"|include_?thoughts is only enabled",
     re.IGNORECASE,
@@ -65,11 +66,11 @@ _UNREADABLE_IMAGE = (
     r"|(invalid|unsupported|could not process|unable to (process|decode)) (the )?(input )?image"
     r"|must be a base64 encoded image"
 )
-_PARAMETER = re.compile(
+_PARAMETER = late_pattern(
     r"(?:unsupported (?:parameter|value)|unrecognized request argument supplied): ?'?(\w+)", re.IGNORECASE
 )
-_SIGNATURE = re.compile(r"thought.?signature", re.IGNORECASE)
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+_SIGNATURE = late_pattern(r"thought.?signature", re.IGNORECASE)
+_DURATION = late_pattern(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 _CLIENT_CLOSED = 499
 """nginx's and Ollama's status for a request whose client went away; where one is still there, it was cut off."""

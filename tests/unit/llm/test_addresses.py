@@ -3,6 +3,7 @@
 import pytest
 
 from localllm.llm.addresses import address_fault, apart_from_password, api_root, is_loopback, server_root
+from tests.support.each import each
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_other_paths_and_hosts_are_kept(written: str, root: str) -> None:
     assert api_root(written) == root
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         *("", "/", "/v1", "/v1/", "/v1/models", "/v1?key=x", "/v1/chat/completions", "/chat/completions"),
@@ -43,7 +44,7 @@ def test_other_paths_and_hosts_are_kept(written: str, root: str) -> None:
         *("/api/v0", "/api/v1", "/api/v0/models", "/api/v1/chat"),
     ],
 )
-@pytest.mark.parametrize(
+@each(
     ("host", "root"),
     [
         ("localhost:11434", "http://localhost:11434"),
@@ -81,7 +82,7 @@ def test_other_machines_are_not_taken_for_this_one(url: str) -> None:
     assert not is_loopback(url)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "word"),
     [
         ("", "host"),

@@ -1,14 +1,13 @@
 """Azure's addresses, in the forms people paste them."""
 
-import pytest
-
 from localllm.llm.providers.azure_address import NEWEST_DATED, azure_place
+from tests.support.each import each
 
 BY_DATE = f"https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version={NEWEST_DATED}"
 V1 = "https://r.openai.azure.com/openai/v1/chat/completions"
 
 
-@pytest.mark.parametrize(
+@each(
     ("endpoint", "version", "url"),
     [
         ("https://r.openai.azure.com", "", V1),

@@ -21,6 +21,7 @@ from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.agents import make_agent, make_tools
+from tests.support.each import await_all
 from tests.support.fault_wires import Events, Lines, Wire
 from tests.support.faults import FAULTS, HALF, WHOLE, Fault, answers, document, end, half, overflows, refuses, rest
 from tests.support.ollama_wire import TOLD
@@ -136,31 +137,39 @@ def assert_ended_as_it_should(fault: Fault, played: Playing, finished: RunFinish
     assert_valid(played.agent.history.messages)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.reply and not fault.waits], ids=str)
-async def test_a_fault(fault: Fault, kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault(fault: Fault, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    await await_all(KINDS, lambda kind: comes_to_its_end(fault, kind, tmp_path / kind))
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+async def comes_to_its_end(fault: Fault, kind: str, root: Path) -> None:
+    root.mkdir()
     assert fault.reply
     wire, asked = wire_of(kind), ASKED[fault.again]
     replies = [fault.reply(wire)] * (asked + fault.unseen) + [HEALTHY(wire)]
     patience = IDLE if fault.ends == "llm_idle" else 5
     with serving(kind, *replies) as server:
-        async with playing(kind, server.url, tmp_path, idle_timeout=patience) as played:
+        async with playing(kind, server.url, root, idle_timeout=patience) as played:
             assert_ended_as_it_should(fault, played, await played.ask("first"))
             assert len(server.requests) == asked + fault.unseen
             assert len(played.waits) == WAITED[fault.again]
             assert (await played.ask("second")).status == "done"
             assert played.newest == WHOLE
             assert_valid(played.agent.history.messages)
-    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.again != "no"], ids=str)
-async def test_a_fault_that_passes(fault: Fault, kind: str, tmp_path: Path) -> None:
+async def test_a_fault_that_passes(fault: Fault, tmp_path: Path) -> None:
+    await await_all(KINDS, lambda kind: passes(fault, kind, tmp_path / kind))
+
+
+async def passes(fault: Fault, kind: str, root: Path) -> None:
+    root.mkdir()
     assert fault.reply
     wire = wire_of(kind)
     with serving(kind, fault.reply(wire), HEALTHY(wire)) as server:
-        async with playing(kind, server.url, tmp_path) as played:
+        async with playing(kind, server.url, root) as played:
             finished = await played.ask("first")
             assert (finished.status, finished.answer, len(server.requests)) == ("done", WHOLE, 2)
             assert any(isinstance(event, Notice) for event in played.events) != bool(fault.unseen)
@@ -169,7 +178,7 @@ async def test_a_fault_that_passes(fault: Fault, kind: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.waits], ids=str)
 async def test_a_server_may_take_its_time_before_the_first_word(fault: Fault, tmp_path: Path) -> None:
-    await asyncio.gather(*(takes_its_time(fault, kind, tmp_path / kind) for kind in KINDS))
+    await await_all(KINDS, lambda kind: takes_its_time(fault, kind, tmp_path / kind))
 
 
 async def takes_its_time(fault: Fault, kind: str, root: Path) -> None:
@@ -244,13 +253,17 @@ async def test_a_recorded_stream_that_breaks_off_at_any_point(kind: str, name: s
     assert came_of_it[-1] == "whole"
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("known", overflows(), ids=lambda known: known["server"])
-async def test_an_overflow_teaches_the_window(known: dict[str, Any], kind: str, tmp_path: Path) -> None:
+async def test_an_overflow_teaches_the_window(known: dict[str, Any], tmp_path: Path) -> None:
+    await await_all(KINDS, lambda kind: teaches(known, kind, tmp_path / kind))
+
+
+async def teaches(known: dict[str, Any], kind: str, root: Path) -> None:
+    root.mkdir()
     reply = answers(lambda wire: wire.error_in_stream(known["error"])) if known["in_stream"] else None
     reply = reply or refuses(known["status"], known["error"])
     with serving(kind, reply(wire_of(kind))) as server:
-        async with playing(kind, server.url, tmp_path) as played:
+        async with playing(kind, server.url, root) as played:
             finished = await played.ask("first")
             client = played.agent.llm_client
     assert finished.error_code == ERRORS["llm_context_overflow"][0]

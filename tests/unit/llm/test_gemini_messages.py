@@ -29,6 +29,7 @@ from localllm.llm.providers.gemini_messages import (
     request_json,
 )
 from localllm.llm.providers.gemini_schemas import answer_schema, schema
+from tests.support.each import each
 
 HELLO = (SystemMessage("You help."), UserMessage("Hello"))
 LOOK = ToolSpec("look", "Look.", {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
@@ -194,7 +195,7 @@ class TestDeclarations:
         bare = ToolSpec("status", "Tell.", {"type": "object", "properties": {}, "additionalProperties": False})
         assert declaration(bare) == {"name": "status", "description": "Tell."}
 
-    @pytest.mark.parametrize(
+    @each(
         ("given", "told"),
         [
             ({"type": "string", "pattern": "x", "format": "uri", "minLength": 1, "default": ""}, {"type": "string"}),

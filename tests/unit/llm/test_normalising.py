@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.normalising import BEGINNING, LOOKING, NO_ANSWER, NOT_RUN, normalised
+from tests.support.each import each
 from tests.support.pictures import JPEG, PNG, WEBP
 
 READ = ToolCall("1", "read_file", "{}")
@@ -173,7 +173,7 @@ def test_what_is_valid_passes_unchanged() -> None:
     assert normalised(()) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("conversation", "sent"),
     [
         ([SystemMessage("a"), SystemMessage("b"), UserMessage("c")], [SystemMessage("a\n\nb"), UserMessage("c")]),

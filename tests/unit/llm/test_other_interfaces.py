@@ -15,6 +15,7 @@ from localllm.llm.providers.base import Embedding, Provider, TextChunk
 from localllm.llm.providers.lmstudio import LMStudio, parse_native_models
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
+from tests.support.each import each
 from tests.support.wire_server import FIXTURES, Reply, WireServer, cassette
 
 pytestmark = pytest.mark.anyio
@@ -129,9 +130,14 @@ class TestOllamaItself:
 WIRES = sorted(file.relative_to(FIXTURES) for pattern in ("*/*.json", "*/*.http") for file in FIXTURES.glob(pattern))
 
 
-@pytest.mark.parametrize("wire", WIRES, ids=str)
-def test_every_wire_is_played_by_a_test(wire: Path) -> None:
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    """All tests there are."""
+    return [file.read_text("utf-8") for file in TESTS.rglob("*.py")]
+
+
+@each("wire", WIRES, ids=str)
+def test_every_wire_is_played_by_a_test(wire: Path, texts: list[str]) -> None:
     """By its whole name, or by its own in a file that puts its folder's before it."""
-    texts = [file.read_text("utf-8") for file in TESTS.rglob("*.py")]
     by_itself = (f'"{wire.stem}"' in text and f'"{wire.parent.name}/{{' in text for text in texts)
     assert any(f'{wire.parent.name}/{wire.stem}"' in text for text in texts) or any(by_itself)

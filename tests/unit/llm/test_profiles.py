@@ -7,11 +7,12 @@ from localllm.llm.gguf.header import Header
 from localllm.llm.profiles import COMPACT, STANDARD, Profile, choose, parameters, read_parameters
 from localllm.llm.providers.base import ModelInfo
 from localllm.tools.builtin import ALL_TOOLS, BUILTIN_TOOLS
+from tests.support.each import each
 
 BILLION = 1e9
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "billions"),
     [
         ("qwen3-8b", 8),

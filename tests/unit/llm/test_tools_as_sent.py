@@ -21,6 +21,7 @@ from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from localllm.llm.transport import HttpRequest
 from localllm.tools.builtin import BUILTIN_TOOLS
+from tests.support.each import each
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "tools"
 COMPACT_TOOLS = COMPACT.tools or frozenset()
@@ -61,7 +62,7 @@ def readable(request: HttpRequest) -> str:
     return msgspec.json.format(request.body, indent=1).decode() + "\n"
 
 
-@pytest.mark.parametrize("provider", sorted(sent()))
+@each("provider", sorted(sent()))
 def test_as_recorded(provider: str) -> None:
     assert readable(sent()[provider]) == (RECORDED / f"{provider}.json").read_text(encoding="utf-8")
 

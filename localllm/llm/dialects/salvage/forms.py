@@ -9,6 +9,7 @@ import re
 import msgspec
 
 from localllm.base.jsontext import encode_json
+from localllm.base.patterns import late_pattern
 from localllm.llm.dialects.json_repair import keywords_to_json, repair_json
 from localllm.llm.dialects.names import tidied
 from localllm.llm.dialects.salvage.markers import CALL_OPENERS, CLOSERS, ELEMENTS, SEPARATORS
@@ -19,17 +20,17 @@ from localllm.llm.dialects.salvage.tagged import TaggedReader, end_of
 
 Calls = list[Found] | None
 
-NAME = re.compile(r"[\w.\-:/]")
-_CLOSER = re.compile("|".join(re.escape(closer) for closer in (*CLOSERS, "```")), re.IGNORECASE | re.ASCII)
+NAME = late_pattern(r"[\w.\-:/]")
+_CLOSER = late_pattern("|".join(re.escape(closer) for closer in (*CLOSERS, "```")), re.IGNORECASE | re.ASCII)
 _LONGEST_CLOSER = max(len(closer) for closer in CLOSERS)
-_LINE_END = re.compile(r"\n")
+_LINE_END = late_pattern(r"\n")
 _CALL_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "tool", "tools", "function_call", "function", "call"})
 _DEEPEST = 6
 """How many wrappers around a call are looked into: <tool_calls><tool_call>```json …"""
 
-_TAG_END = re.compile(r"[<>\n]")
-_ATTRIBUTE_END = re.compile(r"[<>{(\n]")
-_NAME_IN_TAG = re.compile(r"""\s*["']?([\w.\-:/]+)["']?(?:\s+[\w:]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*""")
+_TAG_END = late_pattern(r"[<>\n]")
+_ATTRIBUTE_END = late_pattern(r"[<>{(\n]")
+_NAME_IN_TAG = late_pattern(r"""\s*["']?([\w.\-:/]+)["']?(?:\s+[\w:]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*""")
 
 
 class CallReader:

@@ -8,6 +8,7 @@ import msgspec
 
 from localllm.base.events import Json
 from localllm.base.jsontext import encode_json
+from localllm.base.patterns import late_pattern
 from localllm.llm.dialects.json_repair import repair_json
 from localllm.llm.dialects.names import Names, tidied
 from localllm.llm.messages import ToolSpec
@@ -47,11 +48,11 @@ UNNAMED = "unnamed"
 _DEEPEST = 8
 """How deep in lists and wrappers a call is looked for."""
 
-_NAME = re.compile(rf"""(?<!\w)["'“]?(?:{"|".join(NAME_KEYS)})["'”]?\s*[:：]\s*["'“]([\w .:/-]+)["'”]""")
-_PLACEHOLDER = re.compile(r'"<(?:your[^<>"]*|[a-z]+(?:[ _/-][a-z]+)+)>"', re.IGNORECASE)
+_NAME = late_pattern(rf"""(?<!\w)["'“]?(?:{"|".join(NAME_KEYS)})["'”]?\s*[:：]\s*["'“]([\w .:/-]+)["'”]""")
+_PLACEHOLDER = late_pattern(r'"<(?:your[^<>"]*|[a-z]+(?:[ _/-][a-z]+)+)>"', re.IGNORECASE)
 """<your command>: who writes so explains what a call looks like."""
 
-_ARGUMENTS = re.compile(rf"""(?<!\w)["'“]?(?:{"|".join(ARGUMENT_KEYS)})["'”]?\s*[:：]\s*""")
+_ARGUMENTS = late_pattern(rf"""(?<!\w)["'“]?(?:{"|".join(ARGUMENT_KEYS)})["'”]?\s*[:：]\s*""")
 
 
 class Found(msgspec.Struct, frozen=True):

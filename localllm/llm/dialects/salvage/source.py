@@ -4,6 +4,7 @@ import re
 from collections.abc import Generator
 from typing import TypeVar
 
+from localllm.base.patterns import late_pattern
 from localllm.llm.dialects.json_repair import BLANK, QUOTES, VERBATIM
 
 T = TypeVar("T")
@@ -11,9 +12,9 @@ T = TypeVar("T")
 Reading = Generator[None, None, T]
 """Reading that yields where it needs more text than has come. How the text is cut can thus make no difference."""
 
-_NOT_BLANK = re.compile(rf"[^{BLANK}]")
-_OF_VALUES = re.compile(r'["\'“‘{}\[\]()<`/#]')
-_LINE_END = re.compile(r"\n")
+_NOT_BLANK = late_pattern(rf"[^{BLANK}]")
+_OF_VALUES = late_pattern(r'["\'“‘{}\[\]()<`/#]')
+_LINE_END = late_pattern(r"\n")
 _BRACKETS = {"}": "{", "]": "[", ")": "("}
 _QUOTES = tuple(QUOTES)
 
@@ -115,18 +116,20 @@ class Source:
     def accept(self, *literals: str) -> Reading[str]:
         """Over the first of `literals` that stands here, in whatever case; "" where none does."""
         for literal in literals:
-            if (yield from self._stands_here(literal)):
+            wanted = literal.lower()
+            here = self._here(literal)
+            while len(here) < len(literal) and wanted.startswith(here):
+                if not (yield from self.more()):
+                    break
+                here = self._here(literal)
+            if here == wanted:
                 self._at += len(literal)
                 return literal
         return ""
 
-    def _stands_here(self, literal: str) -> Reading[bool]:
-        while True:
-            here = self._text[self._at : self._at + len(literal)].lower()
-            if len(here) == len(literal) or not literal.lower().startswith(here):
-                return here == literal.lower()
-            if not (yield from self.more()):
-                return False
+    def _here(self, literal: str) -> str:
+        """As many characters as `literal` has, fewer where they have not come yet, in small letters."""
+        return self._text[self._at : self._at + len(literal)].lower()
 
     def word(self, pattern: re.Pattern[str], longest: int = 120) -> Reading[str]:
         """Over the characters from here on that `pattern`, a set, fits; "" where there are more than `longest`."""

@@ -7,6 +7,7 @@ import msgspec
 
 from localllm.base.events import Json
 from localllm.base.jsontext import encode_json
+from localllm.base.patterns import late_pattern
 from localllm.llm.dialects.json_repair import repair_json
 from localllm.llm.dialects.names import tidied
 from localllm.llm.dialects.salvage.markers import CALL_OPENERS, CLOSERS, ELEMENTS, PARAMETERS
@@ -18,12 +19,12 @@ _VALUE_OPENER, _VALUE_END = "<arg_value>", "</arg_value>"
 _BY_EQUALS = "<parameter="
 _OPENERS = (*PARAMETERS, _KEY_OPENER)
 _BEHIND_CALLS = (*CLOSERS, *ELEMENTS, *CALL_OPENERS)
-_TAG_END = re.compile(">")
-_KEY_ENDS = re.compile(f"{_KEY_END}|{_VALUE_OPENER}")
+_TAG_END = late_pattern(">")
+_KEY_ENDS = late_pattern(f"{_KEY_END}|{_VALUE_OPENER}")
 _NAME_TAGS = ("<name>", "<tool_name>", "<function_name>", "<function>", "<tool>")
 _ARGUMENT_TAGS = ("<arguments>", "<parameters>", "<args>", "<params>", "<input>", "<tool_input>")
-_IN_OPENER = re.compile(r"[\w.\-:/\"' =]")
-_CHILD_END = re.compile("</")
+_IN_OPENER = late_pattern(r"[\w.\-:/\"' =]")
+_CHILD_END = late_pattern("</")
 
 
 def end_of(opener: str) -> str:

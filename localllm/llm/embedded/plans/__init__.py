@@ -10,6 +10,7 @@ from localllm.llm.embedded.plans.chat import empty_or, tell
 from localllm.llm.embedded.plans.concept import concept
 from localllm.llm.embedded.plans.howto import howto
 from localllm.llm.embedded.plans.message import message
+from localllm.llm.embedded.plans.noted import last_session, noted
 from localllm.llm.embedded.plans.pasted import frames_in, pasted_error
 from localllm.llm.embedded.plans.symbol import symbol
 from localllm.llm.embedded.plans.testing import run_tests
@@ -67,6 +68,10 @@ def _answering(talk: Talk, question: Question) -> Plan:  # noqa: C901 - a table
             return listing.tests_for(talk, question.subject)
         case "todo":
             return listing.todo(talk, question)
+        case "decided" | "preferred":
+            return noted(talk, question.kind)
+        case "before":
+            return last_session(talk)
         case "people":
             return listing.people(talk)
         case _:

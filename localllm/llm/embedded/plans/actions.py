@@ -7,11 +7,11 @@ from typing import NamedTuple
 from localllm.llm.embedded.answers import shorten
 from localllm.llm.embedded.calls import NOT_OFFERED, Call, Plan, Result, call, names, read, search
 from localllm.llm.embedded.conversation import Talk
-from localllm.llm.embedded.definitions import escape
 from localllm.llm.embedded.orders import Order
 from localllm.llm.embedded.places import is_secret
 from localllm.llm.embedded.results import message_fields, read_changes, read_hits, read_listing
 from localllm.llm.embedded.wording import say
+from localllm.text.code_lines import escape
 
 _LAST_LINES = 25
 _LONGEST_OUTPUT = 4_000

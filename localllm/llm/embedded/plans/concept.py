@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 
 from localllm.llm.embedded import vocabulary
 from localllm.llm.embedded.answers import led_by
-from localllm.llm.embedded.calls import Call, Plan, Result, names, search
+from localllm.llm.embedded.calls import Call, Plan, Result, names
 from localllm.llm.embedded.conversation import Talk
 from localllm.llm.embedded.evidence import Candidate, Judge, Judgement
 from localllm.llm.embedded.gathering import gather, meeting
@@ -91,7 +91,7 @@ def _is_of_values(term: Term) -> bool:
 def _in_documents(terms: Sequence[Term], judge: Judge) -> Generator[tuple[Call, ...], list[Result], list[Judgement]]:
     """Lines of documents and settings files, for what is not in the code."""
     firm = [term for term in terms if not term.soft] or list(terms)
-    (result,) = yield (search(meeting(firm), include=DOCUMENTS, most=_MOST_LINES),)
+    (result,) = yield (meeting(firm, include=DOCUMENTS, most=_MOST_LINES),)
     lines = [
         Candidate(path=hit.path, line=hit.line, kind="mention", name="", text=hit.text.strip())
         for hit in read_hits(result.text).hits

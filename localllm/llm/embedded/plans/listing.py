@@ -11,11 +11,12 @@ from localllm.llm.embedded.conversation import Talk
 from localllm.llm.embedded.evidence import Judge
 from localllm.llm.embedded.places import is_secret, place_of, worth
 from localllm.llm.embedded.plans.concept import concept
+from localllm.llm.embedded.plans.noted import unread
 from localllm.llm.embedded.plans.symbol import definitions_of
 from localllm.llm.embedded.plans.usage import whole
 from localllm.llm.embedded.questions import Question
 from localllm.llm.embedded.results import Hit, Listing, Outlined, read_hits, read_listing, read_outline
-from localllm.llm.embedded.scope import CODE, names_with
+from localllm.llm.embedded.scope import names_with
 from localllm.llm.embedded.subjects import name_in
 from localllm.llm.embedded.terms import Term, terms_of
 from localllm.llm.embedded.wording import say
@@ -125,7 +126,7 @@ def tests_for(talk: Talk, name: str) -> Plan:
 
 def _tests_naming(talk: Talk, name: str) -> Plan:
     """The test files in which a name occurs, where it occurs most first."""
-    (result,) = yield (search(whole(name), include=f"*.{{{CODE}}}"),)
+    (result,) = yield (search(whole(name), files="source"),)
     hits = [hit for hit in read_hits(result.text).hits if place_of(hit.path) == "test"]
     counts = Counter(hit.path for hit in hits)
     if not counts:
@@ -150,7 +151,10 @@ def todo(talk: Talk, question: Question) -> Plan:
     hits = [hit for hit in found.hits if not _HEADING.fullmatch(hit.text.strip())]
     if hits:
         parts += [""] * bool(parts) + _said(talk, hits, truncated=found.truncated)
-    return "\n".join(parts) or say(talk.japanese, "no_todo")
+    if noted and (told := unread(talk, noted[0])):
+        return "\n".join([told, "", *(parts or [say(talk.japanese, "no_todo_lines")])])
+    known = noted and not noted[0].error
+    return "\n".join(parts) or say(talk.japanese, "no_todo" if known else "no_todo_lines")
 
 
 def _said(talk: Talk, hits: Sequence[Hit], *, truncated: bool) -> list[str]:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from localllm.llm.embedded.answers import numbered, place, shorten
 from localllm.llm.embedded.calls import Plan, outline, search
 from localllm.llm.embedded.conversation import Talk
-from localllm.llm.embedded.definitions import escape
 from localllm.llm.embedded.looking import innermost
 from localllm.llm.embedded.places import is_secret, place_of, worth
 from localllm.llm.embedded.questions import Question
 from localllm.llm.embedded.results import Hit, read_hits, read_outline
 from localllm.llm.embedded.wording import say
+from localllm.text.code_lines import escape
 
 _FEWEST_WORDS = 2
 _MOST_PIECES = 12

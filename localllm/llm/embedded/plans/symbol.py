@@ -8,17 +8,16 @@ import msgspec
 from localllm.llm.embedded.answers import led_by, numbered, place
 from localllm.llm.embedded.calls import Call, Plan, Result, outline, read, search
 from localllm.llm.embedded.conversation import Talk
-from localllm.llm.embedded.definitions import defined_by, defining_exactly, escape
+from localllm.llm.embedded.definitions import defined_by
 from localllm.llm.embedded.evidence import Candidate
 from localllm.llm.embedded.looking import innermost, with_quote
 from localllm.llm.embedded.places import is_secret, worth
 from localllm.llm.embedded.plans.concept import concept
 from localllm.llm.embedded.questions import Question
 from localllm.llm.embedded.results import Hit, Outlined, read_hits, read_lines, read_outline
-from localllm.llm.embedded.scope import CODE, SETTINGS
 from localllm.llm.embedded.wording import say
+from localllm.text.code_lines import escape
 
-_TOLD = f"*.{{{CODE},{SETTINGS}}}"
 _MOST = 6
 _BEFORE, _LINES = 10, 60
 _KINDS = {"class": 1.0, "function": 1.0, "constant": 0.95, "variable": 0.7, "key": 0.6}
@@ -43,10 +42,12 @@ def definitions_of(name: str, *, path: str = "") -> Defining:
     """Where `name` is defined, the likeliest place first; of `A.b` where b is in A."""
     parts = [part for part in re.split(r"\.|::|#", name) if part]
     last = parts[-1]
-    (result,) = yield (search(defining_exactly(last), path=path, include="" if path else f"*.{{{CODE}}}"),)
+    (result,) = yield (search(last, path=path, files="" if path else "source", defines="exactly"),)
     found = [candidate for hit in read_hits(result.text).hits if (candidate := _candidate(hit, last))]
     if not found:
-        (result,) = yield (search(defining_exactly(last), path=path, include="" if path else _TOLD, ignore_case=True),)
+        (result,) = yield (
+            search(last, path=path, files="" if path else "settings", defines="exactly", ignore_case=True),
+        )
         found = [candidate for hit in read_hits(result.text).hits if (candidate := _candidate(hit, last))]
     ranked = sorted(found, key=lambda candidate: (-_likely(candidate, parts), len(candidate.path), candidate.path))
     return (yield from _inside(ranked, parts[:-1]))

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from localllm.llm.embedded.answers import numbered
 from localllm.llm.embedded.calls import Plan, search
 from localllm.llm.embedded.conversation import Talk
-from localllm.llm.embedded.definitions import defined_by, escape
+from localllm.llm.embedded.definitions import defined_by
 from localllm.llm.embedded.places import worth
 from localllm.llm.embedded.plans.concept import concept
 from localllm.llm.embedded.questions import Question
 from localllm.llm.embedded.results import Hit, read_hits
-from localllm.llm.embedded.scope import CODE
 from localllm.llm.embedded.wording import say
+from localllm.text.code_lines import escape
 
 _SHOWN = 10
 _PER_FILE = 3
@@ -29,7 +29,7 @@ def uses(talk: Talk, question: Question) -> Plan:
     """The places where a name is used, or called where that is what was asked."""
     name = re.split(r"\.|::|#", question.subject)[-1]
     called = bool(_CALLS.search(talk.question))
-    (result,) = yield (search(whole(name), include=f"*.{{{CODE}}}"),)
+    (result,) = yield (search(whole(name), files="source"),)
     found = read_hits(result.text)
     if not found.hits:
         (result,) = yield (search(whole(name)),)
@@ -53,7 +53,7 @@ def uses(talk: Talk, question: Question) -> Plan:
 def subclasses(talk: Talk, question: Question) -> Plan:
     """The classes that inherit from a class, or implement an interface."""
     name = re.split(r"\.|::|#", question.subject)[-1]
-    (result,) = yield (search(_inheriting(name), include=f"*.{{{CODE}}}"),)
+    (result,) = yield (search(_inheriting(name), files="source"),)
     found = read_hits(result.text)
     hits = sorted(found.hits, key=lambda hit: (-round(worth(hit.path), 1), hit.path, hit.line))
     if not hits:
@@ -65,7 +65,7 @@ def subclasses(talk: Talk, question: Question) -> Plan:
 def imports(talk: Talk, question: Question) -> Plan:
     """The files that import a module."""
     name = question.subject.strip("<>\x22'")
-    (result,) = yield (search(importing(name), include=f"*.{{{CODE}}}"),)
+    (result,) = yield (search(importing(name), files="source"),)
     hits = [hit for hit in read_hits(result.text).hits if not _COMMENT.match(hit.text)]
     if not hits:
         return say(talk.japanese, "not_imported", name=name)
@@ -88,10 +88,12 @@ def _inheriting(name: str) -> str:
 
 
 def whole(name: str) -> str:
+    """A regular expression for lines that have the name, and not only as a part of another."""
     return rf"(?:^|[^A-Za-z0-9_]){escape(name)}(?:[^A-Za-z0-9_]|$)"
 
 
 def importing(name: str) -> str:
+    """A regular expression for lines that import a module or package of this name, in any language."""
     exact = escape(name)
     end = "(?:[^A-Za-z0-9_-]|$)"
     return "|".join(

@@ -1,13 +1,13 @@
 """Arguments brought into the form their tool reads."""
 
 import msgspec
-import pytest
 
 from localllm.llm.dialects.arguments import coerce, settle
 from tests.support.answers import TOOLS
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "given", "wanted"),
     [
         ("read_file", '{"file_path": "a"}', '{"file_path": "a"}'),
@@ -36,7 +36,7 @@ def test_brackets_stay_open_where_the_answer_was_cut() -> None:
     assert settle('{"file_path": "a"', TOOLS["read_file"], closes=False) == '{"file_path": "a"'
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "given", "wanted"),
     [
         ("read_file", {"arguments": {"file_path": "a"}}, {"file_path": "a"}),

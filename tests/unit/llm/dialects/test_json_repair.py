@@ -6,9 +6,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from localllm.llm.dialects.json_repair import keywords_to_json, repair_json
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "meant"),
     [
         ("{'a': 'b'}", {"a": "b"}),
@@ -54,7 +55,7 @@ def test_what_is_meant(written: str, meant: object) -> None:
     assert msgspec.json.decode(mended) == meant
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         "",

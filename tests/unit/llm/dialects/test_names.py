@@ -3,11 +3,12 @@
 import pytest
 
 from localllm.llm.dialects.names import Names, tidied
+from tests.support.each import each
 
 NAMES = Names(["read_file", "git_log", "get-x", "get_x"])
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         "read_file",

@@ -19,6 +19,7 @@ from localllm.llm.providers.base import (
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.parsing import parse_arguments
 from tests.support.answers import OFFERED, TOOLS, Case, cases, chunks_of, read, reader_for
+from tests.support.each import each
 
 CASES = list(cases())
 REQUEST = CompletionRequest(model="m", messages=(), tools=tuple(TOOLS[name] for name in OFFERED))
@@ -51,7 +52,7 @@ def outcome(message: AssistantMessage) -> tuple[list[tuple[str, str]], str, str]
     return [(call.name, call.arguments) for call in message.tool_calls], message.text, message.thinking
 
 
-@pytest.mark.parametrize("case", CASES, ids=named)
+@each("case", CASES, ids=named)
 def test_what_comes_of_an_answer(case: Case) -> None:
     message = read(reader_for(case), chunks_of(case, 10**6))
     assert [call.name for call in message.tool_calls] == [call["name"] for call in case.calls]
@@ -64,7 +65,7 @@ def test_what_comes_of_an_answer(case: Case) -> None:
         assert message.thinking.strip() == case.thought.strip()
 
 
-@pytest.mark.parametrize("case", CASES, ids=named)
+@each("case", CASES, ids=named)
 def test_however_it_is_cut_the_same_comes_of_it(case: Case) -> None:
     whole = outcome(read(reader_for(case), chunks_of(case, 10**6)))
     for size in (1, 2, 3, 5, 8, 13, 34):
@@ -79,7 +80,7 @@ def test_at_every_size_the_same_comes_of_it(case: Case) -> None:
         assert outcome(read(reader_for(case), chunks_of(case, size))) == whole, size
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.fault != "none"], ids=named)
+@each("case", [case for case in CASES if case.fault != "none"], ids=named)
 def test_a_call_that_cannot_be_read_is_answered_with_its_fault(case: Case) -> None:
     tools = {tool.name: tool for tool in BUILTIN_TOOLS}
     message = read(reader_for(case), chunks_of(case, 5))
@@ -97,7 +98,7 @@ def test_a_call_that_cannot_be_read_is_answered_with_its_fault(case: Case) -> No
     assert wanted in faults or all(call.name not in tools for call in message.tool_calls)
 
 
-@pytest.mark.parametrize(
+@each(
     "case",
     [case for case in CASES if case.calls and not any(mark in (case.said or "") for mark in MARKUP)],
     ids=named,

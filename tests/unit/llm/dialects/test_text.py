@@ -11,6 +11,7 @@ from localllm.llm.dialects.text import STOP, TextDialect
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.providers.base import TextChunk, ThinkingChunk, ToolCallChunk
 from tests.support.dialects import REQUEST, Answer, answered, read
+from tests.support.each import each
 
 TEXT = TextDialect()
 CONVERSATION: tuple[Message, ...] = (
@@ -79,7 +80,7 @@ class TestRequest:
 
 
 class TestLabels:
-    @pytest.mark.parametrize(
+    @each(
         "written",
         [
             f"Thought: I look.\nAction: read_file\nAction Input: {A_PY}",
@@ -120,7 +121,7 @@ class TestLabels:
         assert reader.feed(TextChunk(" Answer: One")) == [TextChunk("One")]
         assert reader.feed(TextChunk(" two")) == [TextChunk(" two")]
 
-    @pytest.mark.parametrize(
+    @each(
         "written",
         [
             "Thoughtful people act.",
@@ -145,7 +146,7 @@ class TestAnswers:
         told = answered(TEXT, written)
         assert told == Answer("It is **1**.\n\nObservation: none\n\n- one\n\n```\nx\n```", "I know.", ())
 
-    @pytest.mark.parametrize(
+    @each(
         "written",
         [
             "**Final Answer:** Yes",
@@ -194,7 +195,7 @@ class TestCalls:
     def test_only_the_first_counts_and_nothing_after_it(self, rest: str) -> None:
         assert answered(TEXT, f"Thought: I look.\nAction: read_file\nAction Input: {A_PY}{rest}") == READS_A
 
-    @pytest.mark.parametrize(
+    @each(
         ("action", "arguments"),
         [
             ('read_file\nAction Input: "a.py"', {"file_path": "a.py"}),

@@ -4,6 +4,7 @@ import pytest
 
 from localllm.base.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
 from localllm.llm.discovery.candidates import candidates, ollama_address, same_place
+from tests.support.each import each
 
 USUAL = ["http://localhost:1234", "http://localhost:11434", "http://localhost:8080", "http://localhost:8000"]
 
@@ -58,7 +59,7 @@ def test_ollamas_variable_may_name_the_usual_address() -> None:
     assert not any(candidate.set_by_user for candidate in found)
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "address"),
     [
         ("ollama.lan", "http://ollama.lan:11434"),

@@ -11,7 +11,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from localllm.base.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
-from localllm.llm.discovery.looking import discover, found_keys
+from localllm.llm.discovery.candidates import found_keys
+from localllm.llm.discovery.looking import discover
 from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Server
 from tests.support import peers
 from tests.support.peers import Peer, Site, answer, closed_ports, serving

@@ -5,6 +5,7 @@ import pytest
 
 from localllm.llm.discovery.servers import Server, choose, nearest_models
 from localllm.llm.providers.base import ModelInfo
+from tests.support.each import each
 
 TOOLS = frozenset({"tools"})
 
@@ -77,7 +78,7 @@ MANY = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "found"),
     [
         ("qwen3:8b", ("a", "qwen3:8b")),

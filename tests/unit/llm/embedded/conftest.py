@@ -83,7 +83,7 @@ def committed(shop: Path) -> Path:
         identity = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
         subprocess.run(["git", *identity, *arguments], cwd=shop, check=True, capture_output=True)
 
-    git("init", "--quiet")
+    git("init", "--quiet", "--template=")
     git("config", "user.name", "Ann")
     git("config", "user.email", "ann@example.org")
     git("add", "README.md")

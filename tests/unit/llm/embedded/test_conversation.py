@@ -1,7 +1,7 @@
 """What the messages of a request say."""
 
 from localllm.base.events import ToolCall
-from localllm.core.handing_over import head_text
+from localllm.core.window.handing_over import head_text
 from localllm.llm.embedded.calls import call
 from localllm.llm.embedded.conversation import read_talk
 from localllm.llm.messages import (

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from localllm.llm.embedded.calls import Call, search
-from localllm.llm.embedded.definitions import any_of, defined_by, defining, defining_exactly, escape
-from localllm.llm.embedded.gathering import meeting
+from localllm.llm.embedded.definitions import any_of, defined_by, in_words
 from localllm.llm.embedded.plans.usage import importing, whole
 from localllm.llm.embedded.results import read_hits
 from localllm.llm.embedded.terms import terms_of
-from localllm.tools.search import _reads_alike  # pyright: ignore[reportPrivateUsage] - what decides if ripgrep is asked
+from localllm.text.code_lines import defining, defining_exactly, escape, together
+from localllm.tools.searching import _reads_alike  # pyright: ignore[reportPrivateUsage] - what decides if ripgrep is asked
 from tests.support.agents import make_tools
+from tests.support.each import each
 
 DEFINING = [
     ("class RetryPolicy(Base):", "class", "RetryPolicy"),
@@ -33,7 +34,7 @@ DEFINING = [
 ]
 
 
-@pytest.mark.parametrize(("line", "kind", "name"), DEFINING)
+@each(("line", "kind", "name"), DEFINING)
 def test_what_a_line_defines(line: str, kind: str, name: str) -> None:
     found = defined_by(line)
 
@@ -41,8 +42,8 @@ def test_what_a_line_defines(line: str, kind: str, name: str) -> None:
     assert (found.kind, found.name) == (kind, name)
 
 
-@pytest.mark.parametrize(("line", "_kind", "name"), DEFINING)
-def test_the_lines_that_define_are_searched_for(line: str, _kind: str, name: str) -> None:
+@each(("line", "name"), [(line, name) for line, _, name in DEFINING])
+def test_the_lines_that_define_are_searched_for(line: str, name: str) -> None:
     assert re.search(defining(any_of(terms_of("retry")[0])), line)
     assert re.search(defining_exactly(name), line)
 
@@ -70,7 +71,8 @@ def patterns() -> list[str]:
     terms = terms_of("log in again when the session of get_user() expires 再試行")
     return [
         *(defining(any_of(term)) for term in terms if term.alternatives),
-        meeting(terms),
+        together([any_of(term, literal=True) for term in terms if not term.soft]),
+        together([any_of(term, literal=True) for term in terms[:3]], least=3),
         defining_exactly("a.b"),
         importing("a-b.c"),
         whole("a$b"),
@@ -78,7 +80,7 @@ def patterns() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("pattern", patterns())
+@each("pattern", patterns())
 def test_ripgrep_and_python_read_the_patterns_alike(pattern: str) -> None:
     assert re.compile(pattern)
     assert _reads_alike(pattern)
@@ -97,7 +99,7 @@ async def test_the_search_tool_finds_them(tmp_path: Path) -> None:
     for number, (line, _, _) in enumerate(DEFINING):
         (root / f"{number:02}.txt").write_text(f"first\n{line}\n", encoding="utf-8")
 
-    found = await find(root, search(defining(any_of(terms_of("retry")[0]))))
+    found = await find(root, search(in_words(terms_of("retry")[0]), defines="like", words=True))
 
     assert sorted(found) == [f"{number:02}.txt" for number in range(len(DEFINING))]
     assert read_hits("").hits == ()

@@ -3,9 +3,10 @@
 import pytest
 
 from localllm.llm.embedded.orders import Order, order_in
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "order"),
     [
         ("run the tests", Order(kind="tests")),

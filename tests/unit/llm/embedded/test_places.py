@@ -1,11 +1,10 @@
 """What a path tells of a file."""
 
-import pytest
-
 from localllm.llm.embedded.places import is_secret, place_of, worth
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "place"),
     [
         ("src/a.py", "source"),

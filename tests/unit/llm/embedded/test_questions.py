@@ -1,11 +1,10 @@
 """What kind of question it is, and what it is about."""
 
-import pytest
-
 from localllm.llm.embedded.questions import Question, understand
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "question"),
     [
         ("where is the retry logic?", Question("concept")),

@@ -3,9 +3,10 @@
 import pytest
 
 from localllm.llm.embedded.words import japanese_in, split_identifier, stem
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "forms",
     [
         "retry retries retried retrying",

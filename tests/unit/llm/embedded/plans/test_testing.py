@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from localllm.core.project_analyzer import ProjectAnalyzer
+from localllm.core.project.analyzer import ProjectAnalyzer
 from localllm.llm.embedded.calls import Result
 from localllm.llm.embedded.conversation import Talk
 from localllm.llm.embedded.orders import Order
