@@ -26,4 +26,5 @@ def main() -> None:
     finally:
         if opening is not None:
             opening.close()
+    gc.freeze()  # the process ends: nothing of it has to be looked through for garbage once more
     sys.exit(code)

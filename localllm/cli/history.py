@@ -9,15 +9,15 @@ import msgspec
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
-from localllm.base.paths import project_folder, session_key_file
+from localllm.base.paths import find_storage, session_key_file
 from localllm.cli.loading import load_here
 from localllm.cli.saying import print_error, say
-from localllm.memory.session_export import FORMATS, Format, export, format_of, write_new
-from localllm.memory.session_index import Session
-from localllm.memory.session_seal import Seal
-from localllm.memory.session_store import Sessions
-from localllm.memory.session_words import about, state, when
-from localllm.memory.transcript import Transcript, begun_at, transcript_of
+from localllm.memory.sessions.export import FORMATS, Format, export, format_for, write_new
+from localllm.memory.sessions.index import Session
+from localllm.memory.sessions.seal import Seal
+from localllm.memory.sessions.store import Sessions
+from localllm.memory.sessions.transcript import Transcript, begun_at, transcript_of
+from localllm.memory.sessions.words import about, state, when
 from localllm.text.cleaning import clean, shorten
 
 _ABOUT = 70  # cells
@@ -82,7 +82,7 @@ def show(context: click.Context, name: str, to: Format) -> None:
 def export_(context: click.Context, name: str, file: Path | None, to: Format | None, force: bool) -> int:
     """Write the session NAME into FILE: Markdown, a web page without scripts, or JSON."""
     transcript = _transcript(context, name)
-    chosen = to or (format_of(file.suffix) if file else None) or "md"
+    chosen = to or format_for(file.name if file else "")
     target = file or Path(f"session-{transcript.session_id}.{chosen}")
     if target.exists() and not force:
         if not sys.stdin.isatty():
@@ -112,6 +112,7 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool) -> int:
         if not click.confirm(tr("history.delete_question", count=len(found)), default=False, err=True):
             return EXIT_LEFT_ALONE
     deleted = sum(_deleted(sessions, name) for name in found)
+    sessions.delete_orphans()
     say(tr("history.deleted", count=deleted))
     return 0 if deleted == len(found) else ConfigurationError.exit_code
 
@@ -128,7 +129,8 @@ def _deleted(sessions: Sessions, session_id: str) -> bool:
 def _open(context: click.Context) -> tuple[Path, Sessions]:
     """The project the program is started in, and its sessions."""
     project, _ = load_here(context)
-    return project, Sessions(project_folder(project) / "sessions", Seal(session_key_file()))
+    storage = find_storage(project)
+    return project, Sessions(storage.sessions, Seal(session_key_file()), storage.other_sessions)
 
 
 def _transcript(context: click.Context, name: str) -> Transcript:

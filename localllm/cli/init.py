@@ -4,16 +4,18 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
+from localllm.base.config.schema import ProjectSettings
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import tr
 from localllm.cli.loading import load_here
 from localllm.cli.saying import say
+from localllm.integrations.project_notes import analysed
 from localllm.integrations.workspace import Step, present, set_up
-from localllm.memory.memory_file import NAME
 from localllm.text.cleaning import clean, display_width
 
 EXIT_LEFT_ALONE = 1
@@ -22,24 +24,29 @@ EXIT_LEFT_ALONE = 1
 @click.command()
 @click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="In this folder, not the current one.")
 @click.option("--clear", is_flag=True, help="Begin anew: what is there is renamed, never deleted.")
+@click.option("--refresh", is_flag=True, help="Bring the lines of LOCALLLM.md up to date that are as init wrote them.")
 @click.option("--services", is_flag=True, help="Also files to run SearxNG (web search) and Valkey with Docker.")
 @click.option("--yes", is_flag=True, help="With --clear: do not ask.")
 @click.pass_context
-def init(context: click.Context, work_dir: Path | None, clear: bool, services: bool, yes: bool) -> int:
+def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bool, services: bool, yes: bool) -> int:
     """Make a folder a project: localllm.toml, LOCALLLM.md and .localllm/.
 
-    Nothing is overwritten: what is there stays as it is, so that this can be done again at any time.
+    Nothing of yours is overwritten, so that this can be done again at any time: an existing LOCALLLM.md is given the
+    sections about the project that it lacks, and keeps all it has.
     """
-    folder, notes = (work_dir or Path()).absolute(), NAME
+    folder, own = (work_dir or Path()).absolute(), ProjectSettings()
     with suppress(ConfigurationError):  # for the language too; a broken settings file is a reason to begin anew
         project, loaded = load_here(context)
-        notes = loaded.settings.project.memory_file if project.resolve() == folder.resolve() else NAME
+        own = loaded.settings.project if project.resolve() == folder.resolve() else own
+    notes = own.memory_file
     there = present(folder, notes) if clear else []
     if there and not _agrees(there, yes=yes):
         say(tr("init.left_alone"))
         return EXIT_LEFT_ALONE
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S") if there else ""
-    _print_steps(folder, set_up(folder, notes=notes, services=services, stamp=stamp))
+    analyse = partial(analysed, exclude=own.exclude_patterns)
+    steps = set_up(folder, notes=notes, services=services, stamp=stamp, refresh=refresh, analyse=analyse)
+    _print_steps(folder, steps)
     say(tr("init.next"))
     if services:
         say(tr("init.next_services"))
@@ -59,12 +66,13 @@ def _agrees(there: Sequence[Path], *, yes: bool) -> bool:
 def _print_steps(folder: Path, steps: Sequence[Step]) -> None:
     """A line for each step."""
     say(tr("init.folder", folder=folder))
-    words = {done: tr(f"init.{done}") for done in ("made", "kept", "link", "moved")}
+    words = {step.done: tr(f"init.{step.done}") for step in steps}
     column = max(map(display_width, (words[step.done] for step in steps))) + 2
     for step in steps:
         word = words[step.done]
         name = f"{step.path.relative_to(folder)}{'' if step.path.is_symlink() or not step.path.is_dir() else '/'}"
         target = f" → {step.to.name}" if step.to else ""
+        name = tr("init.parts", name=name, parts=", ".join(step.parts)) if step.parts else name
         click.echo(clean(f"{word}{' ' * (column - display_width(word))}{name}{target}", keep_newlines=False))
         for remark in step.remarks:
             say(clean(f"{' ' * column}{remark}", keep_newlines=False))

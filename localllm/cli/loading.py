@@ -9,7 +9,6 @@ import click
 from localllm.base.config.loading import Loaded, load
 from localllm.base.i18n import set_language
 from localllm.base.paths import find_project
-from localllm.llm.gguf.files import SUFFIX
 
 
 def overrides(options: dict[str, Any]) -> dict[str, Any]:
@@ -36,6 +35,8 @@ def _model_file(options: dict[str, Any]) -> str | None:
     model, provider = options["model"], options["provider"]
     if not model or options["base_url"] or options["script"] or provider not in (None, "gguf"):
         return None
+    from localllm.llm.gguf.files import SUFFIX
+
     file = Path(model).expanduser()
     means_a_file = file.suffix.lower() == SUFFIX and (file.is_file() or file.name != model)
     return str(file.absolute()) if provider == "gguf" or means_a_file else None

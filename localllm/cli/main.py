@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from localllm.ui.repl import Terminal
 
 EXIT_INTERRUPTED = 130
+_SLASHES = ("/", "／")
 
 
 def run(arguments: list[str], opening: Opening | None = None) -> int:
@@ -42,6 +43,9 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
         result = root.main(arguments, prog_name="localllm", standalone_mode=False, obj=opening)
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
+    except click.NoSuchOption as error:
+        _misplaced(error).show()
+        return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -64,6 +68,16 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
         print_error(InternalError("internal", reason=repr(error), log=logs.file()))
         return InternalError.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _misplaced(error: click.NoSuchOption) -> click.UsageError:
+    """The same error; for an option that stands before the command, that it does."""
+    known = {name for one in root.params if isinstance(one, click.Option) for name in one.opts}
+    option = error.option_name
+    if option not in known or error.ctx is None or error.ctx.parent is None:
+        return error
+    called = " ".join(error.ctx.command_path.split()[1:])
+    return click.UsageError(f"{option} stands before the command: localllm {option} … {called}", error.ctx)
 
 
 LATE_COMMANDS = ("config", "doctor", "history", "init", "models", "sandbox")
@@ -123,7 +137,8 @@ def root(context: click.Context, **options: Any) -> int | None:
     if context.invoked_subcommand is not None:
         return None
     _refuse_contradictions(options)
-    project = find_project(Path.cwd())
+    here = Path.cwd()
+    project = find_project(here)
     prompt = options["prompt"]
     if prompt is None:
         front_end = _terminal(context.obj)
@@ -131,7 +146,16 @@ def root(context: click.Context, **options: Any) -> int | None:
     else:
         front_end = Headless(options["output"], approve_all=options["yes"])
         loaded = _load(project, options)
-    app = LocalLLMCode(project, loaded, front_end, environ=os.environ, accept_no_sandbox=options["i_accept_no_sandbox"])
+        if prompt.lstrip().startswith(_SLASHES):
+            _say_if_a_command(prompt, loaded)
+    app = LocalLLMCode(
+        project,
+        loaded,
+        front_end,
+        environ=os.environ,
+        here=here,
+        accept_no_sandbox=options["i_accept_no_sandbox"],
+    )
     wanted = "" if options["continue_"] else options["resume"]
     return asyncio.run(_run(app, prompt if prompt is None else prompt + read_piped_input(sys.stdin), wanted))
 
@@ -165,6 +189,14 @@ def _terminal(opening: Opening | None) -> "Terminal":
     return Terminal(is_open=opening is not None, modes=opening and opening.modes)
 
 
+def _say_if_a_command(prompt: str, loaded: Loaded) -> None:
+    """Tell who meant a command of the chat that none was carried out. What knows them is loaded for this alone."""
+    from localllm.cli.words import sent_as_words
+
+    if told := sent_as_words(prompt, loaded.settings.commands.aliases):
+        say(told)
+
+
 def _settled(project: Path, terminal: "Terminal", options: dict[str, Any]) -> Loaded:
     """The settings, after the person at the terminal was asked whether he believes the project's."""
     from localllm.cli.trusting import settle
@@ -172,11 +204,16 @@ def _settled(project: Path, terminal: "Terminal", options: dict[str, Any]) -> Lo
     return settle(project, _load(project, options), terminal, partial(_load, project, options), Answers.of_user())
 
 
+async def _resumed(app: LocalLLMCode, wanted: str) -> Sequence[str]:
+    """What should be known of the session that is gone on with, where nobody is shown how it stood."""
+    return [*await app.keeping.resume(wanted), *app.keeping.last_said]
+
+
 async def _run(app: LocalLLMCode, prompt: str | None, wanted: str | None) -> int:
     """`wanted`: the session to go on with, "" for the newest, None for a new one."""
     await app.initialize()
     try:
-        told: Sequence[str] = () if wanted is None else await app.keeping.resume(wanted)
+        told: Sequence[str] = () if wanted is None else await _resumed(app, wanted)
         if prompt is None:
             return await app.run_interactive()
         await app.settled()
@@ -184,8 +221,7 @@ async def _run(app: LocalLLMCode, prompt: str | None, wanted: str | None) -> int
         with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program there
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, app.interrupt)
-        warnings = app.introduction().warnings  # a failure the run itself will tell
-        for notice in (*told, *app.notices(), *warnings):
+        for notice in (*told, *app.notices(), *app.warnings()):
             say(notice)
         return exit_code(await app.run_oneshot(prompt))
     finally:

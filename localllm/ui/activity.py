@@ -27,6 +27,7 @@ class Activity:
         self._thought_end = ""
 
     def start_run(self) -> None:
+        """A run begins, and its time."""
         self._run_began = self._clock()
         self.wait()
 
@@ -39,6 +40,7 @@ class Activity:
         self._enter("writing")
 
     def run_tool(self, name: str) -> None:
+        """A tool has been started."""
         self._tool = clean(name, keep_newlines=False)
         self._enter("tool")
 
@@ -48,6 +50,7 @@ class Activity:
             self._enter("tool")
 
     def think(self, text: str) -> None:
+        """A piece of what the model thinks has come."""
         if self._state != "thinking":
             self._enter("thinking")
             self._thought_size, self._thought_end = 0, ""

@@ -52,7 +52,9 @@ class Suggester:
                 for name, note in self._commands()
                 if name.startswith(match[1])
             ]
-        if (match := _ARGUMENT.match(before_cursor)) and (found := list(self._choices(match[1], match[2] or ""))):
+        match = _ARGUMENT.match(before_cursor)
+        is_path = match is not None and match[3].startswith("@")
+        if match and not is_path and (found := list(self._choices(match[1], match[2] or ""))):
             return list(_fitting(found, match[3]))
         if match := _PATH.search(before_cursor):
             return self._paths(match[1])

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncGenerator
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from localllm.base import events
 from localllm.base.errors import LocalLLMError
@@ -28,15 +28,13 @@ from localllm.base.events import (
 from localllm.base.jsontext import encode_json
 from localllm.text.cleaning import clean, escape_json
 from localllm.ui.activity import Activity
-from localllm.ui.confirm import DANGEROUS
-from localllm.ui.consulted import consulted_line, plan_lines
-from localllm.ui.delegated import delegated_lines
-from localllm.ui.piped import read_lines
 from localllm.ui.report import cost, failure_lines, notice_lines, split_error
 from localllm.ui.screen import Screen
-from localllm.ui.slash.context import ChatContext
 from localllm.ui.theme import choose_theme
 from localllm.ui.tool_lines import finished_lines, started_line
+
+if TYPE_CHECKING:
+    from localllm.ui.slash.context import ChatContext
 
 OutputFormat = Literal["text", "json", "stream-json"]
 
@@ -66,6 +64,8 @@ class HeadlessConfirmer:
 
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
         """The answer, at once."""
+        from localllm.ui.confirm import DANGEROUS
+
         approved = self._approve_all and request.risk != DANGEROUS
         by = "flag" if approved else "unattended"
         return ConfirmationAnswered(request_id=request.request_id, approved=approved, by=by)
@@ -153,8 +153,12 @@ class HeadlessPrinter:
             case Notice(text=text, level=level):
                 screen.print_lines(notice_lines(text, level, width))
             case Delegated():
+                from localllm.ui.delegated import delegated_lines
+
                 screen.print_lines(delegated_lines(event, width, within_call=bool(self._open_call)))
             case Consulted() if event.plan:
+                from localllm.ui.consulted import consulted_line, plan_lines
+
                 screen.print_lines(plan_lines(event, width) if self._verbose else [consulted_line(event, width)])
             case RunFinished():
                 self._show_end(event)
@@ -237,8 +241,10 @@ class Headless:
         printer = HeadlessPrinter(self._output, stdout=sys.stdout, stderr=sys.stderr, verbose=self._verbose)
         self.finished = await printer.consume(events)
 
-    async def interact(self, chat: ChatContext) -> int:
+    async def interact(self, chat: "ChatContext") -> int:
         """Nobody to talk with: each line of standard input is a request. The exit code of the last one."""
+        from localllm.ui.piped import read_lines
+
         async for line in read_lines(sys.stdin):
             if line.strip():
                 await self.consume(chat.run(line))

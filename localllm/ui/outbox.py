@@ -1,6 +1,6 @@
 """What the person writes while a run goes on: told to it, kept for after it, or not sent yet. None of it is lost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, display_width, shorten, shorten_start
@@ -42,6 +42,7 @@ class Outbox:
         self._is_live = is_live
         self._queued: list[str] = []
         self._were_told: list[bool] = []
+        self._given_back: Sequence[str] = ()
         self._has_changed_mode = False
 
     @property
@@ -80,17 +81,29 @@ class Outbox:
         return self._queued.pop(0) if self._queued else None
 
     def give_back(self) -> str:
-        """All that was not read, to be edited; nothing is queued any more."""
-        self._typeahead.put("\n".join(self._queued))
-        self._queued.clear()
-        return self._typeahead.take()
+        """All that was not read, a line each, to be edited; nothing is queued any more."""
+        queued, self._queued = self._queued, []
+        self._given_back = [*queued, *filter(None, [self._typeahead.take()])]
+        return "\n".join(self._given_back)
+
+    def sent(self, text: str) -> str:
+        """What is done first of a text that came of `give_back`: a command among the lines is one again, and what
+        follows it is queued. The rest is one request."""
+        pieces, self._given_back = self._given_back, ()
+        if len(pieces) < 2 or not any(map(_is_for_chat, pieces)) or not text.strip():
+            return text
+        first, *rest = _apart(_edited(text, pieces))
+        self._queued[:0] = rest
+        return first
 
     def lines(self, width: int) -> list[Line]:
         """What waits, and what is being written, in lines of at most `width` cells. The last is the one written in."""
         typed = clean(self._typeahead.text(), keep_newlines=False)
         lines = self._waiting(width)
         if typed:
-            lines.append((("dim", shorten("  " + tr("ui.outbox.keys"), width)),))
+            is_told = self._chat.listens and not _is_for_chat(typed)
+            hint = tr("ui.outbox.keys" if is_told else "ui.outbox.keys_queue")
+            lines.append((("dim", shorten("  " + hint, width)),))
         if typed or self._has_changed_mode:
             mode = "" if self._chat.mode == "ask" else f"{self._chat.mode} "
             room = max(1, width - display_width(mode) - 3)
@@ -126,8 +139,7 @@ class Outbox:
         if not text.strip():
             return
         self._remember(text)
-        for_the_chat = command_name(text) is not None or text.lstrip().startswith(MARK)
-        if now and not for_the_chat and self._chat.steer(text):
+        if now and not _is_for_chat(text) and self._chat.steer(text):
             self._were_told.append(True)
             self._announce("ui.outbox.sent", text)
         else:
@@ -139,6 +151,44 @@ class Outbox:
         """Say it for good where it is not shown below."""
         if not self._is_live():
             self._screen.print_lines([_dim(tr(key, text=text), self._screen.width)])
+
+
+def _is_for_chat(text: str) -> bool:
+    """Whether it is a command, of the chat or the person's own: the model is never told it."""
+    return command_name(text) is not None or text.lstrip().startswith(MARK)
+
+
+def _edited(text: str, pieces: Sequence[str]) -> list[str]:
+    """What has become of the `pieces` in `text`, which were its lines: those that are there still are whole, also where
+    a line of one looks like a command; what stands for one that is not is one as well. Else each line is one."""
+    whole, at, missing = f"\n{text}\n", 0, 0
+    parts: list[str] = []
+    for piece in pieces:
+        found = whole.find(f"\n{piece}\n", at)
+        if found < 0:
+            missing += 1
+            continue
+        parts += [*_changed(whole[at + 1 : found], missing), piece]
+        at, missing = found + 1 + len(piece), 0
+    return parts + _changed(whole[at + 1 : -1], missing)
+
+
+def _changed(text: str, pieces: int) -> list[str]:
+    """A text that stands for so many pieces."""
+    if not text:
+        return []
+    return [text] if pieces == 1 else text.split("\n")
+
+
+def _apart(lines: Sequence[str]) -> list[str]:
+    """The commands among the lines each for itself, and what stands between them."""
+    parts: list[str] = []
+    for line in lines:
+        if parts and not _is_for_chat(line) and not _is_for_chat(parts[-1]):
+            parts[-1] += f"\n{line}"
+        else:
+            parts.append(line)
+    return [part for part in parts if part.strip()]
 
 
 def _dim(text: str, width: int) -> Line:

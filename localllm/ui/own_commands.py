@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from localllm.sandbox.process import HeadAndTail
+if TYPE_CHECKING:
+    from localllm.sandbox.process import HeadAndTail
 
 MARK = "!"
 """What a line that is one begins with."""
@@ -38,6 +40,8 @@ async def run_own(command: str, folder: Path, show: Callable[[str], None]) -> Ra
 
     Raises OSError where there is no shell.
     """
+    from localllm.sandbox.process import HeadAndTail  # few chats ever run one, and each waits for its prompt
+
     kept = HeadAndTail(_MOST_KEPT)
     lines = _Lines(show)
     # A pipe of our own: asyncio's would be waited for as long as anything that was left running holds it.
@@ -74,7 +78,7 @@ async def run_own(command: str, folder: Path, show: Callable[[str], None]) -> Ra
     return Ran(command, kept.text(), return_code)
 
 
-async def _read(stream: asyncio.StreamReader, kept: HeadAndTail, lines: "_Lines") -> None:
+async def _read(stream: asyncio.StreamReader, kept: "HeadAndTail", lines: "_Lines") -> None:
     while data := await stream.read(_CHUNK):
         kept.add(data)
         lines.add(data)

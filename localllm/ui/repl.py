@@ -37,8 +37,8 @@ from localllm.ui.typeahead import TypeAhead
 if TYPE_CHECKING:
     from localllm.ui.prompt import ChatPrompt
 
-_MOMENT_SECONDS = 0.15
-"""By then the prompt is there."""
+_MOMENT_SECONDS = 0.05
+"""From the asking to the prompt that is drawn."""
 
 _IDLE_SECONDS = 0.2
 
@@ -63,6 +63,7 @@ class Terminal:
         self._talk: Talk | None = None
         self._prompt: ChatPrompt | None = None
         self._outbox: Outbox | None = None
+        self._has_asked = asyncio.Event()
 
     @property
     def confirmer(self) -> TerminalConfirmer | HeadlessConfirmer:
@@ -164,8 +165,9 @@ class Terminal:
         if talk.went_well and (queued := outbox.next()) is not None:
             self._screen.print_lines(said_lines(queued, self._screen.width))
             return queued
+        self._has_asked.set()
         try:
-            return await prompt.ask(outbox.give_back())
+            return outbox.sent(await prompt.ask(outbox.give_back()))
         except EOFError:
             return None
         finally:
@@ -209,6 +211,7 @@ class Terminal:
 
     async def _prepare(self, chat: ChatContext) -> None:
         """While the person types his first words, find out and load what comes after them."""
+        await self._has_asked.wait()
         await asyncio.sleep(_MOMENT_SECONDS)
         await chat.probe_sandbox()
         if self._prompt is not None:

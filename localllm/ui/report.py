@@ -13,6 +13,9 @@ from localllm.ui.theme import Line, Style
 _WORTH_SAYING = 1.0
 """Seconds until the first token that explain where the time went."""
 
+_SHOWN = 0.05
+"""Seconds that are not 0.0 when they are shown."""
+
 _NOTICE_STYLES: dict[str, Style] = {"info": "dim", "warning": "warning", "error": "error"}
 
 
@@ -32,6 +35,20 @@ def said_lines(text: str, width: int) -> list[Line]:
     """What the person said, as the prompt leaves it on the screen."""
     rows = wrap(clean(text), width - 2)
     return [(("bold", "  " if number else "› "), ("", row)) for number, row in enumerate(rows)]
+
+
+def exchange_lines(request: str, answer: str, width: int) -> list[Line]:
+    """Where a conversation stood: what was asked last, and what was answered, in a few lines."""
+    lines = [("› " if number == 0 else "  ") + row for number, row in enumerate(_few(request, width - 2, 2, 0))]
+    return [(("dim", line),) for line in [*lines, *("  " + row for row in _few(answer, width - 2, 3, 2))]]
+
+
+def _few(text: str, width: int, first: int, last: int) -> list[str]:
+    """The text in rows; where it has more of them, so many from its beginning and its end, `…` in between."""
+    rows = [row.rstrip() for row in wrap(clean(text), width) if row.strip()]
+    if len(rows) <= first + last + 1:
+        return rows
+    return [*rows[:first], "…", *rows[len(rows) - last :]]
 
 
 def choice_lines(choices: Sequence[str], width: int) -> list[Line]:
@@ -78,7 +95,7 @@ def cost(steps: int, usage: Usage, seconds: float) -> str:
         parts.append(tr("ui.cost.rate", rate=_rounded(usage.tokens_per_second)))
     if usage.first_token_seconds >= _WORTH_SAYING:
         parts.append(tr("ui.cost.first", time=duration(usage.first_token_seconds)))
-    if seconds:
+    if seconds >= _SHOWN:
         parts.append(duration(seconds))
     return " · ".join(parts)
 

@@ -11,7 +11,7 @@ from localllm.text.cleaning import clean, shorten
 from localllm.text.wrapping import wrap
 from localllm.ui.own_commands import MARK, run_own
 from localllm.ui.plan import Accepted, Answered, PlanAnswer, may_be_plan
-from localllm.ui.report import failure_lines, introduction_lines, notice_lines
+from localllm.ui.report import exchange_lines, failure_lines, introduction_lines, notice_lines
 from localllm.ui.screen import Screen
 from localllm.ui.slash.commands import builtin_commands, unknown_command
 from localllm.ui.slash.context import ChatContext
@@ -24,9 +24,12 @@ from localllm.ui.slash.registry import (
     SlashCommand,
     SlashRegistry,
     command_name,
+    words_after,
 )
 from localllm.ui.theme import Line
 from localllm.ui.todo_lines import in_progress_line, reminder_lines
+
+_REQUEST = 60  # cells of a request in a sentence
 
 _INTERRUPTED = 130
 """The exit code that shells give what Ctrl+C has ended."""
@@ -75,20 +78,26 @@ class Talk:
 
     def warn(self, screen: Screen) -> None:
         """Say on `screen` what the person should know before he begins."""
-        for text in self._chat.keeping.welcome:
+        keeping = self._chat.keeping
+        for text in keeping.welcome:
             screen.print_lines(notice_lines(text, "info", screen.width))
+        screen.print_lines(exchange_lines(*keeping.stood, screen.width))
         notices = self._chat.notices() + [tr("ui.alias_conflict", name=name) for name in self.registry.conflicts]
         for text in notices:
             screen.print_lines(notice_lines(text, "warning", screen.width))
 
     def reminder(self) -> Sequence[Line]:
-        """What is unfinished, in a few lines. Reads the memory's file."""
+        """What is unfinished, in a few lines. Reads the memory's file, and the last session's."""
+        width = self._screen.width
+        request = " ".join(self._chat.keeping.broken_off().split())
+        said = tr("session.broken_off", request=shorten(clean(request, keep_newlines=False), _REQUEST))
+        broken_off = notice_lines(said, "info", width) if request else []
         try:
             unfinished = self._chat.memory.open_todos()
         except LocalLLMError as error:
-            return notice_lines(str(error), "warning", self._screen.width)
+            return [*broken_off, *notice_lines(str(error), "warning", width)]
         self._in_progress = {todo.id for todo in unfinished if todo.state == "doing"}
-        return reminder_lines(unfinished, self._screen.width)
+        return [*broken_off, *reminder_lines(unfinished, width)]
 
     def introduce(self, screen: Screen) -> None:
         """Say on `screen` who answers, as far as known."""
@@ -155,7 +164,7 @@ class Talk:
             return await self._run_own(line.strip().removeprefix(MARK).strip())
         if (name := command_name(line)) is None:
             return await self._run(line)
-        words = line.strip().removeprefix(f"/{name}").strip()
+        words = words_after(line)
         match self.registry.find(name):
             case SlashCommand() as command:
                 outcome = await command.handler(SlashCall(words, self._chat, self._screen, self.registry))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from localllm.base.i18n import tr
+from localllm.memory.todo_told import todo_text
 from localllm.text.cleaning import clean, shorten
 from localllm.ui.theme import Line
 
@@ -18,14 +19,8 @@ _LONGEST_NAME = 40  # cells
 _MARKS = {"planned": "[ ]", "doing": "[~]", "done": "[x]", "dropped": "[-]"}
 
 
-def todo_text(todo: "Todo") -> str:
-    """A TODO's text on one line, with its priority if that is not the usual one."""
-    priority = "" if todo.priority == "medium" else f" ({tr(f'memory.priority.{todo.priority}')})"
-    return f"{clean(todo.text, keep_newlines=False)}{priority}"
-
-
 def todo_row(todo: "Todo") -> str:
-    """The same behind its state as the file has it."""
+    """A TODO's text on one line, behind its state as the file has it: `[x] Write the docs`."""
     return f"{_MARKS[todo.state]} {todo_text(todo)}"
 
 

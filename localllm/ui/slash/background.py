@@ -30,7 +30,7 @@ def _running(chat: ChatContext) -> list[str]:
     return [str(command.number) for command in chat.background() if command.is_running]
 
 
-@slash("stop", usage="[id]", choices=_running)
+@slash("stop", usage="[number]", choices=_running)
 async def stop(call: SlashCall) -> Outcome:
     """Stop the commands in the background, or the one with this number (see /ps)."""
     chosen = [one for one in call.chat.background() if one.is_running and call.arguments in ("", str(one.number))]

@@ -6,10 +6,12 @@ from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten
 from localllm.ui.report import cost, wrapped
 from localllm.ui.screen import Screen
+from localllm.ui.slash.analyze import analyze
 from localllm.ui.slash.background import ps, stop
 from localllm.ui.slash.context import ChatContext
 from localllm.ui.slash.context_window import compact, context
 from localllm.ui.slash.delegation import coordinate
+from localllm.ui.slash.forms import show_forms
 from localllm.ui.slash.init import init
 from localllm.ui.slash.map import map_
 from localllm.ui.slash.memory import forget, memory, remember, todo
@@ -29,7 +31,7 @@ def builtin_commands() -> tuple[SlashCommand, ...]:
     going_back = (undo, checkpoint, rewind)
     of_sessions = (sessions, resume, rename, fork, export_)
     remembered = (todo, remember, forget, memory, init)
-    doing = (context, compact, panel, boss, coordinate, map_)
+    doing = (context, compact, panel, boss, coordinate, map_, analyze)
     return (help_, *asking, *doing, *remembered, *going_back, ps, stop, *of_sessions, clear, exit_)
 
 
@@ -39,10 +41,11 @@ async def help_(call: SlashCall) -> Outcome:
     if call.arguments:
         _help_on(call, call.arguments.removeprefix("/"))
         return
-    commands = [(f"/{command.name} {command.usage}".rstrip(), command.help) for command in call.commands.commands]
+    commands = [(command.signature, command.help) for command in call.commands.commands]
     aliases = [(f"/{alias.name}", alias.help) for alias in call.commands.aliases]
     table(call.screen, commands + aliases)
-    call.screen.print_lines(wrapped("  ", tr("ui.keys_help"), "dim", call.screen.width))
+    for text in (tr("ui.help_one"), tr("ui.keys_help")):
+        call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
 
 
 @slash("status")
@@ -62,8 +65,8 @@ async def status(call: SlashCall) -> Outcome:
         (tr("ui.status.profile"), _profile(chat)),
         (tr("ui.status.sandbox"), chat.sandbox_level),
         (tr("ui.status.mode"), f"{chat.mode}: {tr(f'ui.mode.{chat.mode}')}"),
-        (tr("ui.status.used"), cost(0, of_session, of_session.total_seconds)),
-        (tr("ui.status.session"), chat.session_id),
+        (tr("ui.status.used"), cost(0, of_session, of_session.total_seconds) or tr("ui.status.nothing")),
+        (tr("ui.status.session"), " ".join(filter(None, (chat.session_id, chat.keeping.title)))),
     ]
     table(call.screen, rows)
 
@@ -107,8 +110,11 @@ async def exit_(call: SlashCall) -> Outcome:
 def _help_on(call: SlashCall, name: str) -> None:
     match call.commands.find(name):
         case SlashCommand() as command:
-            names = ", ".join(f"/{other}" for other in (command.name, *command.also))
-            table(call.screen, [(f"{names} {command.usage}".rstrip(), command.help)])
+            screen, also = call.screen, ", ".join(f"/{other}" for other in command.also)
+            title = f"{command.signature} ({also})" if also else command.signature
+            screen.print(("accent", f"  {title}"))
+            screen.print_lines(wrapped("  ", command.help, "", screen.width))
+            show_forms(call, command.name)
         case None:
             unknown_command(call.screen, name, call.commands.nearest(name))
         case alias:

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from localllm.base.config.schema import Mode, ProviderName, Settings
 from localllm.base.events import AgentEvent, Emit, Usage
-from localllm.core.repomap import RepoMapText
+from localllm.core.repo.shown import RepoMapText
 from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction
 from localllm.llm.profiles import Profile
 from localllm.llm.providers.base import ModelInfo
-from localllm.memory.session_index import Session
+from localllm.memory.sessions.index import Session
 from localllm.sandbox.background import BackgroundCommand
 from localllm.tools.guard.remembered import Remembered
 
 if TYPE_CHECKING:
     from localllm.agents.remembering import Remembering
-    from localllm.core.window_use import WindowUse
-    from localllm.memory.transcript import Transcript
+    from localllm.core.project.facts import ProjectAnalysis
+    from localllm.core.window.use import WindowUse
+    from localllm.memory.sessions.transcript import Transcript
 
 
 class ToolInfo(Protocol):
@@ -48,7 +49,7 @@ class ToolInfo(Protocol):
 
 class PointInfo(Protocol):
     """A point to go back to: its number, its name or the request that came after it, when (seconds since the epoch),
-    and the files that would change back."""
+    the files that would change back, and whether only these would, for the conversation up to it is gone."""
 
     @property
     def number(self) -> int: ...
@@ -65,6 +66,9 @@ class PointInfo(Protocol):
     @property
     def changed(self) -> Sequence[str]: ...
 
+    @property
+    def files_only(self) -> bool: ...
+
 
 class PastSessions(Protocol):
     """The sessions of the project, the one that is going on among them. Methods raise ConfigurationError."""
@@ -72,6 +76,16 @@ class PastSessions(Protocol):
     @property
     def welcome(self) -> Sequence[str]:
         """What the person should know of the session that he goes on with, a line each."""
+        ...
+
+    @property
+    def stood(self) -> tuple[str, str]:
+        """What was asked last in it, and what was answered, whole; "" where nothing was."""
+        ...
+
+    def broken_off(self) -> str:
+        """The request in whose middle the last session was broken off; "" where it was not, or goes on here. Reads a
+        file."""
         ...
 
     @property
@@ -102,6 +116,16 @@ class PastSessions(Protocol):
 
     def rename(self, title: str) -> None:
         """Call this session so; "" for nothing."""
+        ...
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether this session can be gone on with later: something was said, and could be written down."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why this session cannot be written down; "" where it can."""
         ...
 
 
@@ -202,6 +226,11 @@ class ChatContext(Protocol):
         ...
 
     @property
+    def listens(self) -> bool:
+        """Whether a run goes on that `steer` can tell something."""
+        ...
+
+    @property
     def unread(self) -> Sequence[str]:
         """What `steer` took and the model has not read yet, the oldest first."""
         ...
@@ -283,6 +312,10 @@ class ChatContext(Protocol):
 
     async def draw_map(self, words: str, lines: int) -> RepoMapText:
         """What matters most in the project, in so many lines; to `words`, or to what was talked about last."""
+        ...
+
+    async def analyze(self) -> "ProjectAnalysis":
+        """What the project is, from its files alone. Raises OSError."""
         ...
 
     def window_use(self) -> "WindowUse":

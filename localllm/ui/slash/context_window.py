@@ -12,7 +12,7 @@ from localllm.ui.slash.waiting import saying
 from localllm.ui.theme import Line, Span, Style
 
 if TYPE_CHECKING:
-    from localllm.core.window_use import WindowUse
+    from localllm.core.window.use import WindowUse
 
 _WIDEST_BAR = 76
 

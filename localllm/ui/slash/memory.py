@@ -1,43 +1,62 @@
 """Commands about what is remembered of the project: /todo, /remember, /forget, /memory."""
 
+import asyncio
 import re
+import textwrap
+import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
+from localllm.agents.references import find_references
+from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import tr
+from localllm.memory.todo_told import state_told, todo_text
+from localllm.memory.todo_words import by_word
 from localllm.text.cleaning import clean, shorten
 from localllm.ui.report import wrapped
 from localllm.ui.screen import Screen
 from localllm.ui.slash.context import ChatContext
+from localllm.ui.slash.forms import show_forms
 from localllm.ui.slash.registry import Choice, Outcome, SlashCall, slash
 from localllm.ui.slash.table import table
-from localllm.ui.todo_lines import todo_row, todo_text
+from localllm.ui.todo_lines import todo_row
 
 if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem
+    from localllm.memory.plan_files import Plan
     from localllm.memory.session_records import Recorded
     from localllm.memory.todos import Todo
 
 T = TypeVar("T")
-Verb = Literal["add", "start", "finish", "drop", "reopen", "high", "medium", "low", "edit", "move", "all"]
+Verb = Literal["add", "start", "finish", "drop", "reopen", "high", "medium", "low", "edit", "move", "list", "all"]
 
 _VERBS: dict[Verb, str] = {
-    "add": "add|追加",
-    "start": "start|着手|開始",
-    "finish": "finish|done|完了",
-    "drop": "drop|中止",
-    "reopen": "reopen|再開",
-    "high": "high|高",
-    "medium": "medium|中",
-    "low": "low|低",
-    "edit": "edit|編集",
-    "move": "move|移動",
-    "all": "all|全部|すべて",
+    "add": "add",
+    "start": "start",
+    "finish": "finish|done",
+    "drop": "drop",
+    "reopen": "reopen",
+    "high": "high",
+    "medium": "medium",
+    "low": "low",
+    "edit": "edit",
+    "move": "move",
+    "list": "list",
+    "all": "all",
 }
-_VERB_OF: dict[str, Verb] = {word: verb for verb, words in _VERBS.items() for word in words.split("|")}
+_VERB_OF = cast("dict[str, Verb]", by_word(cast("dict[str, str]", _VERBS)))
+_ALONE: frozenset[Verb] = frozenset(("list", "all"))
+"""With words behind them they are the beginning of a task."""
 
 _DECISION = re.compile(r"(?:decision|decided|決定事項|決定)\s*[:：]\s*", re.IGNORECASE)
 _PREFERENCE = re.compile(r"(?:preference|prefer|好みと方針|好み|方針)\s*[:：]\s*", re.IGNORECASE)
+
+_NAME = re.compile(r"#?(?:\d+|t[bcdfghjkmnpqrstvwxz]{4,}(?:-\d+)?)")
+"""What names a TODO: its number or id."""
+
+_FILE = re.compile(r"""@(?:"[^"\n]+"|[^\s"]+)(?::\d+(?:-\d+)?)?""")
 
 _MOST_LISTED = 30
 _MOST_SHOWN = 5
@@ -55,27 +74,79 @@ def _verbs(_chat: ChatContext) -> Iterable[str]:
 def _of_verb(chat: ChatContext, before: str) -> Iterable[Choice]:
     """The TODOs a verb may be about."""
     verb = _VERB_OF.get(before.lower())
-    if verb in (None, "add", "all"):
+    if verb in (None, "add", *_ALONE):
         return []
     is_finished = verb == "reopen"
     return [(todo.id, _note(todo.text)) for todo in chat.memory.known_todos() if todo.is_open != is_finished]
 
 
-@slash("todo", usage="[ID|text …]", choices=_verbs, further=_of_verb)
+@slash("todo", usage="[ID|text|@file …]", choices=_verbs, further=_of_verb)
 async def todo(call: SlashCall) -> Outcome:
     """List what is to be done, add to it, or say how far it is: start, finish, drop, reopen, edit, move."""
     first, rest = _split(call.arguments)
     verb = _VERB_OF.get(first.lower())
-    if not call.arguments.strip() or (verb == "all" and not rest):
+    if not call.arguments.strip() or (verb in _ALONE and not rest):
         _list(call, whole=verb == "all")
-    elif verb is None or verb == "all":
+    elif _NAME.fullmatch(_folded(call.arguments)):
+        _show_one(call, call.arguments)
+    elif verb is None and (meant := _misspelt(call.chat, first, rest)):
+        words = clean(call.arguments.strip(), keep_newlines=False)
+        told = tr("memory.did_you_mean", meant=f"{meant} {clean(rest, keep_newlines=False)}", words=words)
+        _print(call.screen, told, "warning")
+    elif verb is None or verb in _ALONE:
         await _add(call, call.arguments)
     elif not rest:
-        _print(call.screen, tr("memory.usage_todo"), "warning")
-    elif verb == "add":
-        await _add(call, rest)
+        show_forms(call, "todo")
+    elif verb == "add" or (verb in ("high", "medium", "low") and _is_new(call.chat, rest)):
+        await _add(call, rest if verb == "add" else f"{verb} {rest}")
     else:
         await _change(call, verb, rest)
+
+
+def _misspelt(chat: ChatContext, word: str, rest: str) -> str:
+    """The verb that a word is nearly, where what follows it is on the list; else ""."""
+    near = get_close_matches(word.lower(), [known for known in _VERB_OF if known.isascii()], n=1, cutoff=0.7)
+    if not near or not rest or _VERB_OF[near[0]] in ("add", *_ALONE):
+        return ""
+    named = _split(rest)[0] if _VERB_OF[near[0]] in ("edit", "move") else rest
+    return "" if _is_new(chat, named) else near[0]
+
+
+def _folded(text: str) -> str:
+    """What names something, as it is written without an input method: ３ is 3."""
+    return unicodedata.normalize("NFKC", text).strip().lower()
+
+
+def _show_one(call: SlashCall, name: str) -> None:
+    """All there is of one TODO, and what can be done with it."""
+    if not call.chat.memory.is_there:
+        raise ToolExecutionError("memory_unknown", wanted=name.strip(), near="")
+    one = call.chat.memory.system.find_todo(name)
+    facts = tr(
+        "memory.todo_is",
+        number=one.number,
+        id=one.id,
+        state=tr(f"memory.state.{one.state}"),
+        priority=tr(f"memory.priority.{one.priority}"),
+    )
+    dates = (("memory.todo_added_on", one.added), ("memory.todo_ended_on", one.finished))
+    _print(call.screen, "  ".join([facts, *(tr(key, date=date) for key, date in dates if date)]), "bold")
+    for line in (one.text, *textwrap.dedent(one.details).splitlines()):
+        _print(call.screen, clean(line, keep_newlines=False))
+    _print(call.screen, tr("memory.todo_how", id=one.id), "dim")
+
+
+def _is_new(chat: ChatContext, text: str) -> bool:
+    """Whether nothing on the list is meant by `text`, and it is no number or id that is not there."""
+    if _NAME.fullmatch(_folded(text)):
+        return False
+    if not chat.memory.is_there:
+        return True
+    try:
+        chat.memory.system.find_todo(text)
+    except ToolExecutionError as error:
+        return error.key == "memory_unknown"
+    return False
 
 
 def _list(call: SlashCall, *, whole: bool) -> None:
@@ -84,7 +155,8 @@ def _list(call: SlashCall, *, whole: bool) -> None:
     shown = list(every) if whole else list(memory.open_todos())
     if not shown:
         _print(screen, tr("memory.no_todos"))
-    table(screen, [(f"{one.number:>3}  {one.id}", todo_row(one)) for one in shown[: None if whole else _MOST_LISTED]])
+    _say_conflict(call)
+    _rows(screen, shown if whole else shown[:_MOST_LISTED])
     finished = sum(not one.is_open for one in every)
     if len(shown) > _MOST_LISTED and not whole:
         _print(screen, tr("memory.more", count=len(shown) - _MOST_LISTED, how="/todo all"), "dim")
@@ -92,13 +164,62 @@ def _list(call: SlashCall, *, whole: bool) -> None:
         _print(screen, tr("memory.finished_ones", count=finished), "dim")
 
 
+def _rows(screen: Screen, listed: "Sequence[Todo]") -> None:
+    """A line for each; what does not fit on it, `/todo ID` shows."""
+    names = [f"{one.number:>3}  {one.id}" for one in listed]
+    room = max(20, screen.width - max(map(len, names), default=0) - 4)
+    table(screen, [(name, shorten(todo_row(one), room)) for name, one in zip(names, listed, strict=True)])
+
+
+def _say_conflict(call: SlashCall) -> None:
+    """Warn where git has left two versions in the file."""
+    if line := call.chat.memory.conflict:
+        name = clean(call.chat.memory.name, keep_newlines=False)
+        _print(call.screen, tr("memory.conflict", file=name, line=line), "warning")
+
+
 async def _add(call: SlashCall, text: str) -> None:
+    """Put a task on the list, or the parts of a plan: of a file, of a list that was pasted, of a long text."""
     first, rest = _split(text)
     verb = _VERB_OF.get(first.lower())
-    priority, task = (verb, rest) if verb in ("high", "medium", "low") and rest else ("medium", text)
-    name = await _changed(call, "/todo", lambda memory: memory.add_todo(task.strip(), priority))
-    added = next(one for one in call.chat.memory.known_todos() if one.id == name)
-    _print(call.screen, tr(f"todo.{added.state}", id=added.id, text=todo_text(added)))
+    priority, task = (verb, rest) if verb in ("high", "medium", "low") and rest else ("", text)
+    plan = await _plan(call.chat.root, task.strip())
+    before = {one.id: one for one in call.chat.memory.known_todos() if one.is_open}
+    added = await _changed(
+        call,
+        "/todo",
+        lambda memory: memory.put_todos(plan.text, priority, source=plan.source, first_line=plan.first_line),
+    )
+    match added.todos:
+        case [one]:
+            _print(call.screen, _told_of(one, before.get(one.id)))
+        case several:
+            _print(call.screen, tr("todo.added_several", count=len(several)))
+            _rows(call.screen, several[:_MOST_LISTED])
+            if len(several) > _MOST_LISTED:
+                _print(call.screen, tr("memory.more", count=len(several) - _MOST_LISTED, how="/todo all"), "dim")
+            _print(call.screen, tr("memory.undo"), "dim")
+    if added.finished:
+        _print(call.screen, tr("todo.left_out", count=added.finished), "dim")
+
+
+def _told_of(added: "Todo", old: "Todo | None") -> str:
+    """What became of a task that was added; `old`: what was on the list of it already."""
+    if old is None:
+        return tr(f"todo.{added.state}", id=added.id, text=todo_text(added))
+    if old.priority == added.priority:
+        return tr("memory.todo_there", id=added.id, text=todo_text(added))
+    priority = tr(f"memory.priority.{added.priority}")
+    return tr("memory.todo_there_priority", priority=priority, id=added.id, text=_short(added.text))
+
+
+async def _plan(root: Path, task: str) -> "Plan":
+    """What is to be done: the text itself, or what the file holds that is all it names."""
+    from localllm.memory.plan_files import Plan, read_plan  # few tasks are files
+
+    if not _FILE.fullmatch(task) or len(found := find_references(task)) != 1:
+        return Plan(task, "")
+    return await asyncio.to_thread(read_plan, root, found[0].path, found[0].first_line, found[0].line_count)
 
 
 async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
@@ -107,7 +228,7 @@ async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
     match verb:
         case "edit":
             one = await _changed(call, "/todo", lambda memory: memory.set_todo_text(name, more))
-            told = tr("memory.renamed", id=one.id, text=_short(one.text))
+            told = tr("memory.renamed", id=one.id, text=_short(todo_row(one)))
         case "move" if more.strip().isdecimal():
             one = await _changed(call, "/todo", lambda memory: memory.move_todo(name, int(more)))
             told = tr("memory.moved", number=one.number, id=one.id, text=_short(one.text))
@@ -115,10 +236,12 @@ async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
             one = await _changed(call, "/todo", lambda memory: memory.set_todo_priority(rest, verb))
             told = tr("memory.priority", priority=tr(f"memory.priority.{verb}"), id=one.id, text=_short(one.text))
         case "start" | "finish" | "drop" | "reopen":
+            before = {one.id: one for one in call.chat.memory.known_todos()}
             one = await _changed(call, "/todo", lambda memory: _state(memory, verb, rest))
-            told = tr(f"todo.{one.state}", id=one.id, text=_short(one.text))
+            told = state_told(one, before.get(one.id), _short(one.text))
         case _:
-            told = tr("memory.usage_todo")
+            show_forms(call, "todo")
+            return
     _print(call.screen, told)
 
 
@@ -139,11 +262,10 @@ def _state(
 @slash("remember", usage="TEXT")
 async def remember(call: SlashCall) -> Outcome:
     """Keep a preference for all sessions; with “decision:” before it, a decision."""
-    text = call.arguments.strip()
+    kind, text = _kind_of(call.arguments.strip())
     if not text:
         _print(call.screen, tr("memory.usage_remember"), "warning")
         return
-    kind, text = _kind_of(text)
     name = await _changed(call, "/remember", lambda memory: memory.remember(text, kind))
     shown = clean(" ".join(text.split()), keep_newlines=False)
     call.chat.memory.tell(tr(f"memory.told_{kind}", text=shown))
@@ -152,9 +274,10 @@ async def remember(call: SlashCall) -> Outcome:
 
 def _kind_of(text: str) -> tuple[Literal["decision", "preference"], str]:
     """What it is, as a word before it may say, and the rest."""
-    if found := _DECISION.match(text):
+    bare = f"{text}:"  # the word alone says what it is, and nothing else
+    if (found := _DECISION.match(text)) or (found := _DECISION.fullmatch(bare)):
         return "decision", text[found.end() :]
-    found = _PREFERENCE.match(text)
+    found = _PREFERENCE.match(text) or _PREFERENCE.fullmatch(bare)
     return "preference", text[found.end() :] if found else text
 
 
@@ -173,7 +296,8 @@ async def forget(call: SlashCall) -> Outcome:
     if gone.kind in ("decision", "preference"):
         call.chat.memory.tell(tr("memory.told_forgotten", text=clean(gone.text, keep_newlines=False)))
     kind = tr(f"memory.kind.{gone.kind}")
-    _print(call.screen, f"{tr('memory.forgotten', kind=kind, text=_short(gone.text))} {tr('memory.undo')}")
+    _print(call.screen, tr("memory.forgotten", kind=kind, text=_short(gone.text)))
+    _print(call.screen, tr("memory.undo"), "dim")
 
 
 @slash("memory", usage="[words]")
@@ -184,6 +308,7 @@ async def memory(call: SlashCall) -> Outcome:
         return
     kept, screen = call.chat.memory, call.screen
     if kept.is_there:
+        _say_conflict(call)
         _overview(kept.system, screen)
         _print(screen, tr("memory.file", file=clean(kept.name, keep_newlines=False)), "dim")
     else:
@@ -196,7 +321,7 @@ def _overview(kept: "ExternalMemorySystem", screen: Screen) -> None:
     urgent, decisions, preferences = kept.open_todos(), kept.decisions(), kept.preferences()
     records = kept.session_records()
     parts: list[tuple[str, Sequence[tuple[str, str]], int, int]] = [
-        ("todos", [(one.id, todo_row(one)) for one in urgent[:_MOST_SHOWN]], len(urgent), _MOST_SHOWN),
+        ("todos", [(one.id, _note(todo_row(one))) for one in urgent[:_MOST_SHOWN]], len(urgent), _MOST_SHOWN),
         (
             "decisions",
             [(one.id, f"{one.when} {one.text}".strip()) for one in decisions[:_MOST_SHOWN]],
@@ -237,7 +362,7 @@ def _show_instructions(call: SlashCall) -> None:
 
 
 async def _search(call: SlashCall, words: str) -> None:
-    found = await call.chat.memory.system.search_memory(words, _MOST_FOUND)
+    found, total = await call.chat.memory.system.recall(words, _MOST_FOUND)
     if not found:
         _print(call.screen, tr("memory.none_found", words=clean(words, keep_newlines=False)))
     rows = [
@@ -248,6 +373,8 @@ async def _search(call: SlashCall, words: str) -> None:
         for one in found
     ]
     table(call.screen, rows)
+    if total > len(found):
+        _print(call.screen, tr("memory.more_found", count=total - len(found)), "dim")
 
 
 async def _changed(call: SlashCall, command: str, change: "Callable[[ExternalMemorySystem], Awaitable[T]]") -> T:

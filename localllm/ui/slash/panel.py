@@ -10,13 +10,13 @@ from localllm.ui.slash.registry import Outcome, SlashCall, slash
 from localllm.ui.slash.waiting import saying
 
 
-@slash("panel", usage="question")
+@slash("panel", usage="QUESTION")
 async def panel(call: SlashCall) -> Outcome:
     """Ask two other views and a judge; models of their own in [agents.panel]."""
     await _ask(call, "panel")
 
 
-@slash("boss", usage="question")
+@slash("boss", usage="QUESTION")
 async def boss(call: SlashCall) -> Outcome:
     """Ask the most experienced model; set in [agents.panel.boss]."""
     await _ask(call, "boss")

@@ -9,14 +9,18 @@ The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
 
 import difflib
 import inspect
+import unicodedata
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from localllm.base.events import AgentEvent
 from localllm.base.i18n import language, tr
+from localllm.base.i18n.forms import FORMS
 from localllm.ui.screen import Screen
 from localllm.ui.slash.context import ChatContext
+
+_FULL_WIDTH = "／"  # what a Japanese input method makes of a slash
 
 
 class Leave(msgspec.Struct, frozen=True):
@@ -70,6 +74,20 @@ class SlashCommand(msgspec.Struct, frozen=True):
         """What it does, in the current language."""
         return tr(f"slash.{self.name}") if language() != "en" else inspect.getdoc(self.handler) or ""
 
+    @property
+    def signature(self) -> str:
+        """Its name and what may follow it, in the current language."""
+        usage = tr(f"usage.{self.name}") if f"usage.{self.name}" in FORMS else self.usage
+        return f"/{self.name} {usage}".rstrip()
+
+    @property
+    def forms(self) -> list[tuple[str, str]]:
+        """Every way to write it, and what that does; none where there is but the name."""
+        if (key := f"forms.{self.name}") not in FORMS:
+            return []
+        lines = (line.partition(" | ") for line in tr(key).split("\n"))
+        return [(form, meaning) for form, _, meaning in lines]
+
 
 class Alias(msgspec.Struct, frozen=True):
     """A word of the user's that stands for a request."""
@@ -113,8 +131,8 @@ class SlashRegistry:
         self._found |= {alias.name: alias for alias in self.aliases}
 
     def find(self, name: str) -> SlashCommand | Alias | None:
-        """What `name` (without slash, any case) stands for."""
-        return self._found.get(name) or self._found.get(name.lower())
+        """What `name` (without slash, any case or width) stands for."""
+        return self._found.get(name) or self._found.get(unicodedata.normalize("NFKC", name).lower())
 
     def nearest(self, name: str) -> str:
         """The known name most like `name`, or nothing."""
@@ -138,8 +156,13 @@ class SlashRegistry:
 def command_name(line: str) -> str | None:
     """The word after the slash that `line` begins with, be it a misspelt one; None where it begins with none, or with a
     path."""
-    word = next(iter(line.split(None, 1)), "")
+    word = next(iter(line.split(None, 1)), "").replace(_FULL_WIDTH, "/")
     return word[1:] if word.startswith("/") and "/" not in word[1:] else None
+
+
+def words_after(line: str) -> str:
+    """What follows the command that `line` begins with."""
+    return next(iter(line.split(None, 1)[1:]), "").strip()
 
 
 def _word(name: str) -> str:

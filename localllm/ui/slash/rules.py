@@ -10,6 +10,7 @@ from localllm.text.cleaning import clean
 from localllm.tools.guard.remembered import Remembered
 from localllm.ui.report import wrapped
 from localllm.ui.slash.context import ChatContext
+from localllm.ui.slash.forms import show_forms
 from localllm.ui.slash.registry import Outcome, Request, SlashCall, slash
 from localllm.ui.slash.table import table
 
@@ -21,7 +22,7 @@ async def mode(call: SlashCall) -> Outcome:
     """Show what is asked about, or change it; Shift+Tab changes it as well."""
     wanted: Mode | None = next((name for name in MODES if name == call.arguments.strip().lower()), None)
     if call.arguments and wanted is None:
-        call.screen.print(("warning", f"  /mode {'|'.join(MODES)}"))
+        show_forms(call, "mode")
         return
     if wanted:
         call.chat.set_mode(wanted)
@@ -35,8 +36,11 @@ async def rules(call: SlashCall) -> Outcome:
     known = call.chat.rules()
     if call.arguments:
         word, _, number = call.arguments.partition(" ")
-        if word != "remove" or not number.strip().isdecimal() or not 1 <= int(number) <= len(known):
-            call.screen.print(("warning", "  /rules [remove N]"))
+        if word != "remove" or not number.strip().isdecimal():
+            show_forms(call, "rules")
+            return
+        if not 1 <= int(number) <= len(known):
+            call.screen.print(("warning", "  " + tr("ui.rules.no_such", number=int(number))))
             return
         gone = known[int(number) - 1]
         call.chat.forget_rule(gone)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import tr
-from localllm.memory.session_index import Session
-from localllm.memory.session_words import about, state, when
+from localllm.memory.sessions.index import Session
+from localllm.memory.sessions.words import about, state, when
 from localllm.text.cleaning import clean, display_width, shorten
-from localllm.ui.report import notice_lines, wrapped
+from localllm.ui.report import exchange_lines, notice_lines, wrapped
 from localllm.ui.screen import Screen
 from localllm.ui.slash.context import ChatContext
 from localllm.ui.slash.registry import Choice, Outcome, SlashCall, slash
@@ -20,7 +20,7 @@ from localllm.ui.slash.table import table
 from localllm.ui.theme import Style
 
 if TYPE_CHECKING:
-    from localllm.memory.session_export import Format
+    from localllm.memory.sessions.export import Format
 
 _LISTED = 15
 _ABOUT = 60  # cells
@@ -62,18 +62,28 @@ async def resume(call: SlashCall) -> Outcome:
         if any(one.id != call.chat.session_id for one in there):
             _list(call, there)
         else:
-            _print(call.screen, tr("session.none"))
+            _print(call.screen, tr("session.none_other" if there else "session.none"))
         return
     by_number = dict(_numbered(there, call.chat.session_id))
-    _say(call.screen, await call.chat.keeping.resume(by_number[wanted].id if wanted in by_number else wanted))
+    keeping = call.chat.keeping
+    _say(call.screen, await keeping.resume(by_number[wanted].id if wanted in by_number else wanted))
+    call.screen.print_lines(exchange_lines(*keeping.stood, call.screen.width))
 
 
 @slash("rename", usage="[name]")
 async def rename(call: SlashCall) -> Outcome:
     """Give this session a name, or take it away."""
-    call.chat.keeping.rename(clean(call.arguments, keep_newlines=False))
-    title = call.chat.keeping.title
-    _print(call.screen, tr("session.renamed", title=title) if title else tr("session.unnamed"))
+    keeping, screen = call.chat.keeping, call.screen
+    before = keeping.title
+    keeping.rename(clean(call.arguments, keep_newlines=False))
+    if not keeping.title:
+        _print(screen, tr("session.unnamed" if before else "session.nameless"))
+        return
+    _print(screen, tr("session.renamed", title=keeping.title))
+    if keeping.failure:
+        screen.print_lines(notice_lines(tr("session.not_kept", reason=keeping.failure), "warning", screen.width))
+    elif not keeping.is_kept:
+        _print(screen, tr("session.kept_later"), "dim")
 
 
 @slash("fork", usage="[checkpoint]")
@@ -92,7 +102,7 @@ async def fork(call: SlashCall) -> Outcome:
 @slash("export", usage="[md|html|json] [file]")
 async def export_(call: SlashCall) -> Outcome:
     """Write this session into a file: Markdown, a web page, or JSON."""
-    from localllm.memory.session_export import export, write_new  # few sessions are ever exported
+    from localllm.memory.sessions.export import export, write_new  # few sessions are ever exported
 
     to, name = _wanted_export(call.arguments)
     file = _file(call.chat.root, name) if name else _free(call.chat.root, f"session-{call.chat.session_id}", to)
@@ -102,7 +112,7 @@ async def export_(call: SlashCall) -> Outcome:
 
 def _wanted_export(arguments: str) -> "tuple[Format, str]":
     """The format and the file's name, "" for the usual one."""
-    from localllm.memory.session_export import format_of
+    from localllm.memory.sessions.export import format_for
 
     first, _, rest = arguments.strip().partition(" ")
     if first in ("md", "html", "json"):
@@ -110,7 +120,7 @@ def _wanted_export(arguments: str) -> "tuple[Format, str]":
     name = arguments.strip()
     if name.isalnum():  # `pdf`: a wish for a format rather than a file without an ending
         raise ConfigurationError("export_unknown", wanted=name)
-    return format_of(Path(name).suffix) or "md", name
+    return format_for(name), name
 
 
 def _free(root: Path, stem: str, to: "Format") -> Path:
@@ -145,10 +155,10 @@ def _list(call: SlashCall, found: Sequence[Session]) -> None:
 
 
 def _row(session: Session, how_far: str, room: int) -> str:
-    """On one line where that has room, else what identifies it on a second one."""
+    """On one line where that has room, else what identifies it on a second one; in the same order."""
     words = shorten(clean(about(session), keep_newlines=False), min(_ABOUT, max(_LEAST_ABOUT, room)))
-    joined = f"{words}  ({how_far}) {session.id}"
-    return joined if display_width(joined) <= room else f"{words}\n{session.id} ({how_far})"
+    rest = f"{session.id} ({how_far})"
+    return f"{words}  {rest}" if display_width(f"{words}  {rest}") <= room else f"{words}\n{rest}"
 
 
 def _print(screen: Screen, text: str, style: Style = "") -> None:

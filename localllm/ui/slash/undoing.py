@@ -8,6 +8,7 @@ from localllm.text.cleaning import clean, shorten
 from localllm.ui.report import wrapped
 from localllm.ui.screen import Screen
 from localllm.ui.slash.context import ChatContext, PointInfo
+from localllm.ui.slash.forms import show_forms
 from localllm.ui.slash.registry import Outcome, SlashCall, slash
 from localllm.ui.slash.table import table
 
@@ -21,7 +22,7 @@ _LONGEST_NAME = 50
 async def undo(call: SlashCall) -> Outcome:
     """Take back the last change, a command's too; with “turn”, all changes of the last request."""
     if call.arguments not in ("", "turn"):
-        call.screen.print(("warning", "  /undo [turn]"))
+        show_forms(call, "undo")
         return
     _show(call.screen, call.chat.undo(turn=call.arguments == "turn"))
 
@@ -57,7 +58,8 @@ def _row(point: PointInfo) -> tuple[str, str]:
     when = time.strftime("%H:%M:%S", time.localtime(point.time))
     name = shorten(clean(point.name, keep_newlines=False), _LONGEST_NAME)
     what = name if point.by_hand else tr("ui.point_before", request=name)
-    return f"{point.number}  {when}", "  ".join(filter(None, (what, _changed(point.changed))))
+    gone = tr("ui.point_files_only") if point.files_only else ""
+    return f"{point.number}  {when}", "  ".join(filter(None, (what, _changed(point.changed), gone)))
 
 
 def _changed(files: Sequence[str]) -> str:

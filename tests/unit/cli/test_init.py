@@ -47,6 +47,25 @@ def test_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.count("was there, left as it is") == 3
 
 
+def test_a_memory_without_an_analysis_is_given_one_and_a_refresh_brings_it_up_to_date(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "LOCALLLM.md").write_text("# Project Memory\n\n## TODO\n\n- [ ] one\n")
+    (folder / "localllm.toml").write_text('[project]\nexclude_patterns = ["b.*"]\n')
+    for name in ("a.py", "b.rb"):
+        (folder / name).write_text("1\n")
+    assert run(["init"]) == 0
+    assert (
+        "added                     LOCALLLM.md: Project DNA, Directory structure, Coding style\n"
+        in capsys.readouterr().out
+    )
+    assert "- Language: Python (files: 1, lines: 1)\n" in (folder / "LOCALLLM.md").read_text()
+    (folder / "c.py").write_text("1\n")
+    assert run(["init", "--refresh"]) == 0
+    assert "brought up to date        LOCALLLM.md: Project DNA\n" in capsys.readouterr().out
+    assert "- Language: Python (files: 2, lines: 2)\n" in (folder / "LOCALLLM.md").read_text()
+
+
 def test_elsewhere(folder: Path) -> None:
     assert run(["init", "--work-dir", "new/one"]) == 0
     assert names(folder / "new" / "one") == MADE

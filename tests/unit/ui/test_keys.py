@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from localllm.ui.keys import Key, KeyReader
+from tests.support.each import each
 
 
 def text(words: str) -> Key:
@@ -46,7 +47,7 @@ def joined(keys: list[Key]) -> list[Key]:
     return found
 
 
-@pytest.mark.parametrize(("raw", "keys"), CASES)
+@each(("raw", "keys"), CASES)
 def test_what_comes_at_once(raw: str, keys: list[Key]) -> None:
     reader = KeyReader()
     assert joined(reader.feed(raw.encode())) == keys
@@ -55,7 +56,7 @@ def test_what_comes_at_once(raw: str, keys: list[Key]) -> None:
     assert reader.flush() == []
 
 
-@pytest.mark.parametrize(("raw", "keys"), CASES)
+@each(("raw", "keys"), CASES)
 def test_the_same_byte_by_byte_and_cut_anywhere_in_two(raw: str, keys: list[Key]) -> None:
     data = raw.encode()
     one_by_one = KeyReader()

@@ -8,6 +8,7 @@ from localllm.text.cleaning import display_width
 from localllm.text.markdown_blocks import Block, BlockSplitter
 from localllm.ui.markdown import render_block, render_tail
 from localllm.ui.theme import Theme
+from tests.support.each import each
 
 DARK = Theme(plain=False)
 
@@ -21,7 +22,7 @@ def rendered(text: str, width: int = 60) -> str:
     return plain("".join(render_block(block, DARK, width) for block in splitter.feed(text) + splitter.finish()))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("# Head", "Head"),

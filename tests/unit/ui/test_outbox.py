@@ -26,6 +26,10 @@ class Chat:
         self.runs = runs
         self.unread: list[str] = []
 
+    @property
+    def listens(self) -> bool:
+        return self.runs
+
     def steer(self, text: str) -> bool:
         if self.runs:
             self.unread.append(text)
@@ -119,6 +123,55 @@ def test_what_was_not_read_is_given_back_in_its_order_before_what_is_being_writt
     assert writing.outbox.give_back() == "one\ntwo\nlines\nthree\nunfini"
     assert writing.outbox.give_back() == ""
     assert writing.outbox.is_empty
+
+
+def test_commands_among_what_was_given_back_are_commands_again() -> None:
+    writing = Writing()
+    writing.queue("one", "two", "/todo add three", "!git status\n--short", "four")
+    given = writing.outbox.give_back()
+    assert writing.outbox.sent(given) == "one\ntwo"
+    assert [writing.outbox.next() for _ in range(4)] == ["/todo add three", "!git status\n--short", "four", None]
+    writing.queue("/todo x")
+    writing.typeahead.keep("unfinished")
+    assert writing.outbox.give_back() == "/todo x\nunfinished"
+    assert writing.outbox.sent("/todo y\nfinished") == "/todo y", "edited"
+    assert writing.outbox.next() == "finished"
+
+
+@pytest.mark.parametrize("piece", ["read this:\n!pip install x\nend", "!python - <<E\nprint(1)\nE", "/todo - a\n- b"])
+def test_an_edited_line_makes_no_commands_of_the_lines_of_another(piece: str) -> None:
+    for old, new in (("add x", "add z"), ("/todo add", "/todo high"), ("add y", "add y\nand then")):
+        writing = Writing()
+        writing.queue("/todo add x", piece, "/todo add y")
+        text = writing.outbox.give_back().replace(old, new)
+        done = [writing.outbox.sent(text)]
+        while following := writing.outbox.next():
+            done.append(following)
+        assert piece in done
+        assert "\n".join(done) == text
+
+
+def test_a_text_that_was_not_given_back_stays_one() -> None:
+    writing = Writing()
+    assert writing.outbox.sent("look at this:\n/etc is a folder\n/todo x") == "look at this:\n/etc is a folder\n/todo x"
+    writing.queue("!python - <<E\nprint(1)\nE")
+    given = writing.outbox.give_back()
+    assert writing.outbox.sent(given) == given
+    writing.queue("one", "two")
+    assert writing.outbox.sent(writing.outbox.give_back()) == "one\ntwo"
+    assert writing.outbox.next() is None
+
+
+def test_the_hint_says_what_enter_does() -> None:
+    writing = Writing()
+    writing.typeahead.keep("use tabs")
+    assert "tell it now" in writing.lines()[0]
+    writing.chat.runs = False
+    assert writing.lines()[0] == "  Enter, Tab: after this · Esc: stop", "while a panel is asked"
+    writing.chat.runs = True
+    writing.typeahead.take()
+    writing.typeahead.keep("/todo x")
+    assert writing.lines()[0] == "  Enter, Tab: after this · Esc: stop", "a command is never told to the model"
 
 
 def test_what_a_run_that_ended_did_not_read_comes_first() -> None:

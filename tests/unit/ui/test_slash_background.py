@@ -85,7 +85,7 @@ async def test_all_are_stopped() -> None:
 @pytest.mark.parametrize("number", ["3", "9", "x"])
 async def test_what_does_not_run_is_said(number: str) -> None:
     commands = world()
-    assert f"No {number} runs" in await typed(stop, commands, number)
+    assert f"{number} does not run" in await typed(stop, commands, number)
     assert commands[0].is_running
 
 

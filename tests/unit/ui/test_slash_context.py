@@ -1,8 +1,6 @@
 """/context and /compact in the chat."""
 
 from collections.abc import Iterator
-from io import StringIO
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,13 +8,10 @@ from hypothesis import strategies as st
 
 from localllm.base.events import Emit, Notice
 from localllm.base.i18n import set_language
-from localllm.core.window_use import WindowUse
+from localllm.core.window.use import WindowUse
 from localllm.text.cleaning import display_width
-from localllm.ui.screen import Screen
-from localllm.ui.slash.commands import builtin_commands
 from localllm.ui.slash.context_window import in_cells
-from localllm.ui.slash.registry import SlashCall, SlashCommand, SlashRegistry
-from localllm.ui.theme import Theme
+from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio
 
@@ -54,16 +49,6 @@ class Chat:
         emit(Notice(text="8,000 → 2,000"))
 
 
-async def said(name: str, chat: Chat, arguments: str = "") -> str:
-    stream = StringIO()
-    registry = SlashRegistry(builtin_commands(), {})
-    found = registry.find(name)
-    assert isinstance(found, SlashCommand)
-    made: Any = chat
-    await found.handler(SlashCall(arguments, made, Screen(stream, Theme(plain=True)), registry))
-    return stream.getvalue()
-
-
 @pytest.fixture(params=["en", "ja"])
 def language(request: pytest.FixtureRequest) -> Iterator[str]:
     set_language(request.param)
@@ -72,7 +57,7 @@ def language(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 async def test_the_parts_and_a_bar_fit_80_columns_in_both_languages(language: str) -> None:
-    lines = (await said("context", Chat())).splitlines()
+    lines = (await said(Chat(), "context")).splitlines()
     assert max(map(display_width, lines)) <= 80
     bar = lines[1].strip()
     assert len(bar) == 76
@@ -88,8 +73,8 @@ async def test_the_parts_and_a_bar_fit_80_columns_in_both_languages(language: st
 
 async def test_a_guessed_window_is_called_one() -> None:
     guessed = WindowUse(8_192, True, 1_229, USE.parts)
-    assert "guess" in await said("context", Chat(guessed))
-    assert "guess" not in await said("context", Chat())
+    assert "guess" in await said(Chat(guessed), "context")
+    assert "guess" not in await said(Chat(), "context")
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=3, max_size=10), st.integers(20, 80))
@@ -103,6 +88,6 @@ def test_a_bar_is_as_wide_as_it_should_be_and_shows_every_part(sizes: list[int],
 
 async def test_compact_hands_on_what_to_keep_and_says_what_was_done() -> None:
     chat = Chat()
-    text = await said("compact", chat, " the names ")
+    text = await said(chat, "compact", " the names ")
     assert chat.wishes == ["the names"]
     assert "8,000 → 2,000" in text

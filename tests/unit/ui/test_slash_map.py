@@ -1,16 +1,10 @@
 """/map in the chat."""
 
-from io import StringIO
-from typing import Any
-
 import pytest
 
-from localllm.core.repo_index import FileRecord
-from localllm.core.repomap import RepoMapText
-from localllm.ui.screen import Screen
-from localllm.ui.slash.commands import builtin_commands
-from localllm.ui.slash.registry import SlashCall, SlashCommand, SlashRegistry
-from localllm.ui.theme import Theme
+from localllm.core.repo.index import FileRecord
+from localllm.core.repo.shown import RepoMapText
+from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio
 
@@ -28,32 +22,22 @@ class Chat:
         return self.drawn
 
 
-async def said(chat: Chat, arguments: str) -> str:
-    stream = StringIO()
-    registry = SlashRegistry(builtin_commands(), {})
-    found = registry.find("map")
-    assert isinstance(found, SlashCommand)
-    made: Any = chat
-    await found.handler(SlashCall(arguments, made, Screen(stream, Theme(plain=True)), registry))
-    return stream.getvalue()
-
-
 async def test_the_map_is_shown_with_what_there_is_in_all() -> None:
     text = "a.py\n⋮\n12 class A:\n40   def run(self): \x1b[31m"
     records = {"a.py": FileRecord((1, 1, 1), b"", "python"), "b.py": FileRecord((1, 1, 1), b"")}
     chat = Chat(RepoMapText(text, 1, 2, records, left_out=3))
-    lines = (await said(chat, " the words ")).splitlines()
+    lines = (await said(chat, "map", " the words ")).splitlines()
     assert chat.asked == ["the words"]
     assert lines[:4] == ["  a.py", "  ⋮", "      12 class A:", "      40   def run(self): ␛[31m"]
-    assert "2 of 0 definitions in 1 source files" in lines[4]
+    assert "2 of 0 definitions in 1 source file" in lines[4]
     assert "3 files were not looked at yet" in lines[5]
 
 
 async def test_words_that_nothing_has_to_do_with_are_said_to_be_so() -> None:
     chat = Chat(RepoMapText("a.py\n12 class A:", 1, 1, {}, unmatched=True))
-    assert (await said(chat, "x\x1b[1m")).startswith("  Nothing here is called anything like “x␛[1m”")
-    assert "Nothing here" not in await said(chat, "")  # the words were those of the conversation
+    assert (await said(chat, "map", "x\x1b[1m")).startswith("  Nothing here is called anything like “x␛[1m”")
+    assert "Nothing here" not in await said(chat, "map")  # the words were those of the conversation
 
 
 async def test_a_project_without_source_has_no_map() -> None:
-    assert "There is no source code" in await said(Chat(RepoMapText("", 0, 0, {})), "")
+    assert "There is no source code" in await said(Chat(RepoMapText("", 0, 0, {})), "map")

@@ -1,7 +1,6 @@
 """/model, /models and /provider: what they show, and what they change."""
 
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ from localllm.llm.discovery.servers import Server
 from localllm.llm.introducing import Introduction
 from localllm.llm.providers.base import ModelInfo
 from localllm.ui.completion import Suggester
-from localllm.ui.screen import Screen
 from localllm.ui.slash.commands import builtin_commands
-from localllm.ui.slash.registry import SlashCall, SlashCommand, SlashRegistry
-from localllm.ui.theme import Theme
+from localllm.ui.slash.registry import SlashRegistry
+from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio
 
@@ -62,16 +60,6 @@ class Chat:
 
     async def use_provider(self, name: str) -> None:
         self.provider_name = name
-
-
-async def said(chat: Chat, command: str, arguments: str = "", *, plain: bool = True) -> str:
-    stream = StringIO()
-    registry = SlashRegistry(builtin_commands(), {})
-    found = registry.find(command)
-    assert isinstance(found, SlashCommand)
-    made: Any = chat
-    await found.handler(SlashCall(arguments, made, Screen(stream, Theme(plain=plain)), registry))
-    return stream.getvalue()
 
 
 async def test_models_by_server() -> None:

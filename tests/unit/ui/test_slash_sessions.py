@@ -1,6 +1,5 @@
 """/resume's choices, /fork's answer and /export's file names."""
 
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,13 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import set_language
-from localllm.memory.session_index import Session
-from localllm.memory.transcript import Transcript
+from localllm.memory.sessions.index import Session
+from localllm.memory.sessions.transcript import Transcript
 from localllm.text.cleaning import display_width
 from localllm.ui.completion import Suggester
-from localllm.ui.screen import Screen
 from localllm.ui.slash.commands import builtin_commands
-from localllm.ui.slash.registry import SlashCall, SlashCommand, SlashRegistry
-from localllm.ui.theme import Theme
+from localllm.ui.slash.registry import SlashRegistry
+from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio
 
@@ -30,10 +28,15 @@ class Chat:
         self.root = root
         self.session_id = HERE
         self.keeping = self
+        self.title = self.failure = ""
+        self.is_kept = True
         self.known = [
             Session(id=f"20260101-000000-aaa{number}", title=title, first="hello", turns=1)
             for number, title in enumerate(("login", "twice", "twice", "2", "red\x1b[31m", ""))
         ]
+
+    def rename(self, title: str) -> None:
+        self.title = title
 
     async def find(self, words: str = "") -> list[Session]:
         return self.known
@@ -48,17 +51,6 @@ class Chat:
 @pytest.fixture
 def chat(tmp_path: Path) -> Chat:
     return Chat(tmp_path)
-
-
-async def said(chat: Chat, line: str) -> str:
-    stream = StringIO()
-    registry = SlashRegistry(builtin_commands(), {})
-    name, _, arguments = line.partition(" ")
-    found = registry.find(name)
-    assert isinstance(found, SlashCommand)
-    made: Any = chat
-    await found.handler(SlashCall(arguments.strip(), made, Screen(stream, Theme(plain=True)), registry))
-    return stream.getvalue()
 
 
 def test_what_is_offered_means_one_session_and_can_be_typed(chat: Chat) -> None:
@@ -76,7 +68,7 @@ async def test_a_row_that_is_too_long_has_its_name_on_a_second_line(chat: Chat) 
         rows = [line.strip() for line in (await said(chat, "sessions")).splitlines()]
     finally:
         set_language("en")
-    assert rows[0].endswith("長い話  (依頼 12 件) 20260101-000000-aaa1")
+    assert rows[0].endswith("長い話  20260101-000000-aaa1 (依頼 12 件)")
     assert rows[1].endswith("…")
     assert rows[2] == "20260101-000000-aaa20 (依頼 12 件)"
 
@@ -105,3 +97,18 @@ async def test_a_word_that_is_no_format_is_no_file(chat: Chat) -> None:
     assert caught.value.code == "E1762"
     await said(chat, "export notes.txt")
     assert [file.name for file in chat.root.iterdir()] == ["notes.txt"]
+
+
+async def test_a_name_is_given_and_taken_away(chat: Chat) -> None:
+    assert "has no name. /rename NAME" in await said(chat, "rename")
+    assert await said(chat, "rename The login") == "  This session is called “The login”.\n"
+    assert "has no name now" in await said(chat, "rename")
+
+
+async def test_a_name_of_a_session_that_is_not_kept_says_so(chat: Chat) -> None:
+    chat.is_kept = False
+    assert "from your first request on" in await said(chat, "rename The login")
+    chat.failure = "No space left on device"
+    shown = await said(chat, "rename The login")
+    assert "is called “The login”" in shown
+    assert "! This session is not being kept: No space left on device." in shown

@@ -1,19 +1,15 @@
 """/tools and /status: what the model is offered, what it is not, and why."""
 
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from localllm.base.events import Usage
 from localllm.llm.profiles import COMPACT, STANDARD, Profile
-from localllm.ui.screen import Screen
-from localllm.ui.slash.commands import builtin_commands
-from localllm.ui.slash.registry import SlashCall, SlashCommand, SlashRegistry
-from localllm.ui.theme import Theme
+from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +36,7 @@ class Chat:
     mode = "ask"
     usage = Usage()
     session_id = "s"
+    keeping = SimpleNamespace(title="")
 
     def __init__(self, profile: Profile, *tools: Tool) -> None:
         self.profile = profile
@@ -52,16 +49,6 @@ class Chat:
         return ()
 
     async def probe_sandbox(self) -> None: ...
-
-
-async def said(chat: Chat, command: str) -> str:
-    stream = StringIO()
-    registry = SlashRegistry(builtin_commands(), {})
-    found = registry.find(command)
-    assert isinstance(found, SlashCommand)
-    made: Any = chat
-    await found.handler(SlashCall("", made, Screen(stream, Theme(plain=True)), registry))
-    return stream.getvalue()
 
 
 READ, DENIED = Tool("read_file"), Tool("write_file", allowed=False)
@@ -81,4 +68,4 @@ async def test_where_nothing_is_left_out_nothing_is_said_of_it() -> None:
 
 
 async def test_the_status_has_the_profile_and_counts_its_tools() -> None:
-    assert "compact (1 tools)" in await said(Chat(COMPACT, READ, DENIED, LEFT_OUT), "status")
+    assert "compact (1 tool)" in await said(Chat(COMPACT, READ, DENIED, LEFT_OUT), "status")

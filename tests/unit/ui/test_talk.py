@@ -39,7 +39,9 @@ class Program:
         self.answers: dict[str, tuple[Literal["done", "limit", "error"], str]] = {}
         self.interrupts = 0
         self.offered: list[tuple[str, str, int]] = []
-        self.keeping = SimpleNamespace(welcome=["Going on."], known=[])
+        self.keeping = SimpleNamespace(
+            welcome=["Going on."], stood=("Fix it", "It is fixed."), known=[], broken_off=lambda: ""
+        )
         self._obeys = obeys
         self._stop = asyncio.Event()
 
@@ -216,8 +218,17 @@ async def test_the_beginning() -> None:
     assert "  p · http://x · m\n  There are others.\n! It is locked.\n" in shown
     assert "talks to nobody" not in shown
     assert "! Look out." in shown
-    assert "! Going on." in shown
+    assert "! Going on.\n› Fix it\n  It is fixed.\n" in shown
     assert "The alias “exit” is not used" in shown
+
+
+async def test_a_session_that_was_broken_off_is_told_before_the_tasks() -> None:
+    said = Said()
+    assert said.talk.reminder() == []
+    said.program.keeping.broken_off = lambda: "Fix\nthe \x07" + "discount " * 20
+    (first, *rest) = said.talk.reminder()
+    assert first[0][1].startswith("! The last session was broken off (“Fix the ␇discount")
+    assert "/resume 1" in "".join(text for line in rest for _, text in line)
 
 
 async def test_somebody_new_is_told_a_little_more() -> None:

@@ -13,11 +13,12 @@ import pytest
 
 from localllm.ui.keys import PASTE_OFF, PASTE_ON, KeyName
 from localllm.ui.typeahead import ESCAPE_SECONDS, PASTE_SECONDS, TypeAhead
+from tests.support.each import each
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "text"),
     [
         ("hello", "hello"),
