@@ -127,7 +127,7 @@ class Chat:
         self._task: asyncio.Task[None] | None = None
         self._numbers = itertools.count()
         self._hears = False
-        self.keeping = SimpleNamespace(welcome=[], known=[])
+        self.keeping = SimpleNamespace(welcome=[], stood=("", ""), known=[], title="", broken_off=lambda: "")
         self.unread: list[str] = []
 
     def set_mode(self, mode: Mode) -> None:
@@ -183,6 +183,10 @@ class Chat:
 
     def notices(self) -> list[str]:
         return ["A notice for the start."]
+
+    @property
+    def listens(self) -> bool:
+        return self._hears
 
     def steer(self, text: str) -> bool:
         if self._hears:
@@ -309,7 +313,7 @@ async def main() -> int:
     set_language(language)
     settings = Settings(
         ui=UISettings(language="ja" if language == "ja" else "en"),
-        commands=CommandSettings(aliases={"analyze": "stream analyse this", "model": "not allowed"}),
+        commands=CommandSettings(aliases={"review": "stream review this", "model": "not allowed"}),
     )
     state = Path(os.environ["PEER_STATE"])
     state.mkdir(exist_ok=True)

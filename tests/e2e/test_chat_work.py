@@ -162,9 +162,9 @@ def test_failures_of_the_server_are_told_and_the_chat_goes_on(open_chat: Open) -
 
 
 def test_an_alias_of_the_settings_and_japanese(open_chat: Open) -> None:
-    alias = '[commands.aliases]\nanalyze = "プロジェクトを解析してください"\n'
+    alias = '[commands.aliases]\nsurvey = "プロジェクトを解析してください"\n'
     with WireServer([says("解析しました。")]) as server:
         chat = open_chat(server, alias, LANG="ja_JP.UTF-8")
-        chat.say("/analyze 簡単に")
+        chat.say("/survey 簡単に")
         chat.wait("解析しました。", READY)
     assert check_conversation(server)[1]["content"].startswith("プロジェクトを解析してください 簡単に")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.memory.session_entries import Ended, Titled
-from localllm.memory.sessions import SessionLog, read_session
+from localllm.memory.sessions.entries import Ended, Titled
+from localllm.memory.sessions.log import SessionLog, read_session
 from tests.e2e.test_oneshot import EDIT, FIX, RUN_TESTS, configure, localllm, start
 from tests.support.session_logs import Holder
 from tests.support.wire_server import WireServer, calls, says
@@ -176,7 +176,7 @@ class TestKilled:
             assert done.returncode == 0
             assert goes_on(server.requests[-2], server.requests[-1])
             assert is_valid(server.bodies()[-1]["messages"])
-        assert "changed prices.py" in (project / "LOCALLLM.md").read_text()
+        assert "changed: prices.py" in (project / "LOCALLLM.md").read_text()
 
     def test_while_the_answer_came(self, project: Path) -> None:
         with WireServer([replace(says(SAID), hold_before=2), says("Going on.")]) as server:
@@ -214,7 +214,7 @@ class TestRecords:
         text = (project / "LOCALLLM.md").read_text()
         assert text.startswith("# Notes\n")
         assert re.search(r"- \d{4}-\d\d-\d\d \d\d:\d\d Fix the failing test \(.*\)\n", text)
-        assert "changed prices.py" in text
+        assert "changed: prices.py" in text
         assert f"`{RUN_TESTS[1]['command']}` passed" in text
         assert "What is new" not in text
 
@@ -306,7 +306,7 @@ class TestHistory:
         assert localllm(project, "history", "delete", first).returncode == 2, "nobody is there to be asked"
         with Holder(logs(project)[1].parent, second):
             done = localllm(project, "history", "delete", first, second, "--yes")
-        assert (done.returncode, "E1753" in done.stderr) == (2, True)
+        assert (done.returncode, "E1763" in done.stderr) == (2, True)
         assert [log.stem for log in logs(project)] == [second]
 
 
@@ -333,4 +333,5 @@ class TestKeeping:
         assert done.returncode == 0
         assert "One." in done.stdout
         assert "Two." in done.stdout
-        assert (done.stdout + done.stderr).count("not being kept") == 1
+        assert (done.stdout + done.stderr).count(".localllm cannot be used here") == 1
+        assert "first" in localllm(project, "history", "list").stdout

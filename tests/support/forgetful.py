@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from localllm.core.instructions import Instructions
+from localllm.core.project.instructions import Instructions
 from localllm.llm.profiles import Profile
 from localllm.memory.todos import Todo
 

@@ -5,6 +5,7 @@
 
 import asyncio
 import random
+import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -12,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from localllm.agents.checkpoints import Checkpoints, Point
 from localllm.agents.compaction import Surroundings
 from localllm.agents.middleware import Decision, Inject, Middleware, RunState, Stop
 from localllm.agents.panel.dossier import Consultation, Dossier
 from localllm.agents.planning import PlanMode
 from localllm.agents.prompting import system_prompt
 from localllm.agents.react_agent import ReActAgent
+from localllm.agents.session.checkpoints import Checkpoints, Point
 from localllm.base.config.schema import AgentSettings, SafetySettings, Settings
 from localllm.base.errors import LLMConnectionError, ToolExecutionError
 from localllm.base.events import (
@@ -32,7 +33,7 @@ from localllm.base.events import (
     Steered,
     Usage,
 )
-from localllm.core.conversation import Conversation
+from localllm.core.window.conversation import Conversation
 from localllm.llm.clients import LLMClient
 from localllm.llm.dialects.choosing import Speaking
 from localllm.llm.messages import AssistantMessage, Completion, Image, Message, SystemMessage
@@ -44,7 +45,8 @@ from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.registry import Risk, Tool, ToolOutput, tool
-from localllm.tools.tool_system import ToolResult, ToolSystem
+from localllm.tools.results import ToolResult
+from localllm.tools.tool_system import ToolSystem
 from tests.support.accepting import check_accepted
 from tests.support.wild_model import WildModel
 from tests.unit.agents.test_history import check_valid
@@ -240,8 +242,13 @@ class Interleaving:
         check_accepted(history.messages, self.tools.specs())
         assert isinstance(history.messages[-1], SystemMessage | AssistantMessage), "the turn is not closed"
         assert history.words == tuple(self.said), f"words {history.words} instead of {self.said}"
-        for spoken in history.conversation.spoken:
+        for spoken in history.conversation.said:
             assert spoken.text in history.messages[spoken.message].text, "words are not where they should be"
+        if aside := history.conversation.aside:
+            named = re.search(r"[^ ]+/words-\w+\.txt", history.messages[1].text)
+            assert named, "nothing tells where the older words are"
+            file = (self.tools.root / named[0]).read_text(encoding="utf-8")
+            assert all(words in file for words in aside), "words are lost"
         assert self.agent.unread == tuple(self.unread), "what was not read yet"
         assert not self.agent.steer("too late"), "a run that is over takes words"
 

@@ -1,8 +1,10 @@
 """A project, a home and the rest of a machine, for tests of the sandbox that look at it from outside."""
 
+import asyncio
 import os
 import textwrap
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -43,6 +45,19 @@ class World:
 def level_here() -> SandboxLevel:
     """The level the program uses on this machine."""
     return SandboxRunner(Path.cwd()).level
+
+
+def open_descriptors() -> int:
+    """How many files and pipes this process holds open."""
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+async def until(true: Callable[[], object], seconds: float = 10) -> None:
+    """Wait for what another process does."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
 
 
 def processes_with(mark: str) -> list[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from localllm.base.events import MessageCompleted, RunFinished, RunStarted, ToolCall, ToolFinished, ToolStarted
 from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
-from localllm.memory.session_entries import Changed, Ended, Entry, Kept, Pointed, Profiled
-from localllm.memory.session_seal import Seal
-from localllm.memory.session_store import Sessions
-from localllm.memory.sessions import SessionLog, new_session_id
+from localllm.memory.sessions.entries import Changed, Ended, Entry, Kept, Pointed, Profiled
+from localllm.memory.sessions.log import SessionLog, new_session_id
+from localllm.memory.sessions.seal import Seal
+from localllm.memory.sessions.store import Sessions
 
 
 def head() -> list[Entry]:
@@ -46,7 +46,12 @@ def turn(
 
 def sessions(folder: Path) -> Sessions:
     """Those of a project whose user is the one of this test."""
-    return Sessions(folder / "sessions", Seal(folder / "state" / "session.key"))
+    return Sessions(folder / "sessions", seal(folder))
+
+
+def seal(folder: Path) -> Seal:
+    """That user's."""
+    return Seal(folder / "state" / "session.key")
 
 
 def keep(store: Sessions, entries: Sequence[Entry], *, ended: bool = True) -> str:
@@ -78,7 +83,7 @@ def begin(store: Sessions, entries: Sequence[Entry]) -> SessionLog:
 HOLDER = """
 import sys
 from pathlib import Path
-from localllm.memory.sessions import SessionLog, new_session_id
+from localllm.memory.sessions.log import SessionLog, new_session_id
 log = SessionLog.resume(Path(sys.argv[1]), sys.argv[2])
 print("held", flush=True)
 sys.stdin.read()

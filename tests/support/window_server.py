@@ -3,12 +3,13 @@ real servers do. Its model works through a task of many steps with large outputs
 
 import json
 import re
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Literal
+
+from tests.support.loopback import LoopbackServer
 
 Behaviour = Literal["refuses", "truncates", "vllm"]
 
@@ -23,7 +24,7 @@ def count_tokens(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
-class WindowServer:
+class WindowServer(LoopbackServer):
     """`step(number)` gives the call of each step, None at the end of the task. A request for a summary (one without
     tools) is answered by `summary`. `behaviour`: refuses as llama.cpp; truncates silently, as Ollama; vllm refuses also
     an answer too long for what is left.
@@ -40,6 +41,7 @@ class WindowServer:
         summary: str | Callable[[str], str] = "## Goal\nthe task\n## Done\nsome steps\n## Next\nthe next step",
         tells: bool = True,
     ) -> None:
+        super().__init__(_Handler)
         self.window = window
         self.behaviour: Behaviour = behaviour
         self.requests: list[dict[str, Any]] = []
@@ -50,23 +52,6 @@ class WindowServer:
         self._done = 0
         self._summary = summary
         self._tells = tells
-        handler = type("Handler", (_Handler,), {"owner": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> "WindowServer":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def models(self) -> dict[str, Any]:
         entry: dict[str, Any] = {"id": "m"}

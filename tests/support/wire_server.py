@@ -8,9 +8,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+
+from tests.support.loopback import LoopbackServer
 
 _SECONDS_TO_READ = 0.05
 """Some systems throw away what was not read when a reset comes; a test of what came before it has to have that."""
@@ -101,7 +103,7 @@ def fails(status: int, message: str = "no", headers: dict[str, str] | None = Non
     return Reply((body,), status, {"content-type": "application/json"} | (headers or {}))
 
 
-class WireServer:
+class WireServer(LoopbackServer):
     """Answers each chat request with the next of `replies`, and the last one again when they run out.
 
     The list of models is asked for: each of `list_replies` once, then the names in `models`. Before all that, a path in
@@ -115,6 +117,7 @@ class WireServer:
         list_replies: Sequence[Reply] = (),
         routes: Mapping[str, Reply] | None = None,
     ) -> None:
+        super().__init__(_Handler)
         self.routes = dict(routes or {})
         self.asked: list[str] = []
         self.headers: list[dict[str, str]] = []
@@ -126,27 +129,13 @@ class WireServer:
         self.released = threading.Event()
         self.disconnected = threading.Event()
         self._lock = threading.Lock()
-        handler = type("Handler", (_Handler,), {"owner": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def bodies(self) -> list[dict[str, Any]]:
         return [json.loads(request) for request in self.requests]
 
-    def __enter__(self) -> "WireServer":
-        self._thread.start()
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__()
 
     def next_reply(self, body: bytes) -> Reply:
         with self._lock:

@@ -10,7 +10,7 @@ from localllm.base.config.loading import Loaded
 from localllm.base.config.schema import AgentSettings, SafetySettings, Settings
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import AgentEvent, Delegated, MessageCompleted, RunFinished
-from localllm.memory.sessions import read_session
+from localllm.memory.sessions.log import read_session
 from tests.support.wire_server import WireServer, calls, says
 from tests.unit.test_app import Nobody, app_over, state
 

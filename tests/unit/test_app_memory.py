@@ -1,11 +1,14 @@
 """What a model is told of the project's memory and its AGENTS.md, over the wire; and what the person's commands do."""
 
+import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from localllm.agents.steering import framed, unforged
 from localllm.app import LocalLLMCode
 from localllm.base.config.schema import AgentSettings
 from localllm.base.events import Notice
@@ -111,6 +114,62 @@ async def test_what_the_person_notes_is_told_with_the_next_request(tmp_path: Pat
         assert sent(server, 2)[-1]["content"] == "third"
 
 
+async def test_what_becomes_of_the_todos_is_told_once_with_the_next_request(tmp_path: Path) -> None:
+    file = put(tmp_path)
+    with WireServer([says(f"answer {number}") for number in range(4)]) as server:
+        async with app_over(tmp_path, server.url, agent=STANDARD) as app:
+            await played(app, "first")
+            await app.memory.change("/todo", lambda memory: memory.finish_todo("1"))
+            await app.memory.change("/todo", lambda memory: memory.add_todo("Mend the login", "high"))
+            await played(app, "second")
+            app.undo()
+            await played(app, "third")
+            file.write_text(file.read_text("utf-8") + "- A preference\n", "utf-8")
+            await played(app, "fourth")
+        requests = [sent(server, number) for number in range(4)]
+    assert all(after[: len(before)] == before for before, after in itertools.pairwise(requests))
+    second, third, fourth = (messages[-1]["content"] for messages in requests[1:])
+    assert re.fullmatch(
+        r"\[The TODO list was changed by the user: Done: t\w+ Write the docs · To do: t\w+ Mend the login \(high\)\]"
+        r"\n\nsecond",
+        second,
+    )
+    assert re.fullmatch(r"\[The TODO list was changed by the user: Removed: t\w+ Mend the login\]\n\nthird", third)
+    assert fourth == "fourth"
+
+
+async def test_what_is_remembered_cannot_speak_for_the_person(tmp_path: Path) -> None:
+    file = put(tmp_path, f"{NOTES}- {framed('send it')}\n")
+    with WireServer([says("one"), says("two")]) as server:
+        async with app_over(tmp_path, server.url, agent=STANDARD) as app:
+            await played(app, "first")
+            file.write_text(file.read_text("utf-8") + "- And more\n", "utf-8")
+            app.rewind("1")
+            await played(app, "second")
+        told = [sent(server, number)[-1]["content"] for number in (0, 1)]
+    assert [text.count("(quoted) Not part of the text above") for text in told] == [1, 1]
+    assert unforged(told[0]) == told[0], "once is enough"
+
+
+async def test_after_a_rewind_what_is_remembered_is_told_again_where_it_was_forgotten(tmp_path: Path) -> None:
+    put(tmp_path)
+    with WireServer([says(f"answer {number}") for number in range(4)]) as server:
+        async with app_over(tmp_path, server.url, agent=STANDARD) as app:
+            await played(app, "first")
+            await app.memory.change("/todo", lambda memory: memory.add_todo("Mend the login", "high"))
+            await played(app, "second")
+            app.rewind("2")
+            await played(app, "third")
+            app.rewind("1")
+            await played(app, "fourth")
+        second, third, fourth = (sent(server, number)[-1]["content"] for number in (1, 2, 3))
+    assert "Mend the login" in second
+    assert third.startswith("<project-notes>\n")
+    assert "(high) Mend the login" in third
+    assert fourth.startswith("fourth\n\n<project-notes>\n")
+    assert fourth.count("<project-notes>") == 1
+
+
 async def test_what_the_person_changes_can_be_undone_and_is_in_the_journal(tmp_path: Path) -> None:
     file = put(tmp_path)
     async with app_over(tmp_path) as app:
@@ -184,3 +243,15 @@ async def test_past_sessions_are_found_and_the_one_that_goes_on_is_not(tmp_path:
             await played(app, "what about the zebra")
             found = await app.external_memory.search_memory("zebra")
     assert [one["text"] for one in found if one["kind"] == "conversation"] == ["why does the zebra fail"]
+
+
+async def test_one_analysis_serves_the_whole_chat_until_a_file_has_changed(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    with WireServer([]) as server:
+        async with app_over(project, server.url, agent=STANDARD) as app:
+            assert (await app.analyze()) is (await app.analyze())
+            assert app.caches.analysis_cache.info.hits == 1
+            (project / "b.go").write_text("package b\n" * 9, "utf-8")
+            assert [language.name for language in (await app.analyze()).languages] == ["Go"]
+            assert (project / ".localllm" / "analysis.msgpack").is_file()

@@ -3,9 +3,10 @@
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.support.each import each
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "providers.md").read_text("utf-8")
@@ -42,7 +43,7 @@ def test_every_provider_is_there() -> None:
     assert len({len(row) for row in rows("provider")}) == 1
 
 
-@pytest.mark.parametrize(("provider", "claim"), CLAIMS)
+@each(("provider", "claim"), CLAIMS)
 def test_a_claim_is_as_strong_as_its_test(provider: str, claim: str) -> None:
     found = CELL.fullmatch(claim)
     assert found, f"{provider}: {claim}"
@@ -50,13 +51,18 @@ def test_a_claim_is_as_strong_as_its_test(provider: str, claim: str) -> None:
         assert EVIDENCE[found[2]][0] == found[1]
 
 
-@pytest.mark.parametrize("number", EVIDENCE)
+@cache
+def names_in(file: str) -> set[str]:
+    """The functions a file of tests defines."""
+    tree = ast.parse((ROOT / file).read_text("utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+@each("number", EVIDENCE)
 def test_the_test_exists_and_is_what_it_is_called(number: str) -> None:
     kind, test, wire = EVIDENCE[number]
     file, _, name = test.partition("::")
-    tree = ast.parse((ROOT / file).read_text("utf-8"))
-    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    assert name in names
+    assert name in names_in(file)
     assert any(claim.endswith(f" {number}") for _, claim in CLAIMS), "nothing rests on it"
     if wire:
         assert wire.rpartition("/")[2] in (ROOT / file).read_text("utf-8")

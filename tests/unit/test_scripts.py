@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.support.each import each
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -103,7 +105,13 @@ def test_harmless_lines_are_let_through() -> None:
     assert list(load("check_tree").findings(text)) == []
 
 
-@pytest.mark.parametrize(
+@pytest.fixture(scope="module")
+def check_docs() -> ModuleType:
+    """One for all, for it remembers each --help."""
+    return load("check_docs")
+
+
+@each(
     ("mention", "wrong"),
     [
         ("localllm -p X --output json", ""),
@@ -113,8 +121,8 @@ def test_harmless_lines_are_let_through() -> None:
         ("localllm config nonsense", "no command nonsense"),
     ],
 )
-def test_what_documents_say_is_compared_with_the_help(mention: str, wrong: str) -> None:
-    assert load("check_docs").judge(mention) == wrong
+def test_what_documents_say_is_compared_with_the_help(mention: str, wrong: str, check_docs: ModuleType) -> None:
+    assert check_docs.judge(mention) == wrong
 
 
 def test_command_lines_are_found_in_a_document() -> None:

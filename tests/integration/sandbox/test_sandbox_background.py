@@ -1,10 +1,7 @@
 """Commands in the background: under the same sandbox, read and stopped while they run, gone with the session."""
 
-import asyncio
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -16,7 +13,7 @@ from localllm.tools.background import command_output, note_end
 from localllm.tools.commands import run_command
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.journal import Journal
-from tests.support.sandbox_world import World, processes_with, unlike_any_other
+from tests.support.sandbox_world import World, open_descriptors, processes_with, unlike_any_other, until
 from tests.support.tools import make_context, use
 
 pytestmark = pytest.mark.anyio
@@ -25,17 +22,6 @@ pytestmark = pytest.mark.anyio
 def context_of(world: World, background: BackgroundCommands | None = None) -> ToolContext:
     background = background or BackgroundCommands()
     return msgspec.structs.replace(make_context(world.project), runner=world.runner, background=background)
-
-
-def open_descriptors() -> int:
-    return len(list(Path("/dev/fd").iterdir()))
-
-
-async def until(true: Callable[[], object], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
 
 
 async def test_it_runs_while_others_run_and_is_held_as_they_are(world: World) -> None:

@@ -6,15 +6,13 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from localllm.sandbox.runner import SandboxRunner
-from tests.support.sandbox_world import World, processes_with, unlike_any_other
+from tests.support.sandbox_world import World, open_descriptors, processes_with, unlike_any_other, until
 
 pytestmark = pytest.mark.anyio
 
@@ -44,17 +42,6 @@ def arguments_of(pid: int) -> list[bytes]:
 
 def state_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
-def open_descriptors() -> int:
-    return len(list(Path("/dev/fd").iterdir()))
-
-
-async def until(true: Callable[[], object], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
 
 
 async def test_one_process_starts_all_commands(world: World) -> None:
