@@ -333,5 +333,5 @@ class TestKeeping:
         assert done.returncode == 0
         assert "One." in done.stdout
         assert "Two." in done.stdout
-        assert (done.stdout + done.stderr).count(".localllm cannot be used here") == 1
+        assert (done.stdout + done.stderr).count(".localllm/sessions cannot be used here") == 1
         assert "first" in localllm(project, "history", "list").stdout
