@@ -15,6 +15,7 @@ from localllm.base.i18n.errors.safety import SAFETY
 from localllm.base.i18n.errors.sessions import SESSIONS
 from localllm.base.i18n.errors.settings import SETTINGS
 from localllm.base.i18n.errors.tool_use import TOOL_USE
+from localllm.base.i18n.errors.undo import UNDO
 from localllm.base.i18n.errors.web import WEB
 
 ERRORS: Entries = {
@@ -24,6 +25,7 @@ ERRORS: Entries = {
     **MODEL_FILE,
     **PANEL,
     **TOOL_USE,
+    **UNDO,
     **READING,
     **WEB,
     **SAFETY,
