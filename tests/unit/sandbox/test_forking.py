@@ -95,7 +95,7 @@ async def test_who_has_told_the_outcome_is_not_waited_for(tmp_path: Path) -> Non
     """What is still taken down then is namespaces in which nothing runs."""
     server = ForkServer(Bundle())
     status, theirs = os.pipe()
-    spec = order(tmp_path, "true")
+    spec = order(tmp_path, "sleep 30")
     spec.status_fd, (spec.live_fd, live) = theirs, os.pipe()
     null = os.open(os.devnull, os.O_WRONLY)
     forked = await server.fork(spec, null, null, status)
