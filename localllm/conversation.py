@@ -254,7 +254,7 @@ class Conversation:
                 self.context_used = usage.prompt_tokens + usage.completion_tokens or self.context_used
                 # The first answer has told the model's window, and each tells how its tokens are counted.
                 self.tool_system.limit_output(output_limit(self._project.client))
-            case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage)):
+            case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage)):
                 self.usage += usage
             case Compacted(usage=usage, after=after):
                 self.usage += usage

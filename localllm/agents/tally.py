@@ -5,7 +5,17 @@ from typing import Any
 
 import msgspec
 
-from localllm.base.events import AgentEvent, Consulted, Delegated, Emit, Json, MessageCompleted, RunFinished, Usage
+from localllm.base.events import (
+    AgentEvent,
+    Compacted,
+    Consulted,
+    Delegated,
+    Emit,
+    Json,
+    MessageCompleted,
+    RunFinished,
+    Usage,
+)
 from localllm.llm.tool_calls import in_few_words
 from localllm.tools.results import ToolResult
 
@@ -48,7 +58,7 @@ class Tally:
 
         def counted(event: AgentEvent) -> None:
             match event:
-                case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage)):
+                case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage)):
                     self.usage += usage
                 case _:
                     pass

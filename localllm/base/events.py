@@ -235,11 +235,12 @@ class RunFinished(Event, frozen=True):
 
 
 class Delegated(Event, frozen=True):
-    """What a sub-agent does, in the run of the agent it works for: its run, with its own calls and answers. Its
-    questions to the person are events of their own, and name it."""
+    """What a sub-agent does, in the run of the agent it works for: its run, with its own calls and answers, and what
+    summing up its conversation cost (no messages then). Its questions to the person are events of their own, and name
+    it."""
 
     agent: str
-    event: RunStarted | MessageCompleted | ToolStarted | ToolFinished | Notice | RunFinished
+    event: RunStarted | MessageCompleted | Compacted | ToolStarted | ToolFinished | Notice | RunFinished
 
 
 AgentEvent = (

@@ -26,6 +26,7 @@ from localllm.base.config.schema import AgentSettings
 from localllm.base.errors import LLMConnectionError, LocalLLMError, ToolExecutionError
 from localllm.base.events import (
     AgentEvent,
+    Compacted,
     Delegated,
     Emit,
     Json,
@@ -355,7 +356,7 @@ class MultiAgentOrchestrator:
 
         def counted(event: AgentEvent) -> None:
             told = event.event if isinstance(event, Delegated) else event
-            if isinstance(told, MessageCompleted):
+            if isinstance(told, MessageCompleted | Compacted):
                 self._usage += told.usage
                 self._allowance.note(told.usage)
             emit(event)

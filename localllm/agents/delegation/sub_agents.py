@@ -15,6 +15,7 @@ from localllm.base import logs
 from localllm.base.config.schema import AgentSettings
 from localllm.base.events import (
     AgentEvent,
+    Compacted,
     ConfirmationAnswered,
     ConfirmationRequested,
     Delegated,
@@ -148,6 +149,9 @@ class SubAgent:
             case RunStarted() | MessageCompleted() | ToolStarted() | ToolFinished() | Notice() | RunFinished():
                 self._note(event)
                 self._emit(Delegated(agent=self.name, event=event))
+            case Compacted(usage=usage, how="summarised"):
+                self._usage += usage
+                self._emit(Delegated(agent=self.name, event=msgspec.structs.replace(event, messages=())))
             case _:
                 pass
 

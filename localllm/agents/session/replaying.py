@@ -203,7 +203,7 @@ def _usage(entry: Entry) -> Usage:
             MessageCompleted(usage=usage)
             | Consulted(usage=usage)
             | Compacted(usage=usage)
-            | Delegated(event=MessageCompleted(usage=usage))
+            | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage))
         ):
             return usage
         case _:
