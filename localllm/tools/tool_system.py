@@ -194,7 +194,8 @@ class ToolSystem:
         """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError. `with_words`:
         what was said comes back as well, if this takes a rewind back."""
         undone = self._snapshots.undo(self._context.root, turn=turn)
-        more = [tr("undo.goes_on")] if any(one.error for one in undone) and self._snapshots.goes_on() else []
+        goes_on = self._snapshots.goes_on() if any(one.error for one in undone) else ""
+        more = [tr(f"undo.goes_on.{goes_on}")] if goes_on else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
             more.append(tr("undo.rewind_files_only"))
         return [*map(str, undone), *more]

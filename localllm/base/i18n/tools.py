@@ -269,7 +269,11 @@ TOOLS: dict[str, tuple[str, str]] = {
         "There is none yet. Each request makes one, and so does /checkpoint.",
         "まだ一つもありません。依頼のたびに、また /checkpoint で作られます。",
     ),
-    "undo.goes_on": (
+    "undo.goes_on.earlier": (
+        "Another /undo goes on with a change from before this session.",
+        "もう一度 /undo すると、このセッションより前の変更に進みます。",
+    ),
+    "undo.goes_on.own": (
         "Another /undo goes on with the change before.",
         "もう一度 /undo すると、その前の変更に進みます。",
     ),

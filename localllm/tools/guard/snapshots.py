@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Seque
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from uuid import uuid4
 
 import msgspec
@@ -265,16 +265,22 @@ class Snapshots:
         return undone
 
     def _take_back(self, root: ProjectRoot, change: Change) -> "Undone":
-        is_own = change.program == self._programs.own or _made_by(change) in self._adopted
-        earlier = 0.0 if is_own else change.time
+        earlier = 0.0 if self._is_own(change) else change.time
         from localllm.tools.guard.undoing import take_back, told_of  # few changes are ever taken back
 
         undone = take_back(root, change, self._contents, keep=self.take, earlier=earlier)
         return msgspec.structs.replace(undone, tool=change.tool, told=told_of(change, self._contents))
 
-    def goes_on(self) -> bool:
-        """Whether `undo` comes to another change than those it could not take back."""
-        return any(change.name not in self._passed_over for change in self._not_taken_back())
+    def goes_on(self) -> Literal["", "own", "earlier"]:
+        """Whose change `undo` comes to next: this session's or an earlier one's; "" where only those are left that it
+        could not take back."""
+        if not any(change.name not in self._passed_over for change in self._not_taken_back()):
+            return ""
+        return "own" if self._is_own(self._last(turn=False)[-1]) else "earlier"
+
+    def _is_own(self, change: Change) -> bool:
+        """Whether this program made it, or an earlier one in the session that is gone on with."""
+        return change.program == self._programs.own or _made_by(change) in self._adopted
 
     def _not_taken_back(self) -> list[Change]:
         with self._locked():
@@ -318,7 +324,7 @@ class Snapshots:
         """Forget changes older than `max_age` seconds, and the oldest where contents exceed `max_bytes`."""
         with self._locked():
             changes, taken_back, open_calls = self._log.read()
-            kept = self._worth_keeping(changes, time.time() - max_age, max_bytes)
+            kept = _worth_keeping(changes, time.time() - max_age, max_bytes, self._contents.size)
             names = {change.name for change in kept}
             self._log.replace([*kept, TakenBack(tuple(taken_back & names)), *open_calls])
             needed = {content_of(state) for change in kept for state in (change.before, change.after)}
@@ -339,19 +345,6 @@ class Snapshots:
             self.prune()
         if is_due or not stamp.exists():
             stamp.touch(mode=0o600)
-
-    def _worth_keeping(self, changes: list[Change], since: float, max_bytes: int) -> list[Change]:
-        """The newest changes that are young enough and whose contents fit, in their order."""
-        counted: set[str] = set()
-        kept: list[Change] = []
-        for change in reversed(changes):
-            names = {content_of(change.before), content_of(change.after)} - counted
-            counted |= names
-            max_bytes -= sum(map(self._contents.size, names))
-            if change.time < since or max_bytes < 0:
-                break
-            kept.append(change)
-        return kept[::-1]
 
     @property
     def index_file(self) -> Path:
@@ -409,6 +402,20 @@ def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
         with suppress(LocalLLMError):
             states[path] = look(root, path)
     return states
+
+
+def _worth_keeping(changes: list[Change], since: float, max_bytes: int, size: Callable[[str], int]) -> list[Change]:
+    """The newest changes that are young enough and whose contents, of these sizes, fit; in their order."""
+    counted: set[str] = set()
+    kept: list[Change] = []
+    for change in reversed(changes):
+        names = {content_of(change.before), content_of(change.after)} - counted
+        counted |= names
+        max_bytes -= sum(map(size, names))
+        if change.time < since or max_bytes < 0:
+            break
+        kept.append(change)
+    return kept[::-1]
 
 
 def _backwards(change: Change) -> Change:

@@ -165,6 +165,19 @@ def test_nothing_is_taken_out_of_a_file_that_a_link_leads_to_by_now(store: Snaps
     assert text(root, "other") == "1\n2\nmine\n"
 
 
+def test_that_the_next_change_is_of_an_earlier_session_is_known(
+    store: Snapshots, root: ProjectRoot, tmp_path: Path
+) -> None:
+    put(root.path / "a", "old")
+    put(root.path / "b", "old")
+    change(store, root, a="earlier")
+    later = Snapshots(tmp_path / "state" / "snapshots")
+    change(later, root, b="ours")
+    put(root.path / "b", "theirs")
+    assert [item.error is None for item in later.undo(root)] == [False]
+    assert later.goes_on() == "earlier"
+
+
 def test_a_change_that_cannot_be_taken_back_does_not_hide_those_before_it(store: Snapshots, root: ProjectRoot) -> None:
     put(root.path / "a", "old")
     put(root.path / "b", "old")
@@ -172,7 +185,7 @@ def test_a_change_that_cannot_be_taken_back_does_not_hide_those_before_it(store:
     change(store, root, b="ours")
     put(root.path / "b", "theirs")
     assert [item.error is None for item in store.undo(root)] == [False]
-    assert store.goes_on()
+    assert store.goes_on() == "own"
     assert [str(item) for item in store.undo(root)] == ["a: the version from before is back."]
     assert [item.path for item in store.undo(root)] == ["b"], "tried again when no other is left"
     change(store, root, a="ours")
