@@ -139,7 +139,9 @@ class Conversation:
         points = before.points if before else ()
         self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._recorder.keep, points)
         self._helpers: MultiAgentOrchestrator | None = None
-        self.memory = Remembering(project.memory, self.tool_system, self._briefing, self._offer_news)
+        self.memory = Remembering(
+            project.memory, self.tool_system, self._briefing, self._offer_news, self._recorder.catch_up
+        )
         self._todo_news = TodoNews(project.memory)
         self._is_behind = reopened is not None
         self._begin_log(is_new=reopened is None)

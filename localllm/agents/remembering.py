@@ -21,16 +21,22 @@ T = TypeVar("T")
 
 
 class Remembering:
-    """What he changes can be undone and is in the journal; what the model should know of it, `tell` lets it read with
-    the next request. Methods raise LocalLLMError as the memory does."""
+    """What he changes can be undone and is in the journal, and at once in the session's log (`note`); what the model
+    should know of it, `tell` lets it read with the next request. Methods raise LocalLLMError as the memory does."""
 
     def __init__(
-        self, memory: ProjectMemory, tools: ToolSystem, briefing: Briefing, tell: Callable[[str], None]
+        self,
+        memory: ProjectMemory,
+        tools: ToolSystem,
+        briefing: Briefing,
+        tell: Callable[[str], None],
+        note: Callable[[], None],
     ) -> None:
         self._memory = memory
         self._tools = tools
         self._briefing = briefing
         self.tell = tell
+        self._note = note
         self._known: tuple[object, tuple[MemoryEntry, ...], tuple[Todo, ...]] = None, (), ()
 
     @property
@@ -87,8 +93,11 @@ class Remembering:
         touched, and the reason is one for the person: the tools' own would be for the model."""
         if self._memory.is_there:
             await asyncio.to_thread(self._memory.system.file.read)
-        async with self._tools.by_person(command, self._memory.name):
-            return await change(self._memory.system)
+        try:
+            async with self._tools.by_person(command, self._memory.name):
+                return await change(self._memory.system)
+        finally:
+            self._note()
 
     def instructions(self, profile: Profile) -> tuple[Sequence[Instructions], bool]:
         """How the project wants to be worked on, file by file; and whether this conversation was told so already."""

@@ -28,6 +28,15 @@ async def test_an_undo_is_in_the_log_before_the_program_can_be_killed(tmp_path: 
             assert [entry.path for entry in entries if isinstance(entry, Changed)] == ["a.txt", "b.txt", "a.txt"]
 
 
+async def test_what_the_person_notes_is_in_the_log_at_once(tmp_path: Path) -> None:
+    with WireServer([says("one")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "hello")
+            await app.memory.change("/todo", lambda memory: memory.add_todo("ship it"))
+            entries = app.keeping.sessions.read(app.session_id).entries
+            assert [entry.path for entry in entries if isinstance(entry, Changed)] == ["LOCALLLM.md"]
+
+
 async def test_where_a_session_stood_that_is_gone_on_with(tmp_path: Path) -> None:
     with WireServer([says("one"), says("two\n\nlines"), says("three")]) as server:
         async with app_over(tmp_path, server.url) as app:

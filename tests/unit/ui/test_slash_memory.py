@@ -39,7 +39,7 @@ class Chat:
         self.analysed = 0
         self.tools = make_tools(root)
         memory = ProjectMemory(root, "LOCALLLM.md")
-        self.memory = Remembering(memory, self.tools, Briefing(root, memory), self.told.append)
+        self.memory = Remembering(memory, self.tools, Briefing(root, memory), self.told.append, lambda: None)
 
     @property
     def text(self) -> str:
