@@ -22,8 +22,8 @@ from tests.unit.agents.test_history import check_valid
 
 pytestmark = pytest.mark.anyio
 
-SEEDS = 100
-"""So many take about two seconds; tests/long plays thousands."""
+SEEDS = 50
+"""So many take about a second; tests/long plays thousands."""
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

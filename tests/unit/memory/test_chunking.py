@@ -1,7 +1,7 @@
 """Large tasks in parts: cut at the borders there are, nothing lost, fences whole."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.memory.chunking import chunk
@@ -22,7 +22,6 @@ PIECES = (
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(text=st.lists(st.sampled_from(PIECES), max_size=40).map("".join), size=st.integers(1, 60))
 def test_nothing_is_lost(text: str, size: int) -> None:
     parts = chunk(text, size)

@@ -76,7 +76,7 @@ texts = st.sampled_from(
     ("Write the docs", "表を直す (高)", "first\nsecond\n\n    third\n```", "[x] odd", "1. one", "a `b` +c")
 )
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def shared_ends(one: str, other: str) -> int:
