@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from localllm.agents.advising import Panel
-from localllm.agents.delegation.sub_agents import Explorer
 from localllm.agents.react_agent import ReActAgent
 from localllm.agents.remembering import Remembering
 from localllm.agents.session.checkpoints import Point
+from localllm.agents.sub_agents import Explorer
 from localllm.answerer import Answerer
 from localllm.base import logs
 from localllm.base.config.loading import Loaded
@@ -178,19 +178,9 @@ class LocalLLMCode(Answerer):
 
     async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
         """The events of one request. A fault of ours ends the run, not the program: it is logged, and told."""
-        async with aclosing(self._requests.events(query, self.react_agent.run)) as events:
+        async with aclosing(self._requests.events(query)) as events:
             async for event in events:
                 yield event
-
-    async def coordinate(self, task: str) -> AsyncGenerator[AgentEvent]:
-        """The events of a task that several agents do; what came of it the model reads with the next request."""
-        finished = RunFinished(status="interrupted", answer="")
-        async with aclosing(self._requests.events(task, self._conversation.orchestrator().run)) as events:
-            async for event in events:
-                finished = event if isinstance(event, RunFinished) else finished
-                yield event
-        if finished.answer:
-            self.react_agent.offer(tr("coordinate.for_model", task=task, answer=finished.answer))
 
     def steer(self, text: str) -> bool:
         """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
@@ -372,8 +362,7 @@ class LocalLLMCode(Answerer):
             policy=self._policy,
             remembered=self._remembered,
             confirmer=self._front_end.confirmer,
-            make_runner=self._make_runner,
-            runner=self._make_runner(self.root),
+            runner=self._make_runner(),
             repo_map=RepoMap(self.root, storage.folder / "repomap.msgpack", self.settings.project.exclude_patterns),
             explore=self._explore,
             advisers=self._panel if self.settings.agents.panel.enabled else None,
@@ -390,8 +379,8 @@ class LocalLLMCode(Answerer):
         """What can be found of all sessions but the one that is going on."""
         return [entry for entry in self.keeping.sessions.entries() if entry.id != self.session_id]
 
-    def _make_runner(self, root: Path) -> LateRunner:
-        """What runs commands in the project, or in a copy of it. Raises ConfigurationError."""
+    def _make_runner(self) -> LateRunner:
+        """What runs commands in the project. Raises ConfigurationError."""
         hosts = self.settings.safety.network_hosts
         if hosts:
             from localllm.sandbox.network_hosts import NetworkHosts
@@ -403,11 +392,11 @@ class LocalLLMCode(Answerer):
 
             unreadable, unwritable = closed_to_commands(self.settings.safety)
             return SandboxRunner(
-                root,
+                self.root,
                 state_folder=state_folder(),
                 accept_no_sandbox=self._accept_no_sandbox,
-                unreadable=[root / path for path in unreadable],
-                unwritable=[root / path for path in unwritable],
+                unreadable=[self.root / path for path in unreadable],
+                unwritable=[self.root / path for path in unwritable],
                 network_hosts=hosts,
             )
 

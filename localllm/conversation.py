@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,7 +36,7 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import Phrase, tr
-from localllm.base.paths import Storage, project_name, state_folder
+from localllm.base.paths import Storage, state_folder
 from localllm.core.repo.focus import Focus
 from localllm.core.repo.repomap import RepoMap
 from localllm.core.window.budget import output_limit
@@ -56,14 +56,12 @@ from localllm.tools.guard.journal import Journal, JournalEntry, digest
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.remembered import RememberedRules
-from localllm.tools.guard.rules import closed_to_commands
 from localllm.tools.guard.snapshots import Snapshots, Transition
 from localllm.tools.registry import Tool
 from localllm.tools.text_files import load
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
-    from localllm.agents.delegation.coordination import MultiAgentOrchestrator
     from localllm.agents.session.reopening import Reopened
     from localllm.web.access import WebAccess
 
@@ -80,7 +78,6 @@ class Project(NamedTuple):
     policy: Policy
     remembered: RememberedRules
     confirmer: Confirmer
-    make_runner: Callable[[Path], LateRunner]
     runner: LateRunner
     repo_map: RepoMap
     explore: Tool
@@ -138,7 +135,6 @@ class Conversation:
         )
         points = before.points if before else ()
         self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._recorder.keep, points)
-        self._helpers: MultiAgentOrchestrator | None = None
         self.memory = Remembering(
             project.memory, self.tool_system, self._briefing, self._offer_news, self._recorder.catch_up
         )
@@ -219,33 +215,6 @@ class Conversation:
             self._journal.write(entry)
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
-
-    def orchestrator(self) -> "MultiAgentOrchestrator":
-        """Who has a task done by several agents."""
-        from localllm.agents.delegation.coordination import MultiAgentOrchestrator  # few sessions ever do
-
-        project = self._project
-        self._helpers = MultiAgentOrchestrator(
-            project.client,
-            self.tool_system,
-            tools_for(project.settings),
-            make_runner=project.make_runner,
-            trees=state_folder() / "worktrees" / project_name(project.root),
-            kept=project.storage.folder / "coordination",
-            excluded=project.settings.project.exclude_patterns,
-            closed=closed_to_commands(project.settings.safety)[0],
-            parallel=project.settings.agents.parallel,
-            settings=project.settings.agent,
-            session_id=self.id,
-            listeners=[self._tell_of_helpers],
-        )
-        return self._helpers
-
-    def interrupt(self) -> None:
-        """Break off what is going on."""
-        self.agent.interrupt()
-        if self._helpers is not None:
-            self._helpers.interrupt()
 
     def tell(self, event: AgentEvent) -> None:
         """Take note of an event of a run, whether or not anybody iterates over them."""
@@ -337,14 +306,6 @@ class Conversation:
         self._recorder.keep(Kept(message=history.messages[0]) if is_new else Resumed(time=time.time()))
         history.listen(self._recorder.keep)
         history.close_turn(Phrase("session.interrupted"), Phrase("session.interrupted"))
-
-    def _tell_of_helpers(self, event: AgentEvent) -> None:
-        """An event of work done by several agents: what they say is not of this conversation."""
-        if isinstance(event, MessageCompleted):
-            self._recorder.keep(event)
-            self.usage += event.usage
-        else:
-            self.tell(event)
 
     def _fitting_profile(self) -> Profile:
         client = self._project.client

@@ -10,9 +10,6 @@ from localllm.base.errors import InternalError, LocalLLMError
 from localllm.base.events import AgentEvent, Notice, RunFinished, RunStarted
 from localllm.conversation import Conversation
 
-Run = Callable[[str], AsyncGenerator[AgentEvent]]
-"""The events of what is done for a request, the last of them RunFinished."""
-
 
 class Requests:
     """Carries out one request at a time. `current` gives the conversation that is going on."""
@@ -22,9 +19,9 @@ class Requests:
         self._current = current
         self._waiting: asyncio.Future[None] | None = None
 
-    async def events(self, query: str, run: Run) -> AsyncGenerator[AgentEvent]:
-        """The events of `run`, once it is known who answers. A fault of ours ends the run, not the program: it is
-        logged, and told."""
+    async def events(self, query: str) -> AsyncGenerator[AgentEvent]:
+        """The events of the agent's run, once it is known who answers. A fault of ours ends the run, not the program:
+        it is logged, and told."""
         try:
             if finished := await self._connect():
                 for event in self._told(self._started(query), finished):
@@ -33,7 +30,7 @@ class Requests:
             for event in self._told(*self._answerer.news()):
                 yield event
             self._current().checkpoints.add(query, by_hand=False)
-            async with aclosing(run(query)) as events:
+            async with aclosing(self._current().agent.run(query)) as events:
                 async for event in events:
                     for text in self._current().take_failures():
                         yield Notice(text=text, level="warning")
@@ -48,7 +45,7 @@ class Requests:
         if self._waiting is not None:
             self._waiting.cancel()
         else:
-            self._current().interrupt()
+            self._current().agent.interrupt()
 
     async def _connect(self) -> RunFinished | None:
         """Know whom to ask, or how the run ends where that is not to be had, or the person would not wait for it."""

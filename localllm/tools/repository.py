@@ -252,13 +252,6 @@ class Repository:
         fields = os.fsdecode(listed).split("\0")
         return {path: name for path, name in zip(fields[:-1:3], fields[2::3], strict=True) if name in switched_off}
 
-    def ignored(self, paths: Iterable[str]) -> set[str]:
-        """Those of `paths`, there or not, that the ignore rules leave out, as if git tracked none of them."""
-        given = null_separated(f"./{path}" for path in paths)  # so that none reads as a pattern
-        asked = ("check-ignore", "--no-index", "-z", "--stdin")
-        told = self.run(*asked, stdin=given, also_good=(1,), literal=False) if given else b""
-        return {path.removeprefix("./") for path in os.fsdecode(told).split("\0")[:-1]}
-
     def is_ignored(self, path: str) -> bool:
         """Whether the ignore rules leave out `path`, which is not tracked."""
         return self.run("status", "--porcelain=v2", "--ignored", "--null", "--", path).startswith(b"! ")

@@ -22,17 +22,13 @@ from localllm.base.events import (
 )
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
-from localllm.base.paths import project_folder
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
-from localllm.sandbox.background import BackgroundCommands
-from localllm.sandbox.running import CommandRunner
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.command_snapshots import CommandSnapshots
-from localllm.tools.guard.confirmer import Confirmer, OnBehalf
+from localllm.tools.guard.confirmer import Confirmer
 from localllm.tools.guard.journal import Journal, JournalEntry
 from localllm.tools.guard.loading import load_guards
-from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy, Situation, Verdict
 from localllm.tools.guard.questions import question, refusal, remember
 from localllm.tools.guard.remembered import RememberedRules
@@ -43,15 +39,6 @@ from localllm.tools.parsing import first_line, parse_arguments
 from localllm.tools.registry import Preview, Risk, Tool, ToolOutput
 from localllm.tools.results import Record, ToolResult, failed, own_entry, succeeded
 from localllm.tools.seen import SeenFiles
-
-
-class Workplace(msgspec.Struct, frozen=True):
-    """A copy of the project, in which a sub-agent may change what it likes: nothing of it is kept or asked about that
-    does not leave it."""
-
-    root: ProjectRoot
-    runner: CommandRunner
-    background: BackgroundCommands
 
 
 class ToolSystem:
@@ -83,9 +70,7 @@ class ToolSystem:
         self._remembered = remembered
         self._said = ""
         self._tainted = False
-        self._has_own_turns = True
-        self._agent = self._tree = ""
-        self._questions = asyncio.Lock()
+        self._agent = ""
         self.offer_only(None)
 
     @property
@@ -121,7 +106,7 @@ class ToolSystem:
 
     def begin_turn(self, said: str = "") -> None:
         """The user spoke, these words: what is changed from here on is taken back together by `undo(turn=True)`."""
-        if not self._has_own_turns:
+        if self._agent:  # a sub-agent works within the turn of the one that asked
             return
         self.hear(said)
         self._snapshots.begin_turn()
@@ -131,35 +116,18 @@ class ToolSystem:
         self._said += f"\n{said}"
         self._context.focus.heard(said)
 
-    def part(
-        self, agent: str, tools: Sequence[Tool], *, output_limit: int, workplace: Workplace | None = None
-    ) -> "ToolSystem":
-        """`tools` behind the same guards for a sub-agent called `agent`, whose questions name it. What it changes
-        belongs to the present turn, or stays in its `workplace`."""
-        context = msgspec.structs.replace(self._context, seen=SeenFiles(), output_limit=output_limit)
-        policy = self._policy.within_copy() if workplace else self._policy
-        if workplace:
-            safety = msgspec.structs.replace(context.settings.safety, auto_backup=False)
-            context = msgspec.structs.replace(
-                context,
-                root=workplace.root,
-                runner=workplace.runner,
-                background=workplace.background,
-                overflow_folder=project_folder(workplace.root.path) / "tool-output",
-                settings=msgspec.structs.replace(context.settings, safety=safety),
-            )
+    def part(self, agent: str, tools: Sequence[Tool], *, output_limit: int) -> "ToolSystem":
+        """`tools` that only read, behind the same guards, for a sub-agent called `agent`, whose questions name it."""
         made = ToolSystem(
             tools,
-            context,
-            policy=policy,
-            confirmer=OnBehalf(self._confirmer, agent, self._questions),
+            msgspec.structs.replace(self._context, seen=SeenFiles(), output_limit=output_limit),
+            policy=self._policy,
+            confirmer=self._confirmer,
             snapshots=self._snapshots,
             journal=self._journal,
             remembered=self._remembered,
         )
-        made._commands, made._has_own_turns, made._agent = self._commands, False, agent
-        made._tree = str(workplace.root.path) if workplace else ""
-        made._said, made._tainted, made._questions = self._said, self._tainted, self._questions
+        made._agent, made._said, made._tainted = agent, self._said, self._tainted
         made.offer_only(None, brief=True)
         return made
 
@@ -294,7 +262,7 @@ class ToolSystem:
         preview = tool.preview(self._context, **arguments) if tool.preview else None
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
-            request = question(tool, call, verdict, preview, self._scope(tool, arguments))
+            request = question(tool, call, verdict, preview, self._scope(tool, arguments), self._agent)
             record.approval = await self._ask(request, emit, preview)
             self._refuse_changed(tool, arguments, preview)
         elif preview and preview.danger:
@@ -389,7 +357,7 @@ class ToolSystem:
         if note := self._commands.take_note():
             emit(Notice(text=note))
         logs.of("TOOL").info("%s: %s", result.call.name, result.error.code if result.error else "ok")
-        self._note(msgspec.structs.replace(record.entry(result), agent=self._agent, tree=self._tree))
+        self._note(msgspec.structs.replace(record.entry(result), agent=self._agent))
         emit(result.event())
 
     def _note(self, entry: JournalEntry) -> None:

@@ -136,7 +136,7 @@ class TerminalConfirmer:
         width = self._screen.width
         summary = request.summary
         if request.agent:
-            summary = tr("delegate.wants", agent=clean(request.agent, keep_newlines=False), summary=summary)
+            summary = f"{clean(request.agent, keep_newlines=False)}: {summary}"
         head = tr("ui.wants", summary=summary, risk=tr(f"ui.risk.{request.risk}"))
         lines = wrapped("  ", head, "warning", width)
         if request.reason:

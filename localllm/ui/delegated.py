@@ -1,7 +1,6 @@
 """What a sub-agent does, in one line each, indented and named: told apart from what the agent itself does."""
 
-from localllm.base.events import Delegated, Notice, RunFinished, RunStarted, ToolFinished, ToolStarted
-from localllm.base.i18n import tr
+from localllm.base.events import Delegated, Notice, ToolFinished, ToolStarted
 from localllm.text.cleaning import clean, shorten
 from localllm.ui.theme import Line, Style
 from localllm.ui.tool_lines import describe_arguments
@@ -9,12 +8,10 @@ from localllm.ui.tool_lines import describe_arguments
 _LONGEST_NAME = 24
 
 
-def delegated_lines(delegated: Delegated, width: int, *, within_call: bool = False) -> list[Line]:
-    """`  ↳ explore: read_file src/a.py`; nothing for what is of no interest, as an outcome that is good.
-    `within_call`: it works for a call that is shown, whose own lines tell its beginning and its end."""
+def delegated_lines(delegated: Delegated, width: int) -> list[Line]:
+    """`  ↳ explore: read_file src/a.py`; nothing for what is of no interest, as an outcome that is good, or what the
+    lines of the call it works for tell: its beginning and its end."""
     match delegated.event:
-        case RunStarted() | RunFinished() if within_call:
-            return []
         case ToolStarted(name=name, arguments=arguments):
             return [_line(delegated.agent, f"{name} {describe_arguments(arguments)}".rstrip(), "dim", width)]
         case ToolFinished(success=False, name=name, summary=summary):
@@ -22,12 +19,6 @@ def delegated_lines(delegated: Delegated, width: int, *, within_call: bool = Fal
         case Notice(text=text, level=level):
             style: Style = "dim" if level == "info" else "warning"
             return [_line(delegated.agent, f"! {' '.join(text.split())}", style, width)]
-        case RunStarted():
-            return [_line(delegated.agent, tr("delegate.started"), "dim", width)]
-        case RunFinished(status=status, steps=steps):
-            key = "delegate.done" if status == "done" else "delegate.ended"
-            text = tr(key, count=steps, status=tr(f"delegate.status.{status}"))
-            return [_line(delegated.agent, text, "dim" if status == "done" else "warning", width)]
         case _:
             return []
 

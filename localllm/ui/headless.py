@@ -155,7 +155,7 @@ class HeadlessPrinter:
             case Delegated():
                 from localllm.ui.delegated import delegated_lines
 
-                screen.print_lines(delegated_lines(event, width, within_call=bool(self._open_call)))
+                screen.print_lines(delegated_lines(event, width))
             case Consulted() if event.plan:
                 from localllm.ui.consulted import consulted_line, plan_lines
 

@@ -166,7 +166,7 @@ class Renderer:
                 self._interpose("note")
                 self._screen.print_lines(notice_lines(text, level, self._screen.width))
             case Delegated():
-                if lines := delegated_lines(event, self._screen.width, within_call=bool(self._open_call)):
+                if lines := delegated_lines(event, self._screen.width):
                     self._interpose("tool")
                     self._screen.print_lines(lines)
             case Consulted():

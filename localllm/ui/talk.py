@@ -19,7 +19,6 @@ from localllm.ui.slash.registry import (
     Alias,
     Outcome,
     Request,
-    Run,
     SlashCall,
     SlashCommand,
     SlashRegistry,
@@ -171,9 +170,6 @@ class Talk:
                 match outcome:
                     case Request(text=text):
                         return await self._run(text)
-                    case Run(events=events):
-                        await self._show(events)
-                        return None
                     case _:
                         return outcome
             case Alias() as alias:

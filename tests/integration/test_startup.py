@@ -13,8 +13,7 @@ HEAVY = {"asyncio", "click", "git", "httpx", "msgspec", "prompt_toolkit", "pydan
 
 LATER = {
     *{"git", "markdown_it", "prompt_toolkit", "rich", "tenacity", "tomlkit", "tree_sitter", "trafilatura", "wcwidth"},
-    *(f"localllm.agents.{name}" for name in ("blocker", "delegation.coordination", "delegation.splitting")),
-    *(f"localllm.agents.{name}" for name in ("multi_agent", "panel.laying_out", "panel.snippets")),
+    *(f"localllm.agents.{name}" for name in ("blocker", "multi_agent", "panel.laying_out", "panel.snippets")),
     *(f"localllm.cli.{name}" for name in ("config", "doctor", "init", "models", "sandbox", "trusting")),
     *(f"localllm.core.repo.{name}" for name in ("drawing", "index", "rank", "rendering")),
     *(f"localllm.core.window.{name}" for name in ("compacting", "context_manager", "use")),

@@ -1,4 +1,4 @@
-"""A model that answers by what it is asked, for several agents at the same time."""
+"""A model that answers by what it is asked, for an agent and those that work for it."""
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -17,7 +17,7 @@ Turn = dict[str, Any] | str
 class Brain:
     """The provider of such a model. `answer` gives a turn, or raises what a server would; `slots` is what /props tells.
 
-    `requests` has every request, `most` how many were open at the same time at most.
+    `requests` has every request, `open` counts those that are not answered yet.
     """
 
     name = "brain"
@@ -28,12 +28,11 @@ class Brain:
         self._answer = answer
         self._slots = slots
         self.requests: list[CompletionRequest] = []
-        self.open = self.most = 0
+        self.open = 0
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         self.requests.append(request)
         self.open += 1
-        self.most = max(self.most, self.open)
         try:
             found = self._answer(request)
             turn = await found if inspect.isawaitable(found) else found

@@ -196,13 +196,8 @@ class PanelSettings(Section, frozen=True):
 
 
 class AgentsSettings(Section, frozen=True):
-    """More than one agent.
+    """Whom the agent asks."""
 
-    parallel: how many agents of /coordinate work at the same time; 0 takes as many as the server has slots for, as far
-    as it tells, else one.
-    """
-
-    parallel: Annotated[int, Meta(ge=0, le=4)] = 0
     panel: PanelSettings = PanelSettings()
 
 

@@ -151,4 +151,16 @@ AGENT: dict[str, tuple[str, str]] = {
         "{what} Asking again in {seconds:.1f} s.",
         "{what} {seconds:.1f} 秒後にもう一度送ります。",
     ),
+    "explore.last_step": (
+        "[This is your last step. Do not call a tool: answer now with what you have found.]",
+        "[これが最後のステップです。ツールを呼び出さず、見つけたことを今すぐ回答してください。]",
+    ),
+    "explore.unfinished": (
+        "Not finished after {steps} {steps:?step/steps} ({reason}). What was seen:",
+        "{steps} ステップで完了しませんでした（{reason}）。確認したもの:",
+    ),
+    "explore.saw_nothing": ("- nothing", "- なし"),
+    "explore.cut": ("[… the rest of the finding is left out]", "[… 結果の残りは省略]"),
+    "explore.found": ("found an answer in {count} {count:?step/steps}", "{count} ステップで回答を見つけました"),
+    "explore.not_found": ("not found within {count} {count:?step/steps}", "{count} ステップ以内に見つかりませんでした"),
 }

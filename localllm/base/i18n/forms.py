@@ -11,7 +11,6 @@ FORMS: dict[str, tuple[str, str]] = {
     "usage.compact": ("[what to keep]", "[残したい内容]"),
     "usage.panel": ("QUESTION", "質問"),
     "usage.boss": ("QUESTION", "質問"),
-    "usage.coordinate": ("TASK", "タスク"),
     "usage.map": ("[words]", "[語]"),
     "usage.todo": ("[ID|text|@file …]", "[ID|本文|@ファイル …]"),
     "usage.remember": ("TEXT", "本文"),
@@ -62,10 +61,6 @@ FORMS: dict[str, tuple[str, str]] = {
     "forms.boss": (
         "/boss why is it slow? | ask the boss this",
         "/boss なぜ遅いのか | 親分に尋ねる",
-    ),
-    "forms.coordinate": (
-        "/coordinate document every module | split this up, and do the parts at the same time",
-        "/coordinate 各モジュールの説明 | 分割して同時に行う",
     ),
     "forms.map": (
         "/map | for what was talked about last\n/map login session | for these words",

@@ -5,7 +5,6 @@ from localllm.base.i18n.analysis import ANALYSIS
 from localllm.base.i18n.answering import ANSWERING
 from localllm.base.i18n.cli import CLI
 from localllm.base.i18n.context import CONTEXT
-from localllm.base.i18n.delegation import DELEGATION
 from localllm.base.i18n.doctor import DOCTOR
 from localllm.base.i18n.forms import FORMS
 from localllm.base.i18n.memory import MEMORY
@@ -33,7 +32,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **SANDBOX,
     **SERVERS,
     **MODEL_FILE,
-    **DELEGATION,
     **DOCTOR,
     **PANEL,
     **WORKSPACE,

@@ -27,7 +27,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     or the code of an error. `approval` says who or what permitted it, `sandbox` what held a command. `reverted`: the
     protected files that were put back; `overlooked`: not all folders could be looked into for such. `hosts`: for each
     HOST:PORT a command asked for, bytes sent and received, and the code of the error where it was refused. `agent`: the
-    sub-agent that made the call; `tree`: the copy of the project it worked in, where it did.
+    sub-agent that made the call.
     """
 
     tool: str
@@ -41,7 +41,6 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     overlooked: bool = False
     hosts: dict[str, tuple[int, int, str]] = {}
     agent: str = ""
-    tree: str = ""
 
 
 class _Line(JournalEntry, frozen=True, kw_only=True):

@@ -6,7 +6,6 @@ in a command can only make it ask more.
 
 import re
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Literal
 
 import msgspec
@@ -91,12 +90,6 @@ class Policy:
         if call.line and call.line.unreadable:
             return Verdict("ask", why="unreadable", lasting=True)
         return Verdict("allow") if self._is_let_by_mode(tool) else Verdict("ask", lasting=True)
-
-    def within_copy(self) -> "Policy":
-        """The same in a copy of the project, where changes of files are asked about only when they leave it."""
-        made = copy(self)
-        made.mode = "auto-edit" if self.mode == "ask" else self.mode
-        return made
 
     def denies(self, tool: Tool) -> bool:
         """Whether a rule denies every call of the tool: such a tool is not offered at all."""

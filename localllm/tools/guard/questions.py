@@ -12,9 +12,9 @@ from localllm.tools.registry import Preview, Tool
 
 
 def question(
-    tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None, scope: str
+    tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None, scope: str, agent: str
 ) -> ConfirmationRequested:
-    """What a person is asked; `scope` is what an answer that lasts would be about."""
+    """What a person is asked; `scope` is what an answer that lasts would be about, `agent` the sub-agent that asks."""
     shown = preview or Preview(summary=tool.name, detail=call.arguments)
     return ConfirmationRequested(
         request_id=f"ask_{uuid4().hex[:12]}",
@@ -27,6 +27,7 @@ def question(
         reason=tr(f"policy.{verdict.why}") if verdict.why else verdict.rule,
         lasting=verdict.lasting and not shown.danger,
         scope=scope if verdict.lasting else "",
+        agent=agent,
     )
 
 

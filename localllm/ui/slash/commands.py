@@ -10,7 +10,6 @@ from localllm.ui.slash.analyze import analyze
 from localllm.ui.slash.background import ps, stop
 from localllm.ui.slash.context import ChatContext
 from localllm.ui.slash.context_window import compact, context
-from localllm.ui.slash.delegation import coordinate
 from localllm.ui.slash.forms import show_forms
 from localllm.ui.slash.init import init
 from localllm.ui.slash.map import map_
@@ -31,7 +30,7 @@ def builtin_commands() -> tuple[SlashCommand, ...]:
     going_back = (undo, checkpoint, rewind)
     of_sessions = (sessions, resume, rename, fork, export_)
     remembered = (todo, remember, forget, memory, init)
-    doing = (context, compact, panel, boss, coordinate, map_, analyze)
+    doing = (context, compact, panel, boss, map_, analyze)
     return (help_, *asking, *doing, *remembered, *going_back, ps, stop, *of_sessions, clear, exit_)
 
 

@@ -239,10 +239,6 @@ class ChatContext(Protocol):
         """Take the newest of `unread` back; empty where there is none."""
         ...
 
-    def coordinate(self, task: str) -> AsyncGenerator[AgentEvent]:
-        """The events of a task done by several agents, RunFinished the last."""
-        ...
-
     def interrupt(self) -> None:
         """Break off the run that is going on; its events still end with RunFinished."""
         ...

@@ -10,11 +10,10 @@ The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
 import difflib
 import inspect
 import unicodedata
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from localllm.base.events import AgentEvent
 from localllm.base.i18n import language, tr
 from localllm.base.i18n.forms import FORMS
 from localllm.ui.screen import Screen
@@ -33,13 +32,7 @@ class Request(msgspec.Struct, frozen=True):
     text: str
 
 
-class Run(msgspec.Struct, frozen=True):
-    """The command has begun a run, which is shown, and can be interrupted, as a request is."""
-
-    events: AsyncGenerator[AgentEvent]
-
-
-Outcome = Leave | Request | Run | None
+Outcome = Leave | Request | None
 
 
 class SlashCall(msgspec.Struct, frozen=True):

@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from localllm.agents.delegation.sub_agents import WORKER, SubAgent
 from localllm.agents.prompting import system_prompt
 from localllm.agents.react_agent import ReActAgent
 from localllm.agents.session.replaying import _Player
+from localllm.agents.sub_agents import Explorer
+from localllm.agents.tally import Tally
 from localllm.base.config.schema import AgentSettings
 from localllm.base.events import (
     AgentEvent,
@@ -153,16 +154,16 @@ async def test_before_a_model_sums_up_the_person_is_told_once(project: Path) -> 
 
 async def test_what_summing_up_costs_a_sub_agent_is_used_by_the_one_it_works_for(project: Path) -> None:
     told: list[AgentEvent] = []
-    async with agent_for(WindowServer(8_192, reading), project) as (agent, _, server):
+    tally = Tally()
+    async with agent_for(WindowServer(4_096, reading), project) as (agent, _, server):
         await agent.llm_client.get_ready()
-        helper = SubAgent("helper", WORKER, agent.llm_client, make_tools(project), told.append, AgentSettings())
-        finding = await helper.run(GOAL)
+        await Explorer(agent.llm_client, lambda: make_tools(project)).explore(GOAL, tally.counting(told.append))
     inner = [event.event for event in told if isinstance(event, Delegated)]
     summed_up = [event for event in inner if isinstance(event, Compacted)]
     assert len(summed_up) == len(server.summaries) > 0
     assert not any(event.messages for event in summed_up)
     used = [event.usage.prompt_tokens for event in inner if isinstance(event, MessageCompleted | Compacted)]
-    assert finding.usage.prompt_tokens == sum(used)
+    assert tally.usage.prompt_tokens == sum(used)
 
 
 async def test_a_window_nobody_tells_is_learned_from_the_first_refusal(project: Path) -> None:

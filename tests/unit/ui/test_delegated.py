@@ -28,11 +28,10 @@ GOOD = ToolFinished(call_id="c", name="read_file", success=True, summary="read",
 BAD = ToolFinished(call_id="c", name="read_file", success=False, summary="no such file", payload={})
 BEGUN = RunStarted(session_id="", query="q", provider="p", model="m")
 DONE = RunFinished(status="done", answer="a", steps=3)
-LIMIT = RunFinished(status="limit", answer="a", steps=12)
 
 
-def _text(event: object, *, agent: str = "explore", width: int = 80, within_call: bool = False) -> list[str]:
-    lines = delegated_lines(Delegated(agent=agent, event=event), width, within_call=within_call)  # type: ignore[arg-type] - each is one
+def _text(event: object, *, agent: str = "explore", width: int = 80) -> list[str]:
+    lines = delegated_lines(Delegated(agent=agent, event=event), width)  # type: ignore[arg-type] - each is one
     return ["".join(text for _, text in line) for line in lines]
 
 
@@ -44,18 +43,12 @@ def _text(event: object, *, agent: str = "explore", width: int = 80, within_call
         (BAD, ["  ↳ explore: ✗ read_file: no such file"]),
         (MessageCompleted(text="thinking aloud"), []),
         (Notice(text="again\nin 2 s", level="warning"), ["  ↳ explore: ! again in 2 s"]),
-        (BEGUN, ["  ↳ explore: started"]),
-        (DONE, ["  ↳ explore: done, 3 steps"]),
-        (LIMIT, ["  ↳ explore: ended after 12 steps: limit reached"]),
+        (BEGUN, []),
+        (DONE, []),
     ],
 )
 def test_one_line_each(event: object, expected: list[str]) -> None:
     assert _text(event) == expected
-
-
-def test_a_call_that_is_shown_tells_its_beginning_and_end_itself() -> None:
-    assert _text(BEGUN, within_call=True) == _text(DONE, within_call=True) == []
-    assert _text(STARTED, within_call=True)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])

@@ -399,30 +399,4 @@ TOOL_USE: Entries = {
         ("There is no background command {number}.", "", "Known: {known}."),
         ("バックグラウンドのコマンド {number} はありません。", "", "あるもの: {known}。"),
     ),
-    "worktree_failed": (
-        "E8140",
-        (
-            "The work trees for several agents cannot be made or read: {reason}.",
-            "",
-            "Ask without /coordinate; what was done so far in the project can be taken back with /undo turn.",
-        ),
-        (
-            "複数のエージェントのための作業ツリーを作成または読み取りできません: {reason}。",
-            "",
-            "/coordinate を使わずに依頼してください。ここまでにプロジェクトで行った変更は /undo turn で取り消せます。",
-        ),
-    ),
-    "coordinate_conflict": (
-        "E8141",
-        (
-            "What “{agent}” changed contradicts what is in the project by now: {files}.",
-            "None of them were applied; the project's version stands.",
-            "All of them are kept in {patch}: see it, and take what you need.",
-        ),
-        (
-            "「{agent}」の変更は、現在のプロジェクトの内容と矛盾します: {files}。",
-            "その変更は一つも適用していません。プロジェクト側の内容がそのまま残っています。",
-            "変更はすべて {patch} にあります。確認して必要な部分を取り込んでください。",
-        ),
-    ),
 }

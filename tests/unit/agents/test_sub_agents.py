@@ -5,21 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agents.delegation.sub_agents import (
-    EXPLORER,
-    FINDING_TOKENS,
-    READING_TOOLS,
-    WORKER,
-    Explorer,
-    SubAgent,
-    capped,
-)
-from localllm.agents.react_agent import ReActAgent
+from localllm.agents.sub_agents import FINDING_TOKENS, READING_TOOLS, STEPS, Explorer, SubAgent, capped
 from localllm.base.config.schema import AgentSettings, SafetySettings
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import (
     AgentEvent,
-    ConfirmationAnswered,
     ConfirmationRequested,
     Delegated,
     MessageCompleted,
@@ -30,7 +20,7 @@ from localllm.base.events import (
     encode,
 )
 from localllm.llm.clients import LLMClient
-from localllm.llm.messages import AssistantMessage, CompletionRequest, SystemMessage, ToolMessage
+from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolMessage
 from localllm.llm.tokens import estimate_tokens
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.registry import Risk, Tool, ToolOutput, tool
@@ -64,6 +54,10 @@ def _explores(request: CompletionRequest) -> Turn:
     if not asked_as(request, "explorer"):
         return "Done." if results_in(request) else to_call("explore", question="Where is the answer?")
     return "answer() returns 42, core.py:1" if results_in(request) else to_call("read_file", file_path="core.py")
+
+
+def _reads_core(request: CompletionRequest) -> Turn:
+    return "found" if results_in(request) else to_call("read_file", file_path="core.py")
 
 
 async def test_only_the_finding_reaches_the_one_who_asked(root: Path) -> None:
@@ -127,8 +121,8 @@ async def test_a_limit_tells_what_was_seen(root: Path) -> None:
     client = LLMClient(Brain(reads_on), model="m")
     output = await Explorer(client, lambda: make_tools(root)).explore("q?", lambda _: None)
     assert not output.success
-    assert steps == EXPLORER.steps
-    assert f"after {EXPLORER.steps} steps" in output.for_model
+    assert steps == STEPS
+    assert f"after {STEPS} steps" in output.for_model
     assert "core.py" in output.for_model
     assert output.payload["status"] == "limit"
 
@@ -155,7 +149,7 @@ async def test_before_its_last_step_it_is_told(root: Path) -> None:
     client = LLMClient(Brain(reads_until_told), model="m")
     output = await Explorer(client, lambda: make_tools(root)).explore("q?", lambda _: None)
     assert output.success
-    assert (output.for_model, output.payload["steps"]) == ("only this much", EXPLORER.steps)
+    assert (output.for_model, output.payload["steps"]) == ("only this much", STEPS)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +212,8 @@ async def test_text_of_strangers_it_read_taints_the_one_who_asked(root: Path) ->
     def reads(request: CompletionRequest) -> Turn:
         return "found" if results_in(request) else to_call("stranger")
 
-    assert (await SubAgent("w", WORKER, LLMClient(Brain(reads), model="m"), part, lambda _: None).run("t")).is_done
+    helper = SubAgent(LLMClient(Brain(reads), model="m"), part, lambda _: None, AgentSettings())
+    assert (await helper.run("t")).is_done
     assert part.tainted
     assert not tools.tainted
 
@@ -226,49 +221,18 @@ async def test_text_of_strangers_it_read_taints_the_one_who_asked(root: Path) ->
     assert tools.part("x", [], output_limit=1_000).tainted
 
 
-async def test_what_it_changes_belongs_to_the_turn_and_is_asked_about_in_its_name(root: Path) -> None:
+async def test_what_is_asked_about_is_asked_in_its_name(root: Path) -> None:
     person = Answering(approve=True)
-    tools = make_tools(root, confirmer=person)
-    tools.begin_turn("make it so")
+    tools = make_tools(root, confirmer=person, safety=SafetySettings(ask=("read_file(core.py)",)))
     shown: list[AgentEvent] = []
-
-    def writes(request: CompletionRequest) -> Turn:
-        done = len(results_in(request))
-        return "written" if done == 2 else to_call("create_file", file_path=f"{done}.txt", content="x\n")
-
-    part = tools.part("one", BUILTIN_TOOLS, output_limit=1_000)
-    await SubAgent("one", WORKER, LLMClient(Brain(writes), model="m"), part, shown.append).run("write")
-    assert [request.agent for request in person.asked] == ["one", "one"]
-    assert [event.agent for event in shown if isinstance(event, ConfirmationRequested)] == ["one", "one"]
-    assert (root / "0.txt").exists()
-    tools.undo(turn=True)
-    assert not list(root.glob("*.txt"))
-
-
-async def test_the_person_is_asked_one_thing_at_a_time(root: Path) -> None:
-    class Slow(Answering):
-        at_once = most = 0
-
-        async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
-            self.at_once += 1
-            self.most = max(self.most, self.at_once)
-            for _ in range(20):
-                await asyncio.sleep(0)
-            self.at_once -= 1
-            return await super().confirm(request)
-
-    tools = make_tools(root, confirmer=(person := Slow(approve=True)))
-    parts = [tools.part(name, BUILTIN_TOOLS, output_limit=1_000) for name in ("one", "two", "three")]
-    made = [part.execute_tool("create_file", file_path=f"{n}.txt", content="x\n") for n, part in enumerate(parts)]
-    assert all(result["success"] for result in await asyncio.gather(*made))
-    assert (len(person.asked), person.most) == (3, 1)
+    output = await Explorer(LLMClient(Brain(_reads_core), model="m"), lambda: tools).explore("q", shown.append)
+    assert output.for_model == "found"
+    assert [request.agent for request in person.asked] == ["explore"]
+    assert [event.agent for event in shown if isinstance(event, ConfirmationRequested)] == ["explore"]
 
 
 async def test_deny_rules_hold_for_it(root: Path) -> None:
-    def reads(request: CompletionRequest) -> Turn:
-        return "no" if results_in(request) else to_call("read_file", file_path="core.py")
-
-    brain = Brain(reads)
+    brain = Brain(_reads_core)
     tools = make_tools(root, safety=SafetySettings(deny=("read_file(core.py)", "git_log")))
     await Explorer(LLMClient(brain, model="m"), lambda: tools).explore("q", lambda _: None)
     assert "42" not in results_in(brain.requests[-1])[0]
@@ -301,9 +265,3 @@ def test_the_tool_costs_few_bytes(root: Path) -> None:
 
     spec = Explorer(LLMClient(Brain(_explores), model="m"), lambda: make_tools(root)).tool().spec
     assert len(msgspec.json.encode(spec)) < 200
-
-
-async def test_its_first_message_is_its_own_prompt(root: Path) -> None:
-    agent: ReActAgent = SubAgent("x", WORKER, LLMClient(Brain(_explores)), make_tools(root), lambda _: None).agent
-    assert isinstance(agent.history.messages[0], SystemMessage)
-    assert "helper of localllm" in agent.history.messages[0].text

@@ -1,6 +1,6 @@
-"""Sub-agents: agents that work for another one, each with a conversation, tools and limits of its own.
+"""Sub-agents: `explore`, which has another agent look around, with a conversation, tools and limits of its own.
 
-Whoever started one gets its finding and nothing else of its conversation. Its steps are shown as they happen.
+Whoever asked gets the finding and nothing else of that conversation. The steps are shown as they happen.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,6 @@ from localllm.base.events import (
     RunStarted,
     ToolFinished,
     ToolStarted,
-    Usage,
 )
 from localllm.base.i18n import tr
 from localllm.llm.clients import LLMClient
@@ -39,10 +38,15 @@ from localllm.tools.search import search_files
 from localllm.tools.tool_system import ToolSystem
 
 READING_TOOLS: tuple[Tool, ...] = (analyze_code, git_diff, git_log, git_status, list_files, read_file, search_files)
-"""What a sub-agent may use that only finds out."""
+"""What a sub-agent may use."""
+
+STEPS = 12
+"""How often a sub-agent may ask the model."""
 
 FINDING_TOKENS = 600
 """Tokens of a finding that whoever asked is given at most."""
+
+_NAME = "explore"
 
 _OUTPUT = 10_000
 """Characters of one tool's output a sub-agent is given at most: its window has to hold all of its steps."""
@@ -51,25 +55,13 @@ _MOST_SEEN = 12
 _LONGEST_SEEN = 160
 
 
-class Kind(msgspec.Struct, frozen=True):
-    """What a sub-agent is: `prompt` is the name of its system prompt, `steps` how often it may ask the model."""
-
-    prompt: str
-    steps: int
-
-
-EXPLORER = Kind("explorer", 12)
-WORKER = Kind("worker", 30)
-
-
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a sub-agent's work. `status` is that of its run; `seen` what it looked at, a line each; `reason`
-    why it did not come to its end."""
+    """What came of a sub-agent's run, which ended with `status`. `seen` is what it looked at, a line each; `reason` why
+    it did not come to its end."""
 
     status: str
     answer: str
     steps: int
-    usage: Usage = Usage()
     seen: tuple[str, ...] = ()
     reason: str = ""
 
@@ -82,48 +74,38 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         """The finding, or that there is none and what was seen instead."""
         if self.is_done:
             return self.answer
-        lines = [tr("delegate.unfinished", steps=self.steps, reason=self.reason)]
-        lines += [f"- {line}" for line in self.seen] or [tr("delegate.saw_nothing")]
+        lines = [tr("explore.unfinished", steps=self.steps, reason=self.reason)]
+        lines += [f"- {line}" for line in self.seen] or [tr("explore.saw_nothing")]
         return "\n".join([*lines, *([self.answer] if self.answer else [])])
 
 
 class SubAgent:
-    """A ReActAgent that works for another one. `emit` is shown what it does; `tools` are made by `ToolSystem.part`.
-    `settings` hold for it as for any other; it has no more steps than its kind."""
+    """A ReActAgent that answers one question for another one. `emit` is shown what it does; `tools` are made by
+    `ToolSystem.part`. `settings` hold for it as for any other, but it has no more than STEPS."""
 
-    def __init__(
-        self,
-        name: str,
-        kind: Kind,
-        llm_client: LLMClient,
-        tools: ToolSystem,
-        emit: Emit,
-        settings: AgentSettings = AgentSettings(),  # noqa: B008 - immutable
-    ) -> None:
-        self.name = name
+    def __init__(self, llm_client: LLMClient, tools: ToolSystem, emit: Emit, settings: AgentSettings) -> None:
         self._emit = emit
-        self._usage = Usage()
         self._seen: dict[str, None] = {}
         self._said = ""
         self._finished = RunFinished(status="interrupted", answer="")
-        steps = min(kind.steps, settings.max_iterations)
-        self.agent = ReActAgent(
+        steps = min(STEPS, settings.max_iterations)
+        self._agent = ReActAgent(
             llm_client,
             tools,
             settings=msgspec.structs.replace(settings, max_iterations=steps),
             listeners=[self._pass_on],
             middleware=[LastStep(steps)],
         )
-        self.agent.history.begin_with(system_prompt(kind.prompt))
+        self._agent.history.begin_with(system_prompt("explorer"))
 
-    async def run(self, task: str) -> Finding:
+    async def run(self, question: str) -> Finding:
         """Its finding. Whatever goes wrong is part of it; cancelling ends it at once."""
         try:
-            async with aclosing(self.agent.run(task)) as events:
+            async with aclosing(self._agent.run(question)) as events:
                 async for _ in events:
                     pass
         except Exception as error:  # noqa: BLE001 - a fault in a sub-agent must not end the agent it works for
-            logs.of("AGENT").exception("the sub-agent %s failed", self.name)
+            logs.of("AGENT").exception("a sub-agent failed")
             return self._finding("error", repr(error))
         finished = self._finished
         reason = finished.error.partition("\n")[0] or finished.answer.partition("\n")[0]
@@ -133,32 +115,27 @@ class SubAgent:
         return Finding(
             status=status,
             answer=(self._finished.answer if status == "done" else self._said).strip(),
-            steps=self._finished.steps or self.agent.current_iteration,
-            usage=self._usage,
+            steps=self._finished.steps or self._agent.current_iteration,
             seen=tuple(self._seen)[-_MOST_SEEN:],
             reason=reason,
         )
 
     def _pass_on(self, event: AgentEvent) -> None:
-        """Show what is worth showing, marked as this sub-agent's, and note what the finding is made of."""
+        """Show what is worth showing, as this sub-agent's, and note what the finding is made of."""
         match event:
-            case ConfirmationRequested():
-                self._emit(msgspec.structs.replace(event, agent=self.name))
-            case ConfirmationAnswered():
+            case ConfirmationRequested() | ConfirmationAnswered():  # the request names it
                 self._emit(event)
             case RunStarted() | MessageCompleted() | ToolStarted() | ToolFinished() | Notice() | RunFinished():
                 self._note(event)
-                self._emit(Delegated(agent=self.name, event=event))
-            case Compacted(usage=usage, how="summarised"):
-                self._usage += usage
-                self._emit(Delegated(agent=self.name, event=msgspec.structs.replace(event, messages=())))
+                self._emit(Delegated(agent=_NAME, event=event))
+            case Compacted(how="summarised"):
+                self._emit(Delegated(agent=_NAME, event=msgspec.structs.replace(event, messages=())))
             case _:
                 pass
 
     def _note(self, event: RunStarted | MessageCompleted | ToolStarted | ToolFinished | Notice | RunFinished) -> None:
         match event:
-            case MessageCompleted(text=text, usage=usage):
-                self._usage += usage
+            case MessageCompleted(text=text):
                 self._said = text or self._said
             case ToolFinished(success=True, name=name, summary=summary):
                 self._seen[f"{name}: {summary}"[:_LONGEST_SEEN]] = None
@@ -176,7 +153,7 @@ class LastStep(Middleware):
 
     async def before_step(self, state: RunState) -> Decision:
         """A word before the last step."""
-        return Inject(tr("delegate.last_step")) if 0 < state.step == self._steps - 1 else None
+        return Inject(tr("explore.last_step")) if 0 < state.step == self._steps - 1 else None
 
 
 class Explorer:
@@ -205,8 +182,8 @@ class Explorer:
 
     async def explore(self, question: str, emit: Emit) -> ToolOutput:
         """The finding on `question`, at most FINDING_TOKENS long."""
-        tools = self._tools().part("explore", READING_TOOLS, output_limit=_OUTPUT)
-        finding = await SubAgent("explore", EXPLORER, self._llm_client, tools, emit, self._settings).run(question)
+        tools = self._tools().part(_NAME, READING_TOOLS, output_limit=_OUTPUT)
+        finding = await SubAgent(self._llm_client, tools, emit, self._settings).run(question)
         text = capped(finding.report(), FINDING_TOKENS, self._llm_client.estimate_tokens)
         ended = "explore.found" if finding.is_done else "explore.not_found"
         return ToolOutput(
@@ -222,7 +199,7 @@ def capped(text: str, tokens: int, estimate: Callable[[str], int]) -> str:
     """`text`, or the beginning of it that is at most so many tokens, with a note."""
     if estimate(text) <= tokens:
         return text
-    note = "\n" + tr("delegate.cut")
+    note = "\n" + tr("explore.cut")
     room = tokens - estimate(note)
     low, high = 0, len(text)
     while low < high:

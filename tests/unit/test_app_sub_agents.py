@@ -100,21 +100,3 @@ async def test_a_rule_may_name_it(tmp_path: Path) -> None:
                 Nobody(),
                 environ={},
             )
-
-
-async def test_what_several_agents_did_is_told_to_the_model_with_the_next_request(tmp_path: Path) -> None:
-    split = {"subtasks": [{"title": name, "instructions": name, "writes": False} for name in ("one", "two")]}
-    replies = [says(json.dumps(split)), says("1."), says("2."), says("Both are done."), says("I know.")]
-    with WireServer(replies) as server:
-        async with app_over(tmp_path, server.url) as app:
-            before = app.context_used
-            events = [event async for event in app.coordinate("Do both")]
-            assert isinstance(events[-1], RunFinished)
-            assert events[-1].answer == "Both are done."
-            assert app.context_used == before
-            assert app.usage.prompt_tokens == events[-1].usage.prompt_tokens > 0
-            await _all(app, "And?")
-    told = server.bodies()[-1]["messages"][-1]["content"]
-    assert "Do both" in told
-    assert "Both are done." in told
-    assert app.react_agent.history.words == ("And?",)

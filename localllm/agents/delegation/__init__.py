@@ -1,1 +1,0 @@
-"""Work given to other agents: one that looks around, or several that share a task."""
