@@ -15,7 +15,7 @@ Turn = dict[str, Any] | str
 
 
 class Brain:
-    """The provider of such a model. `answer` gives a turn, or raises what a server would; `slots` is what /props tells.
+    """The provider of such a model. `answer` gives a turn, or raises what a server would.
 
     `requests` has every request, `open` counts those that are not answered yet.
     """
@@ -24,9 +24,8 @@ class Brain:
     address = "brain"
     constrains = True
 
-    def __init__(self, answer: Callable[[CompletionRequest], Turn | Awaitable[Turn]], *, slots: int = 0) -> None:
+    def __init__(self, answer: Callable[[CompletionRequest], Turn | Awaitable[Turn]]) -> None:
         self._answer = answer
-        self._slots = slots
         self.requests: list[CompletionRequest] = []
         self.open = 0
 
@@ -51,7 +50,7 @@ class Brain:
         return [await self.describe("brain")]
 
     async def describe(self, model: str) -> ModelInfo:
-        return ModelInfo(model, slots=self._slots)
+        return ModelInfo(model)
 
     async def aclose(self) -> None:
         """Nothing to give back."""

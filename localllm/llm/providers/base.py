@@ -56,8 +56,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     `context_window`: tokens it reads as it is (or will be) served, 0 where unknown; `max_context_window`: the most it
     could be loaded with, 0 where unknown. `loaded` and `abilities` are None where the server does not say.
     `parameters` (such as "8.2B") and `quantization` are the server's words. `exact`: it always says its calls as
-    calls, so that nothing in its text is one, whatever it quotes. `slots`: how many requests are answered at the same
-    time, 0 where unknown.
+    calls, so that nothing in its text is one, whatever it quotes.
     """
 
     id: str
@@ -68,7 +67,6 @@ class ModelInfo(msgspec.Struct, frozen=True):
     parameters: str = ""
     quantization: str = ""
     exact: bool = False
-    slots: int = 0
 
 
 class Provider(Protocol):

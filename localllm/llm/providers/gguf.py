@@ -102,7 +102,6 @@ class Gguf:
             abilities=info.abilities,
             parameters=self._header.size_label or info.parameters,
             quantization=info.quantization,
-            slots=info.slots,
         )
 
     async def aclose(self) -> None:

@@ -82,7 +82,6 @@ class _Props(msgspec.Struct):
     default_generation_settings: _SlotSettings | None = None
     chat_template_caps: _TemplateAbilities | None = None
     modalities: _Modalities | None = None
-    total_slots: int | None = None
 
 
 def parse_entries(body: bytes) -> list[ModelEntry]:
@@ -106,7 +105,7 @@ def _all_entries(body: bytes) -> list[ModelEntry]:
 
 def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
     """`info` with what llama.cpp's /props adds: the window of one slot, where the list of models may have the sum
-    of all, how many there are, and what the chat template can do. Raises msgspec.DecodeError."""
+    of all, and what the chat template can do. Raises msgspec.DecodeError."""
     props = msgspec.json.decode(body, type=_Props)
     slot = props.default_generation_settings or _SlotSettings()
     told = _abilities(props)
@@ -114,7 +113,6 @@ def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
         info,
         context_window=slot.n_ctx or info.context_window,
         abilities=info.abilities if told is None else told,
-        slots=props.total_slots or 0,
     )
 
 

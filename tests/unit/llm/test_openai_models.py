@@ -38,7 +38,6 @@ class TestModels:
             abilities=frozenset({"tools"}),
             parameters="0.144M",
             quantization="all F32",
-            slots=2,
         )
         assert asked == ["GET /v1/models", "GET /props"]
         info, _ = await self.described("it ignores names", *told)
