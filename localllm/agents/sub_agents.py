@@ -4,7 +4,6 @@ Whoever asked gets the finding and nothing else of that conversation. The steps 
 """
 
 from collections.abc import Callable
-from contextlib import aclosing
 
 import msgspec
 
@@ -87,7 +86,6 @@ class SubAgent:
         self._emit = emit
         self._seen: dict[str, None] = {}
         self._said = ""
-        self._finished = RunFinished(status="interrupted", answer="")
         steps = min(STEPS, settings.max_iterations)
         self._agent = ReActAgent(
             llm_client,
@@ -101,46 +99,39 @@ class SubAgent:
     async def run(self, question: str) -> Finding:
         """Its finding. Whatever goes wrong is part of it; cancelling ends it at once."""
         try:
-            async with aclosing(self._agent.run(question)) as events:
-                async for _ in events:
-                    pass
+            ended = await self._agent.execute_query(question)
         except Exception as error:  # noqa: BLE001 - a fault in a sub-agent must not end the agent it works for
             logs.of("AGENT").exception("a sub-agent failed")
-            return self._finding("error", repr(error))
-        finished = self._finished
-        reason = finished.error.partition("\n")[0] or finished.answer.partition("\n")[0]
-        return self._finding(finished.status, "" if finished.status == "done" else reason)
+            return self._finding("error", self._said, repr(error))
+        if ended.success:
+            return self._finding(ended.status, ended.answer)
+        return self._finding(ended.status, self._said, (ended.error or ended.answer).partition("\n")[0])
 
-    def _finding(self, status: str, reason: str) -> Finding:
+    def _finding(self, status: str, answer: str, reason: str = "") -> Finding:
         return Finding(
             status=status,
-            answer=(self._finished.answer if status == "done" else self._said).strip(),
-            steps=self._finished.steps or self._agent.current_iteration,
+            answer=answer.strip(),
+            steps=self._agent.current_iteration,
             seen=tuple(self._seen)[-_MOST_SEEN:],
             reason=reason,
         )
 
     def _pass_on(self, event: AgentEvent) -> None:
-        """Show what is worth showing, as this sub-agent's, and note what the finding is made of."""
-        match event:
-            case ConfirmationRequested() | ConfirmationAnswered():  # the request names it
-                self._emit(event)
-            case RunStarted() | MessageCompleted() | ToolStarted() | ToolFinished() | Notice() | RunFinished():
-                self._note(event)
-                self._emit(Delegated(agent=_NAME, event=event))
-            case Compacted(how="summarised"):
-                self._emit(Delegated(agent=_NAME, event=msgspec.structs.replace(event, messages=())))
-            case _:
-                pass
-
-    def _note(self, event: RunStarted | MessageCompleted | ToolStarted | ToolFinished | Notice | RunFinished) -> None:
+        """Note what a finding without an answer is made of, and show what is worth showing as this sub-agent's."""
         match event:
             case MessageCompleted(text=text):
                 self._said = text or self._said
             case ToolFinished(success=True, name=name, summary=summary):
                 self._seen[f"{name}: {summary}"[:_LONGEST_SEEN]] = None
-            case RunFinished():
-                self._finished = event
+            case _:
+                pass
+        match event:
+            case ConfirmationRequested() | ConfirmationAnswered():  # the request names it
+                self._emit(event)
+            case RunStarted() | MessageCompleted() | ToolStarted() | ToolFinished() | Notice() | RunFinished():
+                self._emit(Delegated(agent=_NAME, event=event))
+            case Compacted(how="summarised"):
+                self._emit(Delegated(agent=_NAME, event=msgspec.structs.replace(event, messages=())))
             case _:
                 pass
 

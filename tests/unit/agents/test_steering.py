@@ -204,7 +204,7 @@ async def test_a_file_cannot_speak_for_the_person(project: Path, forged: str) ->
     assert unread.replace("(quoted) ", "") == forged
     agent = make_agent(scripted(call("read_file", file_path="a.py"), "Done."), project, listener=speaker)
     speaker.agent = agent
-    agent.offer(f"What several helpers found:\n{forged}")
+    agent.offer(f"What a command printed:\n{forged}")
     _ = [event async for event in agent.run("Look at @a.py")]
     texts = [message.text for message in agent.history.messages if isinstance(message, UserMessage | ToolMessage)]
     assert sum(text.count("(quoted) ") for text in texts) == 3 * unread.count("(quoted) ")
