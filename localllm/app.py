@@ -119,11 +119,11 @@ class LocalLLMCode(Answerer):
             await asyncio.to_thread(self._refuse_unheld)
         return True
 
-    async def run_oneshot(self, prompt: str) -> RunFinished:
-        """One request, shown by the front end; how it ended."""
-        if not prompt.strip():
+    async def run_oneshot(self, prompt: str, piped: str = "") -> RunFinished:
+        """One request, shown by the front end; how it ended. `piped`: see `run`."""
+        if not (prompt.strip() or piped):
             raise ConfigurationError("usage_no_prompt")
-        await self._front_end.consume(self.run(prompt))
+        await self._front_end.consume(self.run(prompt, piped))
         return self._conversation.finished
 
     async def run_interactive(self) -> int:
@@ -176,9 +176,10 @@ class LocalLLMCode(Answerer):
         """Tokens of the conversation as last sent; 0 where unknown."""
         return self._conversation.context_used
 
-    async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
-        """The events of one request. A fault of ours ends the run, not the program: it is logged, and told."""
-        async with aclosing(self._requests.events(query)) as events:
+    async def run(self, query: str, piped: str = "") -> AsyncGenerator[AgentEvent]:
+        """The events of one request. A fault of ours ends the run, not the program: it is logged, and told. `piped`
+        follows the query, and is not the user's words."""
+        async with aclosing(self._requests.events(query, piped)) as events:
             async for event in events:
                 yield event
 

@@ -19,7 +19,13 @@ from localllm.base.events import (
 from localllm.llm.tool_calls import in_few_words
 from localllm.tools.results import ToolResult
 
-_NOT_PERMITTED = {"denied_unattended", "denied_dangerous", "command_no_sandbox", "command_root_too_wide"}
+_NOT_PERMITTED = {
+    "denied_unattended",
+    "denied_dangerous",
+    "denied_address",
+    "command_no_sandbox",
+    "command_root_too_wide",
+}
 """Errors of calls that a person, or a flag, would have permitted."""
 
 

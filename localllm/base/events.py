@@ -112,8 +112,9 @@ class ToolStarted(Event, frozen=True):
 class ConfirmationRequested(Event, frozen=True):
     """A person must decide. `detail` is the whole command, or the change as a unified diff.
 
-    `lasting`: the answer may be remembered, for `scope`: this command, the folder of this file, or, where it is empty,
-    the tool. `agent` is the sub-agent that asks, empty for the agent itself.
+    `lasting`: the answer may be remembered, for `scope`: this command, the folder of this file, the host of this
+    address or, where it is empty, the tool. `agent` is the sub-agent that asks, empty for the agent itself.
+    `needs_person`: --yes does not answer it.
     """
 
     request_id: str
@@ -127,6 +128,7 @@ class ConfirmationRequested(Event, frozen=True):
     lasting: bool = False
     scope: str = ""
     agent: str = ""
+    needs_person: bool = False
 
 
 class ConfirmationAnswered(Event, frozen=True):

@@ -110,11 +110,13 @@ class _Commands(click.Group):
 )
 @click.option("-c", "--continue", "continue_", is_flag=True, help="Go on with the newest session of this project.")
 @click.option("--resume", metavar="NAME", help="Go on with this session; the beginning of its name will do.")
-@click.option("-y", "--yes", is_flag=True, help="With -p: allow what would be asked about, except dangerous commands.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="With -p: allow what would be asked about but danger and unknown addresses."
+)
 @click.option(
     "--mode",
     type=click.Choice(["plan", "ask", "auto-edit", "auto"]),
-    help="What is asked about: plan only reads, auto asks about dangerous commands alone.",
+    help="What is asked about: plan only reads, auto asks about danger and unknown addresses alone.",
 )
 @click.option("-m", "--model", metavar="NAME", help="The model to ask, or a .gguf file to run.")
 @click.option(
@@ -157,7 +159,7 @@ def root(context: click.Context, **options: Any) -> int | None:
         accept_no_sandbox=options["i_accept_no_sandbox"],
     )
     wanted = "" if options["continue_"] else options["resume"]
-    return asyncio.run(_run(app, prompt if prompt is None else prompt + read_piped_input(sys.stdin), wanted))
+    return asyncio.run(_run(app, prompt, "" if prompt is None else read_piped_input(sys.stdin), wanted))
 
 
 def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
@@ -209,8 +211,8 @@ async def _resumed(app: LocalLLMCode, wanted: str) -> Sequence[str]:
     return [*await app.keeping.resume(wanted), *app.keeping.last_said]
 
 
-async def _run(app: LocalLLMCode, prompt: str | None, wanted: str | None) -> int:
-    """`wanted`: the session to go on with, "" for the newest, None for a new one."""
+async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | None) -> int:
+    """`piped` follows the prompt. `wanted`: the session to go on with, "" for the newest, None for a new one."""
     await app.initialize()
     try:
         told: Sequence[str] = () if wanted is None else await _resumed(app, wanted)
@@ -223,6 +225,6 @@ async def _run(app: LocalLLMCode, prompt: str | None, wanted: str | None) -> int
                 loop.add_signal_handler(number, app.interrupt)
         for notice in (*told, *app.notices(), *app.warnings()):
             say(notice)
-        return exit_code(await app.run_oneshot(prompt))
+        return exit_code(await app.run_oneshot(prompt, piped))
     finally:
         await app.cleanup()

@@ -1,6 +1,7 @@
 """What is piped into a one-shot run."""
 
 import os
+import re
 import stat
 import sys
 import threading
@@ -14,7 +15,8 @@ _SECONDS_BEFORE_NOTICE = 2.0
 
 
 def read_piped_input(stream: TextIO | None) -> str:
-    """The text piped into the program, framed to follow a prompt; empty where nothing is piped.
+    """The text piped into the program, framed to follow a prompt, the frame's own marks in it made harmless;
+    empty where nothing is piped.
 
     Only pipes and files are read: a terminal or /dev/null has nothing to add. An open pipe nobody writes to is
     waited for, and after a moment that is said. Raises ConfigurationError where what comes is not text.
@@ -31,7 +33,7 @@ def read_piped_input(stream: TextIO | None) -> str:
         data = stream.buffer.read()
     finally:
         notice.cancel()
-    text = _decode(data).strip("\n")
+    text = re.sub(r"<(\s*/?\s*stdin\s*)>", r"‹\1›", _decode(data).strip("\n"), flags=re.IGNORECASE)
     return f"\n\n<stdin>\n{text}\n</stdin>" if text.strip() else ""
 
 

@@ -29,12 +29,17 @@ def _nobody(_event: AgentEvent) -> None:
     """Nobody is shown what happens while the tool runs."""
 
 
+def _never(_before: str, _after: str) -> bool:
+    return False
+
+
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """`output_limit` is how many characters of output the model is given at most; `overflow_folder` keeps the rest.
 
     `seen` knows which version of each file the model read or wrote last. `sees` tells whether the model can see
     pictures; None where nobody knows. `web` is None where the settings keep it off. `emit` is where what happens while
-    the tool runs is shown.
+    the tool runs is shown. `may_follow` tells whether a page may lead to another address without a question; it raises
+    SafetyViolationError for one that is denied.
     """
 
     root: ProjectRoot
@@ -50,6 +55,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     repo_map: RepoMap | None = None
     memory: ProjectMemory | None = None
     emit: Emit = _nobody
+    may_follow: Callable[[str, str], bool] = _never
 
     @property
     def project_memory(self) -> ProjectMemory:

@@ -82,6 +82,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     sends: tuple[str, ...] = ()
+    fetches: tuple[str, ...] = ()
     preview: PreviewFunction | None = None
     touches: Touches | None = None
     brief: ToolSpec
@@ -139,6 +140,7 @@ def tool(
     writes: tuple[str, ...] = (),
     paths: tuple[str, ...] | None = None,
     sends: tuple[str, ...] = (),
+    fetches: tuple[str, ...] = (),
     preview: PreviewFunction | None = None,
     touches: Touches | None = None,
     required: tuple[str, ...] | None = None,
@@ -150,7 +152,7 @@ def tool(
 
     `writes` names the arguments that are paths the tool changes: they are backed up before it runs.
     `paths` names those the rules of the settings compare, each a path or a list of paths: `file_path` unless told.
-    `sends` names those that leave this machine, as an address or a query does.
+    `sends` names those that leave this machine, as a query does; `fetches` those that are addresses which are read.
     `preview` is called as the function is, and describes the change without making it.
     `touches` gives the files a call changes that no argument names; a call that touches none changes nothing.
     `required` names the arguments the model is told it must give, where those without a default are not all.
@@ -179,6 +181,7 @@ def tool(
             writes=writes,
             paths=paths if paths is not None else tuple({"file_path"} & hints.keys()),
             sends=sends,
+            fetches=fetches,
             preview=preview,
             touches=touches,
         )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Container, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -104,17 +105,19 @@ class ToolSystem:
         """Text of strangers has come into the conversation."""
         self._tainted = True
 
-    def begin_turn(self, said: str = "") -> None:
-        """The user spoke, these words: what is changed from here on is taken back together by `undo(turn=True)`."""
+    def begin_turn(self, said: str = "", *, beside: str = "") -> None:
+        """The user spoke, these words: what is changed from here on is taken back together by `undo(turn=True)`.
+        `beside`: text he gave with them that is not his own."""
         if self._agent:  # a sub-agent works within the turn of the one that asked
             return
-        self.hear(said)
+        self.hear(said, beside=beside)
         self._snapshots.begin_turn()
 
-    def hear(self, said: str) -> None:
-        """The user has said these words: sending them away again tells nobody anything of anybody else's."""
+    def hear(self, said: str, *, beside: str = "") -> None:
+        """The user has said these words: sending them away again tells nobody anything of anybody else's. `beside`
+        tells what he talks about, and no more."""
         self._said += f"\n{said}"
-        self._context.focus.heard(said)
+        self._context.focus.heard(said + beside)
 
     def part(self, agent: str, tools: Sequence[Tool], *, output_limit: int) -> "ToolSystem":
         """`tools` that only read, behind the same guards, for a sub-agent called `agent`, whose questions name it."""
@@ -280,25 +283,43 @@ class ToolSystem:
             raise ToolExecutionError("tool_unknown", name=name, known=", ".join(spec.name for spec in self._specs))
         return tool
 
-    def _judge(self, tool: Tool, arguments: dict[str, Any]) -> Verdict:
-        """The policy's verdict, unless it is to deny: then SafetyViolationError."""
+    def _judge(self, tool: Tool, arguments: dict[str, Any], led_by: str = "") -> Verdict:
+        """The policy's verdict, unless it is to deny: then SafetyViolationError. `led_by`: see Situation."""
         has_network = self._tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
         touched = self._touched(tool, arguments)
-        situation = Situation(tainted=self._tainted, network=has_network, said=self._said, touched=touched)
+        web = self._context.web
+        situation = Situation(
+            tainted=self._tainted,
+            network=has_network,
+            said=self._said,
+            found=web.found if web else (),
+            led_by=led_by,
+            touched=touched,
+        )
         verdict = self._policy.judge(tool, arguments, self._context.root.relative, situation)
         if verdict.decision == "deny":
             key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
             raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
         return verdict
 
+    def _may_follow(self, tool: Tool, arguments: dict[str, Any], before: str, after: str) -> bool:
+        """Whether the page at `before`, which may be read, may lead to `after` without a question. Raises
+        SafetyViolationError where that is denied."""
+        there = arguments | dict.fromkeys(tool.fetches, after)
+        return self._judge(tool, there, led_by=before).decision == "allow"
+
     def _commands_have_network(self) -> bool:
         return bool(self._context.settings.safety.network_hosts) or self._context.runner.level == "none"
 
     def _scope(self, tool: Tool, arguments: dict[str, Any]) -> str:
-        """What an answer that lasts would be about: the command, or the folder of the file; in the project's own folder
-        the file, for that folder is everything."""
+        """What an answer that lasts would be about: the command, the host of the address, or the folder of the file; in
+        the project's own folder the file, for that folder is everything."""
         if tool.name == COMMAND_TOOL:
             return arguments["command"].strip()
+        if tool.fetches:
+            from localllm.tools.guard.addresses import site_of  # the first address brings it
+
+            return site_of(arguments[tool.fetches[0]])
         files = self._written(tool, arguments)
         folder, slash, name = files[0].rpartition("/") if len(files) == 1 else ("", "", "")
         return folder + slash or name
@@ -337,7 +358,8 @@ class ToolSystem:
         """Backup, run, and note what changed."""
         if tool.risk != Risk.SAFE:
             load_guards()
-        context = msgspec.structs.replace(self._context, emit=emit)
+        may_follow = partial(self._may_follow, tool, arguments)
+        context = msgspec.structs.replace(self._context, emit=emit, may_follow=may_follow)
         root = self._context.root
         paths = self._written(tool, arguments)
         backup = self._context.settings.safety.auto_backup

@@ -11,11 +11,12 @@ from localllm.base.patterns import late_pattern
 from localllm.text.cleaning import clean
 from localllm.tools.context import ToolContext
 from localllm.tools.output import cap
-from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from localllm.tools.registry import Preview, Risk, Tool, ToolOutput, tool
 
 if TYPE_CHECKING:
     from localllm.web.access import WebAccess
     from localllm.web.engines.base import SearchAnswer
+    from localllm.web.fetching import Moved
 
 _LONGEST_SNIPPET = 300
 _MOST_ANSWERS = 3
@@ -44,14 +45,25 @@ async def searxng_search(context: ToolContext, query: str) -> ToolOutput:
     return await _search(context, query, only="searxng")
 
 
-@tool(risk=Risk.SAFE, sends=("url",))
+def _preview(context: ToolContext, url: str) -> Preview:
+    """The whole address, in the spelling in which it is fetched. One that is never fetched is not asked about."""
+    from localllm.web.addresses import checked_url
+
+    address = checked_url(url, {place.lower() for place in context.settings.web.allow_private})
+    return Preview(summary=f"fetch_page {address.host}", detail=str(address))
+
+
+@tool(risk=Risk.SAFE, fetches=("url",), preview=_preview)
 async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
     """Read a page of the web as text."""
     from localllm.text.pdf import PdfError
     from localllm.web.addresses import shown_address
     from localllm.web.extraction import NoTextError, extract
+    from localllm.web.fetching import Moved
 
-    page = await _web(context).fetcher.fetch(url)
+    page = await _web(context).fetcher.fetch(url, context.may_follow)
+    if isinstance(page, Moved):
+        return _moved(page)
     try:
         found = await extract(page)
     except NoTextError as error:
@@ -76,6 +88,19 @@ async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
         payload=payload,
         for_model="\n".join([address, framed(shown), *notes]),
         summary=tr("web.fetched", url=address, count=len(text)),
+        untrusted=True,
+    )
+
+
+def _moved(page: "Moved") -> ToolOutput:
+    from localllm.web.addresses import shown_address
+
+    told = tr("web.moved", url=shown_address(page.url))
+    return ToolOutput(
+        payload={"url": page.url, "moved_to": page.to},
+        for_model=f"{told}\n{framed(page.to)}",
+        summary=told,
+        success=False,
         untrusted=True,
     )
 

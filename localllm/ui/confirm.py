@@ -117,7 +117,8 @@ class TerminalConfirmer:
 
     async def _scope(self, request: ConfirmationRequested) -> str:
         """What is allowed from now on: all that was asked about, or what the person leaves of it."""
-        kind = "command" if request.detail_kind == "command" else "folder"
+        kind = "address" if "://" in request.scope else "folder"
+        kind = "command" if request.detail_kind == "command" else kind
         while True:
             scope = request.scope
             if scope and "\n" not in scope:  # a text of several lines holds as it is
@@ -142,8 +143,8 @@ class TerminalConfirmer:
         if request.reason:
             reason = tr("ui.dangerous_part", rule=request.reason) if request.risk == DANGEROUS else request.reason
             lines += wrapped("  ", reason, "bad", width)
-        is_command = request.detail_kind == "command"
-        lines += [part for row in detail for part in _folded(row, width)] if is_command else detail[:room]
+        is_whole = request.detail_kind == "command" or request.needs_person
+        lines += [part for row in detail for part in _folded(row, width)] if is_whole else detail[:room]
         if room < len(detail):
             lines.append((("dim", "    " + tr("ui.more_lines", count=len(detail) - room)),))
         self._screen.print_lines(lines)
@@ -173,11 +174,12 @@ def detail_lines(request: ConfirmationRequested) -> list[Line]:
                 (("dim", "    $ " if number == 0 else "      "), ("bold", row)) for number, row in enumerate(marked)
             ]
         case "text":
-            return [(("", f"    {row}"),) for row in request.detail.removesuffix("\n").split("\n")]
+            return [(("", "    "), ("", row)) for row in request.detail.removesuffix("\n").split("\n")]
 
 
 def _folded(row: Line, width: int) -> list[Line]:
-    """A row of a command in lines that all stand as deep as the first: none can pass for one of the question's own."""
+    """A row of a command or address in lines that all stand as deep as the first: none can pass for one of the
+    question's own."""
     (style, indent), *rest = row
     text = clean("".join(part for _, part in rest), keep_newlines=False)
     room = max(10, width - len(indent))

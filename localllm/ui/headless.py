@@ -57,7 +57,7 @@ def exit_code(event: RunFinished) -> int:
 
 
 class HeadlessConfirmer:
-    """Nobody is there to ask: approves everything that is not dangerous (`--yes`), or nothing."""
+    """Nobody is there to ask: approves what needs no person (`--yes`), or nothing."""
 
     def __init__(self, *, approve_all: bool) -> None:
         self._approve_all = approve_all
@@ -66,7 +66,7 @@ class HeadlessConfirmer:
         """The answer, at once."""
         from localllm.ui.confirm import DANGEROUS
 
-        approved = self._approve_all and request.risk != DANGEROUS
+        approved = self._approve_all and request.risk != DANGEROUS and not request.needs_person
         by = "flag" if approved else "unattended"
         return ConfirmationAnswered(request_id=request.request_id, approved=approved, by=by)
 

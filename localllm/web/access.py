@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from localllm.base.config.schema import WebSettings
 from localllm.base.errors import WebSearchError
+from localllm.web.addresses import shown_address
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
 from localllm.web.engines.duckduckgo import DuckDuckGo
@@ -17,6 +18,8 @@ class WebAccess:
     def __init__(self, engines: Sequence[SearchEngine], fetcher: Fetcher, *, max_results: int = 8) -> None:
         self.engines = tuple(engines)
         self.fetcher = fetcher
+        self.found: set[str] = set()
+        """The addresses of all results so far, as far as they are shown letter by letter."""
         self._most = max_results
 
     async def search(self, query: str, only: str = "") -> tuple[SearchAnswer, list[WebSearchError]]:
@@ -35,6 +38,7 @@ class WebAccess:
                 failures.append(error)
                 continue
             if answer.results or answer.answers:
+                self.found |= {found.url for found in answer.results if found.url == shown_address(found.url)}
                 return answer, failures
             nothing = nothing or answer
         if nothing is None and len(failures) > 1:

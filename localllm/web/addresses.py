@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from localllm.base.errors import SafetyViolationError
 from localllm.base.i18n import Phrase
 from localllm.text.cleaning import clean
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 _LONGEST = 4_000
 _PORTS = {"http": 80, "https": 443}
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
+_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
+_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
+"""How names end that resolvers read as an IPv4 address in another spelling (0x7f.1, 127.1, 1.2.3.4 with a dot)."""
 _PRIVATE_NAMES = re.compile(
     r"(?:^|\.)(?:localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa|onion|arpa)\.?$"
 )
@@ -38,6 +43,44 @@ def checked_url(url: str, allowed: Collection[str] = ()) -> "httpx.URL":
 
     `allowed` are the `host:port` the user has named: for these it may be private and on any port.
     """
+    parsed = _parsed(url)
+    if place_of(parsed) not in allowed:
+        _check_place(parsed, url)
+    return parsed
+
+
+class Address(msgspec.Struct, frozen=True):
+    """An address in the one spelling in which it is compared: the host in ASCII, lower case, without a dot at its end;
+    `port` is None where it is the scheme's own."""
+
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+    query: str
+
+    @property
+    def site(self) -> str:
+        """The address of the host."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" if self.port is None else f"{self.scheme}://{host}:{self.port}"
+
+
+def read_address(url: str) -> Address | None:
+    """The address as it would be fetched, of a private place too; None where nothing would fetch it."""
+    try:
+        parsed = _parsed(url)
+    except SafetyViolationError:
+        return None
+    host = host_of(parsed).removesuffix(".")
+    if _is_literal(host):
+        host = str(ipaddress.ip_address(host))
+    path, _, query = parsed.raw_path.decode("ascii").partition("?")
+    return Address(parsed.scheme, host, parsed.port, path, query)
+
+
+def _parsed(url: str) -> "httpx.URL":
+    """The address, of whatever place. Raises SafetyViolationError where it is not spelt plainly."""
     import httpx
 
     given = url.strip()
@@ -51,15 +94,14 @@ def checked_url(url: str, allowed: Collection[str] = ()) -> "httpx.URL":
         raise _refused(url, "web.scheme")
     if parsed.userinfo or "@" in given.partition("://")[2].partition("/")[0]:
         raise _refused(url, "web.userinfo")
-    if place_of(parsed) not in allowed:
-        _check_place(parsed, url)
+    host = host_of(parsed)
+    if not _is_literal(host) and (not _NAME.fullmatch(host) or _NUMBER.search(host)):
+        raise _refused(url, "web.odd")
     return parsed
 
 
 def _check_place(parsed: "httpx.URL", url: str) -> None:
     host = host_of(parsed)
-    if not host:
-        raise _refused(url, "web.odd")
     if port_of(parsed) != _PORTS[parsed.scheme]:
         raise _refused(url, "web.port")
     if _is_literal(host):

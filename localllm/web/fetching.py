@@ -34,6 +34,17 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The IP addresses of a host name, for a port. Raises OSError."""
 
 
+MayFollow = Callable[[str, str], bool]
+"""Whether a page may lead from the first address to the second. May raise SafetyViolationError."""
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """A page that was not read: `url`, which was asked for, leads to the address `to`, which may not be followed."""
+
+    url: str
+    to: str
+
+
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """What was fetched. `url` is where it was found in the end; `media_type` and `charset` are the server's words, in
     lower case; `cut` says that there is more."""
@@ -76,8 +87,9 @@ class Fetcher:
         self._transport = transport
         self._trust = trust
 
-    async def fetch(self, url: str) -> Page:
-        """The page at `url`. Raises SafetyViolationError and ToolExecutionError (web_…)."""
+    async def fetch(self, url: str, may_follow: MayFollow) -> Page | Moved:
+        """The page at `url`. Raises SafetyViolationError and ToolExecutionError (web_…). `may_follow` is asked before
+        each redirect is followed, also to the same host."""
         import httpx
 
         target = checked_url(url, self._allowed)
@@ -88,7 +100,10 @@ class Fetcher:
                         response = await self._get(client, target, stack)
                         if response.status_code not in _REDIRECTING or "location" not in response.headers:
                             return await _read(target, response)
-                        target = checked_url(str(target.join(response.headers["location"])), self._allowed)
+                        leads = checked_url(str(target.join(response.headers["location"])), self._allowed)
+                    if not may_follow(str(target), str(leads)):
+                        return Moved(url=str(target), to=str(leads))
+                    target = leads
         except TimeoutError as error:
             raise ToolExecutionError("web_slow", url=shown_address(url), seconds=self._seconds) from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:

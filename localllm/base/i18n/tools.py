@@ -9,6 +9,10 @@ TOOLS: dict[str, tuple[str, str]] = {
         "Text from the web is in this conversation, and this may send something away.",
         "この会話にはウェブの文章が含まれ、この操作は情報を外部に送る可能性があります。",
     ),
+    "policy.address": (
+        "Neither you nor a search has named this address; what stands in it is sent there.",
+        "このアドレスは、あなたの入力にも検索結果にもありません。アドレスに含まれる内容は相手に送られます。",
+    ),
     "policy.example_matched": ("matches what it must not match", "当てはまってはならないのに当てはまります"),
     "policy.example_missed": ("does not match its example", "当てはまるはずが当てはまりません"),
     "undo.not_recorded": (

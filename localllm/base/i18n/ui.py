@@ -78,6 +78,10 @@ UI: dict[str, tuple[str, str]] = {
         "Always allow it there (Enter), or shorten it to a folder; . is the whole project.",
         "この場所で常に許可（Enter）。短くすればそのフォルダ、「.」はプロジェクト全体です。",
     ),
+    "ui.always.address": (
+        "Always allow every address of this host (Enter), or add the path it must begin with.",
+        "このホストのすべてのアドレスを常に許可（Enter）。パスを書き足すと、それで始まるものだけを許可します。",
+    ),
     "ui.always.not_command": (
         "That would not allow this command. Keep the first words of it; a line of several commands, or with signs that only the"
         " shell reads, can be allowed exactly as it is, but not in part.",
@@ -87,6 +91,10 @@ UI: dict[str, tuple[str, str]] = {
     "ui.always.not_folder": (
         "The file does not lie there.",
         "ファイルはそこにありません。",
+    ),
+    "ui.always.not_address": (
+        "The address does not begin so.",
+        "アドレスはそのように始まりません。",
     ),
     "ui.always.exactly": ("Allowed from now on, exactly so: {rule}", "以後このとおりのものだけを許可: {rule}"),
     "ui.always.rule": ("Allowed from now on: {rule}", "以後許可: {rule}"),

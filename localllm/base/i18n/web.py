@@ -11,6 +11,10 @@ WEB: dict[str, tuple[str, str]] = {
         "[ページの先頭 {size:,} バイトだけを読みました]",
     ),
     "web.fetched": ("{url}: {count} {count:?character/characters}", "{url}: {count} 文字"),
+    "web.moved": (
+        "{url} was not read: it leads to another address, which is asked about like any other. Fetch that if it is needed.",
+        "{url} は読んでいません。別のアドレスへ転送され、その取得には改めて確認が要ります。必要ならそのアドレスを取得してください。",
+    ),
     "web.found": ("{count} {count:?result/results} for {query}", "{query}: {count} 件"),
     "web.nothing": ("[nothing found for {query}]", "[{query} は見つかりません]"),
     "web.silent": ("did not answer: {engines}", "応答なし: {engines}"),

@@ -10,6 +10,7 @@ GUARDS = (
     "localllm.tools.code_answers",
     "localllm.tools.edits",
     "localllm.tools.git_answers",
+    "localllm.tools.guard.addresses",
     "localllm.tools.guard.destruction",
     "localllm.tools.guard.line",
     "localllm.tools.guard.undoing",

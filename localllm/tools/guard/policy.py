@@ -4,8 +4,7 @@ The policy decides what a person is asked. It protects nothing by itself: that i
 in a command can only make it ask more.
 """
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 import msgspec
@@ -15,14 +14,14 @@ from localllm.base.events import Json
 from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, rules_of
 from localllm.tools.registry import Tool
 
-Why = Literal["", "plan", "unreadable", "untrusted"]
+Why = Literal["", "plan", "unreadable", "untrusted", "address"]
 
 
 class Verdict(msgspec.Struct, frozen=True):
     """The decision, the rule it comes from, and whether only a person at the keyboard may say yes.
 
     `why`: what it comes from where that is no rule: plan mode; a command of which not all can be told; text from the
-    web in the conversation. `lasting`: whether an answer to it may be remembered.
+    web in the conversation; an address nobody has named. `lasting`: whether an answer to it may be remembered.
     """
 
     decision: Decision
@@ -36,12 +35,15 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """What holds while a call is judged.
 
     `tainted`: text from the web is in the conversation. `network`: commands can reach other machines. `said`: what the
-    user has typed so far. `touched`: the files the call changes that no argument of it names.
+    user has typed so far. `found`: the addresses that searches have found. `led_by`: the page that has led to the
+    address, one that may be read. `touched`: the files the call changes that no argument of it names.
     """
 
     tainted: bool = False
     network: bool = False
     said: str = ""
+    found: Collection[str] = ()
+    led_by: str = ""
     touched: tuple[str, ...] = ()
 
 
@@ -81,6 +83,8 @@ class Policy:
         if rule := self._touching(call, "ask"):
             return Verdict("ask", rule)
         allowed = self._allowing(call)
+        if not allowed and not all(_is_named(url, situation) for url in call.fetched):
+            return Verdict("ask", why="address", lasting=True)
         if situation.tainted and self._sends(call, situation, is_allowed=bool(allowed)):
             return Verdict("ask", why="untrusted")
         if is_safe:
@@ -121,7 +125,7 @@ class Policy:
         """Whether something may leave this machine that the user has neither typed nor allowed."""
         if call.line is not None:
             return situation.network or call.line.uses_network
-        return not is_allowed and not all(was_typed(text, situation.said) for text in call.sent)
+        return not is_allowed and not all(was_said(text, situation.said) for text in call.sent)
 
     def _is_let_by_mode(self, tool: Tool) -> bool:
         return self.mode == "auto" or (self.mode == "auto-edit" and bool(tool.writes or tool.touches))
@@ -132,10 +136,17 @@ def mode_of(settings: SafetySettings) -> Mode:
     return "auto" if settings.mode == "ask" and not settings.require_confirmation else settings.mode
 
 
-def was_typed(text: str, said: str) -> bool:
-    """Whether what is sent stands in what the user has typed: an address as a word of its own, other text anywhere."""
-    if "://" not in text:
-        return " ".join(text.split()).casefold() in " ".join(said.split()).casefold()
-    words = {word.rstrip(".,;:!?。、").rstrip("/") for word in re.split(r"[\s<>\"'()\[\]「」（）、。]+", said)}
-    address = text.partition("#")[0].rstrip("/")
-    return address in words or address.partition("://")[2] in words
+def _is_named(url: str, situation: Situation) -> bool:
+    """Whether an address may be read without a question: a search has found it, letter by letter; the user has typed
+    it or, as long as no text from the web is there, its host; or a page of the same host has led there."""
+    if url.strip() in situation.found:
+        return True
+    from localllm.tools.guard.addresses import is_same_site, was_typed  # they come with the first address
+
+    led = bool(situation.led_by) and is_same_site(situation.led_by, url)
+    return led or was_typed(url, situation.said, or_host=not situation.tainted)
+
+
+def was_said(text: str, said: str) -> bool:
+    """Whether the user has typed these words, one after another."""
+    return " ".join(text.split()).casefold() in " ".join(said.split()).casefold()

@@ -28,6 +28,7 @@ def question(
         lasting=verdict.lasting and not shown.danger,
         scope=scope if verdict.lasting else "",
         agent=agent,
+        needs_person=verdict.why == "address",
     )
 
 
@@ -37,6 +38,8 @@ def refusal(request: ConfirmationRequested, answer: ConfirmationAnswered) -> Saf
         return SafetyViolationError("denied_by_user", name=request.tool, feedback=answer.feedback)
     if request.risk == "dangerous":
         return SafetyViolationError("denied_dangerous", name=request.tool, rule=request.reason)
+    if request.needs_person:
+        return SafetyViolationError("denied_address", name=request.tool, site=request.scope)
     return SafetyViolationError("denied_unattended", name=request.tool)
 
 

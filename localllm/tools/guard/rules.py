@@ -142,8 +142,9 @@ def is_usable(name: str, prefix: str, tools: Sequence[Tool]) -> bool:
         return False
     if name == COMMAND_TOOL:
         return not _SHELL_SYNTAX.search(prefix) and prefix.count("'") % 2 == prefix.count('"') % 2 == 0
-    if any(tool.name == name and tool.sends and not tool.paths for tool in tools):
-        return not re.search(r"[\s*]", prefix)
+    if any(tool.name == name and tool.fetches for tool in tools):
+        has_host = urlsplit(prefix if "://" in prefix else f"//{prefix}").netloc
+        return bool(has_host) and not re.search(r"[\s*]", prefix)
     return not re.search(r"^[/~]|[*?]", prefix) and not posixpath.normpath(prefix).startswith("..")
 
 
@@ -163,7 +164,7 @@ def example_matches(rule: Rule, example: str, tools: Sequence[Tool]) -> bool:
     tool = next((tool for tool in tools if tool.name == rule.tool), None)
     if tool is None:
         tool = next(tool for tool in tools if tool.paths)
-    name = next(iter((*tool.paths, *tool.sends)), "command")
+    name = next(iter((*tool.paths, *tool.fetches)), "command")
     call = Call(tool, {"command" if tool.name == COMMAND_TOOL else name: example}, posixpath.normpath)
     return call.is_covered_by([rule]) if rule.decision == "allow" else call.touches(rule)
 
@@ -176,7 +177,8 @@ def line_of(command: str) -> "Line":
 
 
 class Call:
-    """A call as the rules see it: by its command line, by the paths it names or touches, by what it sends away."""
+    """A call as the rules see it: by its command line, by the paths it names or touches, by the addresses it
+    reads, by what else it sends away."""
 
     def __init__(
         self, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str], touched: Sequence[str] = ()
@@ -184,6 +186,7 @@ class Call:
         self.tool = tool
         self.line = line_of(arguments.get("command", "")) if tool.name == COMMAND_TOOL else None
         self.sent = [text for name in tool.sends for text in listed(arguments.get(name))]
+        self.fetched = [url for name in tool.fetches for url in listed(arguments.get(name))]
         self._folder: str = arguments.get("working_dir", "") or "."
         self._given = [*touched, *(path for name in tool.paths for path in listed(arguments.get(name)))]
         self._touched = touched
@@ -201,8 +204,8 @@ class Call:
             return True
         if self.line is not None:
             return self._is_line_covered(self.line, own, [rule for rule in rules if rule.concerns(WRITING_TOOL)])
-        if self.sent:
-            return all(any(_begins_address(text, rule) for rule in own) for text in self.sent)
+        if self.fetched:
+            return all(any(_begins_address(url, rule) for rule in own) for url in self.fetched)
         places = self._places()
         folders = [posixpath.normpath(rule.prefix or "") for rule in own]
         return bool(places) and all(any(is_within(place, folder) for folder in folders) for place in places)
@@ -238,8 +241,8 @@ class Call:
             return rule.concerns(self.tool.name)
         if self.line is not None:
             return rule.tool == COMMAND_TOOL and self.line.may_run(split_words(rule.prefix))
-        if self.sent and not self._given:
-            return any(_begins_address(text, rule) for text in self.sent)
+        if self.fetched:
+            return any(_begins_address(url, rule) for url in self.fetched)
         folders = self._folders(rule)
         return any(is_within(place, folder) for place in self._places() for folder in folders)
 
@@ -270,7 +273,8 @@ class Call:
 
 
 def lasting_rule(tool: str, asked: str, scope: str) -> Rule | None:
-    """The allow rule a person means who was asked about `asked` (a command, a folder, or "" for the tool) and wants
+    """The allow rule a person means who was asked about `asked` (a command, a folder, the
+    address of a host, or "" for the tool) and wants
     `scope` allowed from now on; None where that would not allow it."""
     if tool == COMMAND_TOOL:
         if scope.strip() == asked.strip():
@@ -278,6 +282,9 @@ def lasting_rule(tool: str, asked: str, scope: str) -> Rule | None:
         wanted = split_words(scope)
         is_beginning = is_usable(tool, scope, ()) and split_words(asked)[: len(wanted)] == wanted
         return Rule(tool=tool, decision="allow", prefix=scope.strip()) if is_beginning else None
+    if "://" in asked:
+        is_there = scope == asked or scope.startswith(f"{asked}/")
+        return Rule(tool=tool, decision="allow", prefix=scope) if is_there and not re.search(r"[\s*]", scope) else None
     folder = posixpath.normpath(scope or ".")
     if not is_within(posixpath.normpath(asked or "."), folder):
         return None
@@ -318,13 +325,7 @@ def _begins(command: "Command", rule: Rule) -> bool:
     return bool(wanted) and [word.text for word in first] == wanted and not any(word.computed for word in first)
 
 
-def _begins_address(address: str, rule: Rule) -> bool:
-    """Whether an address is at or below the one of the rule: the same host, and whole steps of its path."""
-    prefix = rule.prefix or ""
-    bare = "://" not in prefix
-    wanted, given = urlsplit(f"https://{prefix}" if bare else prefix), urlsplit(address)
-    schemes = ("http", "https") if bare else (wanted.scheme,)
-    if given.scheme not in schemes or given.netloc.lower() != wanted.netloc.lower():
-        return False
-    path = posixpath.normpath(wanted.path or "/").rstrip("/")
-    return not path or given.path == path or given.path.startswith(path + "/")
+def _begins_address(url: str, rule: Rule) -> bool:
+    from localllm.tools.guard.addresses import is_below  # what reads addresses comes with the first of them
+
+    return is_below(url, rule.prefix or "", strictly=rule.decision == "allow")

@@ -287,20 +287,38 @@ class TestPolicy:
         assert remembered.rules() == []  # “ls” would allow none of them
 
     async def test_after_text_of_strangers_what_sends_is_asked_about(self, project: Path) -> None:
-        @tool(risk=Risk.SAFE, sends=("url",))
+        @tool(risk=Risk.SAFE, sends=("query",))
+        async def ask_web(context: ToolContext, query: str) -> ToolOutput:
+            """Search."""
+            return ToolOutput(payload={}, for_model="page", summary="", untrusted=True)
+
+        person = Answering(approve=False)
+        tools = make_tools(project, confirmer=person, tools=[ask_web], safety=SafetySettings(mode="auto"))
+        tools.begin_turn("Search red shoes.")
+        assert not tools.tainted
+        assert (await tools.execute_tool("ask_web", query="blue shoes"))["success"]
+        assert tools.tainted
+        assert (await tools.execute_tool("ask_web", query="red  shoes"))["success"]
+        assert (await tools.execute_tool("ask_web", query="green shoes"))["code"] == "E9011"
+        assert ["web" in request.reason for request in person.asked] == [True]
+
+    async def test_the_host_of_an_address_can_be_allowed_from_now_on(self, project: Path) -> None:
+        @tool(risk=Risk.SAFE, fetches=("url",))
         async def fetch(context: ToolContext, url: str) -> ToolOutput:
             """Fetch."""
             return ToolOutput(payload={}, for_model="page", summary="", untrusted=True)
 
-        person = Answering(approve=False)
-        tools = make_tools(project, confirmer=person, tools=[fetch], safety=SafetySettings(mode="auto"))
-        tools.begin_turn("Read https://example.org/a.")
-        assert not tools.tainted
-        assert (await tools.execute_tool("fetch", url="https://other.example/?q=1"))["success"]
-        assert tools.tainted
-        assert (await tools.execute_tool("fetch", url="https://example.org/a"))["success"]
-        assert (await tools.execute_tool("fetch", url="https://other.example/?q=2"))["code"] == "E9011"
-        assert ["web" in request.reason for request in person.asked] == [True]
+        remembered = RememberedRules(project.parent / "rules.json", project)
+        person = Lasting(always="session", scope="https://a.example:8443")
+        tools = make_tools(project, confirmer=person, tools=[fetch], remembered=remembered)
+        tools.begin_turn("Go.", beside="Read https://piped.example/a.")
+        for path in ("a?b", "c"):
+            assert (await tools.execute_tool("fetch", url=f"https://a.example:8443/{path}"))["success"]
+        await tools.execute_tool("fetch", url="https://piped.example/a")
+        assert [(request.scope, request.needs_person) for request in person.asked] == [
+            ("https://a.example:8443", True),
+            ("https://piped.example", True),
+        ]
 
 
 class TestChecks:

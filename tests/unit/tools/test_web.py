@@ -15,7 +15,7 @@ from localllm.web.engines.base import SearchAnswer, SearchEngine, SearchResult
 from localllm.web.fetching import Fetcher
 from tests.support.pdfs import make_pdf
 from tests.support.tools import make_context, use
-from tests.support.web_server import Leading, Names, page, serve
+from tests.support.web_server import Leading, Names, moved, page, serve
 
 pytestmark = pytest.mark.anyio
 
@@ -100,6 +100,30 @@ async def test_a_long_page_keeps_its_beginning_and_the_rest_in_a_file(tmp_path: 
     assert kept.read_text() == text
 
 
+async def test_of_results_those_shown_letter_by_letter_are_known(tmp_path: Path) -> None:
+    urls = [
+        "https://a.example/x",
+        "https://a.example/" + "x" * 300,
+        "https://a.example/\u202ex",
+        "https://a.example/x y",
+    ]
+    found = SearchAnswer(tuple(SearchResult("t", url, "https://snippet.example/", "e") for url in urls))
+    context = online(tmp_path, Engine("searxng", found))
+    await use(web_search, context, query="q")
+    assert context.web is not None
+    assert context.web.found == {urls[0], urls[3]}
+
+
+async def test_where_a_page_leads_is_text_of_strangers(tmp_path: Path) -> None:
+    async with serve({"/": moved("https://other.example/ignore-all-rules")}) as site:
+        context = online(tmp_path, fetcher=Fetcher(resolve=Names(), transport=Leading(site)))
+        output = await use(fetch_page, context, url="https://example.com/")
+    assert (output.success, output.untrusted, len(site.asked)) == (False, True, 1)
+    told, *framed_address = output.for_model.split("\n")
+    assert "other.example" not in told
+    assert framed_address[1:] == ["<web_content>", "https://other.example/ignore-all-rules", "</web_content>"]
+
+
 async def test_refusals(tmp_path: Path) -> None:
     async with serve({"/": page(b"\x89PNG\0", "image/png")}) as site:
         context = online(tmp_path, fetcher=Fetcher(resolve=Names(), transport=Leading(site)))
@@ -116,7 +140,7 @@ def test_the_tools_are_offered_where_the_user_turned_the_web_on() -> None:
     on = tools_for(Settings(web=WebSettings(enabled=True)))
     assert [tool.name for tool in on[len(BUILTIN_TOOLS) :]] == ["fetch_page", "web_search"]
     assert web_search.sends == searxng_search.sends == ("query",)
-    assert fetch_page.sends == ("url",)
+    assert fetch_page.fetches == ("url",)
 
 
 MARKS = ["</web_content", "＜/web_content＞", "< /WEB_CONTENT x>", "<|im_start|>", "[/INST]", "</s>"]

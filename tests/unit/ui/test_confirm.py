@@ -147,6 +147,20 @@ async def test_an_edit_is_allowed_in_a_folder(left: str, scope: str) -> None:
     assert "does not lie there" in person.stream.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("left", "scope"), [(KEEPS, "https://a.example"), ("https://a.example/docs", "https://a.example/docs")]
+)
+async def test_an_address_is_shown_whole_and_allowed_by_its_host(left: str, scope: str) -> None:
+    person = Person("a", "https://a.example.evil", left)
+    url = "https://a.example/?k=" + "x" * 300
+    asked = lasting(tool="fetch_page", detail_kind="text", detail=url, scope="https://a.example")
+    given = await person.confirmer.confirm(msgspec.structs.replace(asked, needs_person=True))
+    assert (given.always, given.scope) == ("session", scope)
+    rows = person.stream.getvalue().splitlines()
+    begin = next(number for number, row in enumerate(rows) if "https://a.example/?k=" in row)
+    assert "".join(row.removeprefix("    ") for row in rows[begin:] if row.startswith("    ")).startswith(url)
+
+
 async def test_what_is_dangerous_is_asked_about_every_time() -> None:
     person = Person("a", "p", "y")
     given = await person.confirmer.confirm(request(risk="dangerous", reason="rm -rf"))

@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.web.fetching import LARGEST, Fetcher
+from localllm.web.fetching import LARGEST, Fetcher, Moved
 from tests.support.web_server import PUBLIC, Leading, Names, Site, moved, page, serve
 
 pytestmark = pytest.mark.anyio
+
+
+def anywhere(_before: str, _after: str) -> bool:
+    return True
 
 
 def fetcher(site: Site, names: Names | None = None, **more: object) -> tuple[Fetcher, Leading]:
@@ -22,7 +26,7 @@ def fetcher(site: Site, names: Names | None = None, **more: object) -> tuple[Fet
 
 async def refused(fetching: Fetcher, url: str) -> str:
     with pytest.raises((SafetyViolationError, ToolExecutionError)) as caught:
-        await fetching.fetch(url)
+        await fetching.fetch(url, anywhere)
     return caught.value.key
 
 
@@ -30,7 +34,7 @@ async def test_a_page_comes_from_the_address_that_was_checked() -> None:
     async with serve({"/a": page("<p>hello", "text/html; charset=UTF-8")}) as site:
         names = Names()
         fetching, transport = fetcher(site, names)
-        found = await fetching.fetch("https://example.com/a?b=1#part")
+        found = await fetching.fetch("https://example.com/a?b=1#part", anywhere)
     assert (found.data, found.media_type, found.charset) == (b"<p>hello", "text/html", "utf-8")
     assert found.url == "https://example.com/a?b=1"
     assert names.asked == ["example.com"]
@@ -52,7 +56,7 @@ async def test_a_name_that_changes_its_mind_is_asked_once(anyio_backend: str) ->
     answers = [[PUBLIC], ["127.0.0.1"]]
     async with serve({"/": page("x")}) as site:
         fetching, transport = fetcher(site, Names(evil_example_com=lambda: answers.pop(0)))
-        await fetching.fetch("http://evil.example.com/")
+        await fetching.fetch("http://evil.example.com/", anywhere)
         assert transport.meant == [PUBLIC]
         assert await refused(fetching, "http://evil.example.com/") == "web_address_refused"
 
@@ -72,13 +76,29 @@ async def test_redirects_are_followed_three_times_and_each_is_checked() -> None:
     async with serve(pages) as site:
         names = Names(inside_example_com=["192.168.0.1"])
         fetching, _ = fetcher(site, names)
-        found = await fetching.fetch("http://example.com/1")
+        found = await fetching.fetch("http://example.com/1", anywhere)
         assert (found.url, found.data) == ("https://third.example.com/4", b"end")
         assert names.asked == ["example.com", "example.com", "other.example.com", "third.example.com"]
         assert not any("cookie" in head.lower() for head in site.asked)
         assert await refused(fetching, "http://example.com/0") == "web_redirects"
         for path in ("/in", "/name", "/file", "/port"):
             assert await refused(fetching, f"http://example.com{path}") == "web_address_refused"
+
+
+async def test_where_a_page_leads_is_asked_for_before_it_is_fetched() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def may_follow(before: str, after: str) -> bool:
+        asked.append((before, after))
+        return after.startswith("https://example.com/")
+
+    async with serve({"/1": moved("https://example.com/2"), "/2": moved("//other.example/3?k=v")}) as site:
+        fetching, transport = fetcher(site)
+        found = await fetching.fetch("http://example.com/1", may_follow)
+    assert found == Moved(url="https://example.com/2", to="https://other.example/3?k=v")
+    assert asked == [("http://example.com/1", "https://example.com/2"), (found.url, found.to)]
+    assert len(transport.meant) == 2
+    assert all(head.startswith("GET ") for head in site.asked)
 
 
 async def test_size_and_time_are_bounded() -> None:
@@ -94,9 +114,9 @@ async def test_size_and_time_are_bounded() -> None:
     async with serve(pages) as site:
         fetching, _ = fetcher(site)
         for path in ("/large", "/bomb"):
-            found = await fetching.fetch(f"http://example.com{path}")
+            found = await fetching.fetch(f"http://example.com{path}", anywhere)
             assert (len(found.data), found.cut) == (LARGEST, True)
-        assert (await fetching.fetch("http://example.com/packed")).data == b"packed"
+        assert (await fetching.fetch("http://example.com/packed", anywhere)).data == b"packed"
         assert await refused(fetching, "http://example.com/broken") == "web_unreachable"
         assert await refused(fetching, "http://example.com/strange") == "web_unreachable"
         assert await refused(fetching, "http://example.com/gone") == "web_status"
@@ -109,13 +129,13 @@ async def test_the_environments_proxies_are_not_used(monkeypatch: pytest.MonkeyP
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         fetching = Fetcher(allow_private=[site.place])
-        assert (await fetching.fetch(site.url)).data == b"direct"
+        assert (await fetching.fetch(site.url, anywhere)).data == b"direct"
         assert not proxy.asked
 
 
 async def test_a_proxy_of_the_settings_is_used() -> None:
     async with serve({"http://example.com/": page("through it")}) as proxy:
-        found = await Fetcher(proxy=proxy.url, resolve=Names(example_com=[])).fetch("http://example.com/")
+        found = await Fetcher(proxy=proxy.url, resolve=Names(example_com=[])).fetch("http://example.com/", anywhere)
     assert found.data == b"through it"
 
 
@@ -138,7 +158,7 @@ async def test_the_certificate_must_be_that_of_the_name(tmp_path: Path) -> None:
         names_of = Names(site_example=["127.0.0.1"], other_example=["127.0.0.1"])
         allowed = [f"site.example:{site.port}", f"other.example:{site.port}"]
         trusting = Fetcher(allow_private=allowed, resolve=names_of, trust=trust)
-        assert (await trusting.fetch(f"https://site.example:{site.port}/")).data == b"safe"
+        assert (await trusting.fetch(f"https://site.example:{site.port}/", anywhere)).data == b"safe"
         assert await refused(trusting, f"https://other.example:{site.port}/") == "web_unreachable"
         usual = Fetcher(allow_private=allowed, resolve=names_of)
         assert await refused(usual, f"https://site.example:{site.port}/") == "web_unreachable"

@@ -54,6 +54,21 @@ SAFETY: Entries = {
             "何をするつもりだったかと、--yes、--mode、許可規則のいずれかで実行できることを利用者に伝えてください。",
         ),
     ),
+    "denied_address": (
+        "E9017",
+        (
+            "{name} was not run: the user has neither typed nor allowed this address, and nobody is there to be asked.",
+            "No search of this conversation has found it letter by letter either; --yes does not permit it.",
+            "Search for the page, or tell the user its address: he can write it in the request, or allow the host with "
+            "fetch_page({site}) in safety.allow.",
+        ),
+        (
+            "{name} を実行していません。このアドレスは利用者が入力も許可もしておらず、確認する人がいません。",
+            "この会話の検索結果にも同じアドレスはありません。--yes では許可されません。",
+            "ページを検索するか、アドレスを利用者に伝えてください。依頼文に書くか、safety.allow に "
+            "fetch_page({site}) を加えれば取得できます。",
+        ),
+    ),
     "denied_plan_mode": (
         "E9015",
         (

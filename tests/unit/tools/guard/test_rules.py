@@ -7,22 +7,15 @@ import pytest
 from localllm.base.config.schema import SafetyRule, SafetySettings
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.tools.builtin import BUILTIN_TOOLS
-from localllm.tools.context import ToolContext
-from localllm.tools.guard.policy import Policy, Situation, Verdict, was_typed
+from localllm.tools.guard.policy import Policy, Situation, Verdict, was_said
 from localllm.tools.guard.rules import check_rules, lasting_rule
-from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from localllm.tools.registry import Tool
 from tests.support.each import each
 
 RUN = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
 WRITE = next(tool for tool in BUILTIN_TOOLS if tool.name == "write_file")
 READ = next(tool for tool in BUILTIN_TOOLS if tool.name == "read_file")
 COMMIT = next(tool for tool in BUILTIN_TOOLS if tool.name == "git_commit")
-
-
-@tool(risk=Risk.SAFE, sends=("url",))
-async def fetch(context: ToolContext, url: str) -> ToolOutput:
-    """Fetch."""
-    raise AssertionError("judged, not run")
 
 
 def inside(path: str) -> str:
@@ -168,26 +161,7 @@ class TestExamples:
 
 
 class TestTaint:
-    TAINTED = Situation(tainted=True, said="Look at https://example.org/a?b=c, and docs.python.org/3/.")
-
-    @each("mode", ["ask", "auto-edit", "auto"])
-    @each(
-        ("url", "decision"),
-        [
-            ("https://example.org/a?b=c", "allow"),
-            ("https://docs.python.org/3", "allow"),
-            ("https://example.org/a?b=secret", "ask"),
-            ("https://example.org", "ask"),
-            ("https://evil.example/?q=docs.python.org/3/", "ask"),
-            ("https://listed.example/docs/x?y", "allow"),
-            ("https://listed.example/docsy", "ask"),
-            ("https://listed.example.evil/docs/", "ask"),
-        ],
-    )
-    def test_an_address_nobody_typed_or_allowed_is_asked_about(self, mode: str, url: str, decision: str) -> None:
-        settings = SafetySettings(mode=mode, allow=("fetch(listed.example/docs)",))  # type: ignore[arg-type] - one of them
-        assert judge(fetch, settings, self.TAINTED, url=url).decision == decision
-        assert judge(fetch, settings, url=url).decision == "allow"
+    TAINTED = Situation(tainted=True)
 
     @pytest.mark.parametrize(
         "command",
@@ -212,8 +186,8 @@ class TestTaint:
         assert judge(RUN, settings, Situation(tainted=True, network=True), command="make").decision == "ask"
 
     def test_words_that_were_typed(self) -> None:
-        assert was_typed("rust  Async traits", "please search rust async traits")
-        assert not was_typed("rust async SECRET", "please search rust async traits")
+        assert was_said("rust  Async traits", "please search rust async traits")
+        assert not was_said("rust async SECRET", "please search rust async traits")
 
 
 class TestLasting:
@@ -241,6 +215,21 @@ class TestLasting:
             policy.judge(RUN, {"command": text}, inside).decision for text in ("make test", "make test x", "make")
         ]
         assert decisions == ["allow", "ask", "ask"]
+
+    @pytest.mark.parametrize(
+        ("scope", "shown"),
+        [
+            ("https://a.example", "fetch_page(https://a.example)"),
+            ("https://a.example/docs", "fetch_page(https://a.example/docs)"),
+            ("https://a.example.evil", None),
+            ("https://", None),
+            (".", None),
+            ("", None),
+        ],
+    )
+    def test_addresses(self, scope: str, shown: str | None) -> None:
+        rule = lasting_rule("fetch_page", "https://a.example", scope)
+        assert (rule and str(rule)) == shown
 
     @pytest.mark.parametrize(
         ("scope", "shown"),

@@ -1,0 +1,101 @@
+"""Addresses of the web compared: with a rule, with what the user typed, with the page that has led there."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from itertools import islice
+from urllib.parse import unquote
+
+from localllm.web.addresses import Address, read_address
+
+_BREAKS = re.compile(r"[<>\"'()\[\]{}「」『』（）【】、。，；]+")
+_MOST_WORDS = 2_000
+"""How many words are compared, so that a log of a million that was pasted holds nothing up."""
+
+_ENDS = ".,;:!?)]}>\"'。、"
+
+
+def is_below(url: str, prefix: str, *, strictly: bool) -> bool:
+    """Whether an address is at or below that of a rule: the same host, and whole steps of its path.
+
+    `strictly`: in every way a server may read it, as a rule that allows must have it; else in any. A prefix without
+    a scheme is both http and https.
+    """
+    given, wanted = read_address(url), read_address(prefix)
+    if given is None or wanted is None or given.host != wanted.host:
+        return False
+    if "://" in prefix and given.scheme != wanted.scheme:
+        return False
+    if given.port != wanted.port and (strictly or wanted.port is not None):
+        return False
+    if strictly and wanted.query and not (given.path == wanted.path and given.query == wanted.query):
+        return False
+    folder = _read_paths(wanted.path)[-1].rstrip("/")
+    within = [not folder or path == folder or path.startswith(folder + "/") for path in _read_paths(given.path)]
+    return all(within) if strictly else any(within)
+
+
+def was_typed(url: str, said: str, *, or_host: bool) -> bool:
+    """Whether the user has typed this address: the host with or without its scheme, then the same path and query.
+
+    `or_host`: or an address (http://…) of the same host, where this one has no query.
+    """
+    given = read_address(url)
+    if given is None:
+        return False
+    wants_host = or_host and not given.query
+    path = unquote(given.path).rstrip("/")
+    words = (word for word in _words(said, given.host) if (wants_host and "://" in word) or path in unquote(word))
+    for word in islice(words, _MOST_WORDS):
+        typed, is_bare = read_address(word), "://" not in word
+        if typed is None or not _is_host_of(typed, given, any_scheme=is_bare):
+            continue
+        if (typed.path.rstrip("/"), typed.query) == (given.path.rstrip("/"), given.query):
+            return True
+        if wants_host and not is_bare:
+            return True
+    return False
+
+
+def is_same_site(before: str, after: str) -> bool:
+    """Whether both are of the same host and port, and the second not by http where the first was by https."""
+    one, other = read_address(before), read_address(after)
+    return one is not None and other is not None and _is_host_of(one, other, any_scheme=False)
+
+
+def site_of(url: str) -> str:
+    """The address of the host alone; "" where it is no address."""
+    address = read_address(url)
+    return address.site if address else ""
+
+
+def _is_host_of(known: Address, given: Address, *, any_scheme: bool) -> bool:
+    if (known.host, known.port) != (given.host, given.port):
+        return False
+    return any_scheme or given.scheme in (known.scheme, "https" if known.port is None else "")
+
+
+def _read_paths(path: str) -> list[str]:
+    """A path as it stands, and as servers read it that take %2e for a dot and two slashes for one."""
+    return [path, posixpath.normpath(re.sub(r"/+", "/", unquote(path) or "/"))]
+
+
+def _words(said: str, host: str) -> Iterator[str]:
+    """What in a text may be an address of `host`, in words with and without what stands around them."""
+    names = (host, _in_letters(host))
+    for run in dict.fromkeys(said.split()):
+        lower = run.lower().replace("。", ".")
+        if not any(name in lower for name in names):
+            continue
+        for piece in dict.fromkeys([*_BREAKS.split(run), run[max(0, lower.find("http")) :]]):
+            for word in (piece, piece.rstrip(_ENDS)):
+                yield word
+                yield re.split(r"[^\x21-\x7e]", word, maxsplit=1)[0]  # 「https://example.orgを見て」
+
+
+def _in_letters(host: str) -> str:
+    """A host as people write it: 日本語.jp for xn--wgv71a119e.jp."""
+    try:
+        return host.encode("ascii").decode("idna")
+    except UnicodeError:
+        return host
