@@ -7,9 +7,9 @@ import marshal
 import os
 import sys
 from functools import cached_property
-from pathlib import Path
 from types import CodeType
 
+from localllm.base.own_modules import source_of
 from localllm.sandbox.spec import LaunchSpec
 
 _BASES = ("spec", "removal", "linux")
@@ -37,8 +37,7 @@ class Bundle:
     """The launcher's source, read when this is made and never again."""
 
     def __init__(self) -> None:
-        folder = Path(__file__).parent
-        self._sources = {name: (folder / f"{name}.py").read_bytes() for name in (*_MODULES, _SERVER)}
+        self._sources = {name: source_of(f"localllm.sandbox.{name}") for name in (*_MODULES, _SERVER)}
 
     @cached_property
     def _modules(self) -> list[tuple[str, CodeType]]:

@@ -89,8 +89,12 @@ class Confinement:
         scratch: Scratch,
         environment: Mapping[str, str],
         surroundings: Surroundings = NO_CARE,
+        *,
+        read_only: bool = False,
+        disk: int = 8 << 30,
     ) -> "ConfinedLaunch":
-        """A launch of `command` in `folder`. `environment` is the user's. Raises ToolExecutionError."""
+        """A launch of `command` in `folder`. `environment` is the user's; `read_only`: it may change nothing but its
+        scratch folder. `disk`: bytes it may take. Raises ToolExecutionError."""
         names = variables(environment, HOME=str(scratch.home), TMPDIR=str(scratch.temporary))
         if self._hosts:
             names |= VARIABLES
@@ -98,9 +102,9 @@ class Confinement:
             command=as_argument(command),
             folder=str(folder),
             environment={os.fsencode(name): os.fsencode(value) for name, value in names.items()},
-            writable=[str(self._root), str(scratch.folder)],
+            writable=[*([] if read_only else [str(self._root)]), str(scratch.folder)],
             hidden=[str(path) for path in self._visibility.hidden],
-            shown=[str(path) for path in self._visibility.shown],
+            shown=[*map(str, self._visibility.shown), *([str(self._root)] if read_only else [])],
             scratch=str(scratch.folder),
             call_filter=self._call_filter(),
             level=self._level,
@@ -109,6 +113,7 @@ class Confinement:
             held=list(surroundings.held),
             masked=list(surroundings.masked),
             links={name: str(target) for name, target in self._visibility.links.items()},
+            disk=disk,
             again=(launcher_arguments(), self._bundle.code) if self._level == "bubblewrap" else ([], b""),
         )
         return ConfinedLaunch(self._bundle, spec, self._server, Gate(self._hosts) if self._hosts else None)

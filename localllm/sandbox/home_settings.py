@@ -63,7 +63,7 @@ def settings_for(environment: Mapping[str, str], root: Path) -> dict[str, bytes]
     home = Path(environment.get("HOME", ""))
     if not home.is_absolute():
         return {}
-    return {**_git(home, _xdg(environment, home), root), **_cargo(home)}
+    return {**_git(environment, home, root), **_cargo(home)}
 
 
 def _xdg(environment: Mapping[str, str], home: Path) -> Path:
@@ -71,13 +71,13 @@ def _xdg(environment: Mapping[str, str], home: Path) -> Path:
     return (named if named.is_absolute() else home / ".config") / "git"
 
 
-def _git(home: Path, xdg: Path, root: Path) -> dict[str, bytes]:
+def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for name in _LISTS.values():
-        if content := _read(xdg / name):
+        if content := _read(_xdg(environment, home) / name):
             files[f".config/git/{name}"] = content
     kept: list[Setting] = []
-    for setting in user_git_settings(home, xdg, root):
+    for setting in git_settings_of_user(environment, root):
         if setting.section == "core" and setting.name in _LISTS:
             if content := _read(_path(setting.value, home, home)):
                 files[f".config/git/{_LISTS[setting.name]}"] = content
@@ -88,17 +88,18 @@ def _git(home: Path, xdg: Path, root: Path) -> dict[str, bytes]:
     return files
 
 
-def user_git_settings(home: Path, xdg: Path, root: Path | None) -> list[Setting]:
-    """All settings of the user's own files, with what they include for a repository at `root`, in their order. None
-    for whatever they include on any condition."""
-    return [setting for file in (xdg / "config", home / ".gitconfig") for setting in _all(file, home, root, 0)]
+def git_settings_of_user(environment: Mapping[str, str], root: Path | None = None) -> list[Setting]:
+    """All settings of the user's own files, with what they include for a repository at `root`, in their order.
 
-
-def git_settings_of_user(environment: Mapping[str, str]) -> list[Setting]:
-    """As `user_git_settings`, from the variables of a user, with all that may be included for any repository: which
-    branch it is on, or what its remote is, will change."""
+    Without a root, with all that may be included for any repository: which branch it is on, or what its remote is, will
+    change.
+    """
     home = Path(environment.get("HOME", ""))
-    return user_git_settings(home, _xdg(environment, home), None) if home.is_absolute() else []
+    if not home.is_absolute():
+        return []
+    named = environment.get("GIT_CONFIG_GLOBAL")
+    files = [home / named] if named is not None else [_xdg(environment, home) / "config", home / ".gitconfig"]
+    return [setting for file in files for setting in _all(file, home, root, 0)]
 
 
 def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[Setting]:

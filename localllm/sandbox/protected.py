@@ -24,6 +24,7 @@ PROTECTED_NAMES = (
     ".git/config.worktree",
     ".git/commondir",
     ".git/info/attributes",
+    ".git/objects/info/alternates",
     ".git/modules",
     ".git/worktrees",
     *(f".git/{name}" for name in unfinished_work.NAMES),
@@ -90,7 +91,7 @@ PROTECTED_NAMES = (
 PROTECTED_ENDINGS = (".code-workspace",)
 """Of names of files, wherever they are."""
 
-_SETTINGS_OF_MODULES = ("/config", "/config.worktree", "/commondir", "/attributes")
+_SETTINGS_OF_MODULES = ("/config", "/config.worktree", "/commondir", "/attributes", "/objects/info/alternates")
 IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.startswith(".git/"))
 """Paths in the folder of a repository."""
 

@@ -1,38 +1,216 @@
-"""What belongs to a project but lies outside it: the repository around it, or the one it is a linked worktree of."""
+"""The repository a project belongs to: where its data lies, and whether any of it leads elsewhere.
+
+What a repository says of itself is not believed: that its data is in another folder, that objects are kept elsewhere.
+Git would follow it, and read or write there.
+"""
 
 import os
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-_MOST = 4096  # bytes of git's one-line files
+from localllm.base.errors import ToolExecutionError
+from localllm.base.regular_files import NO_LINK, READ, opened
+from localllm.sandbox.folder_listings import FolderListings
+from localllm.sandbox.git_config import Setting, parse
+
+_MOST = 1 << 16  # bytes of git's small files, and of a list of alternates
+MOST_FOLDERS = 20_000
+"""Of one repository's data. A folder costs some microseconds."""
+
+_MOST_ALTERNATES = 50
+_DATA_OF_PROGRAMS = ("lfs/objects", "lfs/tmp", "annex/objects")  # large, and git itself never goes there
+_GITDIR = "gitdir: "
+
+
+class Place(NamedTuple):
+    """Where a repository is. Links in the paths are resolved.
+
+    `top`: its work tree. `folder`: the data of that work tree. `common`: the data of the whole repository, which for a
+    linked work tree is another folder. `confirmed`: folders outside of `top` that say themselves they belong to it.
+    """
+
+    top: Path
+    folder: Path
+    common: Path
+    confirmed: tuple[Path, ...] = ()
+
+
+def find_place(root: Path) -> Place | None:
+    """The repository the folder `root` (links resolved) lies in, as git finds it; None where there is none, or where it
+    claims another work tree.
+
+    Raises ToolExecutionError("git_leads_out") for a `.git` that leads to a folder which does not confirm it.
+    """
+    place = _nearest(root)
+    return place if place and _work_tree(place) in (None, place.top) else None
+
+
+def _nearest(root: Path) -> Place | None:
+    for top in (root, *root.parents):
+        git = top / ".git"
+        try:
+            mode = git.lstat().st_mode
+        except OSError:
+            continue
+        if stat.S_ISDIR(mode):
+            if _is_repository(git):
+                return Place(top, git, _common(git))
+        elif stat.S_ISREG(mode):
+            return _of_gitfile(top, git)
+        elif stat.S_ISLNK(mode):
+            return _of_link(top, git)
+    return None
+
+
+def _is_repository(folder: Path) -> bool:
+    """Git passes over a folder that is none, and goes on in the folder above."""
+    head = folder / "HEAD"
+    has_data = os.path.isdir(folder / "objects") and os.path.isdir(folder / "refs")  # noqa: PTH112 - Path's may raise
+    return os.path.lexists(head) and (has_data or os.path.lexists(folder / "commondir"))
+
+
+def _common(folder: Path) -> Path:
+    said = _line(folder / "commondir")
+    return _real(folder / said) if said else folder
+
+
+def _of_link(top: Path, git: Path) -> Place:
+    real = _real(git)
+    if not real.is_relative_to(top) or not real.is_dir():
+        raise ToolExecutionError("git_leads_out", path=git, target=real)
+    return Place(top, real, _common(real))
+
+
+def _of_gitfile(top: Path, git: Path) -> Place:
+    said = _line(git)
+    if not said.startswith(_GITDIR):
+        return Place(top, git, git)  # git will say what is wrong with it
+    folder = _real(top / said.removeprefix(_GITDIR))
+    if folder.is_relative_to(top):
+        return Place(top, folder, _common(folder))
+    common = _common(folder)
+    if folder.parent == common / "worktrees" and _real(folder / _line(folder / "gitdir")) == git:
+        return Place(top, folder, common, (common,))
+    if _is_repository(folder) and _work_tree(Place(top, folder, common)) == top:
+        return Place(top, folder, common, (folder,))
+    raise ToolExecutionError("git_leads_out", path=git, target=folder)
+
+
+def _work_tree(place: Place) -> Path | None:
+    """Where the settings say that the work tree is, as those of submodules do; None where they do not say it. What all
+    work trees share says it of the first one."""
+    shared = _settings(place.common / "config") if place.folder == place.common else []
+    settings = [*shared, *_settings(place.folder / "config.worktree")]
+    named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")]
+    return _real(place.folder / named[-1]) if named else None
 
 
 def around(root: Path, never: Iterable[Path]) -> list[Path]:
     """The folders outside `root` (links resolved) that git, and the project's own tools, read: its commands may, too.
 
     For a folder of a repository, all of that; not where it is one of `never` (homes, `/tmp`) or holds one, nor where
-    it is somebody else's. For a linked worktree, the data of
-    its repository, if that knows the worktree as well: what a project says of itself is not believed.
+    it is somebody else's. For a linked work tree or a submodule the data of its repository, if that knows it as well.
     """
-    git = root / ".git"
-    if os.path.isfile(git):  # noqa: PTH113 - Path's raise where something on the way is closed, or a loop
-        return _of_worktree(git)
-    if os.path.lexists(git):
+    try:
+        place = find_place(root)
+    except ToolExecutionError:
         return []
-    top = next((folder for folder in root.parents if os.path.isdir(folder / ".git")), None)  # noqa: PTH112 - as above
-    if top is None or any(folder.is_relative_to(top) for folder in never) or not _has_one_owner(top / ".git", root):
+    if place is None:
         return []
-    return [top]
+    if place.top == root:
+        return list(place.confirmed)
+    if any(folder.is_relative_to(place.top) for folder in never) or not _has_one_owner(place.top / ".git", root):
+        return []
+    return [place.top, *place.confirmed]
 
 
-def _of_worktree(git: Path) -> list[Path]:
-    said = _line(git).removeprefix("gitdir: ")
-    data = _real(git.parent / said)
-    if data.parent.name != "worktrees" or not said:
-        return []
-    knows_it = _real(data / _line(data / "gitdir")) == git
-    common = data.parent.parent
-    return [common] if knows_it and os.path.isfile(common / "HEAD") else []  # noqa: PTH113 - as above
+class RepositoryCheck:
+    """Looks whether a repository leads out of itself; what did not change since the last time is not read again."""
+
+    def __init__(self) -> None:
+        self._listings = FolderListings(is_odd_or_folder)
+
+    def refuse_leads(self, place: Place, root: Path, allowed_includes: Sequence[Path] | None = None) -> None:
+        """Raise ToolExecutionError("git_leads_out") for a link, a list of alternates or a common folder that leads
+        elsewhere than to the project, the repository's work tree, or what confirms it.
+
+        With `allowed_includes`, also for settings that include a file elsewhere which is none of these.
+        """
+        inside = (root, place.top, *place.confirmed)
+        for path, target in self._leads(place, includes=allowed_includes is not None):
+            real = _real(target)
+            is_included = allowed_includes is not None and path.name.startswith("config") and real in allowed_includes
+            if not (is_included or any(real.is_relative_to(folder) for folder in inside)):
+                raise ToolExecutionError("git_leads_out", path=path, target=real)
+
+    def _leads(self, place: Place, *, includes: bool) -> Iterator[tuple[Path, Path]]:
+        yield place.folder / "commondir", place.common
+        yield from _alternates(place.common / "objects", _MOST_ALTERNATES)
+        for folder in dict.fromkeys((place.folder, place.common)):
+            yield from self._links(folder)
+        if includes:
+            for file in dict.fromkeys((place.common / "config", place.folder / "config.worktree")):
+                yield from ((file, target) for target in _included(file))
+
+    def _links(self, top: Path) -> Iterator[tuple[Path, Path]]:
+        found = odd_entries(top, self._listings, MOST_FOLDERS)
+        if found is None:
+            raise ToolExecutionError("git_too_many_folders", path=top, most=MOST_FOLDERS)
+        for entry in found:
+            if entry.is_symlink():
+                yield Path(entry.path), Path(entry.path)
+
+
+def odd_entries(data: Path, listings: FolderListings, most: int) -> "list[os.DirEntry[str]] | None":
+    """What is neither a file nor a folder in a repository's data; None where that is more than `most` folders.
+    `listings`: of what `is_odd_or_folder`."""
+    found: list[os.DirEntry[str]] = []
+    pending = [str(data)]
+    skipped = {f"{data}/{name}" for name in _DATA_OF_PROGRAMS}
+    for folder in pending:
+        for entry in listings.of(folder):
+            if not entry.is_dir(follow_symlinks=False):
+                found.append(entry)
+            elif entry.path not in skipped:
+                pending.append(entry.path)
+        if len(pending) > most:
+            return None
+    return found
+
+
+def is_odd_or_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is something else than a regular file."""
+    return not entry.is_file(follow_symlinks=False)
+
+
+def alternates_in(content: bytes, objects: Path) -> list[Path]:
+    """The folders of objects that a list of alternates (gitrepository-layout(5)) in the folder `objects` names."""
+    lines = content.decode("utf-8", "surrogateescape").split("\n")
+    return [objects / line.replace("\0", "") for line in lines if line and not line.startswith("#")]
+
+
+def _alternates(objects: Path, most: int) -> Iterator[tuple[Path, Path]]:
+    """All alternates, also those of alternates: the list each stands in, and where it leads."""
+    pending = [objects]
+    for folder in pending:
+        file = folder / "info" / "alternates"
+        for target in alternates_in(_content(file), folder):
+            yield file, target
+            if len(pending) < most:
+                pending.append(_real(target))
+
+
+def _included(file: Path) -> Iterator[Path]:
+    for setting in _settings(file):
+        if setting.section in ("include", "includeif") and setting.name == "path":
+            value = setting.value
+            yield Path.home() / value[2:] if value.startswith("~/") else file.parent / value
+
+
+def _settings(file: Path) -> list[Setting]:
+    return list(parse(_content(file)))
 
 
 def _has_one_owner(*paths: Path) -> bool:
@@ -48,8 +226,13 @@ def _real(path: Path) -> Path:
 
 def _line(path: Path) -> str:
     """What a file says, "" where it cannot be read."""
+    return _content(path).decode("utf-8", "surrogateescape").strip().replace("\0", "")
+
+
+def _content(path: Path) -> bytes:
+    """The beginning of a regular file, nothing where there is none."""
     try:
-        with path.open("rb") as file:
-            return file.read(_MOST).decode("utf-8", "surrogateescape").strip().replace("\0", "")
+        with opened(os.open(path, READ | NO_LINK)) as file:
+            return file.read(_MOST)
     except OSError:
-        return ""
+        return b""

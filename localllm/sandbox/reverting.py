@@ -25,6 +25,8 @@ from localllm.sandbox.protected import (
     may_be_read_only,
     may_matter,
 )
+from localllm.sandbox.repository import alternates_in
+from localllm.sandbox.repository_links import RepositoryLinks
 from localllm.sandbox.restoring import Restorer
 from localllm.sandbox.unfinished_work import harmless_part, is_unfinished_work
 
@@ -56,6 +58,7 @@ class ProtectedFiles:
         self._before: dict[str, Entry] = {}
         self._tops: list[str] = []
         self._listings = FolderListings(may_matter)
+        self._repository_links = RepositoryLinks(root)
         self._named: tuple[str, ...] = ()
         self._reach = Reach()
         self._coarse = coarse
@@ -81,6 +84,7 @@ class ProtectedFiles:
                 known = self._before
                 self._before = look(self._root, known, self._listings, self._tops, self._reach)
                 self._named = self._look_at_named(known)
+                self._before |= self._repository_links.look(self._reach.repositories)
                 self._is_overlooked = False
             self._running += 1
 
@@ -163,6 +167,7 @@ class ProtectedFiles:
             reach = Reach(_TIME_AFTER, skipped=True)
             after = look(self._root, self._before, self._listings, reach=reach)
             after |= look_at(self._root, self._named, self._before, reach=reach)
+            after |= self._repository_links.look(reach.repositories)
             rounds += 1
             if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
                 reach.is_complete &= rounds <= _MOST_ROUNDS
@@ -193,7 +198,16 @@ class ProtectedFiles:
             return False
         if before is None and self._was_there(path, after):
             return False
-        return not _is_harmless(path, before, after)
+        return not (_is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
+
+    def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
+        """Whether it is a list of alternates that leads to no repository outside the project."""
+        if not path.casefold().endswith("/objects/info/alternates") or after.content is None:
+            return False
+        objects = (self._root / path).parent.parent
+        return all(
+            Path(os.path.realpath(one)).is_relative_to(self._root) for one in alternates_in(after.content, objects)
+        )
 
     def _was_there(self, path: str, entry: Entry) -> bool:
         """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""

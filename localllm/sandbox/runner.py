@@ -5,16 +5,18 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
+from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.bundle import Bundle
 from localllm.sandbox.confinement import Confinement, Surroundings
 from localllm.sandbox.forking import ForkServer
@@ -26,7 +28,7 @@ from localllm.sandbox.launches import Excess, Launch, PlainLaunch
 from localllm.sandbox.levels import LEVELS, Level, Network, SandboxLevel
 from localllm.sandbox.network_hosts import NetworkHosts
 from localllm.sandbox.probe import Probed, probe
-from localllm.sandbox.process import HeadAndTail
+from localllm.sandbox.process import HeadAndTail, Process
 from localllm.sandbox.proxy import Contact
 from localllm.sandbox.reverting import ProtectedFiles
 from localllm.sandbox.scratch import Scratch, remove_stale
@@ -37,6 +39,8 @@ from localllm.sandbox.visibility import Visibility, survey, variables
 __all__ = ["CommandResult", "SandboxLevel", "SandboxRunner"]
 
 _MOST_NAMED = 20
+_INSPECTION_DISK = 1 << 30  # bytes
+_MOST_INSPECTED = 16_000_000  # bytes of one file a read-only command leaves behind
 _MOST_SHARED = 1_000  # files that are too large to copy, each a mount
 
 
@@ -67,6 +71,13 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     contacts: tuple[Contact, ...] = ()
 
 
+class Inspected(msgspec.Struct, frozen=True, kw_only=True):
+    """What a read-only command left behind: the `files` of its temporary folder by name, each cut after 16 MB."""
+
+    files: dict[str, bytes]
+    timed_out: bool
+
+
 class SandboxRunner:
     """The CommandRunner of a project, see `running`.
 
@@ -91,7 +102,8 @@ class SandboxRunner:
         levels: Sequence[Level] = LEVELS,
     ) -> None:
         self._root = root.resolve()
-        self._hidden = (*((state_folder,) if state_folder else ()), *unreadable)
+        self._state = (state_folder,) if state_folder else ()
+        self._hidden = (*self._state, *unreadable)
         own, self._held = _own_environment(self._root)
         self._unwritable = (*map(str, unwritable), *own)
         self._accept_no_sandbox = accept_no_sandbox
@@ -144,9 +156,63 @@ class SandboxRunner:
         """End what commands are started by. Of the commands none may be running; others can be run again later."""
         self._server.close()
 
-    async def run(self, command: str, *, cwd: Path, timeout: float) -> CommandResult:  # noqa: ASYNC109 - see CommandRunner
-        """See CommandRunner. Also raises SafetyViolationError for a project that holds the user's home."""
-        job, result = await self._job(command, cwd)
+    @property
+    def can_inspect(self) -> bool:
+        """See CommandRunner."""
+        return self.level not in ("none", "seatbelt") and not self._holds_home()
+
+    def shows(self, path: Path) -> bool:
+        """See CommandRunner."""
+        marks = dict.fromkeys(self._visibility.hidden, False) | dict.fromkeys(self._visibility.shown, True)
+        marks[self._root] = True
+        return next((marks[place] for place in (path, *path.parents) if place in marks), True)
+
+    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> Inspected:  # noqa: ASYNC109 - see CommandRunner
+        """See CommandRunner."""
+        launch: Launch | None = None
+        scratch: Scratch | None = None
+        try:
+            scratch = await asyncio.to_thread(self._furnished, files)
+            surroundings = Surroundings(masked=tuple(of_this_machine()))
+            launch = self._inspection.launch(
+                script, self._root, scratch, os.environ, surroundings, read_only=True, disk=_INSPECTION_DISK
+            )
+            outcome = await Process(launch, self._output_cap).run(timeout)
+            if not outcome.timed_out:
+                launch.ending(outcome.exit_status)
+            return Inspected(files=_files_in(scratch.temporary), timed_out=outcome.timed_out)
+        except OSError as error:
+            raise ToolExecutionError("command_failed_to_start", reason=error.strerror) from error
+        finally:
+            if launch:
+                launch.close()
+            if scratch:
+                asyncio.get_running_loop().run_in_executor(None, scratch.remove)
+
+    def _furnished(self, files: Mapping[str, bytes]) -> Scratch:
+        scratch = Scratch(self._inspection.toolchains)
+        put_into(scratch.home, settings_for(os.environ, self._root))
+        put_into(scratch.temporary, files)
+        return scratch
+
+    @cached_property
+    def _inspection(self) -> Confinement:
+        """As `_confinement`, with what the rules close to commands, and with no network."""
+        has_closed = self._hidden != self._state
+        visibility = survey(os.environ, self._state, self._root) if has_closed else self._visibility
+        return Confinement(self._bundle, self._root, visibility, self._server, level=cast("Level", self._probed.level))
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout: float,  # noqa: ASYNC109 - see CommandRunner
+        files: Mapping[str, bytes] | None = None,
+    ) -> CommandResult:
+        """See CommandRunner. Also raises SafetyViolationError for a project that holds the user's home. `files` are in
+        $TMPDIR when it starts."""
+        job, result = await self._job(command, cwd, files=files or {})
         task = asyncio.ensure_future(job.run(timeout))
         try:
             return result(await asyncio.shield(task))
@@ -164,11 +230,11 @@ class SandboxRunner:
         return BegunCommand(job, output, result, self.level)
 
     async def _job(
-        self, command: str, cwd: Path, together: HeadAndTail | None = None
+        self, command: str, cwd: Path, together: HeadAndTail | None = None, files: Mapping[str, bytes] = {}
     ) -> tuple[Job, Callable[[Done], CommandResult]]:
         severed = await asyncio.to_thread(self._prepare)
         job = Job(
-            partial(self._launch, command, self._folder(cwd), severed.shared),
+            partial(self._launch, command, self._folder(cwd), severed.shared, files),
             toolchains=self._confinement.toolchains,
             protected=self._protected,
             output_cap=self._output_cap,
@@ -217,8 +283,11 @@ class SandboxRunner:
         if self.level == "none":
             if not self._accept_no_sandbox:
                 raise SafetyViolationError("command_no_sandbox", reason=self._probed.reason)
-        elif any(home.is_relative_to(self._root) for home in self._visibility.homes):
+        elif self._holds_home():
             raise SafetyViolationError("command_root_too_wide", root=self._root)
+
+    def _holds_home(self) -> bool:
+        return any(home.is_relative_to(self._root) for home in self._visibility.homes)
 
     def _folder(self, cwd: Path) -> Path:
         folder = (self._root / cwd).resolve()
@@ -228,7 +297,10 @@ class SandboxRunner:
             raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.no_folder", path=cwd))
         return folder
 
-    def _launch(self, command: str, folder: Path, shared: tuple[str, ...], scratch: Scratch) -> Launch:
+    def _launch(
+        self, command: str, folder: Path, shared: tuple[str, ...], files: Mapping[str, bytes], scratch: Scratch
+    ) -> Launch:
+        put_into(scratch.temporary, files)
         if self.level != "none":
             surroundings = self._surroundings(shared)
             put_into(scratch.home, settings_for(os.environ, self._root))
@@ -269,6 +341,16 @@ class SandboxRunner:
             network=self.network,
             contacts=done.ending.contacts,
         )
+
+
+def _files_in(folder: Path) -> dict[str, bytes]:
+    """The regular files in a folder that a program may have arranged: no link is followed, no pipe waited for."""
+    found: dict[str, bytes] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError), opened(os.open(entry.path, READ | NO_LINK)) as file:
+                found[entry.name] = file.read(_MOST_INSPECTED)
+    return found
 
 
 def _own_environment(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Running commands, as the rest of the program sees it: most of the sandbox is loaded when there is a first command."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -9,7 +9,7 @@ from localllm.sandbox.background import Handle
 
 if TYPE_CHECKING:
     from localllm.sandbox.levels import SandboxLevel
-    from localllm.sandbox.runner import BegunCommand, CommandResult, SandboxRunner
+    from localllm.sandbox.runner import BegunCommand, CommandResult, Inspected, SandboxRunner
 
 
 class CommandRunner(Protocol):
@@ -20,9 +20,35 @@ class CommandRunner(Protocol):
         """The level in force, probed at the first use."""
         ...
 
+    @property
+    def can_inspect(self) -> bool:
+        """Whether `inspect` works here: not without a sandbox, nor where the project holds the user's home."""
+        ...
+
+    def shows(self, path: Path) -> bool:
+        """Whether commands can read `path`, which is a real path."""
+        ...
+
+    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> "Inspected":  # noqa: ASYNC109 - as in `run`
+        """Run a script of our own with bash in the project, which it cannot change; what it leaves in $TMPDIR.
+
+        `files` are there when it starts. It sees what commands see, and what the rules close to them. Cancelling kills
+        it. Raises ToolExecutionError("command_failed_to_start").
+        """
+        ...
+
     # A time-out here is an outcome with output, not an exception, so it is not for the caller's asyncio.timeout.
-    async def run(self, command: str, *, cwd: Path, timeout: float) -> "CommandResult":  # noqa: ASYNC109
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout: float,  # noqa: ASYNC109
+        files: Mapping[str, bytes] | None = None,
+    ) -> "CommandResult":
         """Run `command` with bash in `cwd` for at most `timeout` seconds; nothing it started is left behind.
+
+        `files` are in $TMPDIR when it starts.
 
         Cancelling kills it. Raises ToolExecutionError("command_failed_to_start") when the sandbox could not be
         set up (the command was not run) and SafetyViolationError("command_no_sandbox") where there is none.
@@ -62,9 +88,29 @@ class LateRunner:
         """See SandboxRunner."""
         self._runner.prepare()
 
-    async def run(self, command: str, *, cwd: Path, timeout: float) -> "CommandResult":  # noqa: ASYNC109 - see CommandRunner
+    @property
+    def can_inspect(self) -> bool:
         """See CommandRunner."""
-        return await self._runner.run(command, cwd=cwd, timeout=timeout)
+        return self._runner.can_inspect
+
+    def shows(self, path: Path) -> bool:
+        """See CommandRunner."""
+        return self._runner.shows(path)
+
+    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> "Inspected":  # noqa: ASYNC109 - see CommandRunner
+        """See CommandRunner."""
+        return await self._runner.inspect(script, files=files, timeout=timeout)
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout: float,  # noqa: ASYNC109 - see CommandRunner
+        files: Mapping[str, bytes] | None = None,
+    ) -> "CommandResult":
+        """See CommandRunner."""
+        return await self._runner.run(command, cwd=cwd, timeout=timeout, files=files)
 
     async def begin(self, command: str, *, cwd: Path) -> "BegunCommand":
         """See CommandRunner."""

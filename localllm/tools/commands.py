@@ -40,7 +40,7 @@ def _preview(
     return Preview(summary=summary, detail=command, kind="command")
 
 
-@tool(risk=Risk.HIGHEST, preview=_preview, rare=("working_dir", "background"))
+@tool(risk=Risk.HIGHEST, preview=_preview, runs_programs=True, rare=("working_dir", "background"))
 async def run_command(
     context: ToolContext,
     command: str,

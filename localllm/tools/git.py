@@ -1,6 +1,5 @@
 """git_status, git_diff, git_log, git_commit."""
 
-import asyncio
 from collections.abc import Sequence
 
 from localllm.tools.context import ToolContext
@@ -14,7 +13,7 @@ async def git_status(context: ToolContext) -> ToolOutput:
     """Show the branch and which files are staged, changed or new."""
     from localllm.tools import git_answers
 
-    return await asyncio.to_thread(git_answers.status, context)
+    return await git_answers.status(context)
 
 
 @tool(risk=Risk.SAFE)
@@ -26,7 +25,7 @@ async def git_diff(context: ToolContext, file_path: str = "", staged: bool = Fal
     from localllm.tools import git_answers
 
     path = git_answers.git_path(context.root, file_path) if file_path else "."
-    return await asyncio.to_thread(git_answers.diff, context, path, ("--cached",) if staged else ())
+    return await git_answers.diff(context, path, ("--cached",) if staged else ())
 
 
 @tool(risk=Risk.SAFE)
@@ -38,19 +37,20 @@ async def git_log(context: ToolContext, max_count: int = 10, file_path: str = ""
     from localllm.tools import git_answers
 
     path = git_answers.git_path(context.root, file_path) if file_path else ""
-    return await asyncio.to_thread(git_answers.log, context, max(1, min(max_count, _MOST_COMMITS)), path)
+    return await git_answers.log(context, max(1, min(max_count, _MOST_COMMITS)), path)
 
 
-def _preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
+async def _preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
     from localllm.tools.git_answers import preview_commit
 
-    return preview_commit(context, message, files)
+    return await preview_commit(context, message, files)
 
 
 @tool(
     risk=Risk.MEDIUM,
     paths=("files",),
     preview=_preview_commit,
+    runs_programs=True,
     brief="Commit these files; without files what is staged, else all changes to tracked files.",
 )
 async def git_commit(context: ToolContext, message: str, files: list[str] = []) -> ToolOutput:  # noqa: B006 - read only
@@ -60,4 +60,4 @@ async def git_commit(context: ToolContext, message: str, files: list[str] = []) 
     """
     from localllm.tools import git_answers
 
-    return await asyncio.to_thread(git_answers.commit, context, message, files)
+    return await git_answers.commit(context, message, files)

@@ -3,26 +3,37 @@
 import os
 import posixpath
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, tr
 from localllm.text.decoding import NotTextError, decode
+from localllm.tools.commands import remarks_on
 from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.git_execution import LARGEST_OUTPUT, Question
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.guard.rules import is_within
 from localllm.tools.output import cap
 from localllm.tools.registry import Preview, ToolOutput
-from localllm.tools.repository import LARGEST_OUTPUT, Change, Repository, Status, by_kind, null_separated
+from localllm.tools.repository import Change, Commit, Repository, Status, by_kind, open_repository
+
+if TYPE_CHECKING:
+    from localllm.sandbox.runner import CommandResult
 
 _MOST_LISTED = 200
 _MOST_NAMED = 10
+_MOST_LINES = 20  # of what hooks said
 _SHORT = 10  # characters of a hash that people and models are shown
 
 
-def status(context: ToolContext) -> ToolOutput:
+async def _open(context: ToolContext) -> Repository:
+    return await open_repository(context.root.path, context.runner, context.repository_check)
+
+
+async def status(context: ToolContext) -> ToolOutput:
     """For git_status."""
-    found = Repository(context.root.path).status(".")
+    found = await (await _open(context)).status(".")
     grouped = by_kind(found.changes)
     lines = [_where(found), *(line for kind, changes in grouped.items() for line in _section(kind, changes))]
     if not found.changes:
@@ -84,13 +95,16 @@ _DIFF = (
 )
 
 
-def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOutput:
+async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOutput:
     """For git_diff; `kind` are the options that say which changes are compared."""
-    repository = Repository(context.root.path)
+    repository = await _open(context)
     closed = closed_paths(context)
     excluded = [f":(exclude,literal){folder}" for folder in closed]
-    raw = repository.run(*_DIFF, *kind, "--", f":(literal){path}", *excluded, literal=False)
-    names = _names(repository.run(*_DIFF, *kind, "--name-only", "-z", "--", path))
+    raw, listed = await repository.ask(
+        Question((*_DIFF, *kind, "--", f":(literal){path}", *excluded), literal=False),
+        Question((*_DIFF, *kind, "--name-only", "-z", "--", path)),
+    )
+    names = _names(listed)
     files = [shown(name) for name in names if not any(is_within(name, folder) for folder in closed)]
     text = _text(raw)
     if len(raw) == LARGEST_OUTPUT:
@@ -119,10 +133,9 @@ def _names(output: bytes) -> list[str]:
     return os.fsdecode(output).split("\0")[:-1]
 
 
-def log(context: ToolContext, count: int, path: str) -> ToolOutput:
+async def log(context: ToolContext, count: int, path: str) -> ToolOutput:
     """For git_log."""
-    repository = Repository(context.root.path)
-    fields = _names(_log_of(repository, count, path)) if repository.head() else []
+    fields = _names(await (await _open(context)).run(_log_of(count, path)))
     commits = [
         {"hash": fields[i], "author": shown(fields[i + 1]), "date": fields[i + 2], "subject": shown(fields[i + 3])}
         for i in range(0, len(fields), 4)
@@ -135,17 +148,11 @@ def log(context: ToolContext, count: int, path: str) -> ToolOutput:
     )
 
 
-def _log_of(repository: Repository, count: int, path: str) -> bytes:
-    return repository.run(
-        "log",
-        "--no-color",
-        "--no-show-signature",
-        "--encoding=UTF-8",
-        "-z",
-        "--format=tformat:%H%x00%an%x00%aI%x00%s",
-        f"--max-count={count}",
-        *(("--follow", "--", path) if path else ()),
-    )
+def _log_of(count: int, path: str) -> Question:
+    """The answer is empty where there is no commit yet."""
+    options = ("--no-color", "--no-show-signature", "--encoding=UTF-8", "-z", f"--max-count={count}")
+    commits = ("--ignore-missing", "--format=tformat:%H%x00%an%x00%aI%x00%s", "HEAD")
+    return Question(("log", *options, *commits, *(("--follow", "--", path) if path else ())))
 
 
 class _Plan(NamedTuple):
@@ -156,37 +163,47 @@ class _Plan(NamedTuple):
     left_out: Sequence[Change]
 
 
-def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
+async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
     """What git_commit would commit."""
-    plan = _plan(Repository(context.root.path), context.root, message, files)
+    plan = await _plan(await _open_to_commit(context), context.root, message, files)
     lines = [_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
     summary = tr("git.preview", count=len(plan.changes), subject=_subject(message))
     return Preview(summary, "\n".join([message.strip(), "", *lines]))
 
 
-def _plan(repository: Repository, root: ProjectRoot, message: str, files: Sequence[str]) -> _Plan:
-    """Raises ToolExecutionError where there is nothing that can be committed."""
+async def _open_to_commit(context: ToolContext) -> Repository:
+    """The repository, with git where it can commit. Raises ToolExecutionError."""
+    repository = await _open(context)
+    if repository.commits_in_sandbox:
+        return repository
+    if repository.is_in_sandbox and any(command.is_running for command in context.background.all()):
+        raise ToolExecutionError("git_background")
+    return await open_repository(context.root.path, context.runner, context.repository_check, outside=True)
+
+
+async def _plan(repository: Repository, root: ProjectRoot, message: str, files: Sequence[str]) -> _Plan:
+    """Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
     if not message.strip():
         raise ToolExecutionError("git_no_message")
-    plan = _choose(repository, root, files)
+    plan = await _choose(repository, root, files)
     if not plan.changes:
         raise ToolExecutionError("git_nothing_to_commit")
     if outside := [change.path for change in plan.changes if change.is_outside]:
         raise ToolExecutionError("git_staged_outside", path=shown(outside[0]), top=repository.top)
-    if plan.as_now and (filtered := repository.own_filters(change.path for change in plan.changes)):
+    if plan.as_now and (filtered := await repository.switched_off_filters(change.path for change in plan.changes)):
         path, name = next(iter(filtered.items()))
         raise ToolExecutionError("git_filtered", path=shown(path), filter=shown(name))
     return plan
 
 
-def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str]) -> _Plan:
+async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str]) -> _Plan:
     if files:
         paths = [git_path(root, file) for file in files]
-        changes = repository.status(*paths, each_new=True).changes
+        changes = (await repository.status(*paths, each_new=True)).changes
         for path in paths:
-            _refuse_pointless(path, changes, repository, root)
+            await _refuse_pointless(path, changes, repository, root)
         return _Plan(as_now=True, changes=changes, left_out=())
-    changes = repository.status().changes
+    changes = (await repository.status()).changes
     inside = by_kind(change for change in changes if not change.is_outside)
     everywhere = by_kind(changes)
     if staged := everywhere["staged"] + everywhere["conflicts"]:
@@ -194,67 +211,83 @@ def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str]) -> 
     return _Plan(as_now=True, changes=inside["modified"], left_out=inside["untracked"])
 
 
-def _refuse_pointless(path: str, changes: Sequence[Change], repository: Repository, root: ProjectRoot) -> None:
+async def _refuse_pointless(path: str, changes: Sequence[Change], repository: Repository, root: ProjectRoot) -> None:
     """Refuse a file that is ignored or does not exist; one that is as in the last commit may be named."""
     folder = "" if path == "." else path + "/"
     if any(path in (change.path, change.old_path) or change.path.startswith(folder) for change in changes):
         return
-    if repository.is_ignored(path):
+    if await repository.is_ignored(path):
         raise ToolExecutionError("git_ignored", path=shown(path))
-    if not os.path.lexists(root.path / path):
+    if not os.path.lexists(root.path / path):  # noqa: ASYNC240 - a moment
         raise root.missing(path)
 
 
-def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
-    """For git_commit. Raises ToolExecutionError where there is nothing that can be committed."""
-    repository = Repository(context.root.path)
-    plan = _plan(repository, context.root, message, files)
-    arguments = ("commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", f"--message={message}")
-    if plan.as_now:
-        _commit_files(repository, arguments, plan.changes)
-    else:
-        repository.run(*arguments, writes=True)
-    commit = repository.head()
-    listed = repository.run("show", "-m", "--first-parent", "--relative", "--name-only", "--format=", "-z", commit)
+async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
+    """For git_commit. Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
+    repository = await _open_to_commit(context)
+    plan = await _plan(repository, context.root, message, files)
+    remarks = await _make(context, repository, _commit_of(plan, message))
+    head = await repository.head()
+    listed = await repository.run(
+        Question(("show", "-m", "--first-parent", "--relative", "--name-only", "--format=", "-z", head))
+    )
     names = [shown(name) for name in _names(listed)]
-    summary = tr("git.committed", hash=commit[:_SHORT], count=len(names), subject=_subject(message))
+    summary = tr("git.committed", hash=head[:_SHORT], count=len(names), subject=_subject(message))
+    remarks = [*_left_out(plan), *remarks]
     return ToolOutput(
-        payload={"hash": commit, "files": names, "message": message},
-        for_model=cap("\n".join([summary, *_notes(repository, plan)]), context, "git_commit"),
-        summary=" ".join([summary, *_notes(repository, plan)]),
+        payload={"hash": head, "files": names, "message": message},
+        for_model=cap("\n".join([summary, *remarks]), context, "git_commit"),
+        summary=" ".join([summary, *remarks]),
     )
 
 
-_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
+def _commit_of(plan: _Plan, message: str) -> Commit:
+    if not plan.as_now:
+        return Commit(message)
+    paths = [path for change in plan.changes for path in (change.path, change.old_path) if path]
+    return Commit(message, paths, [change.path for change in plan.changes if "untracked" in change.kinds])
 
 
-def _commit_files(repository: Repository, arguments: tuple[str, ...], changes: Sequence[Change]) -> None:
-    """Commit these files as they are now and nothing else of what is staged.
+async def _make(context: ToolContext, repository: Repository, commit: Commit) -> list[str]:
+    """Commit as the user's settings want it, or not at all; what is to be said of it."""
+    ways = await repository.ways_to_commit()
+    command_line = quote(_subject(commit.message))
+    if ways.signs:
+        raise ToolExecutionError("git_signs", message=command_line)
+    names = ", ".join(ways.hooks)
+    if ways.hooks and not (repository.commits_in_sandbox and context.runner.shows(ways.hooks_folder)):
+        raise ToolExecutionError("git_hooks_left", names=names, folder=ways.hooks_folder, message=command_line)
+    if not repository.commits_in_sandbox:
+        await repository.commit_outside(commit)
+        return []
+    script, given = repository.commit_script(commit, ways.hooks_folder)
+    seconds = context.settings.safety.command_timeout
+    result = await context.runner.run(script, cwd=context.root.path, timeout=seconds, files=given)
+    if result.return_code:
+        raise _not_committed(repository, result, names, command_line)
+    return [*([tr("git.hooks", names=names)] if names else []), *remarks_on(result)]
 
-    git takes only files it knows for that, so the new ones are announced to it first, and forgotten if it fails.
-    """
-    paths = [path for change in changes for path in (change.path, change.old_path) if path]
-    new = null_separated(change.path for change in changes if "untracked" in change.kinds)
-    if new:
-        repository.run("add", "--intent-to-add", *_FROM_STDIN, stdin=new, writes=True)
-    try:
-        repository.run(*arguments, "--only", *_FROM_STDIN, stdin=null_separated(paths), writes=True)
-    except ToolExecutionError:
-        if new:
-            repository.run("rm", "--cached", "--quiet", "--force", *_FROM_STDIN, stdin=new, writes=True)
-        raise
+
+def _not_committed(repository: Repository, result: "CommandResult", names: str, message: str) -> ToolExecutionError:
+    error = repository.failure(result.stderr or result.stdout)
+    if result.timed_out:
+        return ToolExecutionError("git_failed", reason=Phrase("git.slow", seconds=result.execution_time))
+    if names and error.key == "git_failed":
+        return ToolExecutionError("git_hook_failed", reason=_last_lines(result), names=names, message=message)
+    return error
 
 
-def _notes(repository: Repository, plan: _Plan) -> Iterator[str]:
-    """What a person may have expected of the commit and did not get."""
+def _last_lines(result: "CommandResult") -> str:
+    lines = [line for line in f"{result.stdout}\n{result.stderr}".splitlines() if line.strip()]
+    return shown("\n".join(lines[-_MOST_LINES:]))
+
+
+def _left_out(plan: _Plan) -> Iterator[str]:
+    """What a person may have expected in the commit."""
     if plan.left_out:
         names = [shown(change.path) for change in plan.left_out[:_MOST_NAMED]]
         more = [tr("git.more", count=len(plan.left_out) - _MOST_NAMED)] if len(plan.left_out) > _MOST_NAMED else []
         yield tr("git.left_out", names=", ".join([*names, *more]))
-    if hooks := repository.hooks():
-        yield tr("git.hooks", names=", ".join(hooks))
-    if repository.signs:
-        yield tr("git.unsigned")
 
 
 def _letter(change: Change, *, as_now: bool) -> str:

@@ -12,7 +12,7 @@ The first paragraph of the docstring is the description; lines `name: text` afte
 """
 
 import inspect
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from enum import IntEnum
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -64,7 +64,7 @@ class Preview(msgspec.Struct, frozen=True):
     danger: str = ""
 
 
-PreviewFunction = Callable[..., Preview]
+PreviewFunction = Callable[..., Preview | Awaitable[Preview]]
 
 
 Touches = Callable[[Settings, dict[str, Any]], tuple[str, ...]]
@@ -72,7 +72,7 @@ Touches = Callable[[Settings, dict[str, Any]], tuple[str, ...]]
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool: its function, what the model is told of it (`spec`, or `brief` where it is a small one), and what the
-    pipeline must know before it runs."""
+    pipeline must know before it runs. `runs_programs`: of the project, so that any file may change."""
 
     name: str
     risk: Risk
@@ -85,6 +85,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     fetches: tuple[str, ...] = ()
     preview: PreviewFunction | None = None
     touches: Touches | None = None
+    runs_programs: bool = False
     brief: ToolSpec
 
     def is_safe(self, touched: Sequence[str]) -> bool:
@@ -143,6 +144,7 @@ def tool(
     fetches: tuple[str, ...] = (),
     preview: PreviewFunction | None = None,
     touches: Touches | None = None,
+    runs_programs: bool = False,
     required: tuple[str, ...] | None = None,
     unlisted: tuple[str, ...] = (),
     rare: tuple[str, ...] = (),
@@ -155,6 +157,7 @@ def tool(
     `sends` names those that leave this machine, as a query does; `fetches` those that are addresses which are read.
     `preview` is called as the function is, and describes the change without making it.
     `touches` gives the files a call changes that no argument names; a call that touches none changes nothing.
+    `runs_programs`: the call may run programs of the project, and change any file by them.
     `required` names the arguments the model is told it must give, where those without a default are not all.
     `unlisted` names those it is not told of, though they are understood: what only some models know to use would cost
     every request of every model.
@@ -184,6 +187,7 @@ def tool(
             fetches=fetches,
             preview=preview,
             touches=touches,
+            runs_programs=runs_programs,
         )
 
     return make

@@ -1,66 +1,35 @@
-"""The project's git repository, asked so that nothing in it can run a program.
+"""The project's git repository, as the tools ask and change it.
 
-A repository's own configuration can name programs for git to start: hooks, filters, a file system monitor, difference
-drivers, signing, remotes. What the project holds is not trusted, so all of that is switched off here, where only the
-repository itself asks for it; the user's own configuration (identity, filters such as git-lfs, ignore rules) counts.
+How git is run, so that nothing in the repository does harm, is in `git_execution`.
 """
 
+import asyncio
 import os
 import posixpath
-import re
-import sys
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from shlex import join, quote
+from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import Phrase
-from localllm.base.programs import find_program
-from localllm.tools.guard.paths import shown
-
-_SECONDS = 60.0
-LARGEST_OUTPUT = 4_000_000
-"""Bytes of the longest output that is kept."""
-
-_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",  # nothing is fetched, not even a missing object of a partial clone
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EDITOR": "true",
-    "GIT_PAGER": "cat",
-    "GIT_LITERAL_PATHSPECS": "1",  # a file may be called *.py or :(top)
-}
-
-_ALWAYS = {
-    "core.hooksPath": os.devnull,
-    "core.fsmonitor": "false",
-    "core.quotePath": "false",
-    "core.safecrlf": "false",
-    "diff.ignoreSubmodules": "dirty",  # looking into a submodule would obey that submodule's configuration
-    "status.submoduleSummary": "false",
-    "submodule.recurse": "false",
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "log.showSignature": "false",
-    "log.showRoot": "true",
-    "i18n.commitEncoding": "UTF-8",
-    "safe.bareRepository": "explicit",  # a tracked folder can be made to look like a bare repository
-}
-
-_PROGRAMS = (
-    (re.compile(r"filter\..*\.(?:clean|smudge|process)"), ""),
-    (re.compile(r"filter\..*\.required"), "false"),
-    (re.compile(r"diff\..*\.(?:command|textconv)|diff\.external"), "cat"),
-    (re.compile(r"merge\..*\.driver|gpg\.(?:.*\.)?program|gpg\.ssh\.defaultkeycommand"), "false"),
-    (
-        re.compile(r"hook\..*\.command|trailer\..*\.(?:cmd|command)|core\.(?:editor|askpass|alternaterefscommand)"),
-        "true",
-    ),
-    (re.compile(r"core\.(?:pager|sshcommand)|pager\..*|sequence\.editor|interactive\.difffilter"), "cat"),
-    (re.compile(r"credential\.(?:.*\.)?helper|core\.gitproxy"), ""),
+from localllm.sandbox.home_settings import git_settings_of_user
+from localllm.sandbox.repository import Place, RepositoryCheck, find_place
+from localllm.sandbox.running import CommandRunner
+from localllm.tools.git_execution import (
+    ENVIRONMENT,
+    LIST_SETTINGS,
+    SETTINGS,
+    Answer,
+    Git,
+    Question,
+    SandboxedGit,
+    UnsandboxedGit,
+    configured,
+    exported,
+    program_of,
+    settings_by_scope,
 )
-"""Settings that name a program, and what they become when only the repository sets them."""
+from localllm.tools.guard.paths import shown
 
 _OPERATIONS = {
     "merge": ("MERGE_HEAD",),
@@ -72,18 +41,6 @@ _OPERATIONS = {
 """What is going on in a repository, and the files in its folder that tell so."""
 
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
-
-
-class _Bounded:
-    """A stream for GitPython to write to: keeps the first `limit` bytes, lets the rest go."""
-
-    def __init__(self, limit: int) -> None:
-        self.data = bytearray()
-        self._limit = limit
-
-    def write(self, chunk: bytes) -> int:
-        self.data += chunk[: self._limit - len(self.data)]
-        return len(chunk)
 
 
 KINDS = ("conflicts", "staged", "modified", "untracked")
@@ -156,151 +113,206 @@ class Repository:
     Every method raises ToolExecutionError: git_not_a_repository, git_not_owned, git_missing, git_failed.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, place: Place, git: Git) -> None:
         self._root = root
-        self._overrides = dict(_ALWAYS)
-        facts = self.run("rev-parse", "--show-toplevel", "--show-prefix", "--absolute-git-dir", "--git-common-dir")
-        top, self._prefix, folder, common = os.fsdecode(facts).removesuffix("\n").split("\n")
-        self.top, self._folder, self._common = Path(top), Path(folder), root / common
-        if not root.is_relative_to(self.top):  # core.worktree can claim any folder of the machine
-            raise ToolExecutionError("git_not_a_repository", path=root)
-        self._trusted, self._own = self._read_settings()
-        self._overrides |= _without_programs(self._trusted, self._own)
+        self._place = place
+        self._git = git
+        self.top = place.top
 
-    def run(
-        self,
-        *arguments: str,
-        stdin: bytes = b"",
-        writes: bool = False,
-        also_good: tuple[int, ...] = (),
-        literal: bool = True,
-    ) -> bytes:
-        """The output of `git arguments`, the first 4 MB of it. Exit codes other than 0 and `also_good` are failures.
-        `literal`: paths are no patterns."""
-        output = _Bounded(LARGEST_OUTPUT)
-        with tempfile.TemporaryFile() as file:
-            file.write(stdin)
-            file.seek(0)
-            environment = self._environment(writes=writes) | ({} if literal else {"GIT_LITERAL_PATHSPECS": "0"})
-            code, stderr = _execute(self._root, arguments, file, output, environment)
-        if code and code not in also_good:
-            raise _failure(stderr, self._root)
-        return bytes(output.data)
+    @property
+    def is_in_sandbox(self) -> bool:
+        """Whether git runs in the sandbox."""
+        return isinstance(self._git, SandboxedGit)
 
-    def _environment(self, *, writes: bool) -> dict[str, str]:
-        environment = {**_ENVIRONMENT, "GIT_OPTIONAL_LOCKS": "1" if writes else "0"}
-        first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
-        for number, (key, value) in enumerate(self._overrides.items(), first):
-            environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-        return {**environment, "GIT_CONFIG_COUNT": str(first + len(self._overrides))}
+    @property
+    def commits_in_sandbox(self) -> bool:
+        """Whether it could commit there as well: commands can write to no repository outside the project."""
+        data = (self._place.folder, self._place.common)
+        return self.is_in_sandbox and all(folder.is_relative_to(self._root) for folder in data)
 
-    def _read_settings(self) -> tuple[dict[str, str], dict[str, str]]:
-        """What the machine and the user set, and what the repository itself does."""
-        trusted: dict[str, str] = {}
-        own: dict[str, str] = {}
-        fields = os.fsdecode(self.run("config", "--list", "--show-scope", "--null")).split("\0")
-        for scope, entry in zip(fields[:-1:2], fields[1::2], strict=True):
-            key, has_value, value = entry.partition("\n")
-            if scope != "command":  # those are our own overrides
-                (own if scope in ("local", "worktree") else trusted)[key] = value if has_value else "true"
-        return trusted, own
+    async def run(self, question: Question) -> bytes:
+        """The answer to one question."""
+        return (await self.ask(question))[0]
 
-    def status(self, *paths: str, each_new: bool = False) -> Status:
+    async def ask(self, *questions: Question) -> list[bytes]:
+        """The answers to questions that are asked together."""
+        answers = await self._git.ask(questions)
+        return [self.checked(question, answer) for question, answer in zip(questions, answers, strict=True)]
+
+    def checked(self, question: Question, answer: Answer) -> bytes:
+        """The output, unless git has failed."""
+        if answer.code and answer.code not in question.also_good:
+            raise self.failure(answer.errors)
+        return answer.output
+
+    def failure(self, errors: str) -> ToolExecutionError:
+        """The error that explains what git said."""
+        key = next((key for text, key in _FAILURES.items() if text in errors), "git_failed")
+        lines = [line.removeprefix("fatal: ").removeprefix("error: ") for line in errors.strip().splitlines()[:4]]
+        return ToolExecutionError(key, path=self._root, reason=shown(" ".join(lines)))
+
+    async def status(self, *paths: str, each_new: bool = False) -> "Status":
         """How the files at `paths` (without any: of the whole repository) differ from the last commit. `each_new` names
         every new file instead of the topmost new folder."""
-        output = self.run(
-            "status",
-            "--porcelain=v2",
-            "--branch",
-            "--ahead-behind",
-            "--null",
-            "--ignore-submodules=dirty",
-            f"--untracked-files={'all' if each_new else 'normal'}",
-            "--",
-            *paths,
-        )
-        return _parse_status(os.fsdecode(output), self._operation(), self._prefix)
+        options = ("--porcelain=v2", "--branch", "--ahead-behind", "--null", "--ignore-submodules=dirty")
+        new_files = f"--untracked-files={'all' if each_new else 'normal'}"
+        output = await self.run(Question(("status", *options, new_files, "--", *paths)))
+        prefix = "" if self._root == self.top else f"{self._root.relative_to(self.top)}/"
+        return _parse_status(os.fsdecode(output), self._operation(), prefix)
 
     def _operation(self) -> str:
         for name, marks in _OPERATIONS.items():
-            if any((self._folder / mark).exists() for mark in marks):
+            if any(os.path.lexists(self._place.folder / mark) for mark in marks):
                 return name
         return ""
 
-    def head(self) -> str:
+    async def head(self) -> str:
         """The last commit; "" before the first one."""
-        return self.run("rev-parse", "--verify", "--quiet", "HEAD", also_good=(1,)).decode().strip()
+        return (await self.run(_HEAD)).decode().strip()
 
-    @property
-    def signs(self) -> bool:
-        """Whether commits are to be signed."""
-        return (self._trusted | self._own).get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1")
-
-    def hooks(self) -> list[str]:
-        """The hooks a commit would run if git were called by hand."""
-        path = (self._trusted | self._own).get("core.hookspath", "")
-        folder = self.top / Path(path).expanduser() if path else self._common / "hooks"
-        return [name for name in _COMMIT_HOOKS if os.access(folder / name, os.X_OK)]
-
-    def own_filters(self, paths: Iterable[str]) -> dict[str, str]:
-        """Those of `paths` that would go through a filter only the repository defines, so that it does not run."""
-        replaced = [key for key in self._overrides if key.startswith("filter.") and key not in self._trusted]
-        switched_off = {key.partition(".")[2].rpartition(".")[0] for key in replaced}
-        if not switched_off:
+    async def switched_off_filters(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of `paths` that would go through a filter only the repository defines, where that does not run."""
+        if not isinstance(self._git, UnsandboxedGit) or not self._git.switched_off:
             return {}
-        listed = self.run("check-attr", "-z", "--stdin", "filter", stdin=null_separated(paths))
-        fields = os.fsdecode(listed).split("\0")
-        return {path: name for path, name in zip(fields[:-1:3], fields[2::3], strict=True) if name in switched_off}
+        question = Question(("check-attr", "-z", "--stdin", "filter"), null_separated(paths))
+        fields = os.fsdecode(await self.run(question)).split("\0")
+        filters = zip(fields[:-1:3], fields[2::3], strict=True)
+        return {path: name for path, name in filters if name in self._git.switched_off}
 
-    def is_ignored(self, path: str) -> bool:
+    async def is_ignored(self, path: str) -> bool:
         """Whether the ignore rules leave out `path`, which is not tracked."""
-        return self.run("status", "--porcelain=v2", "--ignored", "--null", "--", path).startswith(b"! ")
+        options = ("--porcelain=v2", "--ignored", "--null")
+        return (await self.run(Question(("status", *options, "--", path)))).startswith(b"! ")
+
+    async def ways_to_commit(self) -> "WaysToCommit":
+        """What the user's and the repository's settings ask of a commit."""
+        machine, own = settings_by_scope(await self.run(LIST_SETTINGS))
+        user = {f"{one.section}.{one.name}": one.value for one in git_settings_of_user(os.environ, self._root)}
+        settings = machine | user | own
+        path = settings.get("core.hookspath", "")
+        folder = self.top / os.path.expanduser(path) if path else self._place.common / "hooks"  # noqa: ASYNC240, PTH111
+        return WaysToCommit(
+            signs=settings.get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1"),
+            hooks=tuple(name for name in _COMMIT_HOOKS if os.access(folder / name, os.X_OK)),
+            hooks_folder=folder,
+        )
+
+    def commit_script(self, commit: "Commit", hooks_folder: Path) -> tuple[str, dict[str, bytes]]:
+        """A script of bash that commits, for the sandbox, and the files it wants in $TMPDIR."""
+        settings = {**SETTINGS, "core.hooksPath": str(hooks_folder)}
+        people = {name: value for name in _PEOPLE if (value := os.environ.get(name))}
+        variables = {**ENVIRONMENT, **configured(settings), **people, "GIT_OPTIONAL_LOCKS": "1"}
+        git = quote(program_of(self._root))
+        given = ' <"$TMPDIR/{}"'.format
+        make = f"{git} {join(commit.arguments())}{given('paths') if commit.paths else ''}"
+        lines = [*exported(variables), "export GIT_LITERAL_PATHSPECS=1"]
+        if commit.new:
+            lines.append(f"{git} {join(_ANNOUNCE)}{given('new')} || exit")
+            make += f" || {{ code=$?; {git} {join(_FORGET)}{given('new')}; exit $code; }}"
+        files = {"paths": null_separated(commit.paths), "new": null_separated(commit.new)}
+        return "\n".join([*lines, make]), files
+
+    async def commit_outside(self, commit: "Commit") -> None:
+        """Commit outside the sandbox; no hook runs."""
+        git = self._git
+        if not isinstance(git, UnsandboxedGit):
+            raise TypeError(git)
+        new, paths = null_separated(commit.new), null_separated(commit.paths)
+        if new:
+            await self._change(git, Question(_ANNOUNCE, new))
+        try:
+            await self._change(git, Question((*commit.arguments(), "--no-verify"), paths))
+        except ToolExecutionError:
+            if new:
+                await self._change(git, Question(_FORGET, new))
+            raise
+
+    async def _change(self, git: UnsandboxedGit, question: Question) -> None:
+        answers = await asyncio.to_thread(git.ask_now, [question], writes=True)
+        self.checked(question, answers[0])
+
+
+class WaysToCommit(NamedTuple):
+    """`hooks`: those a commit runs if git is called by hand; they lie in `hooks_folder`."""
+
+    signs: bool
+    hooks: tuple[str, ...]
+    hooks_folder: Path
+
+
+class Commit(NamedTuple):
+    """A commit to be made: of `paths` as the files are now, or, without any, of what is staged.
+
+    git takes only files it knows, so the `new` ones among them are announced to it first, and forgotten if it fails.
+    """
+
+    message: str
+    paths: Sequence[str] = ()
+    new: Sequence[str] = ()
+
+    def arguments(self) -> tuple[str, ...]:
+        """The command line of git; the paths are read from its standard input."""
+        options = ("--quiet", "--no-gpg-sign", "--cleanup=whitespace", f"--message={self.message}")
+        return ("commit", *options, *(("--only", *_FROM_STDIN) if self.paths else ()))
+
+
+_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
+_ANNOUNCE = ("add", "--intent-to-add", *_FROM_STDIN)
+_FORGET = ("rm", "--cached", "--quiet", "--force", *_FROM_STDIN)
+_PEOPLE = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+_HEAD = Question(("rev-parse", "--verify", "--quiet", "HEAD"), also_good=(1,))
+
+
+async def open_repository(
+    root: Path, runner: CommandRunner, check: RepositoryCheck, *, outside: bool = False
+) -> Repository:
+    """Find the repository the folder `root` lies in, check it, and decide where git runs.
+
+    That is in the sandbox, but `outside` where that is wanted, where there is no sandbox, and where it hides the
+    repository. Raises ToolExecutionError git_not_a_repository, git_leads_out.
+    """
+
+    def find() -> Repository:
+        place = find_place(root)
+        if place is None:
+            raise ToolExecutionError("git_not_a_repository", path=root)
+        in_sandbox = not outside and runner.can_inspect and all(map(runner.shows, _needed(place)))
+        check.refuse_leads(place, root, None if in_sandbox else _included_by_user())
+        return Repository(root, place, SandboxedGit(root, runner) if in_sandbox else UnsandboxedGit(root, place.top))
+
+    return await asyncio.to_thread(find)
+
+
+def examine_repository(root: Path) -> tuple[str, Path]:
+    """Git's version and the folder of the repository `root` lies in, asked outside the sandbox.
+
+    Raises ToolExecutionError, also git_no_identity where nobody could commit.
+    """
+    place = find_place(root)
+    if place is None:
+        raise ToolExecutionError("git_not_a_repository", path=root)
+    RepositoryCheck().refuse_leads(place, root, _included_by_user())
+    git = UnsandboxedGit(root, place.top)
+    repository = Repository(root, place, git)
+    questions = (Question(("version",)), Question(("var", "GIT_COMMITTER_IDENT")))
+    version, _ = map(repository.checked, questions, git.ask_now(questions))
+    return os.fsdecode(version).removeprefix("git version").strip(), place.top
+
+
+def _needed(place: Place) -> tuple[Path, ...]:
+    return place.folder, place.common, place.common / "config"
+
+
+def _included_by_user() -> list[Path]:
+    """The files that the user's own settings of git include."""
+    home = Path.home()
+    values = [one.value for one in git_settings_of_user(os.environ) if one.section in ("include", "includeif")]
+    return [Path(os.path.realpath(home / value.removeprefix("~/"))) for value in values]
 
 
 def null_separated(paths: Iterable[str]) -> bytes:
     """Paths as git reads them from its standard input with -z or --pathspec-file-nul."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
-
-
-def _without_programs(trusted: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-    """Overrides for each setting of the repository that names a program: the user's own value, or nothing."""
-    overrides: dict[str, str] = {}
-    for key, value in own.items():
-        neutral = next((neutral for pattern, neutral in _PROGRAMS if pattern.fullmatch(key)), value)
-        wanted = trusted.get(key, neutral)
-        if neutral != value and wanted != value:
-            overrides[key] = wanted
-    return overrides
-
-
-def _execute(
-    root: Path, arguments: tuple[str, ...], stdin: IO[bytes], output: _Bounded, environment: dict[str, str]
-) -> tuple[int, str]:
-    """Exit code and error text of git."""
-    program = find_program("git", root)
-    if program is None:
-        raise ToolExecutionError("git_missing")
-    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = program  # GitPython runs it when it is imported
-    try:
-        from git import Git, GitCommandNotFound
-    except ImportError as error:  # GitPython looks for the program when it is imported
-        raise ToolExecutionError("git_missing") from error
-    git = Git(root)
-    try:
-        code, _, stderr = git.execute(
-            [program, *arguments],
-            istream=stdin.fileno(),
-            output_stream=output,
-            with_extended_output=True,
-            with_exceptions=False,
-            kill_after_timeout=None if sys.platform == "win32" else _SECONDS,
-            env=environment,
-            shell=False,
-            start_new_session=True,
-        )
-    except GitCommandNotFound as error:
-        raise ToolExecutionError("git_missing") from error
-    return code, stderr
 
 
 _FAILURES = {
@@ -310,15 +322,7 @@ _FAILURES = {
     "dubious ownership": "git_not_owned",
     "tell me who you are": "git_no_identity",
 }
-"""What git says (in English, GitPython sees to that) and the error that explains it."""
-
-
-def _failure(stderr: str, root: Path) -> ToolExecutionError:
-    if stderr.startswith("Timeout: "):
-        return ToolExecutionError("git_failed", reason=Phrase("git.slow", seconds=_SECONDS))
-    key = next((key for text, key in _FAILURES.items() if text in stderr), "git_failed")
-    lines = [line.removeprefix("fatal: ").removeprefix("error: ") for line in stderr.strip().splitlines()[:4]]
-    return ToolExecutionError(key, path=root, reason=shown(" ".join(lines)))
+"""What git says (in English) and the error that explains it."""
 
 
 def _parse_status(output: str, operation: str, prefix: str) -> Status:

@@ -23,13 +23,13 @@ from localllm.base.events import (
 )
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
+from localllm.base.own_modules import hold_source
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.command_snapshots import CommandSnapshots
 from localllm.tools.guard.confirmer import Confirmer
 from localllm.tools.guard.journal import Journal, JournalEntry
-from localllm.tools.guard.loading import load_guards
 from localllm.tools.guard.policy import Policy, Situation, Verdict
 from localllm.tools.guard.questions import question, refusal, remember
 from localllm.tools.guard.remembered import RememberedRules
@@ -262,12 +262,13 @@ class ToolSystem:
         arguments = record.arguments = parse_arguments(tool, call.arguments, was_cut=was_cut)
         emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
         verdict = self._judge(tool, arguments)
-        preview = tool.preview(self._context, **arguments) if tool.preview else None
+        preview = await self._preview(tool, arguments)
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
             request = question(tool, call, verdict, preview, self._scope(tool, arguments), self._agent)
             record.approval = await self._ask(request, emit, preview)
-            self._refuse_changed(tool, arguments, preview)
+            if await self._preview(tool, arguments) != preview:  # what was allowed is what was shown
+                raise ToolExecutionError("changed_while_asked", name=tool.name)
         elif preview and preview.danger:
             raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
         output = await self._run(tool, arguments, record, emit)
@@ -341,10 +342,12 @@ class ToolSystem:
             emit(Notice(text=fault, level="warning"))
         return answer.by
 
-    def _refuse_changed(self, tool: Tool, arguments: dict[str, Any], preview: Preview | None) -> None:
-        """What was allowed is what was shown: refuse where it would be something else by now."""
-        if tool.preview and tool.preview(self._context, **arguments) != preview:
-            raise ToolExecutionError("changed_while_asked", name=tool.name)
+    async def _preview(self, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
+        """What the call would do, for the person who is asked."""
+        if tool.preview is None:
+            return None
+        preview = tool.preview(self._context, **arguments)
+        return preview if isinstance(preview, Preview) else await preview
 
     def _written(self, tool: Tool, arguments: dict[str, Any]) -> list[str]:
         """The files a call changes, by their canonical paths."""
@@ -357,16 +360,17 @@ class ToolSystem:
     async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, emit: Emit) -> ToolOutput:
         """Backup, run, and note what changed."""
         if tool.risk != Risk.SAFE:
-            load_guards()
+            hold_source(self._context.root.path)
         may_follow = partial(self._may_follow, tool, arguments)
         context = msgspec.structs.replace(self._context, emit=emit, may_follow=may_follow)
         root = self._context.root
         paths = self._written(tool, arguments)
         backup = self._context.settings.safety.auto_backup
-        if tool.risk is Risk.HIGHEST and backup:
+        if tool.runs_programs and backup:
             async with self._commands.around(root, tool=tool.name) as changes:
                 record.changes = changes
-                return await tool.function(context, **arguments)
+                work = tool.function(context, **arguments)
+                return await (work if tool.risk is Risk.HIGHEST else _to_its_end(work))
         async with held(self._snapshots.writing() if paths and backup else None):
             with self._snapshots.around(root, paths, tool=tool.name, enabled=backup) as changes:
                 record.changes = changes

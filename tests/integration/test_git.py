@@ -3,24 +3,28 @@
 import os
 import subprocess
 import sys
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from localllm.base.config.schema import Settings
-from localllm.base.errors import LocalLLMError
+from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.sandbox.levels import LEVELS, Level
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.registry import Tool, ToolOutput
+from localllm.tools.registry import Preview, Tool, ToolOutput
 
 pytestmark = pytest.mark.anyio
 
 
 class Project:
     """A folder, a context to run tools in, and git by hand."""
+
+    levels: Sequence[Level] = LEVELS
 
     def __init__(self, root: Path, *, init: bool = True) -> None:
         root.mkdir(parents=True, exist_ok=True)
@@ -48,7 +52,7 @@ class Project:
         context = ToolContext(
             root=ProjectRoot(self.root),
             settings=Settings(),
-            runner=SandboxRunner(self.root, state_folder=self.root),
+            runner=SandboxRunner(self.root, state_folder=self.root.parent / "state", levels=self.levels),
             output_limit=5_000,
             overflow_folder=self.root / ".localllm" / "tool-output",
         )
@@ -299,12 +303,14 @@ async def test_the_preview_names_what_would_be_committed(project: Project) -> No
     context = ToolContext(
         root=ProjectRoot(project.root),
         settings=Settings(),
-        runner=SandboxRunner(project.root, state_folder=project.root),
+        runner=SandboxRunner(project.root, state_folder=project.root.parent / "state"),
         output_limit=5_000,
         overflow_folder=project.root,
     )
     assert git_commit.preview
-    preview = git_commit.preview(context, message="Change\n\nall", files=["a.txt", "new.txt"])
+    preview = await cast(
+        "Awaitable[Preview]", git_commit.preview(context, message="Change\n\nall", files=["a.txt", "new.txt"])
+    )
     assert preview.summary == "Commit 2 files: Change"
     assert preview.detail.splitlines() == ["Change", "", "all", "", "  M a.txt", "  A new.txt"]
     assert project.git("status", "--porcelain") == " M a.txt\n?? new.txt\n"
@@ -361,9 +367,11 @@ async def test_commit_without_a_name(project: Project, user_settings: Path) -> N
 # --- repositories that mean harm
 
 
-@pytest.fixture
-def canary(project: Project, tmp_path: Path) -> Path:
-    """A program in the project that leaves a mark beside it when anybody runs it."""
+@pytest.fixture(params=["sandbox", "none"])
+def canary(project: Project, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A program in the project that leaves a mark beside it when anybody runs it outside the sandbox."""
+    if request.param == "none":
+        project.levels = ()
     mark = tmp_path / "harmed"
     program = project.write("harm.sh", f"#!/bin/sh\necho run >> {mark}\ncat\n")
     program.chmod(0o755)
@@ -419,7 +427,6 @@ async def test_no_program_of_the_repository_runs(project: Project, canary: Path,
     project.write(".gitattributes", "* diff=evil merge=evil\n")
     project.git("config", setting, str(project.root / "harm.sh"))
     project.git("config", "hook.evil.event", "pre-commit")
-    project.git("config", "commit.gpgSign", "true")
     project.git("config", "log.showSignature", "true")
     assert await use_all(project) == ["git_nothing_to_commit"]
     assert not canary.exists()
@@ -430,17 +437,21 @@ async def test_filters_of_the_repository_do_not_run(project: Project, canary: Pa
     project.write(".gitattributes", "* filter=e=v.il\n")
     project.git("config", f"filter.e=v.il.{kind}", str(project.root / "harm.sh"))
     project.git("config", "filter.e=v.il.required", "true")
-    assert await use_all(project) == ["git_filtered", "git_filtered"]
+    keys = await use_all(project)
+    assert project.levels or keys == ["git_filtered", "git_filtered"]
     assert not canary.exists()
 
 
-async def test_filters_of_the_user_do_run(project: Project, user_settings: Path) -> None:
+@pytest.mark.parametrize("levels", [LEVELS, ()])
+async def test_filters_of_the_user_do_run(project: Project, user_settings: Path, levels: Sequence[Level]) -> None:
+    project.levels = levels
     project.commit("a.txt")
     with user_settings.open("a") as file:
         file.write('[filter "upper"]\n\tclean = tr a-z A-Z\n')
     project.write(".gitattributes", "*.up filter=upper\n")
     project.write("x.up", "loud\n")
-    project.git("config", "filter.upper.clean", "touch harmed; cat")
+    if not levels:  # there the repository's own never runs, and the user's in its place
+        project.git("config", "filter.upper.clean", "touch harmed; cat")
     await project.run(git_commit, message="m", files=["x.up"])
     assert project.git("show", "HEAD:x.up") == "LOUD\n"
     assert not (project.root / "harmed").exists()
@@ -457,12 +468,15 @@ async def test_settings_in_other_files_of_the_repository_count_as_its_own(
         (project.root / "settings").rename(project.root / ".git" / "config.worktree")
     else:
         project.git("config", where, str(project.root / "settings"))
-    assert "git_filtered" in await use_all(project)
+    keys = await use_all(project)
+    assert project.levels or "git_filtered" in keys
     assert not canary.exists()
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-async def test_hooks_do_not_run_and_the_answer_says_so(project: Project, canary: Path, elsewhere: bool) -> None:
+async def test_hooks_run_in_the_sandbox_or_the_commit_is_left_to_the_user(
+    project: Project, canary: Path, elsewhere: bool
+) -> None:
     folder = project.root / ("hooks" if elsewhere else ".git/hooks")
     folder.mkdir(exist_ok=True)
     for hook in ("pre-commit", "commit-msg", "post-commit", "post-index-change", "reference-transaction"):
@@ -471,18 +485,54 @@ async def test_hooks_do_not_run_and_the_answer_says_so(project: Project, canary:
         project.git("config", "core.hooksPath", "hooks")
     project.write("a.txt", "two\n")
     await project.run(git_status)
-    output = await project.run(git_commit, message="m", files=["a.txt"])
-    assert "pre-commit, commit-msg, post-commit" in output.summary
+    if project.levels:
+        output = await project.run(git_commit, message="m", files=["a.txt"])
+        assert "pre-commit, commit-msg, post-commit" in output.summary
+    else:
+        head = project.git("rev-parse", "HEAD")
+        assert await project.fail(git_commit, message="m", files=["a.txt"]) == "git_hooks_left"
+        assert project.git("rev-parse", "HEAD") == head
     assert not canary.exists()
 
 
-async def test_signing_that_is_left_out_is_told(project: Project, user_settings: Path) -> None:
+async def test_a_hook_that_says_no(project: Project) -> None:
     project.commit("a.txt")
+    hook = project.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'tabs are not welcome'\nexit 1\n")
+    hook.chmod(0o755)
+    project.write("new.txt")
+    before = project.git("status", "--porcelain=v2")
+    with pytest.raises(ToolExecutionError, match="tabs are not welcome") as caught:
+        await project.run(git_commit, message="m", files=["new.txt"])
+    assert caught.value.key == "git_hook_failed"
+    assert project.git("status", "--porcelain=v2") == before
+
+
+async def test_hooks_of_the_user_outside_the_sandbox(project: Project, user_settings: Path, tmp_path: Path) -> None:
+    project.commit("a.txt")
+    hook = tmp_path / "hooks" / "pre-commit"
+    hook.parent.mkdir()
+    hook.write_text("#!/bin/sh\n:\n")
+    hook.chmod(0o755)
     with user_settings.open("a") as file:
-        file.write("[commit]\n\tgpgSign = true\n")
+        file.write(f"[core]\n\thooksPath = {hook.parent}\n")
     project.write("a.txt", "two\n")
-    output = await project.run(git_commit, message="m")
-    assert "not signed" in output.summary
+    assert await project.fail(git_commit, message="m") == "git_hooks_left"
+
+
+@pytest.mark.parametrize("own", [False, True])
+async def test_a_commit_that_is_to_be_signed_is_left_to_the_user(
+    project: Project, user_settings: Path, own: bool
+) -> None:
+    project.commit("a.txt")
+    if own:
+        project.git("config", "commit.gpgSign", "true")
+    else:
+        with user_settings.open("a") as file:
+            file.write("[commit]\n\tgpgSign = true\n")
+    project.write("a.txt", "two\n")
+    assert await project.fail(git_commit, message="m") == "git_signs"
+    project.git("config", "commit.gpgSign", "false")  # what the repository says counts more
+    await project.run(git_commit, message="m")
 
 
 async def test_a_submodule_cannot_run_its_programs(project: Project, canary: Path, tmp_path: Path) -> None:
@@ -532,6 +582,7 @@ async def test_missing_objects_are_not_fetched(project: Project, canary: Path) -
 async def test_a_repository_of_another_user_is_explained(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.commit("a.txt")
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    project.levels = ()  # the sandbox keeps the variable out
     assert await project.fail(git_status) == "git_not_owned"
 
 

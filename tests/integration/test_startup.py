@@ -1,13 +1,11 @@
 """The program loads only what it needs: nothing heavy for --version, and what comes later not before it is needed."""
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import localllm
-from localllm.tools.guard.loading import GUARDS
-from tests.support.wire_server import WireServer, calls, says
+from tests.support.wire_server import WireServer, says
 
 HEAVY = {"asyncio", "click", "git", "httpx", "msgspec", "prompt_toolkit", "pydantic", "rich", "tomlkit", "tree_sitter"}
 
@@ -88,31 +86,3 @@ def test_a_prompt_loads_nothing_that_comes_behind_it() -> None:
     loaded = set(done.stdout.split())
     assert "prompt_toolkit" in loaded
     assert loaded & BEHIND_THE_PROMPT == set()
-
-
-def test_what_tools_load_late_is_loaded_with_the_guards() -> None:
-    rooms = (Path(localllm.__file__).parent / room for room in ("tools", "sandbox", "web"))
-    trees = [ast.parse(file.read_text()) for room in rooms for file in room.rglob("*.py")]
-    functions = [
-        one for tree in trees for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    imports = [one for function in functions for one in ast.walk(function) if isinstance(one, ast.ImportFrom)]
-    late = {name for one in imports if (name := one.module or "").startswith("localllm.")}
-    code = "import sys, localllm.app; from localllm.tools.guard.loading import load_guards; load_guards()"
-    command = [sys.executable, "-c", f"{code}; print(*sys.modules)"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
-    assert "localllm.tools.edits" in late
-    assert late - set(done.stdout.split()) == set()
-
-
-def test_the_guards_are_loaded_before_a_tool_could_change_them(tmp_path: Path) -> None:
-    home = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(tmp_path / "home"))
-    home["PYTHONPATH"] = str(Path(localllm.__file__).parent.parent)
-    project = tmp_path / "project"
-    project.mkdir()
-    reading, writing = ("list_files", {}), ("create_file", {"file_path": "a.txt", "content": "a"})
-    for call, guards in ((reading, set[str]()), (writing, set(GUARDS))):
-        with WireServer([calls(call), says("Done.")]) as server:
-            _, loaded = probe("-p", "hi", "--yes", "--base-url", server.url, "-m", "m", cwd=project, env=home)
-        assert loaded & set(GUARDS) == guards
-    assert (project / "a.txt").read_text() == "a"

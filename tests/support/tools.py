@@ -1,11 +1,12 @@
 """Single tools, called as the pipeline calls them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from localllm.base.config.schema import ProjectSettings, SafetySettings, Settings
 from localllm.sandbox.background import Handle
-from localllm.sandbox.runner import CommandResult, SandboxLevel
+from localllm.sandbox.runner import CommandResult, Inspected, SandboxLevel
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.registry import Preview, Tool, ToolOutput
@@ -15,8 +16,17 @@ class NoRunner:
     """For tools that run no commands: fails when asked to."""
 
     level: SandboxLevel = "none"
+    can_inspect = False
 
-    async def run(self, command: str, *, cwd: Path, timeout: float) -> CommandResult:
+    def shows(self, path: Path) -> bool:
+        raise AssertionError(path)
+
+    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> Inspected:
+        raise AssertionError(script)
+
+    async def run(
+        self, command: str, *, cwd: Path, timeout: float, files: Mapping[str, bytes] | None = None
+    ) -> CommandResult:
         raise AssertionError(command)
 
     async def begin(self, command: str, *, cwd: Path) -> Handle:

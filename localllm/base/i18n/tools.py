@@ -253,11 +253,7 @@ TOOLS: dict[str, tuple[str, str]] = {
         "Not in this commit: {names}. Name them in files to commit them.",
         "このコミットに含まれないもの: {names}。含めるには files に指定してください。",
     ),
-    "git.hooks": ("The repository's hooks were not run: {names}.", "リポジトリのフックは実行していません: {names}。"),
-    "git.unsigned": (
-        "The commit is not signed, although commit.gpgSign is set.",
-        "commit.gpgSign の設定がありますが、署名していません。",
-    ),
+    "git.hooks": ("Hooks run in the sandbox: {names}.", "サンドボックス内で実行したフック: {names}。"),
     "undo.restored": ("{path}: the version from before is back.", "{path}: 変更前の内容に戻しました。"),
     "undo.merged": (
         "{path}: the change is taken out again; what was changed in the file since stays.",

@@ -11,7 +11,7 @@ from localllm.integrations.doctor.finding import Finding, note, of_error, ok, wa
 from localllm.integrations.doctor.surroundings import Screen, Surroundings
 from localllm.sandbox.remedies import landlock_remedy, remedies
 from localllm.tools.guard.journal import check
-from localllm.tools.repository import Repository
+from localllm.tools.repository import examine_repository
 
 _LEAST_COLUMNS, _LEAST_LINES = 60, 15
 
@@ -57,10 +57,8 @@ def git(here: Surroundings) -> Iterator[Finding]:
         yield note("git", tr("doctor.no_git"), tr("doctor.no_git_mend"))
         return
     try:
-        repository = Repository(here.project)
-        version = repository.run("version").decode("utf-8", "replace").removeprefix("git version").strip()
-        yield ok("git", tr("doctor.git", version=version, top=repository.top))
-        repository.run("var", "GIT_COMMITTER_IDENT")
+        version, top = examine_repository(here.project)
+        yield ok("git", tr("doctor.git", version=version, top=top))
     except ToolExecutionError as error:
         yield _git_fault(here, error)
 

@@ -19,6 +19,7 @@ from localllm.base import logs
 from localllm.base.config.schema import SECRET_VARIABLES
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase
+from localllm.base.own_modules import source_of
 from localllm.llm.gguf import child
 from localllm.llm.gguf.files import fault_of
 from localllm.llm.gguf.last_words import died
@@ -159,15 +160,15 @@ class ModelProcess:
 def _spawn(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """The child, in a session of its own: Ctrl+C is for us alone. No key of ours is in its environment, and it looks
     for no modules (nor libraries) where we were started."""
-    program = Path(child.__file__)
     secret = set(SECRET_VARIABLES.values())
+    kept = {name: value for name, value in environ.items() if name not in secret}
     return subprocess.Popen(
-        [sys.executable, "-P", str(program)],
+        [sys.executable, "-P", "-c", source_of(child.__name__).decode()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        cwd=program.parent,
-        env={name: value for name, value in environ.items() if name not in secret},
+        cwd=Path(child.__file__).parent,
+        env={**kept, "PYTHONPATH": os.pathsep.join(sys.path)},
         start_new_session=True,
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
     )

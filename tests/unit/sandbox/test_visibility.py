@@ -103,8 +103,9 @@ def test_a_commands_home_is_of_one_piece(home: Path) -> None:
 
 
 def test_the_repository_around_a_project_is_shown(home: Path) -> None:
-    (home / "mono/.git").mkdir(parents=True)
-    (home / "mono/one").mkdir()
+    for folder in (".git/objects", ".git/refs", "one"):
+        (home / "mono" / folder).mkdir(parents=True)
+    (home / "mono/.git/HEAD").write_text("ref: refs/heads/main\n")
     assert home / "mono" in survey({"HOME": str(home)}, project=home / "mono/one").shown
     (home / ".git").mkdir()
     assert home not in survey({"HOME": str(home)}, project=home / "tools").shown

@@ -344,6 +344,84 @@ TOOL_USE: Entries = {
             "除いてやり直すか、利用者に確認してください。",
         ),
     ),
+    "git_leads_out": (
+        "E8052",
+        (
+            "git is not used here: {path} leads to {target}.",
+            "That is outside the project and its repository, and nothing there says that it belongs to it.",
+            "The user can look at it, and remove or replace {path}.",
+        ),
+        (
+            "git は使いません。{path} が {target} を指しています。",
+            "プロジェクトとそのリポジトリの外にあり、こちらに属するという記録も先方にありません。",
+            "利用者が {path} を確認し、削除するか置き換えてください。",
+        ),
+    ),
+    "git_too_many_folders": (
+        "E8053",
+        (
+            "git is not used here: {path} has more than {most:,} folders.",
+            "They cannot all be checked for links that lead elsewhere.",
+            "The user can run git by hand; git gc makes folders fewer.",
+        ),
+        (
+            "git は使いません。{path} のフォルダーが {most:,} を超えています。",
+            "外部を指すリンクがないか、すべては確かめられません。",
+            "利用者が手で git を実行してください。git gc でフォルダーは減ります。",
+        ),
+    ),
+    "git_signs": (
+        "E8054",
+        (
+            "Nothing was committed: commits here are signed (commit.gpgSign), and the key is out of reach.",
+            "A commit without the signature is not what the user has set.",
+            "Ask the user to commit: git commit -m {message}",
+        ),
+        (
+            "コミットしていません。署名付きの設定（commit.gpgSign）ですが、鍵は使えません。",
+            "署名のないコミットは利用者の設定に反します。",
+            "利用者にコミットを頼んでください: git commit -m {message}",
+        ),
+    ),
+    "git_hooks_left": (
+        "E8055",
+        (
+            "Nothing was committed: the hooks {names} in {folder} would have to run outside the sandbox.",
+            "",
+            "Ask the user to commit: git commit -m {message}",
+        ),
+        (
+            "コミットしていません。{folder} のフック（{names}）はサンドボックスの外でしか動きません。",
+            "",
+            "利用者にコミットを頼んでください: git commit -m {message}",
+        ),
+    ),
+    "git_hook_failed": (
+        "E8056",
+        (
+            "Nothing was committed: {reason}",
+            "The hooks {names} ran in the sandbox, with no network and an empty home.",
+            "Fix what they report; if they lack something there, ask the user to commit: git commit -m {message}",
+        ),
+        (
+            "コミットしていません: {reason}",
+            "フック（{names}）はサンドボックス内で、ネットワークなし・空のホームで動きました。",
+            "指摘を直してください。足りないものがあるなら利用者にコミットを頼んでください: git commit -m {message}",
+        ),
+    ),
+    "git_background": (
+        "E8057",
+        (
+            "Nothing was committed: the repository lies outside the project, and a command runs in the background.",
+            "It could change files while they are read outside the sandbox.",
+            "Stop it first (command_output), or ask the user to commit.",
+        ),
+        (
+            "コミットしていません。リポジトリがプロジェクトの外にあり、バックグラウンドのコマンドが動いています。",
+            "サンドボックスの外で読む間にファイルを変えられるおそれがあります。",
+            "先に止める（command_output）か、利用者にコミットを頼んでください。",
+        ),
+    ),
     "code_unsupported": (
         "E8050",
         ("There is no grammar for {path}.", "", "Supported: {known}. Use read_file instead."),

@@ -1,0 +1,109 @@
+"""The program's own code, kept from what a project and its commands could put in its place.
+
+Modules are imported when they are first needed, which may be after a command has run. So no folder of the project is
+searched for them, and where the program itself lies in the project (somebody works on it with itself), its source is
+read into memory before the first tool changes anything.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_PACKAGE = __name__.partition(".")[0]
+_FOLDER = Path(__file__).parents[1]
+_MARKS = (".git", "localllm.toml")
+
+
+def search_no_project() -> None:
+    """Take out of `sys.path` what is relative, or lies in the project one stands in but in no environment of Python's.
+
+    `python -m` puts the working folder there, and so may PYTHONPATH. At the start, before anything else is imported.
+    """
+    here = os.path.realpath(os.getcwd())  # noqa: PTH109 - pathlib's functions are not loaded yet
+    root = _project(here)
+    kept = [os.path.realpath(place) for place in (sys.prefix, sys.base_prefix)]
+
+    def is_safe(entry: str) -> bool:
+        real = os.path.realpath(entry)
+        if not os.path.isabs(entry) or real == here:  # noqa: PTH117 - as above
+            return False
+        return not _is_within(real, root) or any(_is_within(real, place) for place in kept if _is_within(place, root))
+
+    sys.path[:] = [entry for entry in sys.path if is_safe(entry)]
+
+
+def _project(here: str) -> str:
+    """The nearest folder upwards that is marked as a project; a home, and what is above it, is none."""
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - as above
+    folder = here
+    while not _is_within(home, folder):
+        if any(os.path.lexists(f"{folder}/{mark}") for mark in _MARKS):
+            return folder
+        folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+    return here if not _is_within(home, here) else f"{here}/{_MARKS[0]}"
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+class _HeldSource:
+    """A finder and loader of the package's modules, from their source as it was when this was made. (Its base classes
+    would be importlib.abc's, which nothing else loads at the start.)"""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Path] = {}
+        self._sources: dict[str, bytes] = {}
+        for file in sorted(_FOLDER.rglob("*.py")):
+            *parts, last = file.relative_to(_FOLDER).with_suffix("").parts
+            name = ".".join([_PACKAGE, *parts, *([] if last == "__init__" else [last])])
+            self._files[name] = file
+            self._sources[name] = file.read_bytes()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        file = self._files.get(fullname)
+        if file is None:
+            return None
+        loader: Any = self
+        spec = ModuleSpec(fullname, loader, origin=str(file), is_package=file.name == "__init__.py")
+        spec.has_location = True
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(str(file.parent))
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Python makes it."""
+
+    def get_source(self, fullname: str) -> str:
+        """For tracebacks."""
+        return self._sources[fullname].decode("utf-8")
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        exec(compile(self._sources[name], str(self._files[name]), "exec", dont_inherit=True), module.__dict__)  # noqa: S102
+
+    def source(self, name: str) -> bytes:
+        return self._sources[name]
+
+
+def hold_source(project: Path) -> None:
+    """Read the program's source, once, if it lies in the project and not in an environment that is protected there."""
+    environment = Path(os.path.realpath(sys.prefix))
+    is_held = any(isinstance(finder, _HeldSource) for finder in sys.meta_path)
+    if is_held or not _FOLDER.is_relative_to(project) or _FOLDER.is_relative_to(environment):
+        return
+    sys.meta_path.insert(0, _HeldSource())
+
+
+def source_of(name: str) -> bytes:
+    """The source of a module of the package, as it was when it was held, else as it is."""
+    held = next((finder for finder in sys.meta_path if isinstance(finder, _HeldSource)), None)
+    if held:
+        return held.source(name)
+    return _FOLDER.joinpath(*name.split(".")[1:]).with_suffix(".py").read_bytes()

@@ -1,0 +1,278 @@
+"""How git is run: in the sandbox, or outside it on a repository that was checked.
+
+A repository can name programs for git to start: hooks, filters, a file system monitor, difference drivers. In the
+sandbox they may run: they see and change no more than any command. Outside none of them does: there only what the user
+and the machine have set counts.
+"""
+
+import asyncio
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import join, quote
+from typing import IO, NamedTuple, Protocol
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.i18n import Phrase
+from localllm.base.programs import find_program, search_path
+from localllm.sandbox.running import CommandRunner
+
+LARGEST_OUTPUT = 4_000_000
+"""Bytes of an answer that are kept."""
+
+_SECONDS = 60.0
+
+ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # nothing is fetched, not even a missing object of a partial clone
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C.UTF-8",
+}
+
+SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.quotePath": "false",
+    "core.safecrlf": "false",
+    "diff.ignoreSubmodules": "dirty",  # looking into a submodule would obey that submodule's configuration
+    "status.submoduleSummary": "false",
+    "submodule.recurse": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "log.showSignature": "false",
+    "log.showRoot": "true",
+    "i18n.commitEncoding": "UTF-8",
+    "safe.bareRepository": "explicit",  # a tracked folder can be made to look like a bare repository
+}
+
+WITHOUT_HOOKS = {"core.hooksPath": os.devnull}
+
+_PROGRAMS = (
+    (re.compile(r"filter\..*\.(?:clean|smudge|process)"), ""),
+    (re.compile(r"filter\..*\.required"), "false"),
+    (re.compile(r"diff\..*\.(?:command|textconv)|diff\.external"), "cat"),
+    (re.compile(r"merge\..*\.driver|gpg\.(?:.*\.)?program|gpg\.ssh\.defaultkeycommand"), "false"),
+    (
+        re.compile(r"hook\..*\.command|trailer\..*\.(?:cmd|command)|core\.(?:editor|askpass|alternaterefscommand)"),
+        "true",
+    ),
+    (re.compile(r"core\.(?:pager|sshcommand)|pager\..*|sequence\.editor|interactive\.difffilter"), "cat"),
+    (re.compile(r"credential\.(?:.*\.)?helper|core\.gitproxy"), ""),
+)
+"""Settings that name a program, and what they become when only the repository sets them."""
+
+
+class Question(NamedTuple):
+    """One call of git. Exit codes other than 0 and `also_good` are failures. `literal`: paths are no patterns."""
+
+    arguments: tuple[str, ...]
+    stdin: bytes = b""
+    also_good: tuple[int, ...] = ()
+    literal: bool = True
+
+
+class Answer(NamedTuple):
+    """What came of it; `output` is cut after LARGEST_OUTPUT bytes."""
+
+    code: int
+    output: bytes
+    errors: str
+
+
+class Git(Protocol):
+    """Asks git about the repository a project lies in. Nothing is changed by it."""
+
+    async def ask(self, questions: Sequence[Question]) -> list[Answer]:
+        """The answers, in order. Raises ToolExecutionError."""
+        ...
+
+
+class SandboxedGit:
+    """Git in the sandbox, on a view of the project that cannot be changed: one launch for all questions together."""
+
+    def __init__(self, root: Path, runner: CommandRunner) -> None:
+        self._root = root
+        self._runner = runner
+
+    async def ask(self, questions: Sequence[Question]) -> list[Answer]:
+        settings = {**SETTINGS, **WITHOUT_HOOKS, "lfs.storage": "$TMPDIR/lfs"}
+        lines = [
+            *exported({**ENVIRONMENT, **configured(settings)}),
+            _ASK.replace("@git@", quote(program_of(self._root))),
+        ]
+        for number, question in enumerate(questions):
+            pathspecs = "" if question.literal else "GIT_LITERAL_PATHSPECS=0 "
+            lines.append(f"{pathspecs}ask {number} {join(question.arguments)}")
+        files = {f"{number}.in": question.stdin for number, question in enumerate(questions)}
+        inspected = await self._runner.inspect("\n".join(lines), files=files, timeout=_SECONDS)
+        if inspected.timed_out:
+            raise too_slow()
+        return [_answer(inspected.files, number) for number in range(len(questions))]
+
+
+_ASK = """export GIT_LITERAL_PATHSPECS=1
+ask() {
+    local file="$TMPDIR/$1"
+    shift
+    @git@ "$@" <"$file.in" >"$file.out" 2>"$file.err"
+    echo "$?" >"$file.code"
+}"""
+
+
+def _answer(files: Mapping[str, bytes], number: int) -> Answer:
+    code, output, errors = (files.get(f"{number}.{what}", b"") for what in ("code", "out", "err"))
+    return Answer(int(code or b"-1"), output[:LARGEST_OUTPUT], errors.decode("utf-8", "replace"))
+
+
+def exported(variables: Mapping[str, str]) -> list[str]:
+    """Lines of bash that set variables; `$TMPDIR` in a value is the temporary folder of the command."""
+    return [f"export {name}={quote(value).replace('$TMPDIR', TEMPORARY)}" for name, value in variables.items()]
+
+
+TEMPORARY = "'\"$TMPDIR\"'"
+"""$TMPDIR within a text in single quotes."""
+
+
+def configured(settings: Mapping[str, str], first: int = 0) -> dict[str, str]:
+    """Settings of git as variables; there are `first` of the user's own."""
+    variables: dict[str, str] = {}
+    for number, (key, value) in enumerate(settings.items(), first):
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return {**variables, "GIT_CONFIG_COUNT": str(first + len(settings))}
+
+
+class UnsandboxedGit:
+    """Git outside the sandbox, by way of GitPython: of that only how it runs a program, with a limit of time. Its
+    objects would read the repository in this process, and keep what they have read.
+
+    For a repository that was checked (see `RepositoryCheck`). No program runs that only the repository names, and none
+    that lies in the project.
+    """
+
+    def __init__(self, root: Path, top: Path) -> None:
+        self._root = root
+        self._top = top
+        self._overrides = SETTINGS | WITHOUT_HOOKS
+        self._is_ready = False
+        self.switched_off: frozenset[str] = frozenset()
+        """The filters that do not run, as only the repository defines them. Known after the first question."""
+
+    async def ask(self, questions: Sequence[Question]) -> list[Answer]:
+        return await asyncio.to_thread(self.ask_now, questions)
+
+    def ask_now(self, questions: Sequence[Question], *, writes: bool = False) -> list[Answer]:
+        """As `ask`, for a thread that may wait. `writes`: git may change the repository."""
+        if not self._is_ready:
+            place, listed = self._run(_PLACE, writes=False), self._run(LIST_SETTINGS, writes=False)
+            if place.code:
+                return [place for _ in questions]
+            if os.path.realpath(os.fsdecode(place.output).removesuffix("\n")) != str(self._top):
+                raise ToolExecutionError("git_not_a_repository", path=self._root)  # git found another one
+            self._is_ready = True
+            trusted, own = settings_by_scope(listed.output)
+            self._overrides |= _without_programs(trusted, own)
+            replaced = [key for key in self._overrides if key.startswith("filter.") and key not in trusted]
+            self.switched_off = frozenset(key.partition(".")[2].rpartition(".")[0] for key in replaced)
+        return [self._run(question, writes=writes) for question in questions]
+
+    def _run(self, question: Question, *, writes: bool) -> Answer:
+        first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+        environment = {
+            **ENVIRONMENT,
+            **configured(self._overrides, first),
+            "PATH": os.pathsep.join(search_path(self._root)),
+            "GIT_OPTIONAL_LOCKS": "1" if writes else "0",
+            "GIT_LITERAL_PATHSPECS": "1" if question.literal else "0",
+        }
+        output = _Bounded(LARGEST_OUTPUT)
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(question.stdin)
+            stdin.seek(0)
+            code, errors = _execute(self._root, question.arguments, stdin, output, environment)
+        if errors.startswith("Timeout: "):
+            raise too_slow()
+        return Answer(code, bytes(output.data), errors)
+
+
+_PLACE = Question(("rev-parse", "--show-toplevel"))
+LIST_SETTINGS = Question(("config", "--list", "--show-scope", "--null"))
+
+
+def settings_by_scope(listed: bytes) -> tuple[dict[str, str], dict[str, str]]:
+    """The answer to LIST_SETTINGS: what the machine and the user set, and what the repository itself does."""
+    trusted: dict[str, str] = {}
+    own: dict[str, str] = {}
+    fields = os.fsdecode(listed).split("\0")
+    for scope, entry in zip(fields[:-1:2], fields[1::2], strict=False):
+        key, has_value, value = entry.partition("\n")
+        if scope != "command":  # those are our own
+            (own if scope in ("local", "worktree") else trusted)[key] = value if has_value else "true"
+    return trusted, own
+
+
+def _without_programs(trusted: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+    """Overrides for each setting of the repository that names a program: the user's own value, or nothing."""
+    overrides: dict[str, str] = {}
+    for key, value in own.items():
+        neutral = next((neutral for pattern, neutral in _PROGRAMS if pattern.fullmatch(key)), value)
+        wanted = trusted.get(key, neutral)
+        if neutral != value and wanted != value:
+            overrides[key] = wanted
+    return overrides
+
+
+class _Bounded:
+    """A stream for GitPython to write to: keeps the first `limit` bytes, lets the rest go."""
+
+    def __init__(self, limit: int) -> None:
+        self.data = bytearray()
+        self._limit = limit
+
+    def write(self, chunk: bytes) -> int:
+        self.data += chunk[: self._limit - len(self.data)]
+        return len(chunk)
+
+
+def _execute(
+    root: Path, arguments: tuple[str, ...], stdin: IO[bytes], output: _Bounded, environment: dict[str, str]
+) -> tuple[int, str]:
+    """Exit code and error text of git."""
+    program = program_of(root)
+    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = program  # GitPython runs it when it is imported
+    try:
+        from git import Git as Command
+        from git import GitCommandNotFound
+    except ImportError as error:  # GitPython looks for the program when it is imported
+        raise ToolExecutionError("git_missing") from error
+    try:
+        code, _, stderr = Command(root).execute(
+            [program, *arguments],
+            istream=stdin.fileno(),
+            output_stream=output,
+            with_extended_output=True,
+            with_exceptions=False,
+            kill_after_timeout=None if sys.platform == "win32" else _SECONDS,
+            env=environment,
+            shell=False,
+            start_new_session=True,
+        )
+    except GitCommandNotFound as error:
+        raise ToolExecutionError("git_missing") from error
+    return code, stderr
+
+
+def program_of(root: Path) -> str:
+    """Where git is. Raises ToolExecutionError git_missing."""
+    if program := find_program("git", root):
+        return program
+    raise ToolExecutionError("git_missing")
+
+
+def too_slow() -> ToolExecutionError:
+    """The error of a git that did not answer in time."""
+    return ToolExecutionError("git_failed", reason=Phrase("git.slow", seconds=_SECONDS))
