@@ -408,4 +408,4 @@ def _stored(storage: Storage) -> list[str]:
     """Where what happens is kept, if that is not in the project."""
     if storage.place == "project":
         return []
-    return [tr(f"start.stored_{storage.place}", own=storage.at, reason=storage.reason, folder=storage.folder)]
+    return [tr(f"start.stored_{storage.place}", own=storage.other.name, reason=storage.reason, folder=storage.folder)]

@@ -45,6 +45,7 @@ from localllm.llm.profiles import Profile, choose, profile_named
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.sessions.entries import Kept, Profiled, Resumed, Titled
 from localllm.memory.sessions.log import SessionLog, new_session_id
+from localllm.memory.sessions.relocation import settle
 from localllm.memory.sessions.seal import Seal
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.running import LateRunner
@@ -312,7 +313,9 @@ class Conversation:
         return choose(self._project.settings.agent.profile, client.info, client.context_window, client.assumes_window)
 
     def _new_log(self) -> SessionLog:
-        return SessionLog(self._project.storage.sessions, self.id, self._project.seal.begin(self.id))
+        storage = self._project.storage
+        made = partial(settle, storage.sessions, self._project.root, storage.older_sessions)
+        return SessionLog(storage.sessions, self.id, self._project.seal.begin(self.id), made)
 
     def _make_tools(self) -> ToolSystem:
         project = self._project

@@ -43,7 +43,7 @@ class Keeping:
         self._current = current
         self._change_to = change_to
         self._settings = project.settings.sessions
-        self.sessions = Sessions(project.storage.sessions, project.seal, project.storage.other_sessions)
+        self.sessions = Sessions.of_project(project.root, project.storage, project.seal)
         memory = project.settings.project.memory_file
         self._closing = Closing(self.sessions, project.root, memory, record=self._settings.record)
         self._lock = asyncio.Lock()
@@ -181,6 +181,7 @@ class Keeping:
 
     def _tidy_now(self) -> None:
         """What is open, here or elsewhere, is left alone: its log is locked."""
+        self.sessions.adopt_sealed()
         self._closing.close_killed()
         self.sessions.prune(keep_days=self._settings.keep_days, keep_count=self._settings.keep_count)
 

@@ -83,7 +83,7 @@ def project_name(root: Path) -> str:
 
 
 def project_folder(root: Path) -> Path:
-    """Where the project's sessions, overflowing output and the like are kept, there or not."""
+    """Where the project's overflowing output, caches and the user's commands are kept, there or not."""
     return root / ".localllm"
 
 
@@ -104,23 +104,19 @@ def ensure_project_folder(root: Path) -> Path:
 
 
 class Storage(NamedTuple):
-    """Where a project's sessions, overflowing output and caches are kept.
+    """Where what belongs to a project is kept: its `sessions` in the user's state folder, where no command can see
+    them; overflowing output and caches in `folder`.
 
-    `place`: in the project's own folder; in the user's state folder, where that cannot be used, for the `reason`; or
-    nowhere, where neither can be: then nothing can be made in `folder`. `other` is the folder that is not used now, and
-    may have been at another time. `at`: what of the project the reason holds for.
+    `place`: that is the project's own folder; one in the state folder, where the project's cannot be used, for the
+    `reason`; or nowhere, where neither can be: then nothing can be made in `folder`. `other` is the folder that is not
+    used now, and may have been at another time.
     """
 
     folder: Path
     place: Literal["project", "state", "nowhere"]
     other: Path
+    sessions: Path
     reason: object = ""
-    at: str = ""
-
-    @property
-    def sessions(self) -> Path:
-        """Where the logs of its sessions are."""
-        return self.folder / "sessions"
 
     @property
     def outputs(self) -> Path:
@@ -133,19 +129,24 @@ class Storage(NamedTuple):
         return (self.other if self.place == "project" else self.folder) / "tool-output"
 
     @property
-    def other_sessions(self) -> Path | None:
-        """Where logs of other times may be; None where a link would lead to them, perhaps into another project."""
-        return None if self.other.is_symlink() else self.other / "sessions"
+    def older_sessions(self) -> Path:
+        """Where earlier versions kept the logs of a project that could not hold them."""
+        return self.outputs_outside.with_name("sessions")
+
+    @property
+    def outputs_anywhere(self) -> tuple[Path, ...]:
+        """Where long output of this and other times may be; not where a link would lead, perhaps into another
+        project."""
+        return tuple(each / "tool-output" for each in (self.folder, self.other) if not each.is_symlink())
 
 
 def find_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage:
     """Where what belongs to the project at `root` is kept; nothing is made."""
-    own, state = project_folder(root), state_folder(environ) / "projects" / project_name(root)
-    for folder in (own, own / "sessions"):
-        if reason := _fault(folder):
-            at = folder.relative_to(root).as_posix()
-            return Storage(state, "nowhere" if _fault(state) else "state", own, reason, at)
-    return Storage(own, "project", state)
+    own, name = project_folder(root), project_name(root)
+    state, sessions = state_folder(environ) / "projects" / name, state_folder(environ) / "sessions" / name
+    if reason := _fault(own):
+        return Storage(state, "nowhere" if _fault(state) else "state", own, sessions, reason)
+    return Storage(own, "project", state, sessions)
 
 
 def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage:
@@ -155,7 +156,7 @@ def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage
         try:
             _make(found.folder)
         except OSError as error:  # what looked as if it could be written to cannot: a full disk, a sandbox around us
-            found = Storage(found.other, "state", found.folder, _reason(error), found.folder.name)
+            found = Storage(found.other, "state", found.folder, found.sessions, _reason(error))
         else:
             return found
     try:

@@ -129,8 +129,7 @@ def _deleted(sessions: Sessions, session_id: str) -> bool:
 def _open(context: click.Context) -> tuple[Path, Sessions]:
     """The project the program is started in, and its sessions."""
     project, _ = load_here(context)
-    storage = find_storage(project)
-    return project, Sessions(storage.sessions, Seal(session_key_file()), storage.other_sessions)
+    return project, Sessions.of_project(project, find_storage(project), Seal(session_key_file()))
 
 
 def _transcript(context: click.Context, name: str) -> Transcript:

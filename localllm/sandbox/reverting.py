@@ -275,29 +275,10 @@ def _is_same(before: Entry, after: Entry) -> bool:
 
 
 def _is_harmless(path: str, before: Entry | None, after: Entry) -> bool:
-    """Whether a change is one that cannot do harm later, or our own."""
+    """Whether a change is one that cannot do harm later."""
     if not stat.S_ISREG(after.mode) or after.content is None:
         return False
     if is_unfinished_work(path):
         return _harmless_part(path, before, after) == after.content
     old = (before and before.content) or b""
-    if is_git_settings(path):
-        return is_harmless_change(old, after.content)
-    if not (path.startswith(".localllm/") and path.endswith(".jsonl")):
-        return False
-    # Logs of sessions grow while a command runs: this process, or another one in the same project, writes to them.
-    return bool(old and after.content.startswith(old)) or _is_held_open(after)
-
-
-def _is_held_open(entry: Entry) -> bool:
-    """Whether a process that is alive has it open. The command's processes are dead by now, so it is not theirs."""
-    return any(_opened(fd) == entry.identity[:2] for fd in Path("/proc").glob("[0-9]*/fd/*"))
-
-
-def _opened(fd: Path) -> tuple[int, int] | None:
-    """Device and inode of what an entry of /proc/PID/fd stands for."""
-    try:
-        about = fd.stat()
-    except OSError:
-        return None
-    return about.st_dev, about.st_ino
+    return is_git_settings(path) and is_harmless_change(old, after.content)

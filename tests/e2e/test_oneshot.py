@@ -62,6 +62,11 @@ def environment(root: Path) -> dict[str, str]:
     return kept | {"HOME": str(home), "LANG": "C.UTF-8", "LOCALLLM_STATE_DIR": str(home / "state")}
 
 
+def kept_sessions(root: Path) -> list[Path]:
+    """The logs of all sessions that the program has kept for this user."""
+    return list((root.parent / "home" / "state" / "sessions").glob("*/*.jsonl"))
+
+
 def start(root: Path, *arguments: str, stdin: int = subprocess.DEVNULL, **variables: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "localllm", *arguments],
@@ -107,7 +112,7 @@ class TestWork:
             configure(project, server.url)
             done = localllm(project, "-p", "Fix it", "--yes", "--output", "stream-json")
         streamed = [decode(line) for line in done.stdout.splitlines()]
-        (log,) = (project / ".localllm" / "sessions").glob("*.jsonl")
+        (log,) = kept_sessions(project)
         assert [lean(event) for event in read_session(log).events] == [
             lean(event) for event in streamed if not isinstance(event, DELTAS)
         ]

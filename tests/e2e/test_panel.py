@@ -13,6 +13,7 @@ import pytest
 
 from localllm.base.events import Consulted, MessageCompleted, RunFinished, decode
 from localllm.memory.sessions.log import read_session
+from tests.e2e.test_oneshot import kept_sessions
 from tests.support.sandbox_world import level_here
 from tests.support.tmux import TMUX, Tmux
 from tests.support.wire_server import Reply, WireServer, calls, says
@@ -103,7 +104,7 @@ def localllm(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def consulted(root: Path) -> Sequence[Consulted]:
-    (log,) = (root / ".localllm" / "sessions").glob("*.jsonl")
+    (log,) = kept_sessions(root)
     return [event for event in read_session(log).events if isinstance(event, Consulted)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_oneshot import environment
+from tests.e2e.test_oneshot import environment, kept_sessions
 from tests.e2e.test_oneshot import localllm as writable
 from tests.support.read_only import read_only
 
@@ -55,7 +55,7 @@ def test_it_is_worked_in_and_found_again(tmp_path: Path, project: Path) -> None:
     (line,) = [line for line in done.stderr.splitlines() if "Read-only file system" in line and "✗" not in line]
     assert ".localllm cannot be used here" in line
     assert [tool["success"] for tool in json.loads(done.stdout)["tools"]] == [True, False, False, True]
-    (log,) = (tmp_path / "home" / "state" / "projects").glob("*/sessions/*.jsonl")
+    (log,) = kept_sessions(project)
     text = log.read_text()
     for said in (
         "ship it",

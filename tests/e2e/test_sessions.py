@@ -13,7 +13,7 @@ import pytest
 
 from localllm.memory.sessions.entries import Ended, Titled
 from localllm.memory.sessions.log import SessionLog, read_session
-from tests.e2e.test_oneshot import EDIT, FIX, RUN_TESTS, configure, localllm, start
+from tests.e2e.test_oneshot import EDIT, FIX, RUN_TESTS, configure, kept_sessions, localllm, start
 from tests.support.session_logs import Holder
 from tests.support.wire_server import WireServer, calls, says
 
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 def logs(root: Path) -> list[Path]:
     """The one that was begun first before the others."""
-    return sorted((root / ".localllm" / "sessions").glob("*.jsonl"), key=began)
+    return sorted(kept_sessions(root), key=began)
 
 
 def began(log: Path) -> str:
@@ -325,13 +325,12 @@ class TestKeeping:
         assert len(logs(project)) == 2
 
     def test_a_file_where_the_folder_should_be_is_said_once(self, project: Path) -> None:
-        (project / ".localllm").mkdir()
-        (project / ".localllm" / "sessions").write_text("")
+        (project / ".localllm").write_text("")
         with WireServer([says("One."), says("Two.")]) as server:
             configure(project, server.url)
             done = localllm(project, given="first\nsecond\n")
         assert done.returncode == 0
         assert "One." in done.stdout
         assert "Two." in done.stdout
-        assert (done.stdout + done.stderr).count(".localllm/sessions cannot be used here") == 1
+        assert (done.stdout + done.stderr).count(".localllm cannot be used here") == 1
         assert "first" in localllm(project, "history", "list").stdout

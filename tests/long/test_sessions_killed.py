@@ -45,6 +45,7 @@ def project(tmp_path: Path) -> Path:
 
 def make_anew(root: Path, url: str) -> None:
     """The project as it was before any session."""
+    shutil.rmtree(root.parent / "home" / "state" / "sessions", ignore_errors=True)
     for there in root.iterdir():
         shutil.rmtree(there) if there.is_dir() else there.unlink()
     (root / "prices.py").write_text(BUG)

@@ -46,7 +46,7 @@ def turn(
 
 def sessions(folder: Path) -> Sessions:
     """Those of a project whose user is the one of this test."""
-    return Sessions(folder / "sessions", seal(folder))
+    return Sessions(folder / "sessions", seal(folder), outputs=[folder / "tool-output"])
 
 
 def seal(folder: Path) -> Seal:

@@ -50,7 +50,7 @@ async def test_what_it_uses_is_the_sessions_and_its_window_its_own(tmp_path: Pat
             assert isinstance(last, RunFinished)
             assert last.usage.prompt_tokens == app.usage.prompt_tokens
             assert app.context_used == used[2].prompt_tokens + used[2].completion_tokens
-            log = tmp_path / ".localllm" / "sessions" / f"{app.session_id}.jsonl"
+            log = app.keeping.sessions.file_of(app.session_id)
     kept = read_session(log)
     assert kept.torn_lines == 0
     assert [type(event.event) for event in kept.events if isinstance(event, Delegated)].count(MessageCompleted) == 1

@@ -52,7 +52,7 @@ async def test_a_session_that_was_broken_off_is_told_until_it_is_gone_on_with(tm
     with WireServer([says("one"), says("two")]) as server:
         async with app_over(tmp_path, server.url) as app:
             await played(app, "first")
-            log = tmp_path / ".localllm" / "sessions" / f"{app.session_id}.jsonl"
+            log = app.keeping.sessions.file_of(app.session_id)
         lines = log.read_bytes().splitlines(keepends=True)
         begun = next(number for number, line in enumerate(lines) if line.startswith(b'{"type":"RunStarted"'))
         log.write_bytes(b"".join(lines[: begun + 1]))
@@ -81,7 +81,8 @@ async def test_a_session_that_is_not_kept_says_which_file_and_why(tmp_path: Path
                 await app.keeping.fork()
             assert empty.value.code == "E1756"
             assert "say something first" in empty.value.mend
-            sessions = tmp_path / ".localllm" / "sessions"
+            sessions = app.keeping.sessions.folder
+            sessions.parent.mkdir()
             sessions.write_text("in the way")
             await played(app, "hello")
             assert app.keeping.failure.startswith(f"{sessions}: ")

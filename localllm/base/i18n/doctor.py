@@ -280,11 +280,14 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Nothing can be written in the project {folder}: {reason}.",
         "プロジェクト {folder} に書き込めません: {reason}。",
     ),
-    "doctor.not_kept": ("Sessions cannot be kept in {folder}: {reason}.", "{folder} に保存できません: {reason}。"),
+    "doctor.not_kept": (
+        "Long output cannot be kept in {folder}: {reason}.",
+        "長い出力を {folder} に保存できません: {reason}。",
+    ),
     "doctor.in_the_way_mend": ("Move {folder} away.", "{folder} を別の場所へ移してください。"),
     "doctor.kept_in_state": (
-        "Until then questions are answered all the same, and sessions are kept in {folder}.",
-        "それまでも質問には答えます。セッションは {folder} に保存します。",
+        "Until then questions are answered all the same, and long output is kept in {folder}.",
+        "それまでも質問には答えます。長い出力は {folder} に保存します。",
     ),
     "doctor.state_read_only": (
         "Nothing can be remembered in {folder}: {reason}.",

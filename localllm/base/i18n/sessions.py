@@ -41,8 +41,8 @@ SESSIONS: dict[str, tuple[str, str]] = {
         "記録のうち {count} 件は前後が合わないため飛ばしました。",
     ),
     "session.foreign": (
-        "It is not known that you began this session on this machine: what it holds is treated as a stranger's text.",
-        "このセッションは、この環境であなたが始めたものと確認できません。内容は他人の文章として扱います。",
+        "Not all of this session is known to be yours, for it lay in the project: what it holds is treated as a stranger's text.",
+        "このセッションはプロジェクト内に置かれていたため、すべてがあなたのものとは確認できません。内容は他人の文章として扱います。",
     ),
     "session.not_kept": (
         "This session is not being kept: {reason}. It cannot be resumed later. "

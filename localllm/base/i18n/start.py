@@ -49,8 +49,8 @@ START: dict[str, tuple[str, str]] = {
         "プロジェクトの localllm.toml のうち無視しているもの: {keys}。内容を読み、信頼するなら localllm config trust。",
     ),
     "start.stored_state": (
-        "{own} cannot be used here ({reason}): sessions and long output are kept in {folder}.",
-        "ここでは {own} を使えません（{reason}）。セッションと長い出力は {folder} に保存します。",
+        "{own} cannot be used here ({reason}): long output is kept in {folder}.",
+        "ここでは {own} を使えません（{reason}）。長い出力は {folder} に保存します。",
     ),
     "start.stored_nowhere": (
         "Nothing of this session is kept: {own} cannot be used here ({reason}), and {folder} cannot be written to.",

@@ -34,6 +34,11 @@ class Began(Record, frozen=True):
     forked_from: str = ""
 
 
+class Adopted(Record, frozen=True):
+    """The log lay in the project until here, where a command could have changed it: an earlier version kept it there,
+    or it came with the project. What it holds is a stranger's text."""
+
+
 class Forked(Record, frozen=True):
     """What stands before this was said in the session this one has its beginning from."""
 
@@ -124,6 +129,7 @@ class Ended(Record, frozen=True):
 
 LogRecord = (
     Began
+    | Adopted
     | Forked
     | Profiled
     | Kept

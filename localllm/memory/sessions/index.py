@@ -18,9 +18,7 @@ from localllm.base.events import ConfirmationAnswered, Consulted, RunStarted, St
 from localllm.base.files import write_own
 from localllm.base.regular_files import read_regular
 from localllm.memory.sessions.entries import Began, Ended, Titled, decode, starts
-from localllm.memory.sessions.log import SUFFIX
-
-FILE = "index.msgpack"
+from localllm.memory.sessions.log import INDEX, SUFFIX
 
 _FORMAT = 2
 _LARGEST = 100_000_000  # bytes of an index
@@ -63,10 +61,14 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Index:
-    """The sessions of a folder, by their logs. Cheap where little has changed since it was last read."""
+    """The sessions of a folder, by their logs. Cheap where little has changed since it was last read.
 
-    def __init__(self, folder: Path) -> None:
+    `is_kept`: for the next program as well, in a file beside the logs.
+    """
+
+    def __init__(self, folder: Path, *, is_kept: bool = True) -> None:
         self._folder = folder
+        self._is_kept = is_kept
         self._known: dict[str, Session] | None = None
 
     def read(self) -> list[Session]:
@@ -90,14 +92,17 @@ class Index:
                     yield session_id, _followed(known.get(session_id) or Session(id=session_id), entry)
 
     def _load(self) -> dict[str, Session]:
+        if not self._is_kept:
+            return {}
         with suppress(OSError, msgspec.DecodeError):
-            kept = msgspec.msgpack.decode(read_regular(self._folder / FILE, _LARGEST), type=_Kept)
+            kept = msgspec.msgpack.decode(read_regular(self._folder / INDEX, _LARGEST), type=_Kept)
             return kept.sessions if kept.format == _FORMAT else {}
         return {}
 
     def _save(self, sessions: dict[str, Session]) -> None:
         with suppress(OSError):
-            write_own(self._folder / FILE, msgspec.msgpack.encode(_Kept(_FORMAT, sessions)))
+            if self._is_kept:
+                write_own(self._folder / INDEX, msgspec.msgpack.encode(_Kept(_FORMAT, sessions)))
 
 
 def _followed(session: Session, entry: "os.DirEntry[str]") -> Session:

@@ -7,7 +7,7 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from localllm.base.files import try_lock
 from localllm.memory.sessions.entries import Began, Entry, Record, decode, encode
 
 SUFFIX = ".jsonl"
+INDEX = "index.msgpack"
+"""Beside the logs."""
 
 PATIENCE = 2.0
 """Seconds for a lock that the program's own tidying holds for a moment."""
@@ -36,15 +38,22 @@ class SessionLog:
     """Appends entries to `folder/session_id.jsonl`, and holds its lock.
 
     A new log is made with the first event that is worth one, with `began` as its first line: who looks in and leaves
-    again leaves nothing behind. A log that cannot be written must not stop the work: the first failure is kept in
-    `failure`, and nothing is written any more, so that what is there stays whole.
+    again leaves nothing behind. `on_made` is called then. A log that cannot be written must not stop the work: the
+    first failure is kept in `failure`, and nothing is written any more, so that what is there stays whole.
     """
 
-    def __init__(self, folder: Path, session_id: str, began: Began | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        session_id: str,
+        began: Began | None = None,
+        on_made: Callable[[], object] = lambda: None,
+    ) -> None:
         self.file = folder / f"{session_id}{SUFFIX}"
         self.failure: OSError | None = None
         self._fd = -1
         self._waiting: list[Entry] = [began] if began else []
+        self._on_made = on_made
 
     @classmethod
     def resume(cls, folder: Path, session_id: str, patience: float = PATIENCE) -> "SessionLog":
@@ -78,6 +87,7 @@ class SessionLog:
         try:
             if self._fd < 0:
                 self._fd = _made(self.file)
+                self._on_made()
             entries, self._waiting = [*self._waiting, entry], []
             _write(self._fd, b"".join(encode(each) + b"\n" for each in entries))
         except OSError as error:
@@ -137,12 +147,18 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 def _made(file: Path) -> int:
     """A new log, locked, readable by its owner alone: conversations hold what the user said."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if file.parent.is_symlink():  # a project one has been given could lead us anywhere with it
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    make_folder(file.parent)
     fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | _SAFELY, 0o600)
     hold(fd)
     return fd
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of logs, closed to others, if it is not there. Raises OSError, also where it is a link."""
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
 def _finish_line(fd: int) -> None:

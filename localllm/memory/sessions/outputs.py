@@ -1,4 +1,4 @@
-"""What lies beside the sessions and belongs to some of them: whole outputs of tools, and words that were set aside.
+"""What lies in the project and belongs to some of its sessions: whole outputs of tools, and words that were set aside.
 
 They go with the last session whose log names them. Only plain names of our own form are touched, and no link is
 followed.
@@ -23,18 +23,17 @@ def named_in(log: Path) -> set[str]:
         return {name.decode() for line in lines if _IN in line for name in _NAMED.findall(line)}
 
 
-def forget(names: set[str], folders: Iterable[Path]) -> None:
-    """Remove those of the files that no log in these folders names any more; they lie in `tool-output` beside each.
-    One log that cannot be read, and all stay: it may name any."""
-    folders = [folder for folder in folders if not folder.parent.is_symlink()]
+def forget(names: set[str], logs: Iterable[Path], folders: Iterable[Path]) -> None:
+    """Remove those of the files in `folders` that no log in the folders `logs` names any more. One log that cannot be
+    read, and all stay: it may name any."""
     left = set(names)
     with suppress(OSError):
-        for log in _logs(folders):
+        for log in _logs(logs):
             if not left:
                 return
             left -= named_in(log)
         for folder in folders:
-            _remove(folder.parent / "tool-output", left)
+            _remove(folder, left)
 
 
 def _logs(folders: Iterable[Path]) -> Iterator[Path]:

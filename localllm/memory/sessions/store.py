@@ -18,10 +18,21 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.events import RunStarted
 from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
+from localllm.base.paths import Storage, project_folder
 from localllm.memory.sessions import outputs
 from localllm.memory.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, encode, starts
 from localllm.memory.sessions.index import Index, Session
-from localllm.memory.sessions.log import PATIENCE, SUFFIX, SessionLog, SessionRead, hold, new_session_id, read_session
+from localllm.memory.sessions.log import (
+    PATIENCE,
+    SUFFIX,
+    SessionLog,
+    SessionRead,
+    hold,
+    make_folder,
+    new_session_id,
+    read_session,
+)
+from localllm.memory.sessions.relocation import adopt, remove_if_empty, settle
 from localllm.memory.sessions.seal import Seal
 
 if TYPE_CHECKING:
@@ -33,29 +44,39 @@ _COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
 
 
 class Sessions:
-    """Those in `folder`, where new ones are made, and those in `other`. Methods raise ConfigurationError:
-    session_unknown, session_ambiguous, session_open and so on.
+    """Those in `folder`, where new ones are made, and those that lie in the project, in `other`: they came with it, or
+    an earlier version kept them there. Methods raise ConfigurationError: session_unknown, session_ambiguous,
+    session_open and so on.
 
-    `seal` tells the sessions of this user's program from others.
+    `seal` tells the sessions of this user's program from others; `outputs` are the folders with long output of theirs.
     """
 
-    def __init__(self, folder: Path, seal: Seal, other: Path | None = None) -> None:
+    def __init__(self, folder: Path, seal: Seal, other: Path | None = None, outputs: Sequence[Path] = ()) -> None:
         self.folder = folder
         self._seal = seal
+        self._other = other
+        self._outputs = outputs
         self._folders = (folder, other) if other else (folder,)
-        self._indexes = tuple(map(Index, self._folders))
+        self._indexes = tuple(Index(each, is_kept=each == folder) for each in self._folders)
         self._entries: dict[str, tuple[Session, MemoryEntry]] = {}
         self._known: list[Session] = []
         self._silent: list[Session] = []
         self._orphans: set[str] = set()
         self._lock = Lock()
 
+    @classmethod
+    def of_project(cls, root: Path, storage: Storage, seal: Seal) -> "Sessions":
+        """Those of the project at `root`, wherever it was before."""
+        settle(storage.sessions, root, storage.older_sessions)
+        project = project_folder(root)
+        other = None if project.is_symlink() else project / "sessions"
+        return cls(storage.sessions, seal, other, storage.outputs_anywhere)
+
     def all(self) -> list[Session]:
         """Every session in which the person said something, the one that was last worked in first."""
         with self._lock:
-            found = sorted((one for index in self._indexes for one in index.read()), key=lambda one: one.changed)
-        newest = {one.id: one for one in found}  # the folder that cannot be written to has what came before the copy
-        there = sorted(newest.values(), key=lambda session: (session.changed, session.id), reverse=True)
+            found = {one.id: one for index in reversed(self._indexes) for one in index.read()}
+        there = sorted(found.values(), key=lambda session: (session.changed, session.id), reverse=True)
         self._silent = [session for session in there if session.is_silent]
         self._known = [session for session in there if not session.is_silent]
         return self._known
@@ -140,21 +161,34 @@ class Sessions:
             return read_session(self.file_of(session_id))
 
     def open_log(self, session_id: str, patience: float = PATIENCE) -> SessionLog:
-        """Its log, to go on with as SessionLog.resume has it: of one in a folder that can only be read, a copy."""
+        """Its log, to go on with as SessionLog.resume has it; one that lies in the project is adopted."""
         file = self.file_of(session_id)
-        log = SessionLog.resume(file.parent, session_id, patience)
-        if log.failure is None or file.parent == self.folder:
-            return log
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_own(self.folder / file.name, file.read_bytes())
-        except OSError:
-            return log
+        if file.parent != self.folder:
+            try:
+                adopt(file, self.folder, patience)
+            except OSError as error:
+                log = SessionLog(self.folder, session_id)
+                log.failure = error
+                return log
         return SessionLog.resume(self.folder, session_id, patience)
 
     def is_ours(self, session: Session) -> bool:
-        """Whether this user's program has begun it."""
-        return self._seal.holds(session.id, session.seal)
+        """Whether this user's program has begun it, and it lies where no command can change it."""
+        return self._seal.holds(session.id, session.seal) and self.file_of(session.id).parent == self.folder
+
+    def adopt_sealed(self) -> None:
+        """Bring what an earlier version kept in the project to where sessions are kept now. Cheap where that is
+        done; what another program has open stays until the next time."""
+        if self._other is None or not self._other.is_dir():
+            return
+        is_read_only = not os.access(self._other, os.W_OK)
+        for one in self._indexes[-1].read():
+            log = self._other / f"{one.id}{SUFFIX}"
+            is_done = is_read_only and os.path.lexists(self.folder / log.name)
+            if self._seal.holds(one.id, one.seal) and not is_done:
+                with suppress(OSError, ConfigurationError):
+                    adopt(log, self.folder)
+        remove_if_empty(self._other)
 
     def fork(self, session_id: str, point: int = 0) -> str:
         """A copy that goes on on its own, whole or as the session was at its checkpoint `point`; its name. Raises
@@ -178,7 +212,7 @@ class Sessions:
         title = [Titled(title=self._free(there.title))] if there.title else []
         lines = [began, *entries, *title, Forked(time=now), Ended(time=now)]
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             write_own(self.folder / f"{copy}{SUFFIX}", b"".join(encode(each) + b"\n" for each in lines))
         except OSError as error:
             raise self._unwritable(copy, error) from error
@@ -194,7 +228,7 @@ class Sessions:
         """Delete a session, and its copies; what else belonged to it goes with `delete_orphans`. Raises
         session_undeletable, session_unknown."""
         try:
-            for file in self._files_of(session_id) or [self.file_of(session_id)]:
+            for file in reversed(self._files_of(session_id) or [self.file_of(session_id)]):
                 self._delete(file)
         except FileNotFoundError:
             raise ConfigurationError("session_unknown", wanted=session_id) from None
@@ -218,7 +252,8 @@ class Sessions:
         there were any."""
         orphans, self._orphans = self._orphans, set()
         if orphans:
-            outputs.forget(orphans, [folder for folder in self._folders if not folder.is_symlink()])
+            logs = [folder for folder in self._folders if not folder.is_symlink()]
+            outputs.forget(orphans, logs, self._outputs)
 
     def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> list[str]:
         """Delete what was not worked in for `keep_days`, and all but the newest `keep_count` (0 keeps all); never what
@@ -263,9 +298,8 @@ class Sessions:
         return ConfigurationError("session_unwritable", file=self.file_of(session_id), reason=error.strerror or error)
 
     def file_of(self, session_id: str) -> Path:
-        """Its log, the newest where there is a copy; where there is none, where that would be."""
-        files = self._files_of(session_id)
-        return max(files, key=lambda file: file.lstat().st_mtime) if files else self.folder / f"{session_id}{SUFFIX}"
+        """Its log; where there is none, where that would be."""
+        return next(iter(self._files_of(session_id)), self.folder / f"{session_id}{SUFFIX}")
 
     def _files_of(self, session_id: str) -> list[Path]:
         files = (folder / f"{session_id}{SUFFIX}" for folder in self._folders if not folder.is_symlink())

@@ -21,9 +21,9 @@ import msgspec
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.files import FileLock, atomic_write
 from localllm.base.paths import project_name, state_folder
+from localllm.base.project_moves import earlier_place, note_place
 from localllm.tools.guard.change_log import Begun, Change, ChangeLog, Ended, TakenBack
 from localllm.tools.guard.contents import Contents
-from localllm.tools.guard.moved import follow, note_place
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.guard.programs import Programs, make_folder
 from localllm.tools.guard.recovery import changed_by, recover, remove_temporaries
@@ -73,7 +73,7 @@ class Snapshots:
     def of_project(cls, root: Path) -> "Snapshots":
         """Those of the project at `root`, in the user's state folder."""
         snapshots = state_folder() / "snapshots"
-        follow(snapshots, root)
+        _follow(snapshots, root)
         return cls(snapshots / project_name(root), begun=partial(note_place, snapshots, root))
 
     def begin_turn(self) -> None:
@@ -388,6 +388,19 @@ class Snapshots:
     def _locked(self) -> FileLock:
         make_folder(self._folder)
         return FileLock(self._folder / "lock")
+
+
+def _follow(snapshots: Path, root: Path) -> None:
+    """Give the project the snapshots it had in another place, where it has none in this one, is no longer there, and no
+    program works on them."""
+    new = snapshots / project_name(root)
+    if new.exists() or not (before := earlier_place(snapshots, root)):
+        return
+    old = snapshots / project_name(before)
+    with suppress(OSError):
+        if old.is_dir() and not Programs(old / "programs").living():
+            old.rename(new)
+            note_place(snapshots, root)
 
 
 def _made_by(change: Change) -> Transition:

@@ -35,6 +35,7 @@ REFUSED = re.compile("Read-only file system|Device or resource busy|could not lo
         ("echo evil > .mcp.json", ".mcp.json"),
         ("echo '{}' > .localllm/sessions/forged.jsonl", ".localllm/sessions/forged.jsonl"),
         ("echo evil > .localllm/sessions/old.jsonl", ".localllm/sessions/old.jsonl"),
+        ("echo evil >> .localllm/sessions/old.jsonl", ".localllm/sessions/old.jsonl"),
         ("rm -r .localllm", ".localllm/sessions/old.jsonl"),
         ("mkdir -p sub/.git/hooks; echo evil > sub/.git/hooks/pre-commit; rmdir sub", "sub/.git/hooks/pre-commit"),
         ("echo 'gitdir: ../evil' > .git/commondir", ".git/commondir"),
@@ -107,21 +108,6 @@ async def test_honest_work_with_git_is_not_undone(repository: World) -> None:
         git init -q new; git -C new status --short
     """)
     assert (done.return_code, done.stdout, done.reverted) == (0, "1\n", ())
-
-
-async def test_a_log_that_this_program_writes_to_is_left_alone(repository: World) -> None:
-    sessions = repository.project / ".localllm/sessions"
-    running = asyncio.ensure_future(repository.run("while [ ! -e go ]; do sleep 0.02; done"))
-    with (sessions / "new.jsonl").open("w") as new, (sessions / "old.jsonl").open("a") as old:
-        await asyncio.sleep(0.3)
-        for log in (new, old):
-            log.write('{"type":"Notice"}\n')
-            log.flush()
-        (repository.project / "go").touch()
-        done = await running
-    assert done.reverted == ()
-    assert (sessions / "old.jsonl").read_text().count("\n") == 2
-    assert (sessions / "new.jsonl").read_text().count("\n") == 1
 
 
 async def test_commands_side_by_side_do_not_take_each_other_for_the_user(repository: World) -> None:

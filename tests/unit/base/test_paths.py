@@ -137,39 +137,35 @@ class TestStorage:
         found = open_storage(tmp_path / "p", environ)
         assert (found.folder, found.place) == (tmp_path / "p" / ".localllm", "project")
         assert (found.folder / ".gitignore").exists()
-        assert found.other_sessions is not None
-        assert found.other_sessions.is_relative_to(tmp_path / "state")
+        assert found.sessions.is_relative_to(tmp_path / "state")
         assert not (tmp_path / "state").exists()
 
-    @pytest.mark.parametrize("name", [".localllm", ".localllm/sessions"])
     @pytest.mark.parametrize("make", [lambda path: path.symlink_to("/tmp"), lambda path: path.touch()])
-    def test_beside_it_where_something_is_in_the_way(
-        self, tmp_path: Path, name: str, make: Callable[[Path], None]
-    ) -> None:
+    def test_beside_it_where_something_is_in_the_way(self, tmp_path: Path, make: Callable[[Path], None]) -> None:
         environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state")}
-        (tmp_path / "p" / name).parent.mkdir(parents=True)
-        make(tmp_path / "p" / name)
+        (tmp_path / "p").mkdir()
+        make(tmp_path / "p" / ".localllm")
         found = open_storage(tmp_path / "p", environ)
         assert found.place == "state"
         assert found.folder.is_dir()
         assert found.folder.is_relative_to(tmp_path / "state")
         assert found.folder.stat().st_mode & 0o777 == 0o700
         assert found.sessions == find_storage(tmp_path / "p", environ).sessions
-        assert found.at == name
+        assert found.sessions.is_relative_to(tmp_path / "state")
         assert str(found.reason) in ("It is a symbolic link", os.strerror(errno.ENOTDIR))
-        assert (found.other_sessions is None) is (tmp_path / "p" / ".localllm").is_symlink()
+        assert (len(found.outputs_anywhere) == 1) is (tmp_path / "p" / ".localllm").is_symlink()
 
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/sys is of Linux")
     def test_where_it_only_turns_out_that_nothing_can_be_made(self, tmp_path: Path) -> None:
         found = open_storage(Path("/sys"), {"LOCALLLM_STATE_DIR": str(tmp_path / "state")})
         assert (found.place, found.folder.is_dir()) == ("state", True)
         assert found.reason
-        assert found.at == ".localllm"
         assert open_storage(Path("/sys"), {"LOCALLLM_STATE_DIR": "/sys/state"}).place == "nowhere"
 
     def test_each_project_has_its_own(self, tmp_path: Path) -> None:
         environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state")}
         assert find_storage(tmp_path / "a", environ).other != find_storage(tmp_path / "b", environ).other
+        assert find_storage(tmp_path / "a", environ).sessions != find_storage(tmp_path / "b", environ).sessions
 
 
 def test_the_folders_are_not_made_by_asking(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ SETTINGS: Entries = {
     ),
     "project_folder_unusable": (
         "E1007",
-        ("Cannot use {folder}.", "{reason}.", "Sessions and output are kept there: make it a writable folder."),
-        ("{folder} を使えません。", "{reason}。", "セッションや出力の置き場です。書き込めるフォルダにしてください。"),
+        ("Cannot use {folder}.", "{reason}.", "Long output is kept there: make it a writable folder."),
+        ("{folder} を使えません。", "{reason}。", "長い出力の置き場です。書き込めるフォルダにしてください。"),
     ),
     "network_host_invalid": (
         "E1026",

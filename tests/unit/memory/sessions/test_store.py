@@ -13,8 +13,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.events import ConfirmationAnswered, Consulted, RunFinished, Steered
 from localllm.llm.messages import SystemMessage
 from localllm.memory.sessions.entries import Began, Entry, Forked, Kept, Titled
-from localllm.memory.sessions.index import FILE
-from localllm.memory.sessions.log import SessionLog, read_session
+from localllm.memory.sessions.log import INDEX, SessionLog, read_session
 from localllm.memory.sessions.seal import Seal
 from localllm.memory.sessions.store import DAY, Sessions
 from tests.support.read_only import read_only
@@ -62,8 +61,8 @@ class TestListing:
         store = sessions(tmp_path)
         keep(store, turn("one", "a"))
         before = store.all()
-        assert stat.S_IMODE((store.folder / FILE).stat().st_mode) == 0o600
-        (store.folder / FILE).write_bytes(b"\x93nonsense")
+        assert stat.S_IMODE((store.folder / INDEX).stat().st_mode) == 0o600
+        (store.folder / INDEX).write_bytes(b"\x93nonsense")
         assert sessions(tmp_path).all() == before
 
     def test_a_line_that_is_still_being_written_counts_when_it_is_whole(self, tmp_path: Path) -> None:
@@ -235,21 +234,23 @@ class TestWithoutAWord:
 
 
 class TestTwoFolders:
-    """A project that can be written to at one time and not at another."""
+    """Logs in the project, where commands could change them, beside those where sessions are kept."""
 
-    def test_both_are_looked_into_and_the_newest_of_one_counts(self, tmp_path: Path) -> None:
+    def test_both_are_looked_into_and_what_lies_in_the_project_never_counts_for_more(self, tmp_path: Path) -> None:
         there, here = sessions(tmp_path), Sessions(tmp_path / "sessions", seal(tmp_path), tmp_path / "other")
-        name = keep(there, turn("old", "a"))
+        name, own = keep(there, turn("old", "a")), keep(there, turn("own", "a"))
         shutil.copytree(tmp_path / "sessions", tmp_path / "other")
-        log = SessionLog.resume(tmp_path / "other", name)
+        (tmp_path / "sessions" / f"{name}.jsonl").unlink()
+        log = SessionLog.resume(tmp_path / "other", own)
         for entry in turn("newer", "b", number=2):
             log.append(entry)
         log.close()
-        age(there, name, 1)
-        assert [(one.id, one.turns) for one in here.all()] == [(name, 2)]
-        assert here.file_of(name).parent == tmp_path / "other"
-        assert len(here.read(name).events) > len(there.read(name).events)
-        here.delete(name)
+        age(there, own, 1)
+        assert {(one.id, one.turns) for one in here.all()} == {(name, 1), (own, 1)}
+        assert [here.is_ours(here.find(one)) for one in (name, own)] == [False, True]
+        assert len(here.read(own).events) == len(there.read(own).events)
+        for one in (name, own):
+            here.delete(one)
         assert here.all() == there.all() == []
 
     def test_what_can_only_be_read_is_gone_on_with_in_a_copy(self, tmp_path: Path) -> None:
@@ -359,15 +360,15 @@ class TestWhatComesWithAProject:
         theirs = tmp_path / "profile"
         theirs.write_text("mine\n")
         store.folder.mkdir()
-        (store.folder / FILE).symlink_to(theirs)
+        (store.folder / INDEX).symlink_to(theirs)
         keep(store, turn("one", "a"))
         assert [one.first for one in store.all()] == ["one"]
         assert theirs.read_text() == "mine\n"
-        assert not (store.folder / FILE).is_symlink()
+        assert not (store.folder / INDEX).is_symlink()
 
     def test_an_index_that_is_a_pipe_holds_nobody_up(self, tmp_path: Path) -> None:
         store = sessions(tmp_path)
         store.folder.mkdir()
-        os.mkfifo(store.folder / FILE)
+        os.mkfifo(store.folder / INDEX)
         keep(store, turn("one", "a"))
         assert [one.first for one in store.all()] == ["one"]
