@@ -226,10 +226,10 @@ def look_at(
 def _entries(root: Path, paths: list[str], known: Mapping[str, Entry] | None) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     room = _MOST_CONTENT
-    for path in sorted(paths, key=_is_own):  # our own logs may be large: what is small comes first
+    for path in sorted(paths, key=_is_own):  # what we keep there may be large: what is small comes first
         try:
             about = (root / path).lstat()
-            entry = _entry(root / path, about, (known or {}).get(path), 0 if _is_bulk(path) else room)
+            entry = _entry(root / path, about, (known or {}).get(path), 0 if is_output(path) else room)
         except OSError:
             continue  # gone meanwhile, or not to be read even by its owner
         room -= len(entry.content or b"")
@@ -258,8 +258,8 @@ def _is_own(path: str) -> bool:
     return path.casefold().startswith(".localllm/")
 
 
-def _is_bulk(path: str) -> bool:
-    """Whether it is old output of commands: worth noticing that it was changed, not worth keeping twice."""
+def is_output(path: str) -> bool:
+    """Whether it is long output that is kept: worth noticing that it was changed, not worth keeping twice."""
     return path.casefold().startswith(".localllm/tool-output/")
 
 

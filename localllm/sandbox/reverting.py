@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
 
+from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.folder_listings import FolderListings
 from localllm.sandbox.git_settings import is_harmless_change
 from localllm.sandbox.home_settings import git_settings_of_user
@@ -19,6 +20,7 @@ from localllm.sandbox.protected import (
     Reach,
     folders_that_lead_to,
     is_git_settings,
+    is_output,
     is_protected,
     look,
     look_at,
@@ -38,6 +40,7 @@ _MOST_ROUNDS_AHEAD = 100
 _MOST_REPOSITORIES = 200  # for which the user's own settings are looked at
 _TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
 _TIME_AFTER = 3.0
+_MOST_OUTPUT = 100_000_000  # bytes of new files with long output that are looked at, at one time
 _COARSE = 3_000_000_000  # nanoseconds by which the times of some file systems are off
 
 
@@ -155,10 +158,23 @@ class ProtectedFiles:
         after |= self._look_at_new(reach)
         if not reach.is_complete:
             after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
+        self._take_in_outputs(after)
         changed = [path for path in sorted(self._before | after) if self._must_be_undone(path, after.get(path))]
         if changed:
             self._undo(changed, after)
         return tuple(changed)
+
+    def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
+        """Count as there before what this program, or another one in the project, has kept of long output meanwhile.
+        A command could have written no more into such a file than what its name says."""
+        room = _MOST_OUTPUT
+        for path, entry in after.items():
+            before = self._before.get(path)
+            if not is_output(path) or (before and before.identity == entry.identity):
+                continue
+            if is_kept_output(self._root / path, room):
+                self._before[path] = entry
+            room -= min(room, entry.identity[2])
 
     def _look_after(self) -> tuple[dict[str, Entry], Reach]:
         """Look at all there is now, also in folders that were closed so that nobody would."""

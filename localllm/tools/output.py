@@ -1,14 +1,7 @@
 """What of a long output a model is given: its head and its tail, and where the whole of it lies."""
 
-import errno
-import hashlib
-import os
-from contextlib import suppress
-from pathlib import Path
-
-from localllm.base.files import open_folder
 from localllm.base.i18n import tr
-from localllm.base.regular_files import read_regular
+from localllm.base.kept_outputs import keep_output
 from localllm.text.telling import telling_lines
 from localllm.tools.context import ToolContext
 
@@ -17,9 +10,6 @@ _HEAD = 0.2
 
 _TELLING = 0.35
 """The share of the limit, at most, for lines in between that tell of a fault."""
-
-_MARK = 16
-"""Characters of the digest by which the same text is known again."""
 
 
 def cap(
@@ -68,39 +58,13 @@ def _ends(text: str, limit: int, share: float) -> tuple[str, str]:
 def _keep(text: str, context: ToolContext, name: str, *, whole: bool) -> str:
     """Write the text where the model can read it; what to tell it about that."""
     try:
-        file = _write_new(context.overflow_folder, name, text)
+        path = keep_same(text, context, name)
     except OSError as error:
         return tr("output.lost", reason=error.strerror)
-    path = context.root.name_of(file)
     return tr("output.kept", path=path) if whole else tr("output.kept_part", path=path)
 
 
 def keep_same(text: str, context: ToolContext, name: str) -> str:
     """The path, for tools, of a file with this text, whose name begins with `name`: one that is there already, or a
     new one. Raises OSError."""
-    data = text.encode("utf-8", "replace")
-    mark = hashlib.sha256(data).hexdigest()[:_MARK]
-    there = context.overflow_folder / f"{name}-{mark}.txt"
-    with suppress(OSError):
-        if read_regular(there, len(data)) == data:
-            return context.root.name_of(there)
-    with suppress(FileExistsError):
-        return context.root.name_of(_write_new(context.overflow_folder, name, text, mark))
-    return context.root.name_of(_write_new(context.overflow_folder, name, text))  # that one is torn, or not of ours
-
-
-def _write_new(folder: Path, name: str, text: str, mark: str = "") -> Path:
-    """A new file, readable by its owner alone: output may hold what the user would not show around. A project one has
-    been given could have links where the folders should be: then nothing is written, and OSError raised."""
-    if folder.parent.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}-{mark or os.urandom(4).hex()}.txt"
-    opened = open_folder(folder)
-    try:
-        fd = os.open(path.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=opened)
-    finally:
-        os.close(opened)
-    with os.fdopen(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
-        file.write(text)
-    return path
+    return context.root.name_of(keep_output(context.overflow_folder, name, text))

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from tests.support.sandbox_world import World, fingerprint
+from localllm.base.kept_outputs import is_kept_output, keep_output
+from tests.support.sandbox_world import World, fingerprint, until
 
 pytestmark = pytest.mark.anyio
 
@@ -108,6 +109,37 @@ async def test_honest_work_with_git_is_not_undone(repository: World) -> None:
         git init -q new; git -C new status --short
     """)
     assert (done.return_code, done.stdout, done.reverted) == (0, "1\n", ())
+
+
+async def test_long_output_that_is_kept_meanwhile_is_left_alone(repository: World) -> None:
+    """What another command printed, or another program in the same project keeps."""
+    folder = repository.project / ".localllm/tool-output"
+    old = keep_output(folder, "run_command", "from before")
+    old.write_text("torn")
+    running = asyncio.ensure_future(repository.run("touch ready; while [ ! -e go ]; do sleep 0.02; done"))
+    await until((repository.project / "ready").exists)
+    new = keep_output(folder, "grep", "long")
+    assert keep_output(folder, "run_command", "from before") == old
+    (repository.project / "go").touch()
+    assert (await running).reverted == ()
+    assert [file.read_text() for file in (new, old)] == ["long", "from before"]
+
+
+async def test_long_output_that_a_command_changes_is_not(repository: World) -> None:
+    folder = repository.project / ".localllm/tool-output"
+    running = asyncio.ensure_future(
+        repository.run("""
+            touch ready; while [ ! -e go ]; do sleep 0.02; done
+            cd .localllm/tool-output; for file in *; do echo more >> $file; done; echo new > grep-0123456789abcdef.txt
+        """)
+    )
+    await until((repository.project / "ready").exists)
+    new = keep_output(folder, "grep", "long")
+    (repository.project / "go").touch()
+    await running
+    assert [file for file in folder.glob("*") if not is_kept_output(file, 1_000)] == []
+    if repository.runner.level == "namespaces":
+        assert new.read_text() == "long"
 
 
 async def test_commands_side_by_side_do_not_take_each_other_for_the_user(repository: World) -> None:
