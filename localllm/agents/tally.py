@@ -25,6 +25,7 @@ _NOT_PERMITTED = {
     "denied_address",
     "command_no_sandbox",
     "command_root_too_wide",
+    "command_state_exposed",
 }
 """Errors of calls that a person, or a flag, would have permitted."""
 

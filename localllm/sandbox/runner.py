@@ -102,8 +102,8 @@ class SandboxRunner:
         levels: Sequence[Level] = LEVELS,
     ) -> None:
         self._root = root.resolve()
-        self._state = (state_folder,) if state_folder else ()
-        self._hidden = (*self._state, *unreadable)
+        self._state = state_folder
+        self._hidden = (*((state_folder,) if state_folder else ()), *unreadable)
         own, self._held = _own_environment(self._root)
         self._unwritable = (*map(str, unwritable), *own)
         self._accept_no_sandbox = accept_no_sandbox
@@ -198,8 +198,8 @@ class SandboxRunner:
     @cached_property
     def _inspection(self) -> Confinement:
         """As `_confinement`, with what the rules close to commands, and with no network."""
-        has_closed = self._hidden != self._state
-        visibility = survey(os.environ, self._state, self._root) if has_closed else self._visibility
+        own = (self._state,) if self._state else ()
+        visibility = self._visibility if own == self._hidden else survey(os.environ, own, self._root)
         return Confinement(self._bundle, self._root, visibility, self._server, level=cast("Level", self._probed.level))
 
     async def run(
@@ -285,6 +285,8 @@ class SandboxRunner:
                 raise SafetyViolationError("command_no_sandbox", reason=self._probed.reason)
         elif self._holds_home():
             raise SafetyViolationError("command_root_too_wide", root=self._root)
+        elif self.level == "landlock" and self._state and self._state.resolve().is_relative_to(self._root):
+            raise SafetyViolationError("command_state_exposed", folder=self._state)
 
     def _holds_home(self) -> bool:
         return any(home.is_relative_to(self._root) for home in self._visibility.homes)

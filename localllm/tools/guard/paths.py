@@ -15,6 +15,7 @@ from pathlib import Path
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.files import atomic_write_at, is_temporary, open_beneath, open_folder
 from localllm.base.i18n import Phrase
+from localllm.base.paths import state_folder
 from localllm.base.walking import DEEPEST, walk
 from localllm.text.cleaning import clean
 
@@ -186,12 +187,16 @@ class ProjectRoot:
         from localllm.sandbox.protected import is_protected
 
         relative = self.relative(file_path)
-        return is_protected(relative) or self._is_own_environment(relative)
+        return is_protected(relative) or self._is_own_environment(relative) or self._is_in(state_folder(), relative)
 
     def _is_own_environment(self, relative: str) -> bool:
         """Whether the file lies in the virtual environment this program runs in, which may be in the project: what is
         imported late would run here. Commands cannot write there either."""
-        own = Path(os.path.realpath(sys.prefix))
+        return self._is_in(Path(sys.prefix), relative)
+
+    def _is_in(self, folder: Path, relative: str) -> bool:
+        """Whether the file lies in a folder of this program's that may be in the project."""
+        own = Path(os.path.realpath(folder))
         if self.path not in own.parents:
             return False
         return f"{relative}/".casefold().startswith(f"{own.relative_to(self.path).as_posix()}/".casefold())

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.errors import SafetyViolationError
 from localllm.base.events import RunStarted
 from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.memory.sessions.entries import Entry, Kept, encode
+from localllm.sandbox.levels import Level
+from localllm.sandbox.runner import SandboxRunner
 from tests.support.sandbox_world import World
 from tests.support.wire_server import WireServer, says
 from tests.unit.test_app import app_over, played, state
@@ -66,6 +69,32 @@ async def test_no_command_puts_words_into_a_session(world: World, tmp_path: Path
         async with app_over(world.project, server.url) as app:
             await app.keeping.resume(session)
             assert app.react_agent.history.words[-1] == FORGED, "the words would have counted"
+
+
+async def test_a_state_folder_in_the_project_is_out_of_reach_too(
+    world: World, level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = world.project / ".state"
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(folder))
+    runner = SandboxRunner(world.project, state_folder=folder, levels=(level,))
+    with WireServer([says("It is green.")]) as server:
+        async with app_over(world.project, server.url) as app:
+            await played(app, SAID)
+            log = app.keeping.sessions.file_of(app.session_id)
+            app.set_mode("auto-edit")
+            wrote = await app.tool_system.execute_tool(
+                "write_file", file_path=str(log.relative_to(world.project)), content="forged"
+            )
+            assert not wrote["success"]
+    before = log.read_bytes()
+    command = "find . -name '*.jsonl' -exec sh -c 'cat $0; echo forged >> $0' {} ';'; mv .state x; mkdir -p .state"
+    if level == "landlock":
+        with pytest.raises(SafetyViolationError, match="lies in the project"):
+            await runner.run(command, cwd=world.project, timeout=20)
+    else:
+        assert "marmalade" not in (await runner.run(command, cwd=world.project, timeout=20)).stdout
+    runner.close()
+    assert log.read_bytes() == before
 
 
 async def test_a_project_has_no_sessions_in_it(world: World) -> None:

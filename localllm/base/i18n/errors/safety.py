@@ -109,6 +109,19 @@ SAFETY: Entries = {
             "プロジェクトのフォルダで localllm を起動してください。",
         ),
     ),
+    "command_state_exposed": (
+        "E9022",
+        (
+            "The command was not run: {folder}, where localllm keeps sessions and your answers, lies in the project.",
+            "The sandbox of this machine (landlock) cannot keep a folder in the project out of reach.",
+            "Set LOCALLLM_STATE_DIR to a folder outside the project.",
+        ),
+        (
+            "セッションや回答の保存先 {folder} がプロジェクト内にあるため、コマンドを実行していません。",
+            "この環境のサンドボックス（landlock）では、プロジェクト内のフォルダを隠せません。",
+            "LOCALLLM_STATE_DIR にプロジェクト外のフォルダを指定してください。",
+        ),
+    ),
     "command_not_reverted": (
         "E9021",
         (
