@@ -1,4 +1,4 @@
-"""Names inside a project that something outside the sandbox runs or believes later: hooks, settings, start-up files.
+"""The protected names of a project: what something outside the sandbox runs or believes later (see `believed_names`).
 
 The file tools refuse to write there. Commands: see `reverting`.
 """
@@ -9,97 +9,41 @@ import stat
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 
-from localllm.sandbox import unfinished_work
+from localllm.sandbox.believed_names import BELIEVED
 from localllm.sandbox.folder_listings import FolderListings
 from localllm.sandbox.unfinished_work import is_unfinished_work
 
-PROTECTED_NAMES = (
-    ".git/hooks",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/commondir",
-    ".git/info/attributes",
-    ".git/objects/info/alternates",
-    ".git/modules",
-    ".git/worktrees",
-    *(f".git/{name}" for name in unfinished_work.NAMES),
-    ".gitmodules",
-    ".envrc",
-    ".vscode",
-    ".idea",
-    ".zed",
-    ".fleet",
-    ".vs",
-    ".nova",
-    ".helix",
-    ".dir-locals.el",
-    ".dir-locals-2.el",
-    ".exrc",
-    ".vimrc",
-    ".lvimrc",
-    ".nvimrc",
-    ".nvim.lua",
-    "_vimrc",
-    "_exrc",
-    ".ycm_extra_conf.py",
-    ".gdbinit",
-    ".lldbinit",
-    ".pdbrc",
-    ".pryrc",
-    ".irbrc",
-    ".ghci",
-    ".Rprofile",
-    ".rvmrc",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".husky",
-    ".github/workflows",
-    ".hg/hgrc",
-    ".hg/hgrc-not-shared",
-    ".hg/sharedpath",
-    ".jj/repo/config.toml",
-    ".sl/config",
-    "_darcs/prefs/defaults",
-    ".gitlab-ci.yml",
-    ".circleci",
-    ".mcp.json",
-    ".localllm",
-    "localllm.toml",
-    ".claude",
-    ".cursor",
-    ".codex",
-    ".gemini",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshenv",
-    ".zshrc",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-)
-"""Paths below the project, or below any folder in it; of a folder, all that is beneath. A `.git` that is not a folder
-(but leads to one) is protected as well."""
+PROTECTED_NAMES = tuple(name for believer in BELIEVED for name in believer.names)
+"""As `Believer.names`. A `.git` that is not a folder (but leads to one) is protected as well."""
 
-PROTECTED_ENDINGS = (".code-workspace",)
+PROTECTED_ENDINGS = tuple(name[1:] for name in PROTECTED_NAMES if name.startswith("*"))
 """Of names of files, wherever they are."""
 
-_SETTINGS_OF_MODULES = ("/config", "/config.worktree", "/commondir", "/attributes", "/objects/info/alternates")
+_SETTINGS_OF_MODULES = (
+    "/config",
+    "/config.worktree",
+    "/commondir",
+    "/attributes",
+    "/info/alternates",
+    "/info/http-alternates",
+)
 IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.startswith(".git/"))
 """Paths in the folder of a repository."""
 
-_WHOLE = frozenset(name.casefold() for name in PROTECTED_NAMES if "/" not in name)
+_NAMES = frozenset(name.casefold() for name in PROTECTED_NAMES)
+_LONGEST = max(name.count("/") for name in _NAMES) + 1  # parts
+_WHOLE = frozenset(name for name in _NAMES if "/" not in name)
 _IN_OTHERS = {
-    top: tuple(name.removeprefix(f"{top}/") for name in PROTECTED_NAMES if name.startswith(f"{top}/"))
-    for top in (".github", ".hg", ".jj", ".sl", "_darcs")
+    top: tuple(sorted(name.removeprefix(f"{top}/") for name in _NAMES if name.startswith(f"{top}/")))
+    for top in {name.partition("/")[0] for name in _NAMES - _WHOLE} - {".git"}
 }
+_OTHER_DATA = frozenset({".hg", ".jj", ".sl", "_darcs"})  # of version control: nothing else in there is looked at
 _LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
 _MOST_FOLDERS = 200_000
@@ -114,16 +58,43 @@ def is_protected(relative_path: str) -> bool:
 
 
 def _begins_protected(parts: list[str]) -> bool:
-    path = "/".join(parts)
-    if parts[0].endswith(PROTECTED_ENDINGS):
+    top = parts[0]
+    if top in _WHOLE or top.endswith(PROTECTED_ENDINGS):
         return True
-    return any(path == name or path.startswith(f"{name}/") for name in map(str.casefold, PROTECTED_NAMES))
+    if top != ".git" and top not in _IN_OTHERS:
+        return False
+    if any("/".join(parts[:end]) in _NAMES for end in range(2, min(len(parts), _LONGEST) + 1)):
+        return True
+    return len(parts) > 1 and _is_among(parts[1], _IN_OTHERS.get(top, ()))
+
+
+def _is_among(name: str, names: tuple[str, ...]) -> bool:
+    """Whether it is one of the names, where `*` at the beginning stands for anything."""
+    return name in names or any(one.startswith("*") and name.endswith(one[1:]) for one in names)
+
+
+@cache
+def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """The first parts of the names with what follows each ("" for nothing), and the endings of those with `*`."""
+    steps: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        first, _, rest = name.partition("/")
+        steps[first] = (*steps.get(first, ()), rest)
+    return steps, tuple(name[1:] for name in names if name.startswith("*"))
+
+
+def is_seen_from(folder: str, path: str) -> bool:
+    """Whether a look into what holds `folder` has seen `path`, which lies beneath it, even if it got no further."""
+    names = _IN_OTHERS.get(folder.rpartition("/")[2].casefold(), ())
+    beneath = path[len(folder) + 1 :].casefold()
+    return is_protected(folder) or any(f"{beneath}/".startswith(f"{name}/") for name in names)
 
 
 def is_git_settings(path: str) -> bool:
     """Whether a protected path is the settings file of a repository."""
-    *folders, name = path.casefold().split("/")
-    return name == "config" and _WHOLE.isdisjoint(folders)
+    parts = path.casefold().split("/")
+    of_others = (_begins_protected(parts[start:]) for start, part in enumerate(parts) if part != ".git")
+    return parts[-1] == "config" and not any(of_others)
 
 
 def may_be_read_only(path: str) -> bool:
@@ -316,20 +287,26 @@ class _Walk:
                     yield from self._beneath_any(path, self._list(path), IN_GIT)
                 elif name == ".git" or name in _WHOLE or (name.endswith(PROTECTED_ENDINGS) and not is_folder):
                     yield from self._whole(path, entry)
-                elif name in _IN_OTHERS and is_folder:
+                elif is_folder and name in _OTHER_DATA:
                     yield from self._beneath_any(path, self._list(path), _IN_OTHERS[name])
                 elif is_folder:
+                    if name in _IN_OTHERS:
+                        yield from self._beneath_any(path, self._list(path), _IN_OTHERS[name])
                     inside.append(path)
 
     def _beneath_any(self, folder: str, entries: list[os.DirEntry[str]], names: tuple[str, ...]) -> Iterator[str]:
-        """The leaves of those of `entries` whose names begin one of `names` (`a` or `a/b`)."""
+        """The leaves of those of `entries` whose names begin one of `names` (`a`, `a/b` or `*.a`)."""
+        steps, endings = _first_steps(names)
         for entry in entries:
-            name, path = entry.name.casefold(), _join(folder, entry.name)
-            if name in names:
+            name = entry.name.casefold()
+            deeper = steps.get(name, ())
+            if not deeper and not name.endswith(endings):
+                continue
+            path = _join(folder, entry.name)
+            if not deeper or "" in deeper:
                 yield from self._whole(path, entry)
             elif entry.is_dir(follow_symlinks=False):
-                deeper = tuple(other.partition("/")[2] for other in names if other.startswith(f"{name}/"))
-                yield from self._beneath_any(path, self._list(path), deeper) if deeper else ()
+                yield from self._beneath_any(path, self._list(path), deeper)
 
     def _whole(self, path: str, entry: os.DirEntry[str]) -> Iterator[str]:
         self._tops.append(path)

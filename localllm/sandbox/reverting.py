@@ -22,6 +22,7 @@ from localllm.sandbox.protected import (
     is_git_settings,
     is_output,
     is_protected,
+    is_seen_from,
     look,
     look_at,
     may_be_read_only,
@@ -235,7 +236,7 @@ class ProtectedFiles:
             if folder != path:
                 times.append(_changed(self._root / folder))
             folder = above
-        was_seen = folder == path or is_protected(folder) or is_protected(f"{folder}/workflows")
+        was_seen = folder == path or is_seen_from(folder, path)
         return not was_seen and max(times) < self._begun
 
     def _went_with_its_repository(self, path: str) -> bool:

@@ -105,7 +105,8 @@ def protected_pattern(root: str) -> str:
 
 
 def _any_case(name: str) -> str:
-    return "".join(f"[{one.lower()}{one.upper()}]" if one.isalpha() else f"[{one}]" for one in name)
+    parts = {one: f"[{one.lower()}{one.upper()}]" if one.isalpha() else f"[{one}]" for one in name} | {"*": "[^/]*"}
+    return "".join(parts[one] for one in name)
 
 
 def command_line(rules: Rules, command: str) -> list[str]:

@@ -26,10 +26,12 @@ from localllm.base.jsontext import encode_json
 from localllm.base.own_modules import hold_source
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
+from localllm.sandbox.believed_names import is_instruction
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.command_snapshots import CommandSnapshots
 from localllm.tools.guard.confirmer import Confirmer
 from localllm.tools.guard.journal import Journal, JournalEntry
+from localllm.tools.guard.paths import shown
 from localllm.tools.guard.policy import Policy, Situation, Verdict
 from localllm.tools.guard.questions import question, refusal, remember
 from localllm.tools.guard.remembered import RememberedRules
@@ -40,6 +42,8 @@ from localllm.tools.parsing import first_line, parse_arguments
 from localllm.tools.registry import Preview, Risk, Tool, ToolOutput
 from localllm.tools.results import Record, ToolResult, failed, own_entry, succeeded
 from localllm.tools.seen import SeenFiles
+
+_MOST_NAMED = 20
 
 
 class ToolSystem:
@@ -253,6 +257,7 @@ class ToolSystem:
             result = failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
+            result = self._with_instructions_named(result, emit)
         self._finish(result, record, emit)
         return result
 
@@ -376,6 +381,16 @@ class ToolSystem:
                 record.changes = changes
                 work = tool.function(context, **arguments)
                 return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
+
+    def _with_instructions_named(self, result: ToolResult, emit: Emit) -> ToolResult:
+        """The result of a command, which also says what it changed of the texts that assistants obey."""
+        changed = [shown(path) for path in result.changes if is_instruction(path)]
+        if result.call.name != COMMAND_TOOL or not changed:
+            return result
+        paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
+        emit(Notice(text=tr("command.instructions_notice", paths=paths), level="warning"))
+        remark = tr("command.instructions", paths=paths)
+        return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
 
     def _finish(self, result: ToolResult, record: Record, emit: Emit) -> None:
         if reason := self._snapshots.take_failure():

@@ -13,6 +13,10 @@ TOOLS: dict[str, tuple[str, str]] = {
         "Neither you nor a search has named this address; what stands in it is sent there.",
         "このアドレスは、あなたの入力にも検索結果にもありません。アドレスに含まれる内容は相手に送られます。",
     ),
+    "policy.instruction": (
+        "Assistants obey what this file says.",
+        "このファイルの内容は、AI アシスタントへの指示になります。",
+    ),
     "policy.example_matched": ("matches what it must not match", "当てはまってはならないのに当てはまります"),
     "policy.example_missed": ("does not match its example", "当てはまるはずが当てはまりません"),
     "undo.not_recorded": (
@@ -422,6 +426,14 @@ TOOLS: dict[str, tuple[str, str]] = {
     "command.reverted": (
         "[Put back as it was, because commands must not change it: {paths}. Ask the user if it has to be changed.]",
         "[コマンドでは変更できないため元に戻しました: {paths}。変更が必要なら利用者に頼んでください。]",
+    ),
+    "command.instructions": (
+        "[It changed what assistants are told to do: {paths}. Say so to the user.]",
+        "[AI アシスタントへの指示を書き換えました: {paths}。利用者に伝えてください。]",
+    ),
+    "command.instructions_notice": (
+        "The command changed what assistants are told to do: {paths}",
+        "コマンドが AI アシスタントへの指示を書き換えました: {paths}",
     ),
     "command.summary": ("exit {code}, {seconds:.1f} s", "終了コード {code}、{seconds:.1f} 秒"),
     "command.summary.timed_out": ("killed after {seconds:.1f} s", "{seconds:.1f} 秒で強制終了"),

@@ -11,17 +11,19 @@ import msgspec
 
 from localllm.base.config.schema import Mode, SafetySettings
 from localllm.base.events import Json
-from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, rules_of
+from localllm.sandbox.believed_names import is_instruction
+from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, listed, rules_of
 from localllm.tools.registry import Tool
 
-Why = Literal["", "plan", "unreadable", "untrusted", "address"]
+Why = Literal["", "plan", "unreadable", "untrusted", "address", "instruction"]
 
 
 class Verdict(msgspec.Struct, frozen=True):
     """The decision, the rule it comes from, and whether only a person at the keyboard may say yes.
 
     `why`: what it comes from where that is no rule: plan mode; a command of which not all can be told; text from the
-    web in the conversation; an address nobody has named. `lasting`: whether an answer to it may be remembered.
+    web in the conversation; an address nobody has named; a text that assistants obey. `lasting`: whether an answer to
+    it may be remembered.
     """
 
     decision: Decision
@@ -93,7 +95,12 @@ class Policy:
             return Verdict("allow", allowed)
         if call.line and call.line.unreadable:
             return Verdict("ask", why="unreadable", lasting=True)
-        return Verdict("allow") if self._is_let_by_mode(tool) else Verdict("ask", lasting=True)
+        if not self._is_let_by_mode(tool):
+            return Verdict("ask", lasting=True)
+        written = [*situation.touched, *(path for name in tool.writes for path in listed(arguments.get(name)))]
+        if any(is_instruction(canonical(path)) and not was_named(path, situation.said) for path in written):
+            return Verdict("ask", why="instruction", lasting=True)
+        return Verdict("allow")
 
     def denies(self, tool: Tool) -> bool:
         """Whether a rule denies every call of the tool: such a tool is not offered at all."""
@@ -134,6 +141,11 @@ class Policy:
 def mode_of(settings: SafetySettings) -> Mode:
     """The mode at the start: `require_confirmation = false` is another word for auto."""
     return "auto" if settings.mode == "ask" and not settings.require_confirmation else settings.mode
+
+
+def was_named(path: str, said: str) -> bool:
+    """Whether the user has typed the name of the file, wherever it lies."""
+    return was_said(path.rpartition("/")[2], said)
 
 
 def _is_named(url: str, situation: Situation) -> bool:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.config.schema import SafetySettings
+from localllm.base.config.schema import Mode, SafetySettings
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.policy import Policy, Verdict
+from localllm.tools.guard.policy import Policy, Situation, Verdict
 from localllm.tools.guard.rules import check_rules, closed_to_commands
 from localllm.tools.registry import Risk, Tool, ToolOutput, tool
 from tests.support.each import each
@@ -420,3 +420,24 @@ def test_a_rule_for_all_commands_allows_none_that_a_denied_one_may_hide_in() -> 
 def test_what_is_denied_to_the_file_tools_is_closed_to_commands() -> None:
     deny = ("read_file(secrets/)", "write_file(docs)", "edit_file(a.txt)", "run_command(git push)", "read_file")
     assert closed_to_commands(SafetySettings(deny=deny)) == (["secrets/"], ["docs", "a.txt"])
+
+
+@tool(risk=Risk.HIGH, paths=("file_path",), writes=("file_path",))
+async def write_file(context: ToolContext, file_path: str) -> ToolOutput:
+    """Write."""
+    raise AssertionError("judged, not run")
+
+
+@pytest.mark.parametrize("mode", ["auto-edit", "auto"])
+def test_a_text_that_other_assistants_obey_is_asked_about_unless_the_user_named_it(mode: Mode) -> None:
+    policy = Policy(SafetySettings(mode=mode))
+
+    def judged(path: str, said: str = "", policy: Policy = policy) -> Verdict:
+        return policy.judge(write_file, {"file_path": path}, lambda path: path, Situation(said=said))
+
+    assert judged("src/a.py").decision == "allow"
+    verdict = judged("sub/AGENTS.md", "tidy up the docs")
+    assert (verdict.decision, verdict.why, verdict.lasting) == ("ask", "instruction", True)
+    assert judged("sub/AGENTS.md", "bring agents.md up to date").decision == "allow"
+    allowing = Policy(SafetySettings(mode=mode, allow=("write_file(sub/)",)))
+    assert judged("sub/AGENTS.md", policy=allowing).decision == "allow"

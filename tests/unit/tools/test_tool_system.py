@@ -96,6 +96,17 @@ class TestChanges:
         assert list(first) == ["a.py"]
         assert first == again != back
 
+    async def test_a_command_that_changes_what_other_assistants_obey_says_so(self, project: Path) -> None:
+        events: list[AgentEvent] = []
+        call = ToolCall("1", "run_command", json.dumps({"command": "echo obey > AGENTS.md; echo y > b.py"}))
+        result = await make_tools(project).execute(call, events.append)
+        assert (project / "AGENTS.md").read_text() == "obey\n"
+        assert "AGENTS.md" in result.for_model
+        assert "b.py" not in result.for_model
+        assert [event.level for event in events if isinstance(event, Notice) and "AGENTS.md" in event.text] == [
+            "warning"
+        ]
+
     async def test_also_of_a_command_and_of_one_that_fails(self, project: Path) -> None:
         changed = await self.changes(project, "run_command", command="echo y > b.py; rm a.py; exit 3")
         assert sorted(changed) == ["a.py", "b.py"]

@@ -1,0 +1,283 @@
+"""What of a project is believed by something outside the sandbox, with the program that believes it.
+
+Two tables. `BELIEVED`: settings and programs that run although nobody starts the project's own code: because its folder
+is opened or entered, a commit is made, another assistant looks at it, or it is pushed. They are protected: see
+`protected`. `INSTRUCTIONS`: text that assistants obey. Honest work edits it and a checkout changes it, so it is
+not undone; whoever lets it be changed is asked or told.
+
+Left out, because the user starts the project's own code there, knowingly: Makefile, package.json and .npmrc,
+.pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs, conftest.py, the settings
+of linters, compilers and build tools. Left out as well: what a shell sources only through a plugin that asks first
+(.env, and zpm's .in and .out), and what names versions alone (.tool-versions, .nvmrc).
+"""
+
+from typing import NamedTuple
+
+
+class Believer(NamedTuple):
+    """A program, when it believes what it finds, and under which names.
+
+    Names are paths below the project or any folder in it; of a folder, all that is beneath. The last part may begin
+    with `*`.
+    """
+
+    program: str
+    when: str
+    names: tuple[str, ...]
+
+
+BELIEVED = (
+    Believer(
+        "git",
+        "any command of git in the repository",
+        (
+            ".git/hooks",
+            ".git/config",
+            ".git/config.worktree",
+            ".git/commondir",
+            ".git/info/attributes",
+            ".git/modules",
+            ".git/worktrees",
+            ".gitmodules",
+        ),
+    ),
+    Believer(
+        "git",
+        "going on with what was interrupted",  # what of these may change: see `unfinished_work`
+        (
+            ".git/rebase-merge/git-rebase-todo",
+            ".git/rebase-merge/strategy",
+            ".git/sequencer/todo",
+            ".git/sequencer/opts",
+        ),
+    ),
+    Believer(
+        "git",
+        "reading objects, which then may be another repository's",
+        (".git/objects/info/alternates", ".git/objects/info/http-alternates"),
+    ),
+    Believer(
+        "other version control",
+        "any command in the repository",
+        (
+            ".hg/hgrc",
+            ".hg/hgrc-not-shared",
+            ".hg/sharedpath",
+            ".jj/repo/config.toml",
+            ".sl/config",
+            "_darcs/prefs/defaults",
+        ),
+    ),
+    Believer("husky", "a commit", (".husky",)),
+    Believer(
+        "shell",
+        "a shell whose home is the folder",
+        (
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".bash_logout",
+            ".profile",
+            ".zshenv",
+            ".zshrc",
+            ".zprofile",
+            ".zlogin",
+            ".zlogout",
+        ),
+    ),
+    Believer(
+        "direnv, mise, autoenv, rvm",
+        "entering the folder",
+        (
+            ".envrc",
+            ".direnv/*.rc",  # nix-direnv sources its cache; the rest of the folder is an environment like .venv
+            ".direnv/bin",
+            "mise.toml",
+            "mise.local.toml",
+            "mise/config.toml",
+            ".mise.toml",
+            ".mise.local.toml",
+            ".mise",
+            ".config/mise.toml",
+            ".config/mise",
+            ".rtx.toml",
+            ".autoenv",
+            ".autoenv.leave",
+            ".autoenv.zsh",
+            ".autoenv_leave.zsh",
+            ".rvmrc",
+        ),
+    ),
+    Believer(
+        "VS Code and its kin",
+        "opening the folder",
+        (".vscode", ".theia", ".vs", "*.code-workspace"),
+    ),
+    Believer(
+        "JetBrains, Zed, Fleet, Nova, Helix", "opening the folder", (".idea", ".zed", ".fleet", ".nova", ".helix")
+    ),
+    Believer(
+        "vim and neovim",
+        "opening a file",
+        (
+            ".exrc",
+            "_exrc",
+            ".vimrc",
+            "_vimrc",
+            ".lvimrc",
+            ".nvimrc",
+            ".nvim.lua",
+            ".lazy.lua",
+            ".neoconf.json",
+            ".nlsp-settings",
+            ".vim/coc-settings.json",  # a folder of somebody's own settings for vim has more, which nothing reads here
+            ".ycm_extra_conf.py",
+        ),
+    ),
+    Believer("Emacs", "opening a file", (".dir-locals.el", ".dir-locals-2.el")),
+    Believer("Sublime Text, Kate", "opening the project", ("*.sublime-project", ".kateproject")),
+    Believer(
+        "debuggers and interactive interpreters",
+        "being started in the folder",
+        (".gdbinit", ".lldbinit", ".pdbrc", ".pryrc", ".irbrc", ".ghci", ".Rprofile"),
+    ),
+    Believer(
+        "cargo and yarn",
+        "any command, also that of an editor which only asks what the project consists of",
+        (
+            ".cargo/config",
+            ".cargo/config.toml",
+            ".yarnrc",
+            ".yarnrc.yml",
+            ".yarn/releases",
+            ".yarn/plugins",
+            ".yarn/sdks",
+        ),
+    ),
+    Believer(
+        "development environments in containers and elsewhere",
+        "opening the project",
+        (
+            ".devcontainer",
+            ".devcontainer.json",
+            ".gitpod",
+            ".gitpod.yml",
+            ".codesandbox",
+            ".idx",
+            ".replit",
+        ),
+    ),
+    Believer(
+        "continuous integration",
+        "a push, with the secrets of the repository",
+        (
+            ".github/workflows",
+            ".github/actions",
+            ".gitea/workflows",
+            ".gitea/actions",
+            ".forgejo/workflows",
+            ".forgejo/actions",
+            ".gitlab-ci.yml",
+            ".gitlab-ci",
+            ".gitlab/ci",
+            ".circleci",
+            "Jenkinsfile",
+            "azure-pipelines.yml",
+            "azure-pipelines.yaml",
+            ".azure-pipelines",
+            ".azuredevops",
+            "bitbucket-pipelines.yml",
+            ".travis.yml",
+            ".appveyor.yml",
+            "appveyor.yml",
+            ".cirrus.yml",
+            ".cirrus.star",
+            ".drone.yml",
+            ".drone.star",
+            ".drone.jsonnet",
+            ".woodpecker",
+            ".woodpecker.yml",
+            ".woodpecker.yaml",
+            ".buildkite",
+            ".semaphore",
+            ".teamcity",
+            ".tekton",
+            ".build.yml",
+            ".builds",
+        ),
+    ),
+    Believer("localllm", "being started in the folder", (".localllm", "localllm.toml")),
+    Believer(
+        "other assistants",
+        "being started in the folder: their settings name programs to run",
+        (
+            ".mcp.json",
+            ".claude",
+            ".cursor",
+            ".codex",
+            ".gemini",
+            ".aider.conf.yml",
+            ".amazonq",
+            ".augment",
+            ".cline",
+            ".clinerules/hooks",
+            ".clinerules/workflows",
+            ".continue",
+            ".continuerc.json",
+            ".crush",
+            ".crush.json",
+            "crush.json",
+            ".factory",
+            ".github/hooks",
+            ".goose",
+            ".junie",
+            ".kilocode",
+            ".kiro",
+            "opencode.json",
+            "opencode.jsonc",
+            ".opencode",
+            ".openhands",
+            ".qwen",
+            ".roo",
+            ".roomodes",
+            ".trae",
+            ".vibe",
+            ".windsurf",
+        ),
+    ),
+)
+"""The settings and programs, by who believes them."""
+
+INSTRUCTIONS = (
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "CRUSH.md",
+    "GEMINI.md",
+    "QWEN.md",
+    "WARP.md",
+    ".clinerules",
+    ".cursorrules",
+    ".goosehints",
+    ".roorules",
+    ".windsurfrules",
+    ".github/copilot-instructions.md",
+    ".github/instructions",
+    ".github/prompts",
+    ".github/agents",
+    ".agents",
+)
+"""The texts, named as above."""
+
+_INSTRUCTIONS = frozenset(name.casefold() for name in INSTRUCTIONS)
+
+
+def is_instruction(relative_path: str) -> bool:
+    """Whether a path below the project (`/` between its names) is, or lies beneath, a text that assistants obey."""
+    parts = relative_path.casefold().split("/")
+    return any(
+        name in _INSTRUCTIONS
+        for start in range(len(parts))
+        for name in (parts[start], "/".join(parts[start : start + 2]))
+    )
