@@ -33,7 +33,7 @@ from localllm.sandbox.proxy import Contact
 from localllm.sandbox.reverting import ProtectedFiles
 from localllm.sandbox.scratch import Scratch, remove_stale
 from localllm.sandbox.seatbelt import SeatbeltConfinement
-from localllm.sandbox.sockets import in_use, of_this_machine
+from localllm.sandbox.sockets import MachineSockets, in_use
 from localllm.sandbox.visibility import Visibility, survey, variables
 
 __all__ = ["CommandResult", "SandboxLevel", "SandboxRunner"]
@@ -109,8 +109,10 @@ class SandboxRunner:
         self._accept_no_sandbox = accept_no_sandbox
         self._hosts = NetworkHosts.of(network_hosts)
         self._output_cap = output_cap
+        self._longest_background = longest_background
         self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine")
         self._inventory = Inventory(self._root)
+        self._sockets = MachineSockets()
         self._levels = levels
         self._bundle = Bundle()
         self._server = ForkServer(self._bundle)
@@ -323,7 +325,7 @@ class SandboxRunner:
         ties = self._inventory.look()
         ours = [f"{self._root}/{path}" for path in ties.sockets]
         pipes = [f"{self._root}/{path}" for path in ties.pipes]  # who is at the other end cannot be told
-        masked = dict.fromkeys([*in_use(ours), *pipes, *of_this_machine()])
+        masked = dict.fromkeys([*in_use(ours), *pipes, *self._sockets.paths()])
         return Surroundings(tuple(pinned), (*held, *self._held), tuple(masked))
 
     def _result(self, unlinked: tuple[str, ...], done: Done) -> CommandResult:
