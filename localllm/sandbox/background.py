@@ -36,7 +36,7 @@ class CommandOutcome(Protocol):
 
 
 class Handle(Protocol):
-    """A command without a limit of time that was begun."""
+    """A command that was begun, and that nobody waits for."""
 
     @property
     def output(self) -> "HeadAndTail":

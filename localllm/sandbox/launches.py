@@ -15,7 +15,7 @@ from localllm.base.i18n import Phrase
 from localllm.sandbox.proxy import Contact
 from localllm.sandbox.spec import BASH
 
-Excess = Literal["", "output", "processes", "memory", "disk"]
+Excess = Literal["", "output", "processes", "memory", "disk", "files", "time"]
 """What a command was killed for using too much of."""
 
 

@@ -12,6 +12,8 @@ _LAST_EFFORT = 30.0  # seconds to go on killing; only a process stuck in the ker
 _SIGKILL, _SIGTERM, _SIGSTOP = 9, 15, 19
 _EVERYBODY = -1  # of those whom a signal reaches
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_FILE_ITSELF = 1024  # bytes of memory, about, that a file takes in a file system that is held there, empty or not
+_SHARE_OF_FILES = 2  # at most one half of those that can still be made
 
 
 def rise_above(*, hand_down: bool = False) -> None:
@@ -67,6 +69,8 @@ class Supervisor:
         self._pid = 0
         self._folders = [os.open(folder, os.O_PATH | os.O_CLOEXEC) for folder in spec.writable]
         self._free_at_start = self._free_space()
+        self._files_at_start = self._files()
+        self._most_files = [_most_files(folder, spec.files) for folder in self._folders]
         self._most_threads = most_threads(spec)
         self._memory = spec.memory or os.sysconf("SC_PHYS_PAGES") * _PAGE * 3 // 4
         self.abandoned = False
@@ -115,11 +119,19 @@ class Supervisor:
         free = self._free_space()
         if any(before - now > self._spec.disk for before, now in zip(self._free_at_start, free, strict=True)):
             return "disk"
+        made = [now - before for before, now in zip(self._files_at_start, self._files(), strict=True)]
+        if any(count > most for count, most in zip(made, self._most_files, strict=True)):
+            return "files"
         return ""
 
     def _free_space(self) -> list[int]:
         about = [os.fstatvfs(folder) for folder in self._folders]
         return [one.f_bavail * one.f_frsize for one in about]
+
+    def _files(self) -> list[int]:
+        """How many files there are. What is free says nothing: some file systems turn free space into it."""
+        about = [os.fstatvfs(folder) for folder in self._folders]
+        return [one.f_files - one.f_ffree for one in about]
 
     def _end_all(self) -> None:
         """Kill the command and all it started.
@@ -148,6 +160,12 @@ class Supervisor:
             if os.waitpid(pid, os.WNOHANG)[0]:
                 children.remove(pid)
         return children
+
+
+def _most_files(folder: int, most: int) -> int:
+    """How many may be made where `folder` is. Some file systems (btrfs) count none, and are bounded by space alone."""
+    about = os.fstatvfs(folder)
+    return min(most, about.f_favail // _SHARE_OF_FILES) if about.f_files else most
 
 
 def _signal(pids: list[int] | set[int], number: int) -> None:
@@ -217,7 +235,8 @@ def _held_by_nobody() -> int:
     """Bytes of shared memory that is there without a process that has it mapped. proc_sysvipc(5), and /dev/shm."""
     segments = [line.split() for line in read("/proc/sysvipc/shm").splitlines()[1:]]
     files = os.statvfs("/dev/shm")  # noqa: S108 - where the C library makes them
-    return sum(int(fields[14]) for fields in segments) + (files.f_blocks - files.f_bfree) * files.f_frsize
+    in_files = (files.f_blocks - files.f_bfree) * files.f_frsize + (files.f_files - files.f_ffree) * _FILE_ITSELF
+    return sum(int(fields[14]) for fields in segments) + in_files
 
 
 def read(path: str) -> bytes:

@@ -1,7 +1,6 @@
 """What the rest of the program sees of the sandbox: run one command, get its outcome."""
 
 import asyncio
-import math
 import os
 import sys
 import threading
@@ -42,6 +41,9 @@ _MOST_NAMED = 20
 _INSPECTION_DISK = 1 << 30  # bytes
 _MOST_INSPECTED = 16_000_000  # bytes of one file a read-only command leaves behind
 _MOST_SHARED = 1_000  # files that are too large to copy, each a mount
+
+LONGEST_BACKGROUND = 12 * 3600.0
+"""Seconds a command in the background may take: a night, but not for ever."""
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +88,7 @@ class SandboxRunner:
     `unreadable`, `unwritable`: what of the project is closed to commands, where the level can do that (not Landlock).
     `network_hosts`: what commands may reach, as `safety.network_hosts` has it. `output_cap`: bytes kept of each, stdout
     and stderr; a command that writes 64 times as much is killed.
+    `longest_background`: seconds a command that was begun may take.
     `levels`: what is tried, in turn. Tests ask for one; no setting and no variable does.
     """
 
@@ -99,6 +102,7 @@ class SandboxRunner:
         unwritable: Sequence[Path] = (),
         network_hosts: Sequence[str] = (),
         output_cap: int = 1_000_000,
+        longest_background: float = LONGEST_BACKGROUND,
         levels: Sequence[Level] = LEVELS,
     ) -> None:
         self._root = root.resolve()
@@ -229,7 +233,7 @@ class SandboxRunner:
         """Begin `command` as `run` does, and do not wait for it. Raises as `run` does."""
         output = HeadAndTail(self._output_cap)
         job, result = await self._job(command, cwd, output)
-        return BegunCommand(job, output, result, self.level)
+        return BegunCommand(job, output, result, self.level, self._longest_background)
 
     async def _job(
         self, command: str, cwd: Path, together: HeadAndTail | None = None, files: Mapping[str, bytes] = {}
@@ -367,14 +371,16 @@ def _own_environment(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 class BegunCommand:
-    """A command without a limit of time. Its `output` is stdout and stderr as they came."""
+    """A command that nobody waits for. Its `output` is stdout and stderr as they came."""
 
-    def __init__(self, job: Job, output: HeadAndTail, result: Callable[[Done], CommandResult], level: str) -> None:
+    def __init__(
+        self, job: Job, output: HeadAndTail, result: Callable[[Done], CommandResult], level: str, longest: float
+    ) -> None:
         self.output = output
         self.level = level
         self._job = job
         self._result = result
-        self._work = asyncio.ensure_future(job.run(math.inf))
+        self._work = asyncio.ensure_future(job.run(longest))
 
     @property
     def reverted(self) -> tuple[str, ...]:
@@ -392,8 +398,9 @@ class BegunCommand:
     async def ended(self) -> CommandResult:
         """Wait for its end. Raises ToolExecutionError where it could not be run, or was killed before that."""
         try:
-            return self._result(await asyncio.shield(self._work))
+            result = self._result(await asyncio.shield(self._work))
         except asyncio.CancelledError:
             if self._work.cancelled():
                 raise ToolExecutionError("command_lost", status=-9) from None
             raise
+        return msgspec.structs.replace(result, excess="time") if result.timed_out else result

@@ -24,7 +24,8 @@ class LaunchSpec:
     `status_fd`: a pipe for the outcome. `gate_fd`: a socket for the way to the network (see `doorway`), -1 for none.
     `error_fd`: the stderr of the command where it is not the launcher's, else -1.
     `threads` 0: some hundreds, more on larger machines; `memory` (bytes) 0: three
-    quarters of the machine's; `disk` (bytes) bounds each file, and what the free space may shrink by.
+    quarters of the machine's; `disk` (bytes) bounds each file, and what the free space may shrink by; `files` how many
+    more there may be.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class LaunchSpec:
         open_files: int = 4096,
         memory: int = 0,
         disk: int = 8 << 30,
+        files: int = 500_000,
     ) -> None:
         self.command = command
         self.folder = folder
@@ -79,3 +81,4 @@ class LaunchSpec:
         self.open_files = open_files
         self.memory = memory
         self.disk = disk
+        self.files = files

@@ -353,6 +353,8 @@ TOOLS: dict[str, tuple[str, str]] = {
     "background.excess.processes": ("killed: too many processes", "強制終了: プロセス過多"),
     "background.excess.memory": ("killed: too much memory", "強制終了: メモリ過多"),
     "background.excess.disk": ("killed: filled the disk", "強制終了: ディスク過多"),
+    "background.excess.files": ("killed: made too many files", "強制終了: ファイル数過多"),
+    "background.excess.time": ("killed: ran too long", "強制終了: 実行時間超過"),
     "background.state": ("[{id}: {state}, {seconds:.0f} s]", "[{id}: {state}、{seconds:.0f} 秒]"),
     "background.line": ("{state}, {seconds:.0f} s", "{state}、{seconds:.0f} 秒"),
     "background.silent": ("[no new output]", "[新しい出力なし]"),
@@ -389,6 +391,8 @@ TOOLS: dict[str, tuple[str, str]] = {
     "command.excess.processes": ("Killed: it started too many processes.", "プロセスが多すぎるため強制終了しました。"),
     "command.excess.memory": ("Killed: it used too much memory.", "メモリを使いすぎたため強制終了しました。"),
     "command.excess.disk": ("Killed: it filled the disk.", "ディスクを使いすぎたため強制終了しました。"),
+    "command.excess.files": ("Killed: it made too many files.", "ファイルを作りすぎたため強制終了しました。"),
+    "command.excess.time": ("Killed: it ran too long.", "実行時間が長すぎるため強制終了しました。"),
     "command.stderr": ("stderr:", "stderr:"),
     "command.silent": ("[done, without output]", "[完了、出力なし]"),
     "command.denied": (

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from localllm.base.errors import LocalLLMError
+from localllm.base.i18n import tr
 from localllm.sandbox.background import BackgroundCommands
+from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.background import command_output, note_end
 from localllm.tools.commands import run_command
 from localllm.tools.context import ToolContext
@@ -65,6 +67,18 @@ async def test_one_that_cannot_be_run_is_an_error(world: World) -> None:
     with pytest.raises(LocalLLMError) as raised:
         await use(run_command, context_of(world), command="true " + "x" * 200_000, background=True)
     assert raised.value.key == "command_failed_to_start"
+
+
+async def test_one_that_does_not_end_is_ended(world: World) -> None:
+    runner = SandboxRunner(world.project, levels=world.levels, longest_background=0.5)
+    background = BackgroundCommands()
+    context = msgspec.structs.replace(context_of(world, background), runner=runner)
+    seconds = unlike_any_other()
+    await use(run_command, context, command=f"echo begun; sleep {seconds}", background=True)
+    await background.get(1).wait(10)
+    assert background.get(1).state == tr("background.excess.time")
+    assert not processes_with(seconds)
+    runner.close()
 
 
 async def test_stopping_lets_it_tidy_up(world: World) -> None:

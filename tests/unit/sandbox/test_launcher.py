@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -59,6 +61,26 @@ async def test_one_file_too_large(tmp_path: Path) -> None:
     spec.disk = 1_000_000
     assert (await run(spec)).return_code != 0
     assert (tmp_path / "large").stat().st_size == 1_000_000
+
+
+@pytest.fixture
+def apart() -> Iterator[Path]:
+    """A folder on a file system where hardly anybody else makes files meanwhile: they are counted for all of it."""
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+async def test_too_many_files(apart: Path) -> None:
+    spec = order(apart, "mkdir many; cd many; i=0; while true; do i=$((i+1)); : > $i; done")
+    spec.files = 3_000
+    assert await run(spec) == Ending(-9, "files")
+    assert len(list((apart / "many").iterdir())) > 1_000
+
+
+async def test_files_that_are_gone_again_do_not_count(apart: Path) -> None:
+    spec = order(apart, "for round in 1 2 3 4; do mkdir m; touch m/{1..4000}; rm -r m; sleep 0.1; done")
+    spec.files = 10_000
+    assert await run(spec) == Ending(0)
 
 
 async def test_too_many_processes(tmp_path: Path) -> None:
