@@ -1,8 +1,7 @@
 """From chunks to one whole message: the pieces of text, of thinking, and of tool calls put together."""
 
+from typing import Literal
 from uuid import uuid4
-
-import msgspec
 
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage
@@ -24,6 +23,8 @@ class _CallPieces:
         self.id = call_id
         self.name = ""
         self.arguments: list[str] = []
+        self._whole = _WholeObject()
+        self._looked_at = 0
 
     def is_followed_by(self, piece: ToolCallChunk) -> bool:
         """Whether `piece`, of the same index, begins another call."""
@@ -34,10 +35,47 @@ class _CallPieces:
         return bool(self.name) and self._is_complete()
 
     def _is_complete(self) -> bool:
-        try:
-            return isinstance(msgspec.json.decode("".join(self.arguments)), dict)
-        except msgspec.DecodeError:
-            return False
+        for piece in self.arguments[self._looked_at :]:
+            self._whole.add(piece)
+        self._looked_at = len(self.arguments)
+        return self._whole.is_whole
+
+
+class _WholeObject:
+    """Whether a text that arrives in pieces is one JSON object and no more, told in one pass over it."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._state: Literal["before", "inside", "string", "escape", "behind", "other"] = "before"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is so far."""
+        return self._state == "behind"
+
+    def add(self, text: str) -> None:
+        """The next piece."""
+        for character in text:
+            match self._state, character:
+                case (("before" | "behind"), (" " | "\t" | "\n" | "\r")):
+                    pass
+                case "before", "{":
+                    self._state, self._depth = "inside", 1
+                case (("before" | "behind" | "other"), _):
+                    self._state = "other"
+                case ("inside", '"') | ("escape", _):
+                    self._state = "string"
+                case "string", '"':
+                    self._state = "inside"
+                case "string", "\\":
+                    self._state = "escape"
+                case "inside", ("{" | "["):
+                    self._depth += 1
+                case "inside", ("}" | "]"):
+                    self._depth -= 1
+                    self._state = "inside" if self._depth else "behind"
+                case _:
+                    pass
 
 
 class MessageAssembler:
@@ -53,6 +91,7 @@ class MessageAssembler:
         self._thinking: list[str] = []
         self._calls: list[_CallPieces] = []
         self._open: dict[int, _CallPieces] = {}
+        self._ids: set[str] = set()
         self.finish_reason = ""
         self.usage: UsageChunk | None = None
 
@@ -96,6 +135,7 @@ class MessageAssembler:
 
     def _unused(self, call_id: str) -> str:
         """`call_id`, or a new one where there is none or another call of this answer has it."""
-        if call_id and all(call.id != call_id for call in self._calls):
-            return call_id
-        return f"call_{uuid4().hex[:12]}"
+        if not call_id or call_id in self._ids:
+            call_id = f"call_{uuid4().hex[:12]}"
+        self._ids.add(call_id)
+        return call_id

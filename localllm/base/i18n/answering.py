@@ -5,6 +5,10 @@ ANSWERING: dict[str, tuple[str, str]] = {
         "Waiting {seconds:.0f} s for its turn (llm.requests_per_minute, or the server asked for it).",
         "{seconds:.0f} 秒待っています（llm.requests_per_minute の上限、またはサーバーの求め）。",
     ),
+    "llm.answer_too_long": (
+        "The server did not stop: the answer was cut off after {most:,} characters.",
+        "サーバーの出力が止まらないため、回答を {most:,} 文字で打ち切りました。",
+    ),
     "llm.dropped": (
         "The server counted {counted} tokens of about {estimate} that were sent: it has dropped a part of the "
         "conversation without a word. Load the model with a larger context (Ollama: num_ctx, which llm.context_window "

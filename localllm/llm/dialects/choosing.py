@@ -9,6 +9,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import tr
+from localllm.llm.answer_size import bounded
 from localllm.llm.dialects.base import Dialect, DialectName, Reader
 from localllm.llm.dialects.evidence import is_readable, refuses, refuses_schema
 from localllm.llm.dialects.exact import ExactDialect
@@ -121,7 +122,8 @@ class Speaking:
     async def _read(self, question: Question, dialect: Dialect) -> AsyncGenerator[Chunk]:
         request = _normalised(question.request, dialect.name)
         reader: Reader | None = None
-        async with aclosing(question.provider.stream(dialect.encode(request))) as chunks:
+        answer = question.provider.stream(dialect.encode(request))
+        async with aclosing(bounded(answer, question.on_notice)) as chunks:
             async for chunk in chunks:
                 reader = reader or dialect.reader(request)  # takes a while the first time: the server reads meanwhile
                 for told in reader.feed(chunk):
