@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
 from localllm.base.i18n import tr
+from localllm.text.blanks import lines_with_ends, visible_blanks
 from localllm.text.cleaning import clean, clusters
 from localllm.tools.guard.rules import lasting_rule
 from localllm.ui.report import choice_lines, wrapped
@@ -135,7 +136,7 @@ class TerminalConfirmer:
 
     def _present(self, request: ConfirmationRequested, detail: list[Line], room: int) -> None:
         width = self._screen.width
-        summary = request.summary
+        summary = visible_blanks(request.summary)
         if request.agent:
             summary = f"{clean(request.agent, keep_newlines=False)}: {summary}"
         head = tr("ui.wants", summary=summary, risk=tr(f"ui.risk.{request.risk}"))
@@ -163,18 +164,20 @@ def understood(said: str) -> Answer | None:
 
 
 def detail_lines(request: ConfirmationRequested) -> list[Line]:
-    """All of what is asked about. A command's line ends are visible: what looks like one line is one."""
+    """All of what is asked about. A command's line ends are visible: what looks like one line is one. So are blanks
+    that could hide something: see `text.blanks`.
+    """
     match request.detail_kind:
         case "diff":
             return diff_lines(request.detail)
         case "command":
-            *rows, last = request.detail.split("\n")
-            marked = [f"{row}␊" for row in rows] + [last]
             return [
-                (("dim", "    $ " if number == 0 else "      "), ("bold", row)) for number, row in enumerate(marked)
+                (("dim", "    $ " if number == 0 else "      "), ("bold", row))
+                for number, row in enumerate(lines_with_ends(request.detail))
             ]
         case "text":
-            return [(("", "    "), ("", row)) for row in request.detail.removesuffix("\n").split("\n")]
+            rows = request.detail.removesuffix("\n").split("\n")
+            return [(("", "    "), ("", visible_blanks(row))) for row in rows]
 
 
 def _folded(row: Line, width: int) -> list[Line]:

@@ -6,6 +6,7 @@ from typing import cast
 
 from localllm.base.events import Json, ToolFinished, ToolStarted
 from localllm.base.i18n import tr
+from localllm.text.blanks import visible_blanks
 from localllm.text.cleaning import clean, shorten
 from localllm.ui.theme import Line, Span, Style
 
@@ -59,10 +60,11 @@ def finished_lines(event: ToolFinished, width: int, *, named: bool = False, with
 
 
 def diff_lines(diff: str, *, limit: int = 0) -> list[Line]:
-    """A unified diff in colour; with `limit` only so many lines and how many more there are."""
+    """A unified diff in colour, its blanks visible where they could hide something; with `limit` only so many lines and
+    how many more there are."""
     rows = diff.removesuffix("\n").split("\n")
     shown = rows[:limit] if limit and len(rows) > limit + 1 else rows
-    lines: list[Line] = [((_diff_style(row), f"    {row}"),) for row in shown]
+    lines: list[Line] = [((_diff_style(row), f"    {row[:1]}{visible_blanks(row[1:])}"),) for row in shown]
     if len(shown) < len(rows):
         lines.append((("dim", "    " + tr("ui.more_lines", count=len(rows) - len(shown))),))
     return lines

@@ -182,6 +182,67 @@ async def test_the_whole_command_is_shown_and_its_line_ends_are_visible() -> Non
     assert "more lines" not in shown
 
 
+async def shown(**changes: str) -> str:
+    person = Person("n")
+    await person.confirmer.confirm(request(**changes))
+    return person.stream.getvalue()
+
+
+BLANKS = [" ", "\t", "\u3000", "\u00a0", "\u2003", "\u2800", "\u115f", "\u3164", "\uffa0", " \u3000", "\n", " \n\t\n"]
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+async def test_nothing_scrolls_away_behind_blanks(blank: str) -> None:
+    """However the blanks are made, the whole question fits on a screen, and what they hid is in it."""
+    long = blank * 5_000
+    said = await shown(detail=f"true;{long}rm hidden;{long}true")
+    assert "rm hidden" in said
+    assert len(said.splitlines()) < 10
+    assert not any(line.isspace() for line in said.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("make  test", "make  test"),
+        ("x = 1" + " " * 16 + "# why", "x = 1" + " " * 16 + "# why"),
+        ("a" + " " * 37 + "b", "a<␣×37>b"),
+        ("make ", "make␣"),
+        ("a\u00a0b\u2800\u2800c", "a<U+00A0>b<U+2800×2>c"),
+        ("echo こんにちは\u3000世界", "echo こんにちは\u3000世界"),
+        ("a" + "\u3000" * 9 + "b", "a<U+3000×9>b"),
+        ("a" + " " * 20 + "\u3000" * 2 + "b", "a<␣×20><U+3000×2>b"),
+        ("a\n\n\nb", "a␊\n      ␊\n      ␊\n      b"),
+        ("a" + "\n" * 9 + "b", "a␊\n      ␊×8\n      b"),
+        ("for x in 1; do\n    " + "  " * 8 + "echo", "for x in 1; do␊\n          " + "  " * 8 + "echo"),
+    ],
+)
+async def test_blanks_of_a_command(line: str, seen: str) -> None:
+    assert f"    $ {seen}\n" in await shown(detail=line)
+
+
+async def test_blanks_of_a_change() -> None:
+    rows = [
+        " def f():",
+        "-        return  1",
+        "+" + " " * 24 + "return 1  ",
+        "+x" + " " * 90 + "; import evil",
+        " ",
+        "+\u3000全角",
+    ]
+    said = await shown(tool="edit_file", detail_kind="diff", detail="\n".join(rows) + "\n", summary="Edit a" + " " * 99)
+    for row in (
+        " def f():",
+        "-        return  1",
+        "+" + " " * 24 + "return 1<␣×2>",
+        "+x<␣×90>; import evil",
+        " ",
+        "+\u3000全角",
+    ):
+        assert f"    {row}\n" in said
+    assert "Edit a<␣×99>" in said
+
+
 async def test_a_long_change_can_be_viewed_whole() -> None:
     person = Person("v", "y")
     diff = "".join(f"+line {number}\n" for number in range(100))
