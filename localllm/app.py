@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+import msgspec
+
 from localllm.agents.advising import Panel
 from localllm.agents.react_agent import ReActAgent
 from localllm.agents.remembering import Remembering
@@ -14,7 +16,7 @@ from localllm.agents.session.checkpoints import Point
 from localllm.agents.sub_agents import Explorer
 from localllm.answerer import Answerer
 from localllm.base import logs
-from localllm.base.config.loading import Loaded
+from localllm.base.config.loading import Loaded, left_out_notice
 from localllm.base.config.schema import Mode, Settings
 from localllm.base.errors import (
     ConfigurationError,
@@ -41,7 +43,7 @@ from localllm.tools.builtin import ALL_TOOLS
 from localllm.tools.guard.confirmer import Confirmer
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.remembered import Remembered, RememberedRules
-from localllm.tools.guard.rules import check_rules, closed_to_commands
+from localllm.tools.guard.rules import closed_to_commands, usable_rules
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
@@ -90,18 +92,19 @@ class LocalLLMCode(Answerer):
         here: Path | None = None,
         accept_no_sandbox: bool = False,
     ) -> None:
-        super().__init__(root, loaded.settings.llm, environ)
+        super().__init__(root, loaded.settings.llm, loaded.allowed_environ(environ))
         self.root = root
         self._here = here or root
         self.config = loaded
-        self.settings: Settings = loaded.settings
+        self._explore = Explorer(self.llm_client, lambda: self.tool_system, loaded.settings.agent).tool()
+        tools = (*ALL_TOOLS, self._explore)
+        safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools)
+        self.settings: Settings = msgspec.structs.replace(loaded.settings, safety=safety)
         self._remembered = RememberedRules.of_user(root, environ)
         self._policy = Policy(self.settings.safety, self._remembered.rules)
         self._front_end = front_end
         self._accept_no_sandbox = accept_no_sandbox
         self._environ = environ
-        self._explore = Explorer(self.llm_client, lambda: self.tool_system, self.settings.agent).tool()
-        check_rules(loaded.settings.safety, (*ALL_TOOLS, self._explore))
         self._sandbox_level = ""
         self._recovered = 0
         self._panel = Panel(self._make_panel)
@@ -348,8 +351,11 @@ class LocalLLMCode(Answerer):
     def notices(self) -> list[str]:
         """What the person should know at the start, whoever answers."""
         withheld = [tr("start.withheld", keys=", ".join(self.config.withheld))] if self.config.withheld else []
+        unsent = ", ".join(self.config.unsent_keys(self._environ))
+        keyless = [tr("start.keyless", variables=unsent)] if unsent else []
         recovered = [tr("undo.recovered", count=self._recovered)] if self._recovered else []
-        return [*_stored(self._project.storage), *withheld, *recovered, *self.config.warnings]
+        left_out = [*self.config.warnings, *map(left_out_notice, self._faulty_rules)]
+        return [*_stored(self._project.storage), *withheld, *keyless, *recovered, *left_out]
 
     def _open_project(self) -> Project:
         """What all conversations here share."""
@@ -374,7 +380,7 @@ class LocalLLMCode(Answerer):
     def _make_panel(self) -> "MultiAgentSystem":
         from localllm.agents.multi_agent import MultiAgentSystem  # few sessions ever ask
 
-        return MultiAgentSystem(self.llm_client, self.settings, self.root, self._environ)
+        return MultiAgentSystem(self.llm_client, self.settings, self.root, self.config.allowed_environ(self._environ))
 
     def _past_sessions(self) -> "list[MemoryEntry]":
         """What can be found of all sessions but the one that is going on."""

@@ -54,6 +54,11 @@ marked ✓, and of what is marked (✓) only what cannot reach further than befo
 The chat asks once for each content of the file; `localllm config trust` and `localllm config untrust` change the
 answer, `localllm --trust-project` believes it for one run.
 
+No key is sent to a server that such a file has chosen, by its provider or its address, on this machine either; where
+you have the key set, that is said, and counts as something to decide. What cannot be read in such a file (an unknown
+setting, a wrong value, a line that is no TOML) is left out, and said once; in a file you trust, and in your own, it is
+an error. Nothing is read from `.env` or the like.
+
 Besides the addresses of the settings, a model server is looked for at `http://localhost:8000` (vLLM);
 `LOCALLLM_ALSO_LOOK_AT` names other addresses to look at instead, separated by commas.
 """
@@ -108,19 +113,24 @@ def meaning(setting: Setting) -> str:
 
 
 CONDITIONS = {
-    "llm.*.base_url": "an address on this machine: localhost, 127.0.0.0/8 or [::1]",
+    "llm.provider": "embedded; lmstudio, ollama or openai where its server is on this machine; no key is sent to it",
+    "llm.*.base_url": "an address on this machine: localhost, 127.0.0.0/8 or [::1]; no key is sent to it",
+    "llm.max_tokens": "a smaller number, but not 0",
+    "llm.context_window": "a smaller number than yours, where you have set one",
     "agent.max_iterations": "a smaller number",
     "agent.time_limit": "a shorter time",
     "safety.command_timeout": "a shorter time",
     "safety.require_confirmation": "`true`",
     "safety.auto_backup": "`true`",
     "safety.mode": "a more careful one: plan, ask, auto-edit, auto is the order",
-    "safety.ask": "what it lists is added to what holds",
-    "safety.rules": "rules that ask or deny are added to what holds",
-    "safety.deny": "what it lists is added to what holds",
-    "safety.dangerous_commands": "what it lists is added to what holds",
+    "safety.ask": "what it lists (at most 200) is added to what holds",
+    "safety.rules": "rules that ask or deny (at most 200) are added to what holds",
+    "safety.deny": "what it lists (at most 200) is added to what holds",
+    "safety.dangerous_commands": "what it lists (at most 200) is added to what holds",
+    "project.include_patterns": "at most 200 patterns of at most 200 characters",
+    "project.exclude_patterns": "at most 200 patterns of at most 200 characters",
     "project.memory_file": "a Markdown file inside the project, not in a hidden folder",
-    "commands.aliases": "requests in words, no commands of the shell (`!`) or the chat (`/`)",
+    "commands.aliases": "requests in words: no commands of the shell (`!`) or the chat (`/`), no `@`, no address",
 }
 """What an untrusted project may say of the settings marked (✓): the words for `trust.admitted`."""
 

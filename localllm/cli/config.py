@@ -11,7 +11,7 @@ import click
 
 from localllm.base.config.editing import set_value, unset, write_value
 from localllm.base.config.keys import all_settings, all_tables, find_setting, unknown_key
-from localllm.base.config.loading import Loaded, load
+from localllm.base.config.loading import Loaded, left_out_notice, load
 from localllm.base.config.trusted import Answers
 from localllm.base.i18n import Phrase, set_language, tr
 from localllm.base.paths import SETTINGS_FILE, config_file, find_project
@@ -117,7 +117,10 @@ def trust(context: click.Context) -> None:
 
     Shows what of it was ignored so far. When the file changes, that is asked again.
     """
-    waiting = _load(context).held_back
+    loaded = _load(context)
+    if loaded.left_out:  # as it will be once it is believed
+        raise loaded.left_out[0]
+    waiting = loaded.held_back
     if waiting is None:
         _say(tr("trust.nothing"))
         return
@@ -169,6 +172,8 @@ def _say_what_counts(context: click.Context, key: str, file: Path) -> None:
     """Tell the user if what was just changed is not what holds."""
     loaded = _load(context)
     origin = loaded.origins.get(key)
+    for error in loaded.left_out:
+        _say(left_out_notice(error))
     if key in loaded.withheld:
         _say(tr("settings.set_but_withheld"))
     elif origin and origin.source != str(file):

@@ -35,7 +35,7 @@ def models(context: click.Context, json: bool) -> int:
     The one marked * is used now. The exit code is 5 where there is none.
     """
     project, loaded = load_here(context)
-    answering = asyncio.run(find_out(loaded.settings.llm, project, os.environ))
+    answering = asyncio.run(find_out(loaded.settings.llm, project, loaded.allowed_environ(os.environ)))
     if json:
         click.echo(as_json(answering))
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from localllm.base.config.schema import SECRET_VARIABLES, LLMSettings, NamedProvider, ServerSettings
+from localllm.base.config.schema import KEY_VARIABLES, SECRET_VARIABLES, LLMSettings, NamedProvider, ServerSettings
 from localllm.base.errors import ConfigurationError
 from localllm.base.paths import state_folder
 from localllm.base.ratelimit import RateLimiter
@@ -49,9 +49,7 @@ def make_client(
 
 
 def _without_keys(environ: Mapping[str, str]) -> dict[str, str]:
-    from localllm.llm.providers.gemini import OTHER_KEY_VARIABLE  # only a member of the panel may have none
-
-    keys = {*SECRET_VARIABLES.values(), OTHER_KEY_VARIABLE}
+    keys = {name for names in KEY_VARIABLES.values() for name in names}
     return {name: value for name, value in environ.items() if name not in keys}
 
 

@@ -179,7 +179,7 @@ class SandboxRunner:
         scratch: Scratch | None = None
         try:
             scratch = await asyncio.to_thread(self._furnished, files)
-            surroundings = Surroundings(masked=tuple(of_this_machine()))
+            surroundings = Surroundings(masked=tuple(self._sockets.paths()))
             launch = self._inspection.launch(
                 script, self._root, scratch, os.environ, surroundings, read_only=True, disk=_INSPECTION_DISK
             )

@@ -13,6 +13,8 @@ from localllm.base.i18n import Phrase
 
 PREFIX = "LOCALLLM_"
 
+_LONGEST_KEY = 80  # characters of an unknown key that are shown and compared
+
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """One setting. `annotation` is its type in `section`; a `table` holds names, each with a text of its own."""
@@ -81,6 +83,9 @@ def path_of(key: str) -> tuple[str, ...]:
 
 def unknown_key(key: str, where: object) -> ConfigurationError:
     """The error for a key that is no setting, naming the one that was probably meant."""
+    if len(key) > _LONGEST_KEY:
+        key = f"{key[:_LONGEST_KEY]}…"
+    key = "".join(character if character.isprintable() else "�" for character in key)
     near = nearest_key(key, (*all_settings(), *all_tables()))
     hint = Phrase("settings.nearest", key=near) if near else Phrase("settings.see_all")
     return ConfigurationError("config_unknown_key", where=where, key=key, hint=hint)

@@ -37,8 +37,10 @@ def scan(text: str) -> list[Entry]:
 def lines(text: str) -> dict[KeyPath, int]:
     """The line (from 1) on which each key, header, and table that follows from them is first written."""
     found: dict[KeyPath, int] = {}
-    for entry in scan(text):
-        line = text.count("\n", 0, entry.start) + 1
+    line, counted = 1, 0
+    for entry in scan(text):  # in the order they stand
+        line += text.count("\n", counted, entry.start)
+        counted = entry.start
         for length in range(1, len(entry.path) + 1):
             found.setdefault(entry.path[:length], line)
     return found

@@ -16,11 +16,18 @@ from localllm.base.config.values import checked, describe_value
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
+from localllm.base.patterns import late_pattern
 
 Layer = Literal["user", "project", "environment", "command line"]
 
-MAXIMUM_SIZE = 1_000_000
+MAXIMUM_SIZE = 100_000
 """The longest settings file that is read, in bytes: one that is longer is something else."""
+
+MAXIMUM_FAULTS = 3
+"""How many faults of one file are collected; who has corrected them sees the next."""
+
+_DEEP_KEY = late_pattern(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){30}""")
+"""A key of more parts than any setting has: the time to parse one grows with the square of their number."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -74,6 +81,9 @@ def parse(text: str, file: Path) -> dict[str, Json]:
     import tomllib
 
     text = text.removeprefix("\ufeff")
+    if deep := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, deep.start()) + 1
+        raise ConfigurationError("config_bad_toml", file=file, line=line, reason=Phrase("settings.too_deep"))
     try:
         return tomllib.loads(text)
     except RecursionError as error:
@@ -88,21 +98,43 @@ def parse(text: str, file: Path) -> dict[str, Json]:
         raise ConfigurationError("config_bad_toml", file=file, line=line, reason=reason) from error
 
 
-def file_values(text: str, file: Path, layer: Layer) -> Iterator[tuple[str, Json, Origin]]:
+Faults = list[ConfigurationError]
+
+
+def file_values(
+    text: str, file: Path, layer: Layer, faults: Faults | None = None
+) -> Iterator[tuple[str, Json, Origin]]:
     """Every setting in the text of a settings file, checked: key, value, and where it stands.
 
-    ConfigurationError (E1002 to E1005) at the first thing that is wrong, with its line.
+    ConfigurationError (E1002 to E1005) at the first thing that is wrong, with its line. Where `faults` is given, a key
+    that is wrong is left out and its error appended there; only text that is no TOML (E1002) is still raised.
     """
     data = parse(text, file)
     lines = layout.lines(text)
-    for path, value in _leaves(data, (), lines, file):
+    for path, value in _leaves(data, (), lines, file, faults):
         key = ".".join(path)
         origin = Origin(layer, str(file), lines[path])
-        yield key, checked(find_setting(key, origin), value, origin), origin
+        try:
+            valid = checked(find_setting(key, origin), value, origin)
+        except ConfigurationError as error:
+            _collect(faults, error)
+        else:
+            yield key, valid, origin
+
+
+def _collect(faults: Faults | None, error: ConfigurationError) -> None:
+    if faults is None:
+        raise error
+    if len(faults) < MAXIMUM_FAULTS:
+        faults.append(error)
 
 
 def _leaves(
-    data: dict[str, Json], path: layout.KeyPath, lines: dict[layout.KeyPath, int], file: Path
+    data: dict[str, Json],
+    path: layout.KeyPath,
+    lines: dict[layout.KeyPath, int],
+    file: Path,
+    faults: Faults | None,
 ) -> Iterator[tuple[layout.KeyPath, Json]]:
     """The settings in a table of a file, those of tables within it included."""
     for name, value in data.items():
@@ -110,15 +142,18 @@ def _leaves(
         key, where = ".".join(here), f"{file}:{lines[here]}"
         setting = all_settings().get(key)
         if "." in name or (setting is None and key not in all_tables()):
-            raise unknown_key(key, where)
+            if faults is None or len(faults) < MAXIMUM_FAULTS:  # looking for the nearest key takes its time
+                _collect(faults, unknown_key(key, where))
+            continue
         if setting is not None and not setting.table:
             yield here, value
             continue
         if not isinstance(value, dict):
-            raise _no_table(key, value, where)
+            _collect(faults, _no_table(key, value, where))
+            continue
         table = cast("dict[str, Json]", value)
         if setting is None:
-            yield from _leaves(table, here, lines, file)
+            yield from _leaves(table, here, lines, file, faults)
         else:
             yield from (((*here, entry), text) for entry, text in table.items())
 

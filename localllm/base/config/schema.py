@@ -344,22 +344,26 @@ SECRET_VARIABLES: dict[str, str] = {
 }
 """Setting that must stay empty → the environment variable that holds the secret."""
 
+KEY_VARIABLES: dict[str, tuple[str, ...]] = {
+    "lmstudio": ("LMSTUDIO_API_KEY",),
+    "ollama": ("OLLAMA_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "azure": ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+"""Provider → the environment variables with what is sent to its server as a key."""
+
 
 HARMLESS: frozenset[str] = frozenset(
     {
-        "llm.provider",
         "llm.model",
-        "llm.max_tokens",
         "llm.temperature",
-        "llm.context_window",
         "llm.dialect",
         "llm.ollama.think",
         "agent.profile",
-        "project.include_patterns",
-        "project.exclude_patterns",
-        "commands.aliases",
         "ui.language",
         "ui.theme",
     }
 )
-"""What a project's own file may set before the user trusts it. See `trust.admitted` for values that only tighten."""
+"""What a project's own file may set to any value before the user trusts it. See `trust.admitted` for the settings of
+which it may choose some values."""

@@ -4,42 +4,63 @@ Such a file may come with any repository one has cloned. It may choose among wha
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import get_args
 
-from localllm.base.config.schema import HARMLESS, Mode
+from localllm.base.config.schema import HARMLESS, Mode, OllamaSettings
 from localllm.base.events import Json
 from localllm.base.patterns import late_pattern
 
 _LOOPBACK = late_pattern(
-    r"(?:https?://)?(?:localhost|127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}|\[::1\])(?::\d{1,5})?"
+    r"(?:https?://)?(?:localhost|127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}|\[::1\])(?::(?P<port>\d{1,5}))?"
     r"(?:/[a-z0-9._~/-]*)?",
     re.ASCII | re.IGNORECASE,
 )
 
+SERVERS = ("lmstudio", "ollama", "openai")
+"""The providers that need no key: an untrusted project may choose them where their server is on this machine."""
 
-def admitted(key: str, value: Json, effective: Json, root: Path) -> Json | None:
+_SAFER = {
+    "safety.require_confirmation": True,
+    "safety.auto_backup": True,
+    "web.enabled": False,
+    "sessions.record": False,
+}
+"""Switches, and which way a project may turn them."""
+
+_MOST_PORT = 65_535
+_LONGEST_PATTERN = 200  # characters
+
+MOST_ITEMS = 200
+"""The longest list an untrusted project may write."""
+
+
+def admitted(
+    key: str, value: Json, effective: Json, root: Path, addresses: Mapping[str, str] | None = None
+) -> Json | None:
     """What takes effect of `value`, written by the untrusted project at `root`; None for nothing.
 
-    `effective` is the value without it. Both are of the setting's type.
+    `effective` is the value without it. Both are of the setting's type. `addresses`: where the server of a provider
+    is, whoever has set that.
     """
     if value == effective:
         return value
     match key:
-        case "safety.deny" | "safety.ask" | "safety.dangerous_commands":
-            return (*effective, *(item for item in value if item not in effective))
-        case "safety.rules":
-            return (*effective, *(rule for rule in value if rule.decision != "allow" and rule not in effective))
+        case "project.include_patterns" | "project.exclude_patterns":
+            return value if _is_short_list(value) else None
+        case "safety.deny" | "safety.ask" | "safety.dangerous_commands" | "safety.rules":
+            return _added(value, effective)
+        case "llm.provider":
+            allowed = value == "embedded" or is_loopback((addresses or {}).get(value, ""))
         case "safety.mode":
             modes = get_args(Mode)
             allowed = modes.index(value) < modes.index(effective)
-        case "safety.require_confirmation" | "safety.auto_backup":
-            allowed = value is True
-        case "web.enabled" | "sessions.record":
-            allowed = value is False
-        case "agent.max_iterations" | "safety.command_timeout":
-            allowed = value < effective
-        case "agent.time_limit":
+        case _ if key in _SAFER:
+            allowed = value is _SAFER[key]
+        case "agent.max_iterations" | "safety.command_timeout" | "llm.context_window":
+            allowed = 0 < value < effective
+        case "agent.time_limit" | "llm.max_tokens":  # 0 is no limit
             allowed = value > 0 and (effective == 0 or value < effective)
         case "project.memory_file":
             allowed = _is_note_in(root, value)
@@ -52,13 +73,38 @@ def admitted(key: str, value: Json, effective: Json, root: Path) -> Json | None:
     return value if allowed else None
 
 
+def _is_short_list(patterns: Sequence[str]) -> bool:
+    """Whether they are few and short: each is tried on every file."""
+    short = all(len(pattern) <= _LONGEST_PATTERN and pattern.isprintable() for pattern in patterns)
+    return short and len(patterns) <= MOST_ITEMS
+
+
+def _added(value: tuple[Json, ...], effective: tuple[Json, ...]) -> Json | None:
+    """The list with those of the project added, but for rules that allow. None for too many: each is tried on every
+    call."""
+    if len(value) > MOST_ITEMS:
+        return None
+    new = (item for item in value if getattr(item, "decision", "deny") != "allow" and item not in effective)
+    return (*effective, *new)
+
+
 def is_loopback(address: str) -> bool:
     """Whether the address, whoever reads it, is this machine: localhost, 127.0.0.0/8 or [::1].
 
     Address parsers disagree about odd spellings (user names, backslashes, look-alike letters, short and octal
     numbers), so only plain ones count; an empty address is none.
     """
-    return _LOOPBACK.fullmatch(address) is not None
+    found = _LOOPBACK.fullmatch(address)
+    return found is not None and int(found["port"] or 80) <= _MOST_PORT
+
+
+def addresses_of(base_urls: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Where the servers are: as `base_urls` has them by provider, but Ollama where its own variable says."""
+    host = environ.get("OLLAMA_HOST", "").strip(" \t\"'")
+    addresses = dict(base_urls)
+    if host and addresses["ollama"] == OllamaSettings().base_url:
+        addresses["ollama"] = re.sub(r"^(https?://)?(0\.0\.0\.0|(?=:\d))", r"\g<1>127.0.0.1", host)
+    return addresses
 
 
 def _is_note_in(root: Path, name: str) -> bool:
@@ -75,5 +121,8 @@ def _is_note_in(root: Path, name: str) -> bool:
 
 
 def _is_plain_request(text: str) -> bool:
-    """Whether an alias is words for the model: no line of it a command of the shell (!) or of the chat (/)."""
+    """Whether an alias is words for the model: no line of it a command of the shell (!) or of the chat (/), and
+    nothing in it that counts because the user has typed it: no file to attach (@), no address to read."""
+    if re.search(r"[@＠]|:\s*/\s*/|\bwww\.", text, re.IGNORECASE):
+        return False
     return not any(line.lstrip().startswith(("!", "/")) for line in text.splitlines())

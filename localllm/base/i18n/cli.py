@@ -24,6 +24,14 @@ CLI: dict[str, tuple[str, str]] = {
     "settings.no_file": ("It is not a file", "ファイルではありません"),
     "settings.too_long": ("It is longer than {most} bytes", "{most} バイトを超えています"),
     "settings.too_deep": ("It is nested too deeply", "入れ子が深すぎます"),
+    "settings.key_left_out": (
+        "In the project's localllm.toml, which is not trusted, one setting is left out: {error}",
+        "信頼していないプロジェクトの localllm.toml の設定を 1 つ除外しました: {error}",
+    ),
+    "settings.file_left_out": (
+        "The project's localllm.toml, which is not trusted, is left out as a whole: {error}",
+        "信頼していないプロジェクトの localllm.toml を全体として除外しました: {error}",
+    ),
     "settings.unknown_variable": (
         "The environment variable {name} names no setting. {hint}",
         "環境変数 {name} に当たる設定はありません。{hint}",

@@ -27,6 +27,10 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Correct the variable's name, or unset it.",
         "変数の名前を直すか、unset してください。",
     ),
+    "doctor.left_out_mend": (
+        "Correct localllm.toml; once it is trusted, this keeps the program from starting.",
+        "localllm.toml を直してください。信頼したあとは、直すまで起動できません。",
+    ),
     "doctor.withheld": (
         "The project's localllm.toml also sets what is not used until you trust it: {keys}.",
         "プロジェクトの localllm.toml のうち、信頼するまで使わない設定: {keys}。",

@@ -48,6 +48,12 @@ START: dict[str, tuple[str, str]] = {
         "Ignored in the project's localllm.toml: {keys}. Read it; localllm config trust believes it.",
         "プロジェクトの localllm.toml のうち無視しているもの: {keys}。内容を読み、信頼するなら localllm config trust。",
     ),
+    "start.keyless": (
+        "{variables} is not sent: the project's localllm.toml, which you have not trusted, chooses the server. "
+        "localllm config trust believes it.",
+        "{variables} は送信しません。送り先を、信頼していないプロジェクトの localllm.toml が選んでいるためです。"
+        "信頼するなら localllm config trust。",
+    ),
     "start.stored_state": (
         "{own} cannot be used here ({reason}): long output is kept in {folder}.",
         "ここでは {own} を使えません（{reason}）。長い出力は {folder} に保存します。",

@@ -21,7 +21,9 @@ GOOD_WINDOW = 8_192
 
 async def model(here: Surroundings) -> list[Finding]:
     """Everything about servers and models, from one look at them."""
-    answering = await find_out(here.loaded.settings.llm, here.project, here.environ, here.look)
+    answering = await find_out(
+        here.loaded.settings.llm, here.project, here.loaded.allowed_environ(here.environ), here.look
+    )
     told = instructions(here, _chosen(here, answering))
     return [*_answer(here, answering), *told, *_servers(here, answering), *_keys(here, answering)]
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from localllm.base.config.loading import RESERVED_VARIABLES
+from localllm.base.config.loading import RESERVED_VARIABLES, left_out_notice
 from localllm.base.i18n import tr
 from localllm.integrations.doctor.finding import Finding, note, of_error, ok, warning
 from localllm.integrations.doctor.surroundings import Surroundings
 from localllm.tools.builtin import ALL_TOOLS
-from localllm.tools.guard.rules import check_rules, still_showing
+from localllm.tools.guard.rules import still_showing, usable_rules
 
 
 def settings(here: Surroundings) -> Iterator[Finding]:
@@ -17,14 +17,18 @@ def settings(here: Surroundings) -> Iterator[Finding]:
         return
     files = ", ".join(str(file) for file in here.loaded.files.values())
     yield ok("settings", tr("doctor.settings_files", files=files) if files else tr("doctor.settings_none"))
-    for remark in here.loaded.warnings:
-        yield warning("settings", remark, tr("doctor.settings_variable_mend"))
+    for remark in here.loaded.remarks:
+        yield warning("settings", str(remark), tr("doctor.settings_variable_mend"))
+    safety, faulty_rules = usable_rules(here.loaded.settings.safety, here.loaded.unchecked, ALL_TOOLS)
+    for error in (*here.loaded.left_out, *faulty_rules):
+        yield warning("settings", left_out_notice(error), tr("doctor.left_out_mend"))
     if here.loaded.withheld:
         keys = ", ".join(here.loaded.withheld)
         yield note("trust", tr("doctor.withheld", keys=keys), tr("doctor.withheld_mend"))
-    if showing := ", ".join(still_showing(here.loaded.settings.safety)):
+    if unsent := here.loaded.unsent_keys(here.environ):
+        yield note("trust", tr("start.keyless", variables=", ".join(unsent)), tr("doctor.withheld_mend"))
+    if showing := ", ".join(still_showing(safety)):
         yield warning("rules", tr("doctor.only_read_file", tools=showing), tr("doctor.only_read_file_mend"))
-    check_rules(here.loaded.settings.safety, ALL_TOOLS)
 
 
 def folders_moved(here: Surroundings) -> Iterator[Finding]:

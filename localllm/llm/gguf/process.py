@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base import logs
-from localllm.base.config.schema import SECRET_VARIABLES
+from localllm.base.config.schema import KEY_VARIABLES
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase
 from localllm.base.own_modules import source_of
@@ -160,7 +160,7 @@ class ModelProcess:
 def _spawn(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """The child, in a session of its own: Ctrl+C is for us alone. No key of ours is in its environment, and it looks
     for no modules (nor libraries) where we were started."""
-    secret = set(SECRET_VARIABLES.values())
+    secret = {name for names in KEY_VARIABLES.values() for name in names}
     kept = {name: value for name, value in environ.items() if name not in secret}
     return subprocess.Popen(
         [sys.executable, "-P", "-c", source_of(child.__name__).decode()],

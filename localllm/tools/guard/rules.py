@@ -7,13 +7,14 @@ tool, and how its command, its path or its address must begin. `*` is every tool
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
+from localllm.base.config.reading import MAXIMUM_FAULTS
 from localllm.base.config.schema import SafetyRule, SafetySettings
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
@@ -123,6 +124,27 @@ def check_rules(settings: SafetySettings, tools: Sequence[Tool]) -> None:
         rule = _of_table(table)
         _check(f"safety.rules ({number})", str(rule), rule, tools)
         _check_examples(table, rule, tools)
+
+
+def usable_rules(
+    settings: SafetySettings, added: Mapping[str, Sequence[str | SafetyRule]], tools: Sequence[Tool]
+) -> tuple[SafetySettings, list[ConfigurationError]]:
+    """The settings without those of the `added` rules, by the key of their list, that `check_rules` would refuse; and
+    why. The others are checked: ConfigurationError."""
+    refused: dict[str, list[str | SafetyRule]] = {}
+    errors: list[ConfigurationError] = []
+    for key, rules in added.items():
+        name = key.rpartition(".")[2]
+        for rule in rules:
+            try:
+                check_rules(msgspec.structs.replace(SafetySettings(), **{name: (rule,)}), tools)
+            except ConfigurationError as error:
+                refused.setdefault(name, []).append(rule)
+                errors.append(error)
+    kept = {name: tuple(rule for rule in getattr(settings, name) if rule not in out) for name, out in refused.items()}
+    settings = msgspec.structs.replace(settings, **kept)
+    check_rules(settings, tools)
+    return settings, errors[:MAXIMUM_FAULTS]
 
 
 def _check(setting: str, text: str, rule: Rule | None, tools: Sequence[Tool]) -> None:

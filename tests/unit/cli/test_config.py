@@ -264,8 +264,9 @@ class TestShow:
         assert "# 既定" in desk.ok("show")
 
     def test_a_broken_file_is_an_error_with_its_line(self, desk: Desk) -> None:
-        desk.project.write_text("[llm]\nmodle = 1\n")
-        assert desk.error("show").what == f"{desk.project}:2: unknown setting “llm.modle”."
+        desk.user.parent.mkdir()
+        desk.user.write_text("[llm]\nmodle = 1\n")
+        assert desk.error("show").what == f"{desk.user}:2: unknown setting “llm.modle”."
 
 
 def test_the_roots_options_count(desk: Desk) -> None:

@@ -77,7 +77,7 @@ def test_json_of_a_machine_on_which_it_works(capsys: pytest.CaptureFixture[str])
 
 def test_a_broken_settings_file_is_found_and_not_the_end(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "localllm.toml").write_text("[llm]\nmodle = 1\n")
-    assert run(["doctor"]) == 1
+    assert run(["--trust-project", "doctor"]) == 1
     told = capsys.readouterr().out
     assert "localllm.toml:2" in "".join(told.split())
     assert "llm.model" in told

@@ -9,7 +9,8 @@ import pytest
 
 from localllm.base import i18n
 from localllm.base.config.loading import Loaded, load, secret
-from localllm.base.config.schema import SECRET_VARIABLES, Settings
+from localllm.base.config.schema import KEY_VARIABLES, SECRET_VARIABLES, Settings
+from localllm.base.config.trusted import Answers, digest_of
 from localllm.base.errors import ConfigurationError
 
 EXAMPLE = """\
@@ -63,7 +64,7 @@ class Place:
 
     def error(self, **environ: str) -> ConfigurationError:
         with pytest.raises(ConfigurationError) as raised:
-            self.load(**environ)
+            self.load(trusted=True, **environ)
         return raised.value
 
 
@@ -315,8 +316,8 @@ class TestErrors:
         place.project.rmdir()
         place.project.write_bytes(b"[llm]\nmodel = '\xff'\n")
         assert place.error().why == "It is not UTF-8 text (line 2)."
-        place.project.write_bytes(b"#" * 1_000_001)
-        assert place.error().why == "It is longer than 1000000 bytes."
+        place.project.write_bytes(b"#" * 100_001)
+        assert place.error().why == "It is longer than 100000 bytes."
         place.project.unlink()
         os.mkfifo(place.project)
         assert place.error().why == "It is not a file."
@@ -464,3 +465,114 @@ file = "../../x"
         loaded = place.load()
         assert (loaded.settings.agent.max_iterations, loaded.settings.agent.time_limit) == (10, 30)
         assert loaded.withheld == ("agent.max_iterations",)
+
+
+class TestKeys:
+    """Which keys stay where they are."""
+
+    @pytest.mark.parametrize(
+        ("project", "user", "environ", "keyless"),
+        [
+            ("[llm.openai]\nbase_url = 'http://localhost:9'", "", {}, {"OPENAI_API_KEY"}),
+            ("[llm]\nprovider = 'openai'", "", {}, {"OPENAI_API_KEY"}),
+            ("[llm.gemini]\nbase_url = 'http://localhost:9'", "", {}, {"GEMINI_API_KEY", "GOOGLE_API_KEY"}),
+            ("[llm]\nmodel = 'm'", "[llm]\nprovider = 'openai'", {}, set()),
+            ("[llm]\nprovider = 'openai'", "[llm]\nprovider = 'openai'", {}, set()),
+            (
+                "[llm.openai]\nbase_url = 'http://localhost:9'",
+                "[llm.openai]\nbase_url = 'http://localhost:9'",
+                {},
+                set(),
+            ),
+            (
+                "[llm.openai]\nbase_url = 'http://localhost:9'",
+                "",
+                {"LOCALLLM_LLM_OPENAI_BASE_URL": "https://api.openai.com"},
+                set(),
+            ),
+            ("[llm.openai]\nbase_url = 'http://far.example'", "", {}, set()),
+        ],
+    )
+    def test_those_for_a_server_the_project_has_chosen(
+        self, place: Place, project: str, user: str, environ: dict[str, str], keyless: set[str]
+    ) -> None:
+        place.project.write_text(project)
+        place.user.write_text(user)
+        keys = dict.fromkeys((name for names in KEY_VARIABLES.values() for name in names), SECRET)
+        loaded = place.load(**environ, **keys)
+        assert loaded.keyless == keyless
+        assert set(keys) - set(loaded.allowed_environ(place.environ | keys)) == keyless
+        assert (loaded.held_back is not None) == bool(keyless or loaded.withheld)
+        assert place.load(trusted=True, **environ, **keys).keyless == frozenset()
+
+    def test_without_a_key_there_is_nothing_to_decide(self, place: Place) -> None:
+        place.project.write_text("[llm.openai]\nbase_url = 'http://localhost:9'")
+        assert place.load().held_back is None
+
+    @pytest.mark.parametrize(
+        "environ",
+        [
+            {"LOCALLLM_LLM_OPENAI_BASE_URL": "https://api.openai.com"},
+            {"LOCALLLM_LLM_OPENAI_BASE_URL": "http://127.0.0.1.nip.io"},
+        ],
+    )
+    def test_a_far_server_is_not_its_choice_whoever_set_the_address(
+        self, place: Place, environ: dict[str, str]
+    ) -> None:
+        place.project.write_text("[llm]\nprovider = 'openai'\n[llm.openai]\nbase_url = 'http://localhost:9'")
+        loaded = place.load(**environ)
+        assert loaded.settings.llm.provider == "auto"
+        assert loaded.withheld == ("llm.provider",)
+
+    @pytest.mark.parametrize(
+        ("host", "provider"),
+        [
+            ("https://ollama.com", "auto"),
+            ("gpu", "auto"),
+            ("0.0.0.0@evil.com", "auto"),
+            ("0.0.0.0:11500", "ollama"),
+            ("http://0.0.0.0", "ollama"),
+            (":11500", "ollama"),
+            ("127.0.0.1:11500", "ollama"),
+            ("", "ollama"),
+        ],
+    )
+    def test_nor_where_ollamas_own_variable_leads(self, place: Place, host: str, provider: str) -> None:
+        place.project.write_text("[llm]\nprovider = 'ollama'")
+        assert place.load(OLLAMA_HOST=host).settings.llm.provider == provider
+
+
+class TestFaultsOfUntrustedProjects:
+    def test_a_key_is_left_out_and_the_others_count(self, place: Place) -> None:
+        place.project.write_text("[llm]\nmodle = 'x'\nmodel = 'y'\ntemperature = 3\n[ui]\ntheme = 'dark'\n")
+        loaded = place.load()
+        assert (loaded.settings.llm.model, loaded.settings.ui.theme) == ("y", "dark")
+        assert [error.code for error in loaded.left_out] == ["E1003", "E1004"]
+        assert f"{place.project}:2: unknown setting “llm.modle”. Did you mean “llm.model”?" in loaded.warnings[0]
+
+    @pytest.mark.parametrize("content", [b"[llm\n", b"\xff", b"#" * 100_001])
+    def test_a_file_is_left_out(self, place: Place, content: bytes) -> None:
+        place.project.write_bytes(content)
+        loaded = place.load()
+        assert loaded.settings == Settings()
+        assert "as a whole" in loaded.warnings[0]
+
+    def test_what_was_believed_must_be_right(self, place: Place) -> None:
+        place.project.write_text("[llm]\nmodle = 'x'\nmax_retries = 1\n")
+        assert place.load().held_back is None
+        Answers.of_user(place.environ).remember(
+            place.project.parent, digest_of(place.project.read_text()), believed=True
+        )
+        with pytest.raises(ConfigurationError) as raised:
+            place.load()
+        assert raised.value.code == "E1003"
+
+    def test_many_faults_take_no_time_and_few_lines(self, place: Place) -> None:
+        place.project.write_text("".join(f"k{number} = 1\n" for number in range(8000)))
+        assert len(place.load().left_out) == 3
+
+    def test_a_key_cannot_pretend_to_be_a_message(self, place: Place) -> None:
+        place.project.write_text('"\\nlocalllm: all is well\\u001b[2J" = 1\n')
+        (warning,) = place.load().warnings
+        assert "\n" not in warning
+        assert "\x1b" not in warning

@@ -97,9 +97,27 @@ SAME = object()
     ("key", "effective", "value", "expected"),
     [
         ("llm.model", "", "llama3", SAME),
-        ("llm.provider", "lmstudio", "openai", SAME),
+        ("llm.provider", "lmstudio", "embedded", SAME),
+        ("llm.provider", "gemini", "lmstudio", SAME),
+        ("llm.provider", "lmstudio", "openai", None),  # its server is far away
+        ("llm.provider", "lmstudio", "gemini", None),
+        ("llm.provider", "lmstudio", "azure", None),
+        ("llm.provider", "lmstudio", "gguf", None),
+        ("llm.provider", "lmstudio", "scripted", None),
+        ("llm.provider", "lmstudio", "auto", None),  # whoever is found may be asked with a key
+        ("llm.max_tokens", 8192, 100, SAME),
+        ("llm.max_tokens", 8192, 10**9, None),
+        ("llm.max_tokens", 8192, 0, None),
+        ("llm.context_window", 0, 10**9, None),  # a server makes room for it
+        ("llm.context_window", 8192, 4096, SAME),
+        ("project.exclude_patterns", (), ("*.bak",) * 200, SAME),
+        ("project.exclude_patterns", (), ("*.bak",) * 201, None),
+        ("project.include_patterns", (), ("*a" * 200,), None),
+        ("project.include_patterns", (), ("a\n!b",), None),
+        ("safety.deny", (), ("edit_file",) * 201, None),
         ("ui.language", "auto", "ja", SAME),
         ("llm.openai.base_url", "http://gpu:8080", "http://localhost:8080", SAME),
+        ("llm.openai.base_url", "http://gpu:8080", "http://localhost:65536", None),
         ("llm.openai.base_url", "http://gpu:8080", "http://evil.com", None),
         ("llm.openai.base_url", "http://gpu:8080", "http://gpu:8080", SAME),
         ("llm.azure.endpoint", "", "http://localhost", None),
@@ -134,6 +152,8 @@ SAME = object()
         ("safety.deny", ("a",), (), ("a",)),
         ("safety.dangerous_commands", ("sudo", "rm -rf"), ("format",), ("sudo", "rm -rf", "format")),
         ("commands.aliases.test", "", "run the tests, then\nfix them", SAME),
+        ("commands.aliases.test", "", "explain @~/.ssh/config", None),  # as if the user had typed it
+        ("commands.aliases.test", "", "read https://example.com/x", None),
         ("commands.aliases.test", "", "!rm -rf ~", None),
         ("commands.aliases.test", "", "  \t!id", None),
         ("commands.aliases.test", "", "hello\n !id", None),
@@ -156,7 +176,8 @@ SAME = object()
     ],
 )
 def test_what_is_let_through(tmp_path: Path, key: str, effective: Any, value: Any, expected: Any) -> None:
-    assert admitted(key, value, effective, tmp_path) == (value if expected is SAME else expected)
+    addresses = {"lmstudio": "http://localhost:1234", "openai": "https://api.openai.com"}
+    assert admitted(key, value, effective, tmp_path, addresses) == (value if expected is SAME else expected)
 
 
 def test_notes_behind_a_link_that_leads_out(tmp_path: Path) -> None:
