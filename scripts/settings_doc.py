@@ -129,7 +129,7 @@ CONDITIONS = {
     "safety.dangerous_commands": "what it lists (at most 200) is added to what holds",
     "project.include_patterns": "at most 200 patterns of at most 200 characters",
     "project.exclude_patterns": "at most 200 patterns of at most 200 characters",
-    "project.memory_file": "a Markdown file inside the project, not in a hidden folder",
+    "project.memory_file": "a Markdown file in the project, in no hidden folder, none that assistants obey (AGENTS.md)",
     "commands.aliases": "requests in words: no commands of the shell (`!`) or the chat (`/`), no `@`, no address",
 }
 """What an untrusted project may say of the settings marked (✓): the words for `trust.admitted`."""

@@ -14,7 +14,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
 from localllm.cli.loading import load_here
-from localllm.cli.saying import print_error
+from localllm.cli.saying import print_error, say
 from localllm.integrations.answering import WITHOUT_SERVER, Answering, find_out, is_at
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo
@@ -36,6 +36,8 @@ def models(context: click.Context, json: bool) -> int:
     """
     project, loaded = load_here(context)
     answering = asyncio.run(find_out(loaded.settings.llm, project, loaded.allowed_environ(os.environ)))
+    if unsent := loaded.unsent_keys(os.environ):
+        say(tr("start.keyless", variables=", ".join(unsent)))
     if json:
         click.echo(as_json(answering))
     else:

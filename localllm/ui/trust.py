@@ -23,7 +23,7 @@ _ROWS_OF_ONE = 3
 _INDENT = 4
 
 _REACH: tuple[tuple[str, str], ...] = (
-    (r"llm\..*\.(base_url|endpoint)|llm\.fallback_providers", "server"),
+    (r"llm\..*\.(base_url|endpoint)|llm\.(provider|fallback_providers)", "server"),
     (r"safety\.(allow|rules)", "allow"),
     (r"safety\.(require_confirmation|mode)", "unasked"),
     (r"safety\.(deny|ask|dangerous_commands)", "rules"),

@@ -270,7 +270,7 @@ class TestEndings:
 
     def test_bad_settings_name_file_line_and_the_nearest_key(self, project: Path) -> None:
         (project / "localllm.toml").write_text("[llm]\n\nmodle = 'x'\n")
-        done = localllm(project, "-p", "hello")
+        done = localllm(project, "--trust-project", "-p", "hello")
         assert done.returncode == 2
         assert "localllm.toml:3" in done.stderr
         assert "llm.model" in done.stderr

@@ -158,6 +158,10 @@ def test_the_user_is_told_which_key_stays(place: Place) -> None:
     assert "OPENAI_API_KEY is not sent" in done.stderr
     assert "localllm config trust" in done.stderr
     assert "OPENAI_API_KEY は送信しません" in place.run("-p", "hello", LANG="ja_JP.UTF-8").stderr
+    for command in ("doctor", "models"):
+        done = place.run(command)
+        told = " ".join((done.stdout + done.stderr).split())
+        assert "OPENAI_API_KEY is not sent" in told
     assert place.run("config", "trust").returncode == 0
     assert "is not sent" not in place.run("-p", "hello").stderr
 

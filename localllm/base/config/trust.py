@@ -5,7 +5,7 @@ Such a file may come with any repository one has cloned. It may choose among wha
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import get_args
 
 from localllm.base.config.schema import HARMLESS, Mode, OllamaSettings
@@ -108,16 +108,24 @@ def addresses_of(base_urls: Mapping[str, str], environ: Mapping[str, str]) -> di
 
 
 def _is_note_in(root: Path, name: str) -> bool:
-    """Whether `name` is a Markdown file in the project, not in a hidden folder, and no link leads out of it."""
+    """Whether `name` is a Markdown file in the project, not in a hidden folder, no file that assistants obey, and no
+    link leads to another."""
     path = PurePosixPath(name)
-    if not name.lower().endswith(".md") or path.is_absolute() or re.search(r"[\\:\0~]", name):
-        return False
-    if any(part.startswith(".") for part in path.parts):
+    if path.is_absolute() or re.search(r"[\\:\0~]", name) or not _is_note(path):
         return False
     try:
-        return (root / path).resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError):  # links in circles
+        return _is_note((root / path).resolve().relative_to(root.resolve()))
+    except (OSError, RuntimeError, ValueError):  # links in circles; one that leads out
         return False
+
+
+_OBEYED = frozenset({"agents", "claude", "copilot-instructions", "crush", "gemini", "qwen", "skill", "warp"})
+
+
+def _is_note(path: PurePath) -> bool:
+    name = path.name.lower()
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    return name.endswith(".md") and not is_hidden and name.partition(".")[0] not in _OBEYED
 
 
 def _is_plain_request(text: str) -> bool:

@@ -36,7 +36,10 @@ START: dict[str, tuple[str, str]] = {
         "Nothing was answered about this project.",
         "このプロジェクトについての答えはありません。",
     ),
-    "trust.reach.server": ("your words and files are sent there", "入力とファイルがそこへ送られます"),
+    "trust.reach.server": (
+        "your words, files and the key, if set, are sent there",
+        "入力、ファイル、設定済みのキーがそこへ送られます",
+    ),
     "trust.reach.allow": ("done without asking you", "確認なしに実行されます"),
     "trust.reach.unasked": ("changes and commands are not asked about", "変更やコマンドを確認しません"),
     "trust.reach.rules": ("replaces your own list", "あなたの一覧を置き換えます"),

@@ -141,6 +141,8 @@ def _locked(here: Surroundings, server: Server, name: str) -> tuple[str, str]:
     """What is wrong and the mend: `server.detail` is what to do where no key was found, else what is wrong with it."""
     variable = SECRET_VARIABLES[f"llm.{server.provider}.api_key"]
     place = {"name": name, "url": server.base_url}
+    if variable in here.loaded.unsent_keys(here.environ):
+        return tr("doctor.key_missing", **place), tr("start.keyless", variables=variable)
     if here.environ.get(variable, "").strip():
         return tr("doctor.key_refused", detail=server.detail, **place), tr("doctor.key_mend", variable=variable)
     return tr("doctor.key_missing", **place), tr("doctor.key_missing_mend", detail=server.detail)

@@ -32,7 +32,7 @@ class TestShowing:
     def test_the_gravest_first_and_why(self) -> None:
         values = {"commands.aliases.x": "!y", **VALUES, "llm.openai.base_url": "http://far"}
         assert plain(setting_lines(FILE, values, 100)).splitlines() == [
-            '  llm.openai.base_url = "http://far"  (your words and files are sent there)',
+            '  llm.openai.base_url = "http://far"  (your words, files and the key, if set, are sent there)',
             '  safety.allow = ["run_command(make)"]  (done without asking you)',
             "  llm.max_retries = 9",
             '  commands.aliases.x = "!y"  (what this word stands for)',

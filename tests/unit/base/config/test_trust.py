@@ -170,6 +170,8 @@ SAME = object()
         ("project.memory_file", "LOCALLLM.md", ".git/NOTES.md", None),
         ("project.memory_file", "LOCALLLM.md", ".localllm/commands/x.md", None),
         ("project.memory_file", "LOCALLLM.md", "Makefile", None),
+        ("project.memory_file", "LOCALLLM.md", "docs/AGENTS.md", None),  # other assistants do what it says
+        ("project.memory_file", "LOCALLLM.md", "Claude.local.md", None),
         ("project.memory_file", "LOCALLLM.md", "x\0.md", None),
         ("project.memory_file", "LOCALLLM.md", "", None),
         ("logging.level", "INFO", "DEBUG", None),
@@ -186,7 +188,11 @@ def test_notes_behind_a_link_that_leads_out(tmp_path: Path) -> None:
     (root / "out").symlink_to("..")
     (root / "in.md").symlink_to("NOTES.md")
     (root / "circle.md").symlink_to("circle.md")
+    (root / "hook.md").symlink_to(".git/hooks/pre-commit")
+    (root / "notes.md").symlink_to("AGENTS.md")
     assert admitted("project.memory_file", "out/NOTES.md", "", root) is None
+    assert admitted("project.memory_file", "hook.md", "", root) is None
+    assert admitted("project.memory_file", "notes.md", "", root) is None
     assert admitted("project.memory_file", "circle.md", "", root) is None
     assert admitted("project.memory_file", "in.md", "", root) == "in.md"
 
