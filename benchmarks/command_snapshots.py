@@ -50,7 +50,7 @@ async def compare(root: ProjectRoot, state: Path) -> None:
     files = sorted(root.path.rglob("*.py"))
     works: dict[str, Callable[[int], object]] = {
         "nothing changed": lambda _: None,
-        "a file changed": lambda number: files[number].write_text(f"changed {time.time_ns()}"),
+        "a file changed": lambda number: files[number % len(files)].write_text(f"changed {time.time_ns()}"),
         "20 files changed": lambda number: [file.write_text(str(time.time_ns())) for file in files[:20]] and number,
     }
     for how, kept in (("told", commands), ("walked", CommandSnapshots(Snapshots(state), watch=False))):

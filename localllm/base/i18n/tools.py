@@ -329,7 +329,10 @@ TOOLS: dict[str, tuple[str, str]] = {
         "プロジェクトの {count} ファイルは大きすぎるか多すぎるため保存していません。"
         "コマンドがそれらを変えても /undo では戻せません。",
     ),
-    "undo.too_many": ("more than {count} {count:?file/files} changed", "{count} を超えるファイルが変更されたため"),
+    "undo.too_many": (
+        "not all of what is new, which is more than {count} {count:?file/files} (what was changed or deleted comes back)",
+        "新しいファイルが {count} を超えるため、そのすべては取り消せません（変更・削除されたものは戻せます）",
+    ),
     "sandbox.not_linux": ("only Linux is supported so far", "今のところ Linux だけに対応しています"),
     "sandbox.unknown_machine": ("{machine} processors are not supported", "{machine} プロセッサには対応していません"),
     "sandbox.interpreter_in_project": (

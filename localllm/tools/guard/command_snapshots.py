@@ -5,6 +5,7 @@ The first time every file of the project is read; after that only those whose in
 
 import asyncio
 import os
+import stat
 import threading
 import time
 from collections.abc import AsyncGenerator, Iterable
@@ -20,7 +21,7 @@ from localllm.tools.guard.file_index import FileIndex, Known
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.guard.states import ABSENT, state_of, unkept
-from localllm.tools.guard.tree import Found, ProjectTree
+from localllm.tools.guard.tree import Found, ProjectTree, sign_of
 
 LARGEST_TEXT = 5_000_000
 """Bytes of the largest text that is kept."""
@@ -35,7 +36,7 @@ MOST_BYTES = 300_000_000
 """Bytes kept for commands at most."""
 
 MOST_CHANGES = 10_000
-"""Changes of one command that are recorded."""
+"""Files a command made that are recorded; what it changed or deleted is recorded whatever there is of it."""
 
 _UNSETTLED = 50_000_000  # ns: a file changed this short before it was looked at may change again unseen
 
@@ -98,9 +99,10 @@ class CommandSnapshots:
         """Read what is not known yet; how many files are not kept. Raises OSError."""
         with self._working:
             tree, deadline = self._tree_of(root), time.monotonic() + MOST_SECONDS
+            unlisted = _Unlisted(root)
             try:
                 for path in self._touched(tree):
-                    found, old = tree.files.get(path), self._index.get(path)
+                    found, old = self._find(path, tree, unlisted), self._index.get(path)
                     if found is None:
                         self._index.put(path, None)
                     elif old is None or not old.settled or old.sign != found.sign or old.ignored != found.ignored:
@@ -135,21 +137,32 @@ class CommandSnapshots:
         return changes
 
     def _changes(self, root: ProjectRoot, call: _Call) -> list[Change]:
-        tree = self._tree_of(root)
+        tree, unlisted = self._tree_of(root), _Unlisted(root)
         try:
-            differ = sorted(path for path in self._touched(tree) if self._differs(path, tree.files.get(path)))
+            now = {path: self._find(path, tree, unlisted) for path in self._touched(tree)}
+            differ = sorted(path for path, found in now.items() if self._differs(path, found))
+            old = [path for path in differ if self._index.get(path)]
+            made = [path for path in differ if not self._index.get(path)]
+            made.sort(key=lambda path: (found := now[path]) is not None and found.ignored)
             theirs = self._snapshots.recorded_since(call.since, call.recorded) if differ else {}
             changes: list[Change] = []
-            for path in differ[:MOST_CHANGES]:
-                if states := self._change(root, path, tree.files.get(path), theirs.get(path)):
+            for path in (*old, *made[:MOST_CHANGES]):  # taken back from the end: what was made goes first
+                if states := self._change(path, now[path], theirs.get(path), root, unlisted):
                     changes.append(self._snapshots.make(call.name, call.tool, path, *states))
         except BaseException:
             tree.forget()
             raise
-        if len(differ) > MOST_CHANGES:
+        if len(made) > MOST_CHANGES:
             tree.forget()
             self._snapshots.fail(tr("undo.too_many", count=MOST_CHANGES))
         return changes
+
+    def _find(self, path: str, tree: ProjectTree, unlisted: "_Unlisted") -> Found | None:
+        """The file as it is now, also where the tree does not look any more but there is a file of the user's own."""
+        if found := tree.files.get(path):
+            return found
+        facts = unlisted.facts(path) if self._index.holds(path) else None
+        return Found(path, sign_of(facts), ignored=False) if facts else None
 
     def _touched(self, tree: ProjectTree) -> Iterable[str]:
         """The files to look at: those that may have changed since the last time, and those that are pending."""
@@ -162,7 +175,9 @@ class CommandSnapshots:
         known = self._index.get(path)
         return (known and known.sign) != (found and found.sign)
 
-    def _change(self, root: ProjectRoot, path: str, new: Found | None, theirs: str | None) -> tuple[str, str] | None:
+    def _change(
+        self, path: str, new: Found | None, theirs: str | None, root: ProjectRoot, unlisted: "_Unlisted"
+    ) -> tuple[str, str] | None:
         """What became of one file; None where that is nothing, or somebody else's, or made by a program again."""
         old = self._index.get(path)
         before = ABSENT if old is None else old.state or unkept(old.sign)
@@ -172,7 +187,7 @@ class CommandSnapshots:
             seen = self._read(root, new, LARGEST_TEXT, time.monotonic() + MOST_SECONDS)
             self._index.put(path, seen)
             after = seen.state or unkept(new.sign)
-        elif os.path.lexists(root.path / path):  # its folder is not looked into any more
+        elif unlisted.facts(path):  # its folder, which was left out before as well, is not looked into any more
             return None
         if after in (before, theirs):
             return None
@@ -205,5 +220,33 @@ class CommandSnapshots:
 
     def _tree_of(self, root: ProjectRoot) -> ProjectTree:
         if self._tree is None:
-            self._tree = ProjectTree(root.path, watch=self._watch)
+            self._tree = ProjectTree(root.path, watch=self._watch, holds=self._index.holds)
         return self._tree
+
+
+class _Unlisted:
+    """Files the tree does not list, looked up by their own names: what is behind a link is not what was there, nor is
+    a file whose name is written in other letters, which some file systems take for the same."""
+
+    def __init__(self, root: ProjectRoot) -> None:
+        self._root = root.path
+        self._names: dict[str, frozenset[str]] = {}
+
+    def facts(self, path: str) -> os.stat_result | None:
+        """Those of the regular file; None where there is none."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self._names:
+            self._names[folder] = self._listed(str(self._root / folder))
+        if name not in self._names[folder]:
+            return None
+        try:
+            facts = os.lstat(self._root / path)
+        except OSError:
+            return None
+        return facts if stat.S_ISREG(facts.st_mode) else None
+
+    def _listed(self, folder: str) -> frozenset[str]:
+        try:
+            return frozenset(os.listdir(folder) if os.path.realpath(folder) == folder else ())  # noqa: PTH208 - names
+        except OSError:
+            return frozenset()

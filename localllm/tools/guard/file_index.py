@@ -1,6 +1,7 @@
 """Which version of each file of a project is kept, written down so that the next program need not read them again."""
 
 import os
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 
 import msgspec
@@ -34,6 +35,7 @@ class FileIndex:
         self._snapshots = snapshots
         self._files, self._anew = _decoded(snapshots)
         self._unsaved: dict[str, Known | None] = {}
+        self._wanted: list[str] | None = None
         self.left_out = {path for path, known in self._files.items() if not known.state}
         self.pending = {path for path, known in self._files.items() if not known.settled}
         self.size = sum(known.sign.size for known in self._files.values() if known.state)
@@ -45,6 +47,17 @@ class FileIndex:
     def get(self, path: str) -> Known | None:
         """What is known of a file; None of one that was not there."""
         return self._files.get(path)
+
+    def holds(self, path: str) -> bool:
+        """Whether the file, or one below the folder where `path` ends with `/`, is known and counts as the user's own:
+        .gitignore did not leave it out when it was first seen."""
+        if not path.endswith("/"):
+            known = self._files.get(path)
+            return known is not None and not known.ignored
+        if self._wanted is None:
+            self._wanted = sorted(path for path, known in self._files.items() if not known.ignored)
+        at = bisect_left(self._wanted, path)
+        return at < len(self._wanted) and self._wanted[at].startswith(path)
 
     def put(self, path: str, known: Known | None) -> None:
         """Take note of a file as it is now; None where it is gone."""
@@ -62,6 +75,8 @@ class FileIndex:
                 self.pending.add(path)
         if old != known:
             self._unsaved[path] = known
+        if old is None or known is None or old.ignored != known.ignored:
+            self._wanted = None
 
     def save(self) -> None:
         """Write down what is new. Raises OSError."""

@@ -143,12 +143,13 @@ class ProjectRoot:
         create_only: bool = False,
         mode: int | None = None,
         over: bytes | None = None,
+        even_read_only: bool = False,
     ) -> None:
         """Make `data` the whole content: replaced atomically, read back and compared. Missing folders are made.
 
         An existing file keeps its permissions unless `mode` is given; other hard links of it keep the old content.
         `create_only` refuses an existing file (file_exists), `over` one that does not hold these bytes any more
-        (file_changed_since). Protected names, folders and read-only files are refused.
+        (file_changed_since). Protected names, folders and (unless `even_read_only`) read-only files are refused.
         """
         relative = self._writable(file_path)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
@@ -156,6 +157,8 @@ class ProjectRoot:
             if create_only:
                 atomic_write_at(folder, name, data, create_only=True, mode=mode)
             else:
+                if even_read_only:
+                    _make_writable(folder, name)
                 _refuse_read_only(folder, name)
                 if over is not None and not _holds(folder, name, over):
                     raise ToolExecutionError("file_changed_since", path=shown(file_path))
@@ -172,6 +175,32 @@ class ProjectRoot:
         relative = self._writable(file_path)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=False) as (folder, name):
             os.unlink(name, dir_fd=folder)
+
+    def make_way(self, file_path: str, until: float) -> None:
+        """Remove what keeps a file from being put back at its path: a link, pipe or socket in the place of the file or
+        of a folder above it, if it was there at `until` (seconds since the epoch); folders that hold no file in the
+        place of the file. No link is followed; protected paths are left alone."""
+        from localllm.sandbox.protected import is_protected
+
+        if is_protected(file_path):
+            return None
+        *parents, name = file_path.split("/")
+        with self._explained(file_path, "file_unwritable"):
+            folder = open_beneath(self._fd, ".", _FOLDER)
+            try:
+                for parent in parents:
+                    if not _is_folder(folder, parent):
+                        return _remove_special(folder, parent, until)
+                    deeper = os.open(parent, _FOLDER, dir_fd=folder)
+                    os.close(folder)
+                    folder = deeper
+                if _is_folder(folder, name):
+                    _remove_empty(folder, name)
+                else:
+                    _remove_special(folder, name, until)
+            finally:
+                os.close(folder)
+        return None
 
     def remove_leftovers(self, file_path: str) -> None:
         """Remove what a program that was killed left half written beside a file. No other program is writing there."""
@@ -352,6 +381,48 @@ def _refuse_read_only(folder: int, name: str) -> None:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         if stat.S_ISREG(mode) and not mode & 0o222:
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+def _make_writable(folder: int, name: str) -> None:
+    """Give the owner the right to write a regular file, which is reached through no link."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode) or mode & 0o200 or not sys.platform.startswith("linux"):
+        return
+    fd = os.open(name, _LOOK, dir_fd=folder)
+    try:
+        os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(mode) | 0o200)  # noqa: PTH101 - the open file, whatever its name
+    finally:
+        os.close(fd)
+
+
+def _is_folder(folder: int, name: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _remove_special(folder: int, name: str, until: float) -> None:
+    with suppress(FileNotFoundError):
+        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(facts.st_mode) and facts.st_ctime <= until:
+            os.unlink(name, dir_fd=folder)
+
+
+def _remove_empty(folder: int, name: str) -> None:
+    """Remove a folder with the folders in it, as far as they hold nothing else."""
+    inner = os.open(name, _FOLDER, dir_fd=folder)
+    try:
+        for entry in os.listdir(inner):  # noqa: PTH208 - by its descriptor
+            if _is_folder(inner, entry):
+                _remove_empty(inner, entry)
+    finally:
+        os.close(inner)
+    with suppress(OSError):  # something is in it
+        os.rmdir(name, dir_fd=folder)
 
 
 def _lock_folder(folder: int) -> None:

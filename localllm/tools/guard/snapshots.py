@@ -240,7 +240,9 @@ class Snapshots:
         with self._writing_soon():
             call = self.begin(_as_they_are(root, states), tool="rewind")
             changes = [self.make(call, "rewind", path, now, then) for path, (then, now) in sorted(states.items())]
-            undone = [self._take_back(root, _backwards(change)) for change in changes]
+            changes.sort(key=lambda change: change.after != ABSENT)  # what is to go goes first: it may be in the way
+            times = {change.path: change.time for change in self._log.read().changes}
+            undone = [self._take_back(root, _backwards(change, times.get(change.path, 0.0))) for change in changes]
             done = [change for change, one in zip(changes, undone, strict=True) if not one.error]
             self.record(*done, ended=call)
         return undone
@@ -431,8 +433,9 @@ def _worth_keeping(changes: list[Change], since: float, max_bytes: int, size: Ca
     return kept[::-1]
 
 
-def _backwards(change: Change) -> Change:
-    return msgspec.structs.replace(change, before=change.after, after=change.before)
+def _backwards(change: Change, time: float) -> Change:
+    """The change that led from the state `change` leads to; `time` is when that was made."""
+    return msgspec.structs.replace(change, before=change.after, after=change.before, time=time)
 
 
 @asynccontextmanager

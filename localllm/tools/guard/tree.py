@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -45,9 +46,10 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 class _Folder:
     """A folder that was looked into. `prefix` is its path with a `/`, "" for the root; `ignored` the prefix of the
-    outermost folder around it that .gitignore leaves out, "" for none."""
+    outermost folder around it that .gitignore leaves out, "" for none. `held_only`: of its files only those count that
+    are held."""
 
-    __slots__ = ("depth", "files", "folders", "ignored", "inode", "prefix", "rules")
+    __slots__ = ("depth", "files", "folders", "held_only", "ignored", "inode", "prefix", "rules")
 
     def __init__(self, prefix: str, rules: tuple[tuple[str, Judge], ...], ignored: str, depth: int, inode: int) -> None:
         self.prefix = prefix
@@ -55,6 +57,7 @@ class _Folder:
         self.ignored = ignored
         self.depth = depth
         self.inode = inode
+        self.held_only = False
         self.files: set[str] = set()
         self.folders: set[str] = set()
 
@@ -64,11 +67,14 @@ class ProjectTree:
 
     Of what .gitignore leaves out single files are among them, and folders only while they are small. Where the system
     tells what is touched (and `watch` is not off) the tree is walked once; elsewhere at each `refresh`.
+
+    `holds` tells of a file, or of a folder by its path with a `/`, that it counts whatever .gitignore says by now.
     """
 
-    def __init__(self, root: Path, *, watch: bool = True) -> None:
+    def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
         self.files: dict[str, Found] = {}
         self._root = str(root).rstrip("/") + "/"
+        self._holds = holds
         self._folders: dict[str, _Folder] = {}
         self._linked: set[str] = set()
         self._watcher: Watcher | None = None
@@ -136,10 +142,11 @@ class ProjectTree:
         for prefix, name in touched.entries:
             if folder := self._folders.get(prefix):
                 self._look_at(folder, name, changed)
-                grown.add(folder.ignored)
+                grown.add("" if folder.held_only else folder.ignored)
         for ignored in grown - {""}:
             if ignored in self._folders and not _is_small(self._root + ignored):
                 self._drop(ignored, changed)
+                self._look_at(self._folders[_above(ignored)], ignored.rstrip("/").rpartition("/")[2], changed)
 
     def _look_at(self, folder: _Folder, name: str, changed: set[str]) -> None:
         path = folder.prefix + name
@@ -187,12 +194,15 @@ class ProjectTree:
         if name in NEVER_KEPT or folder.depth > _DEEPEST:
             return None
         prefix = f"{folder.prefix}{name}/"
-        ignored = folder.ignored
+        ignored, held_only = folder.ignored, folder.held_only
         if not ignored and (name in HEAVY or _left_out(prefix, folder.rules)):
-            if not _is_small(self._root + prefix):
-                return None
+            held_only = not _is_small(self._root + prefix)
             ignored = prefix
-        return _Folder(prefix, folder.rules, ignored, folder.depth + 1, -1)
+        if held_only and not self._holds(prefix):
+            return None
+        inner = _Folder(prefix, folder.rules, ignored, folder.depth + 1, -1)
+        inner.held_only = held_only
+        return inner
 
     def _watch(self, folder: _Folder) -> bool:
         """Make the folder one of ours; whether it can be looked into."""
@@ -221,6 +231,10 @@ class ProjectTree:
     def _note(self, folder: _Folder, name: str, facts: os.stat_result) -> None:
         path = folder.prefix + name
         ignored = bool(folder.ignored) or (bool(folder.rules) and _left_out(path, folder.rules))
+        is_held = ignored and self._holds(path)
+        if folder.held_only and not is_held:
+            return
+        ignored = ignored and not is_held
         self.files[path] = Found(path, sign_of(facts), ignored)
         folder.files.add(name)
         if facts.st_nlink > 1:

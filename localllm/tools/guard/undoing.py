@@ -82,6 +82,8 @@ def take_back(
     Where it was changed since, only the change is taken out of it, if what came later does not stand on it.
     """
     try:
+        if change.after == ABSENT:
+            root.make_way(change.path, change.time)
         if change.before == ABSENT and not root.exists(change.path):
             return Undone(path=change.path, is_gone=True, earlier=earlier)
         if not is_in_state(root, change.path, change.after):
@@ -94,7 +96,10 @@ def take_back(
             root.delete(change.path)
             return Undone(path=change.path, deleted=True, earlier=earlier)
         content, mode = _content(change.path, change.before, contents), mode_of(change.before)
-        root.write_bytes(change.path, content, mode=mode, over=over, create_only=change.after == ABSENT)
+        if change.after == ABSENT:
+            root.write_bytes(change.path, content, mode=mode, create_only=True)
+        else:
+            root.write_bytes(change.path, content, mode=mode, over=over, even_read_only=True)
     except LocalLLMError as error:
         return Undone(path=change.path, error=error)
     return Undone(path=change.path, earlier=earlier)

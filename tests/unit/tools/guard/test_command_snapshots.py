@@ -51,7 +51,7 @@ async def test_what_was_changed_made_and_deleted_is_taken_back(store: Snapshots,
         os.utime(same)
 
     changes = await ran(store, root, command)
-    assert [change.path for change in changes] == ["out/made", "run.sh", "src/a.py", "src/deep/b.bin"]
+    assert [change.path for change in changes] == ["run.sh", "src/a.py", "src/deep/b.bin", "out/made"]
     assert not [undone for undone in store.undo(root) if undone.error]
     assert kept.read_text() == "old"
     assert (root.path / "src/deep/b.bin").read_bytes() == b"\0\1\2"
