@@ -85,11 +85,7 @@ def _replace_by_copy(folder: int, name: str, identity: tuple[int, int], most: in
 
 
 def _copy(source: int, target: int, about: os.stat_result) -> None:
-    if not _clone(source, target):
-        while data := os.read(source, _CHUNK):
-            view = memoryview(data)
-            while view:
-                view = view[os.write(target, view) :]
+    copy_content(source, target)
     with suppress(OSError):
         os.fchown(target, about.st_uid, about.st_gid)
     for attribute in os.listxattr(source):
@@ -97,6 +93,15 @@ def _copy(source: int, target: int, about: os.stat_result) -> None:
             os.setxattr(target, attribute, os.getxattr(source, attribute))
     os.fchmod(target, stat.S_IMODE(about.st_mode))
     os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+def copy_content(source: int, target: int) -> None:
+    """Give one open file what another holds from where it is read to. Raises OSError."""
+    if not _clone(source, target):
+        while data := os.read(source, _CHUNK):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(target, view) :]
 
 
 def _clone(source: int, target: int) -> bool:

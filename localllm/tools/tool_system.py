@@ -270,7 +270,8 @@ class ToolSystem:
         preview = await self._preview(tool, arguments)
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
-            request = question(tool, call, verdict, preview, self._scope(tool, arguments), self._agent)
+            asked = await self._with_warning(tool, verdict, preview)
+            request = question(tool, call, verdict, asked, self._scope(tool, arguments), self._agent)
             record.approval = await self._ask(request, emit, preview)
             if await self._preview(tool, arguments) != preview:  # what was allowed is what was shown
                 raise ToolExecutionError("changed_while_asked", name=tool.name)
@@ -279,6 +280,18 @@ class ToolSystem:
         output = await self._run(tool, arguments, record, emit)
         self._tainted = self._tainted or output.untrusted
         return succeeded(call, output, preview)
+
+    async def _with_warning(self, tool: Tool, verdict: Verdict, preview: Preview | None) -> Preview | None:
+        """What is asked about a command, which also says where /undo would not bring back the repository."""
+        if tool.risk is not Risk.HIGHEST or preview is None:
+            return preview
+        if self._context.settings.safety.auto_backup:
+            is_kept = await asyncio.to_thread(self._commands.keep_repositories, self._context.root)
+        else:  # that nothing is kept was chosen
+            is_kept = not verdict.dangerous or not (self._context.root.path / ".git").is_dir()
+        if is_kept:
+            return preview
+        return msgspec.structs.replace(preview, summary=f"{preview.summary} {tr('undo.repository_not_kept')}")
 
     def _find(self, name: str, *, was_cut: bool = False) -> Tool:
         """The tool by its name, whatever its case."""

@@ -329,6 +329,14 @@ TOOLS: dict[str, tuple[str, str]] = {
         "プロジェクトの {count} ファイルは大きすぎるか多すぎるため保存していません。"
         "コマンドがそれらを変えても /undo では戻せません。",
     ),
+    "undo.repository": (
+        "{path}: what was lost of the repository is back ({count} {count:?file/files}).",
+        "{path}: リポジトリから失われたものを戻しました（{count} ファイル）。",
+    ),
+    "undo.repository_not_kept": (
+        "The git repository is not kept, or not all of it: /undo does not bring back what a command destroys in it.",
+        "git リポジトリは（少なくとも一部が）保存されていません。コマンドが壊しても /undo では戻せません。",
+    ),
     "undo.too_many": (
         "not all of what is new, which is more than {count} {count:?file/files} (what was changed or deleted comes back)",
         "新しいファイルが {count} を超えるため、そのすべては取り消せません（変更・削除されたものは戻せます）",

@@ -19,8 +19,9 @@ from localllm.base.i18n import tr
 from localllm.tools.guard.change_log import Begun, Change
 from localllm.tools.guard.file_index import FileIndex, Known
 from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.repository_backup import RepositoryBackup
 from localllm.tools.guard.snapshots import Snapshots
-from localllm.tools.guard.states import ABSENT, state_of, unkept
+from localllm.tools.guard.states import ABSENT, LOST, state_of, unkept
 from localllm.tools.guard.tree import Found, ProjectTree, sign_of
 
 LARGEST_TEXT = 5_000_000
@@ -59,7 +60,8 @@ class CommandSnapshots:
         self._working = threading.Lock()
         self._loaded: FileIndex | None = None
         self._tree: ProjectTree | None = None
-        self._noted = False
+        self._noted: set[str] = set()
+        self._repositories = RepositoryBackup(snapshots, watch=watch)
 
     @asynccontextmanager
     async def around(self, root: ProjectRoot, *, tool: str) -> AsyncGenerator[list[Change]]:
@@ -80,11 +82,14 @@ class CommandSnapshots:
         return len(self._loaded.left_out) if self._loaded else 0
 
     def take_note(self) -> str:
-        """What the person should know of the files that are not kept, when it is first so; else empty."""
-        if self._noted or not self.left_out:
-            return ""
-        self._noted = True
-        return tr("undo.not_all_kept", count=self.left_out)
+        """What the person should know of what is not kept, when it is first so; else empty."""
+        notes = {
+            "undo.not_all_kept": bool(self.left_out),
+            "undo.repository_not_kept": not self._repositories.is_complete,
+        }
+        new = {key for key, holds in notes.items() if holds} - self._noted
+        self._noted |= new
+        return " ".join(tr(key, count=self.left_out) for key in notes if key in new)
 
     def recover(self, root: ProjectRoot) -> list[Change]:
         """`Snapshots.recover`, also of commands during which the program was killed."""
@@ -110,10 +115,20 @@ class CommandSnapshots:
                         room = MOST_BYTES - self._index.size + freed
                         self._index.put(path, self._read(root, found, room, deadline))
                 self._index.save()
+                self._repositories.keep(root, tree.repositories, deadline)
             except BaseException:
                 tree.forget()
                 raise
         return self.left_out
+
+    def keep_repositories(self, root: ProjectRoot) -> bool:
+        """Keep the project's repositories; whether all of them is kept now."""
+        with self._working:
+            tops = self._tree.repositories if self._tree else ()
+            try:
+                return self._repositories.keep(root, tops, time.monotonic() + MOST_SECONDS)
+            except OSError:
+                return False
 
     def _begin(self, root: ProjectRoot, tool: str) -> _Call:
         since, recorded = time.time(), self._snapshots.recorded
@@ -142,13 +157,15 @@ class CommandSnapshots:
             now = {path: self._find(path, tree, unlisted) for path in self._touched(tree)}
             differ = sorted(path for path, found in now.items() if self._differs(path, found))
             old = [path for path in differ if self._index.get(path)]
-            made = [path for path in differ if not self._index.get(path)]
+            made = [path for path in differ if not self._index.get(path) and not path.endswith(".git")]
             made.sort(key=lambda path: (found := now[path]) is not None and found.ignored)
             theirs = self._snapshots.recorded_since(call.since, call.recorded) if differ else {}
             changes: list[Change] = []
             for path in (*old, *made[:MOST_CHANGES]):  # taken back from the end: what was made goes first
                 if states := self._change(path, now[path], theirs.get(path), root, unlisted):
                     changes.append(self._snapshots.make(call.name, call.tool, path, *states))
+            for top, state in self._repositories.losses(root):
+                changes.append(self._snapshots.make(call.name, call.tool, top, state, LOST))
         except BaseException:
             tree.forget()
             raise

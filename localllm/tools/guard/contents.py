@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+from localllm.sandbox.hard_links import copy_content
 from localllm.tools.guard.programs import Programs, make_folder
 
 _GRACE = 3600.0  # seconds: a content not yet in the journal may belong to a call that is still running
@@ -47,6 +48,32 @@ class Contents:
             return self.put([data])
         return name
 
+    def put_file(self, name: str, file: int) -> None:
+        """Keep what an open file holds under a name that stands for it (64 hexadecimal digits); blocks are shared with
+        it where the file system can."""
+        self._programs.show_alive()
+        make_folder(self._folder)
+        temporary = self._folder / f"{self._programs.own}-{uuid4().hex[:8]}.tmp"
+        try:
+            target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                copy_content(file, target)
+            finally:
+                os.close(target)
+            self.path(name).parent.mkdir(exist_ok=True, mode=0o700)
+            temporary.replace(self.path(name))
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def put_small(self, name: str, data: bytes) -> None:
+        """Keep a content under a name that stands for it: quicker than `put_file`, but where the program is killed
+        meanwhile its `size` is not that of `data`."""
+        try:
+            self.path(name).write_bytes(data)
+        except FileNotFoundError:
+            make_folder(self.path(name).parent)
+            self.path(name).write_bytes(data)
+
     def get(self, name: str) -> bytes:
         """The content."""
         return self.path(name).read_bytes()
@@ -62,9 +89,9 @@ class Contents:
         """Where a content lies."""
         return self._folder / name[:2] / name
 
-    def forget_all_but(self, names: set[str]) -> None:
-        """Remove the others, but for those of the last hour."""
-        young = time.time() - _GRACE
+    def forget_all_but(self, names: set[str], grace: float = _GRACE) -> None:
+        """Remove the others, but for those of the last hour, or of `grace` seconds."""
+        young = time.time() - grace
         for file in self._folder.glob("*/*"):
             with suppress(FileNotFoundError):
                 if file.name not in names and file.stat().st_mtime < young:

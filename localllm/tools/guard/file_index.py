@@ -3,14 +3,27 @@
 import os
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
-from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.guard.tree import Sign
 
 _LENGTH = 4  # bytes that say how long the entries behind them are
 _MOST_PARTS = 100
+
+
+class Place(Protocol):
+    """Where an index is kept."""
+
+    @property
+    def index_file(self) -> Path:
+        """The file."""
+        ...
+
+    def write_index(self, data: bytes, *, add: bool = False) -> None:
+        """Replace the file, or add to it. Raises OSError."""
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -31,9 +44,9 @@ class FileIndex:
     of those that are kept.
     """
 
-    def __init__(self, snapshots: Snapshots) -> None:
-        self._snapshots = snapshots
-        self._files, self._anew = _decoded(snapshots)
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._files, self._anew = _decoded(place)
         self._unsaved: dict[str, Known | None] = {}
         self._wanted: list[str] | None = None
         self.left_out = {path for path, known in self._files.items() if not known.state}
@@ -83,7 +96,7 @@ class FileIndex:
         if not self._unsaved:
             return
         anew = self._anew or len(self._unsaved) * 2 > len(self._files)
-        self._snapshots.write_index(_encoded(self._files if anew else self._unsaved), add=not anew)
+        self._place.write_index(_encoded(self._files if anew else self._unsaved), add=not anew)
         self._unsaved, self._anew = {}, False
 
 
@@ -92,13 +105,13 @@ def _encoded(entries: Mapping[str, Known | None]) -> bytes:
     return len(data).to_bytes(_LENGTH, "big") + data
 
 
-def _decoded(snapshots: Snapshots) -> tuple[dict[str, Known], bool]:
+def _decoded(place: Place) -> tuple[dict[str, Known], bool]:
     """What was written down, and whether to write it anew: it is torn, of another version, or in many parts."""
     files: dict[bytes, Known | None] = {}
     torn = False
     at = parts = 0
     try:
-        data = snapshots.index_file.read_bytes()
+        data = place.index_file.read_bytes()
         while at < len(data):
             end = at + _LENGTH + int.from_bytes(data[at : at + _LENGTH], "big")
             files |= msgspec.msgpack.decode(data[at + _LENGTH : end], type=dict[bytes, Known | None])

@@ -202,6 +202,13 @@ class ProjectRoot:
                 os.close(folder)
         return None
 
+    @contextmanager
+    def open_parent(self, relative: str, *, make: bool = False) -> Generator[int]:
+        """The folder a file lies in, opened through no link; with `make` it is made where it is missing. For what
+        keeps and brings back protected files: nothing is refused. Raises OSError."""
+        with self._folder_of(relative, make=make) as (folder, _):
+            yield folder
+
     def remove_leftovers(self, file_path: str) -> None:
         """Remove what a program that was killed left half written beside a file. No other program is writing there."""
         relative = self._writable(file_path)

@@ -27,7 +27,7 @@ from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.guard.programs import Programs, make_folder
 from localllm.tools.guard.recovery import changed_by, recover, remove_temporaries
-from localllm.tools.guard.states import ABSENT, content_of, look, state_of
+from localllm.tools.guard.states import ABSENT, LOST, content_of, is_repository, look, state_of
 
 if TYPE_CHECKING:
     from localllm.tools.guard.undoing import Undone
@@ -62,6 +62,7 @@ class Snapshots:
         self._folder = folder
         self._programs = Programs(folder / "programs")
         self._contents = Contents(folder / "objects", self._programs)
+        self.repositories = Contents(folder / "repositories" / "objects", self._programs)
         self._log = ChangeLog(folder / "changes.jsonl")
         self._turn = uuid4().hex
         self._failure = ""
@@ -223,6 +224,8 @@ class Snapshots:
         """For each file its state at `position`, and the one this program left it in."""
         states: dict[str, tuple[str, str]] = {}
         for made in self._made[position:]:
+            if is_repository(made.before):
+                continue
             first = states[made.path][0] if made.path in states else made.before
             states[made.path] = first, made.after
         return {path: (then, now) for path, (then, now) in states.items() if then != now}
@@ -235,17 +238,20 @@ class Snapshots:
         """
         self.begin_turn()
         states = self._to_rewind(position)
-        if not states:
+        lost = {made.before for made in self._made[position:] if is_repository(made.before)} - {LOST}
+        if not (states or lost):
             return []
         with self._writing_soon():
             call = self.begin(_as_they_are(root, states), tool="rewind")
             changes = [self.make(call, "rewind", path, now, then) for path, (then, now) in sorted(states.items())]
             changes.sort(key=lambda change: change.after != ABSENT)  # what is to go goes first: it may be in the way
-            times = {change.path: change.time for change in self._log.read().changes}
+            logged = self._log.read().changes
+            times = {change.path: change.time for change in logged}
+            repositories = [self._take_back(root, change) for change in reversed(logged) if change.before in lost]
             undone = [self._take_back(root, _backwards(change, times.get(change.path, 0.0))) for change in changes]
             done = [change for change, one in zip(changes, undone, strict=True) if not one.error]
             self.record(*done, ended=call)
-        return undone
+        return [*undone, *repositories]
 
     def undo(self, root: ProjectRoot, *, turn: bool = False) -> "list[Undone]":
         """Take back the last call's changes, or all of the last turn's, the newest first.
@@ -258,7 +264,7 @@ class Snapshots:
             chosen = self._last(turn=turn)[::-1]
             if not chosen:
                 raise ToolExecutionError("undo_nothing")
-            states = {change.path: change.after for change in reversed(chosen)}
+            states = {change.path: change.after for change in reversed(chosen) if not is_repository(change.before)}
             call = self.begin(states, tool="undo", undoes=tuple(change.name for change in chosen))
             undone = [self._take_back(root, change) for change in chosen]
             done = [change for change, one in zip(chosen, undone, strict=True) if not one.error]
@@ -268,8 +274,10 @@ class Snapshots:
 
     def _take_back(self, root: ProjectRoot, change: Change) -> "Undone":
         earlier = 0.0 if self._is_own(change) else change.time
-        from localllm.tools.guard.undoing import take_back, told_of  # few changes are ever taken back
+        from localllm.tools.guard.undoing import put_back_losses, take_back, told_of  # few are ever taken back
 
+        if is_repository(change.before):
+            return put_back_losses(root, change, self.repositories, earlier=earlier)
         undone = take_back(root, change, self._contents, keep=self.take, earlier=earlier)
         return msgspec.structs.replace(undone, tool=change.tool, told=told_of(change, self._contents))
 
@@ -307,7 +315,7 @@ class Snapshots:
         """
 
         def find(begun: Begun) -> list[Change]:
-            if of_command and not begun.paths:
+            if of_command and not begun.paths and not begun.undoes:
                 return of_command(begun)
             return changed_by(root, begun, partial(self.make, begun.call, begun.tool))
 
@@ -319,6 +327,7 @@ class Snapshots:
             remove_temporaries(self._folder)
         for name in dead:
             self._contents.remove_half_written(name)
+            self.repositories.remove_half_written(name)
             self._programs.forget(name)
         return changes
 
@@ -331,14 +340,25 @@ class Snapshots:
             self._log.replace([*kept, TakenBack(tuple(taken_back & names)), *open_calls])
             needed = {content_of(state) for change in kept for state in (change.before, change.after)}
             needed |= {content_of(state) for begun in open_calls for state in begun.paths.values()}
-            self._contents.forget_all_but(needed | self._indexed())
+            self._contents.forget_all_but(needed | _named_in(self.index_file))
+            self.repositories.forget_all_but(self._needed_of_repositories(kept))
 
-    def _indexed(self) -> set[str]:
-        """The contents the index of `CommandSnapshots` names, which may be of files that never changed yet."""
-        try:
-            return {name.decode() for name in re.findall(rb"([0-9a-f]{64}):", self.index_file.read_bytes())}
-        except OSError:
-            return set()
+    def needed_of_repositories(self) -> set[str]:
+        """What `repositories` must keep."""
+        with self._locked():
+            return self._needed_of_repositories(self._log.read().changes)
+
+    def _needed_of_repositories(self, changes: list[Change]) -> set[str]:
+        from localllm.tools.guard.repository_restore import contents_of
+
+        states = [change.before for change in changes if is_repository(change.before)]
+        pinned = (contents_of(self.repositories, state) for state in states)
+        return _named_in(self.repository_folder / "index").union(*pinned)
+
+    @property
+    def repository_folder(self) -> Path:
+        """Where the copies of the project's repositories lie."""
+        return self._folder / "repositories"
 
     def _prune_daily(self) -> None:
         stamp = self._folder / "pruned"
@@ -403,6 +423,14 @@ def _follow(snapshots: Path, root: Path) -> None:
         if old.is_dir() and not Programs(old / "programs").living():
             old.rename(new)
             note_place(snapshots, root)
+
+
+def _named_in(index: Path) -> set[str]:
+    """The contents an index of files names, which may be of files that never changed yet."""
+    try:
+        return {name.decode() for name in re.findall(rb"([0-9a-f]{64}):", index.read_bytes())}
+    except OSError:
+        return set()
 
 
 def _made_by(change: Change) -> Transition:

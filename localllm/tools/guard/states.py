@@ -12,6 +12,9 @@ ABSENT = "absent"
 `unkept` gives."""
 
 _UNKEPT = "unkept:"
+_REPOSITORY = "repository:"
+LOST = f"{_REPOSITORY}lost:0"
+"""The state of a repository in which a command destroyed something."""
 
 
 def look(root: ProjectRoot, relative: str) -> str:
@@ -26,6 +29,8 @@ def look(root: ProjectRoot, relative: str) -> str:
 
 def is_in_state(root: ProjectRoot, relative: str, state: str) -> bool:
     """Whether a file is in a state that was recorded of it."""
+    if is_repository(state):
+        return False
     if not is_unkept(state):
         return look(root, relative) == state
     if not root.exists(relative):
@@ -52,6 +57,21 @@ def mode_of(state: str) -> int:
 def unkept(facts: Sign) -> str:
     """The state of a file whose content is not kept."""
     return f"{_UNKEPT}{facts.size}-{facts.mtime_ns}:{facts.mode:o}"
+
+
+def state_of_losses(version: str) -> str:
+    """The state of a repository before it lost what the content of this SHA-256 lists."""
+    return f"{_REPOSITORY}{version}:0"
+
+
+def is_repository(state: str) -> bool:
+    """Whether it is the state of a repository, not of a file."""
+    return state.startswith(_REPOSITORY)
+
+
+def losses_of(state: str) -> str:
+    """The SHA-256 of the content that lists what a repository lost."""
+    return state.removeprefix(_REPOSITORY).partition(":")[0]
 
 
 def is_unkept(state: str) -> bool:

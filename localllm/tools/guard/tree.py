@@ -68,11 +68,13 @@ class ProjectTree:
     Of what .gitignore leaves out single files are among them, and folders only while they are small. Where the system
     tells what is touched (and `watch` is not off) the tree is walked once; elsewhere at each `refresh`.
 
+    `repositories` are the folders called .git that were seen, with a `/`.
     `holds` tells of a file, or of a folder by its path with a `/`, that it counts whatever .gitignore says by now.
     """
 
     def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
         self.files: dict[str, Found] = {}
+        self.repositories: set[str] = set()
         self._root = str(root).rstrip("/") + "/"
         self._holds = holds
         self._folders: dict[str, _Folder] = {}
@@ -191,6 +193,8 @@ class ProjectTree:
 
     def _enter(self, folder: _Folder, name: str) -> _Folder | None:
         """The folder of this name, if it is to be looked into."""
+        if name == ".git":
+            self.repositories.add(f"{folder.prefix}{name}/")
         if name in NEVER_KEPT or folder.depth > _DEEPEST:
             return None
         prefix = f"{folder.prefix}{name}/"

@@ -43,7 +43,8 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
 
     `is_gone`: somebody had deleted it already. `merged`: what others changed since is still in it. `earlier` is when it
     had been changed (seconds since the epoch), where another program or session did it; else 0.
-    `tool` is what had changed it; `told` what that was, where a line can say it.
+    `tool` is what had changed it; `told` what that was, where a line can say it. Of a repository `files` counts those
+    that came back.
     """
 
     path: str
@@ -54,16 +55,19 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     error: LocalLLMError | None = None
     tool: str = ""
     told: Told = Told()
+    files: int = 0
 
     def __str__(self) -> str:
         if self.error:
             return str(self.error)
-        line = f"{tr(self._said(), path=shown(self.path))}{self.told}"
+        line = f"{tr(self._said(), path=shown(self.path), count=self.files)}{self.told}"
         if not self.earlier:
             return line
         return tr("undo.earlier", line=line, when=time.strftime("%Y-%m-%d %H:%M", time.localtime(self.earlier)))
 
     def _said(self) -> str:
+        if self.path.endswith("/"):
+            return "undo.repository"
         if self.is_gone:
             return "undo.gone"
         return "undo.deleted" if self.deleted else "undo.merged" if self.merged else "undo.restored"
@@ -103,6 +107,17 @@ def take_back(
     except LocalLLMError as error:
         return Undone(path=change.path, error=error)
     return Undone(path=change.path, earlier=earlier)
+
+
+def put_back_losses(root: ProjectRoot, change: Change, contents: Contents, *, earlier: float = 0.0) -> Undone:
+    """Put back what a command destroyed in a repository, and is still not there."""
+    from localllm.tools.guard.repository_restore import restore
+
+    try:
+        count = restore(root, change.before, contents, change.time)
+    except LocalLLMError as error:
+        return Undone(path=change.path, tool=change.tool, error=error)
+    return Undone(path=change.path, tool=change.tool, earlier=earlier, files=count)
 
 
 def told_of(change: Change, contents: Contents) -> Told:

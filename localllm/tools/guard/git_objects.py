@@ -1,0 +1,212 @@
+"""Git's own files, read without git: refs, the index, loose objects and the indexes of packs."""
+
+import hashlib
+import re
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
+from typing import Protocol
+
+_ID = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_REF = re.compile(rf"\s*(?:ref: *\S+|({_ID}))\s*".encode())
+_PACKED = re.compile(rf"({_ID}) (\S.*)".encode())
+_PEELED = re.compile(rf"\^{_ID}".encode())
+_IDS = re.compile(rf"\b{_ID}\b".encode())
+_LOOSE = re.compile(r"objects/([0-9a-f]{2})/([0-9a-f]+)$")
+_MODE_OF_COMMIT = b"160000"  # in a tree: a submodule, whose commit is elsewhere
+_MOST_INFLATED = 50_000_000
+_HEAD_OF_INDEX = 8 + 256 * 4
+
+
+class Read(Protocol):
+    """Gives the content of a file by its path in the repository's folder, or its `last` bytes. Raises OSError."""
+
+    def __call__(self, path: str, last: int = 0) -> bytes: ...
+
+
+def is_ref(data: bytes) -> bool:
+    """Whether it is the content of a ref, or of HEAD."""
+    return _REF.fullmatch(data) is not None
+
+
+def id_in(data: bytes) -> str:
+    """The object a ref names; "" of one that names another ref, or is none."""
+    found = _REF.fullmatch(data)
+    return (found[1] or b"").decode() if found else ""
+
+
+def packed_refs(data: bytes) -> dict[str, str] | None:
+    """The objects that the refs in `packed-refs` name; None where it is no such file."""
+    refs: dict[str, str] = {}
+    for line in data.splitlines():
+        if found := _PACKED.fullmatch(line):
+            refs[found[2].decode("utf-8", "surrogateescape")] = found[1].decode()
+        elif not (line.startswith(b"#") or _PEELED.fullmatch(line)):
+            return None
+    return refs if data else None
+
+
+def is_index(data: bytes) -> bool:
+    """Whether it is a whole index."""
+    return data[:4] == b"DIRC" and len(data) >= 32 and (not any(data[-20:]) or has_checksum(data))  # zeros: it has none
+
+
+def has_checksum(data: bytes) -> bool:
+    """Whether it ends with its own checksum, as most of git's binary files do."""
+    return any(len(data) > size and _digest(data, size) == data[-size:] for size in (20, 32))
+
+
+def ids_in_log(data: bytes) -> set[str]:
+    """The objects a log of a ref names."""
+    return {found.decode() for line in data.splitlines() for found in _IDS.findall(line[:130])} - {"0" * 40, "0" * 64}
+
+
+class PackIndex:
+    """The index of a pack (version 2)."""
+
+    def __init__(self, data: bytes, size: int = 0) -> None:
+        """`size` is that of a name, for an index that needs no checking. Raises ValueError where it is none."""
+        if data[:8] != b"\xfftOc\0\0\0\2" or len(data) < _HEAD_OF_INDEX + 40:
+            raise ValueError("not an index of a pack")
+        self.count = int.from_bytes(data[_HEAD_OF_INDEX - 4 : _HEAD_OF_INDEX], "big")
+        self._data = data
+        self._size = size or next((size for size in (20, 32) if _digest(data, size) == data[-size:]), 0)
+        if not self._size or len(data) < _HEAD_OF_INDEX + self.count * self._size:
+            raise ValueError("not a whole index of a pack")
+
+    @property
+    def checksum(self) -> bytes:
+        """What the pack ends with."""
+        return self._data[-2 * self._size : -self._size]
+
+    def has(self, name: str) -> bool:
+        """Whether the object is in the pack."""
+        wanted = bytes.fromhex(name)
+        first = wanted[0]
+        at = int.from_bytes(self._data[4 + 4 * first : 8 + 4 * first], "big") if first else 0
+        end = int.from_bytes(self._data[8 + 4 * first : 12 + 4 * first], "big")
+        at = bisect_left(range(self.count), wanted, at, min(end, self.count), key=self._name)
+        return at < self.count and self._name(at) == wanted
+
+    def names(self) -> set[bytes]:
+        """All objects."""
+        return {self._name(at) for at in range(self.count)}
+
+    def _name(self, at: int) -> bytes:
+        start = _HEAD_OF_INDEX + at * self._size
+        return self._data[start : start + self._size]
+
+
+def _digest(data: bytes, size: int) -> bytes:
+    name = "sha1" if size == 20 else "sha256"
+    return hashlib.new(name, memoryview(data)[:-size], usedforsecurity=False).digest()
+
+
+class Objects:
+    """The objects in these files of a repository, without the `ruined` ones; `read` reads a file. `is_known` tells
+    which need not be checked."""
+
+    def __init__(
+        self, paths: Collection[str], read: Read, ruined: Collection[str], is_known: Callable[[str], bool]
+    ) -> None:
+        self._paths = paths
+        self._read = read
+        self._ruined = ruined
+        self._is_known = is_known
+
+    @cached_property
+    def _packs(self) -> list[PackIndex]:
+        paths = [path for path in self._paths if path.endswith(".idx") and self._is_whole(_pack_of(path))]
+        return [index for path in paths if (index := self._index_at(path))]
+
+    def _index_at(self, path: str) -> PackIndex | None:
+        is_checked = self._is_whole(path) and self._is_known(path) and self._is_known(_pack_of(path))
+        try:
+            index = PackIndex(self._read(path), (len(path.rpartition("pack-")[2]) - 4) // 2 if is_checked else 0)
+            whole = is_checked or self._read(_pack_of(path), 32).endswith(index.checksum)
+        except (OSError, ValueError):
+            return None
+        return index if whole else None
+
+    def has(self, name: str) -> bool:
+        """Whether the object is there."""
+        return self._is_whole(f"objects/{name[:2]}/{name[2:]}") or self.is_packed(name)
+
+    def _is_whole(self, path: str) -> bool:
+        return path in self._paths and path not in self._ruined
+
+    def is_packed(self, name: str) -> bool:
+        """Whether the object is in a pack."""
+        return any(pack.has(name) for pack in self._packs)
+
+    def without(self, names: set[bytes]) -> set[str]:
+        """Those of the objects that are not there."""
+        for pack in self._packs:
+            names = names - pack.names()
+        return {name for name in (raw.hex() for raw in names) if not self.has(name)}
+
+
+def _pack_of(path: str) -> str:
+    return path.removesuffix(".idx") + ".pack"
+
+
+def loose_name(path: str) -> str:
+    """The object in the file at this path; "" where it holds no single one."""
+    found = _LOOSE.search(path)
+    return found[1] + found[2] if found else ""
+
+
+def reached(names: Iterable[str], read_loose: Callable[[str], bytes | None]) -> set[str]:
+    """The objects that these lead to, themselves included, through those that are loose. `read_loose` gives the file of
+    an object, None where it is not loose: what a packed one leads to is older than the pack."""
+    seen: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        data = read_loose(name)
+        if data is not None:
+            waiting += _leads_to(data, len(name) // 2)
+    return seen
+
+
+def _leads_to(data: bytes, size: int) -> list[str]:
+    """What a commit, tag or tree in a loose file leads to."""
+    try:
+        head = zlib.decompressobj().decompress(data, 32)
+        if head.startswith(b"blob"):
+            return []
+        kind, _, body = zlib.decompressobj().decompress(data, _MOST_INFLATED).partition(b"\0")
+    except zlib.error:
+        return []
+    if not kind.startswith(b"tree"):
+        lines = body.partition(b"\n\n")[0].splitlines()
+        named = (line.split(b" ")[1] for line in lines if line.startswith((b"tree ", b"parent ", b"object ")))
+        return [name.decode("ascii", "replace") for name in named]
+    names: list[str] = []
+    at = 0
+    while (end := body.find(b"\0", at)) >= 0:
+        if not body.startswith(_MODE_OF_COMMIT, at):
+            names.append(body[end + 1 : end + 1 + size].hex())
+        at = end + 1 + size
+    return names
+
+
+def ids_in_index(data: bytes, size: int) -> set[str]:
+    """The objects an index (version 2 or 3) names, `size` bytes each; none of one that is written otherwise."""
+    if data[:4] != b"DIRC" or int.from_bytes(data[4:8], "big") not in (2, 3):
+        return set()
+    names: set[str] = set()
+    at = 12
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        if data[at + 24 : at + 28][2:3] != b"\xe0":  # a submodule's commit is elsewhere
+            names.add(data[at + 40 : at + 40 + size].hex())
+        flags = int.from_bytes(data[at + 40 + size : at + 42 + size], "big")
+        end = data.find(b"\0", at + 42 + size + (2 if flags & 0x4000 else 0))
+        if end < 0:
+            break
+        at += (end - at + 8) // 8 * 8
+    return names

@@ -1,0 +1,185 @@
+"""Putting back what a repository lost: what is still missing or ruined, and nothing else. No link is followed, for a
+command may have put one where the repository was."""
+
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from uuid import uuid4
+
+import msgspec
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.files import is_temporary
+from localllm.sandbox.hard_links import copy_content
+from localllm.tools.guard.contents import Contents
+from localllm.tools.guard.file_index import Known
+from localllm.tools.guard.paths import ProjectRoot, shown
+from localllm.tools.guard.repository_files import is_object
+from localllm.tools.guard.repository_losses import is_sound
+from localllm.tools.guard.states import content_of, losses_of, mode_of
+from localllm.tools.guard.tree import Sign, sign_of
+
+_CHUNK = 1 << 20
+
+
+class Loss(msgspec.Struct, frozen=True, array_like=True):
+    """A file to put back: what is kept of it (None: a folder), and the sign of what was left in its place, if any."""
+
+    known: Known | None = None
+    left: Sign | None = None
+
+
+def contents_of(contents: Contents, state: str) -> set[str]:
+    """The contents that are needed to go back to a state."""
+    version = losses_of(state)
+    try:
+        losses = _decoded(contents.get(version))
+    except (OSError, msgspec.DecodeError):
+        return set()
+    return {version, *(content_of(loss.known.state) for loss in losses.values() if loss.known)}
+
+
+def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> int:
+    """Put back what was lost, as far as it is still not there; the number of files. `since` is when it was lost
+    (seconds since the epoch): what was put in its way later is left. Raises ToolExecutionError, when all that can be
+    put back is there."""
+    try:
+        losses = _decoded(contents.get(losses_of(state)))
+    except (OSError, msgspec.DecodeError) as error:
+        raise ToolExecutionError("undo_not_kept", path=".git") from error
+    done = 0
+    failure: ToolExecutionError | None = None
+    for path in sorted(losses, key=_order):
+        known, left = losses[path].known, losses[path].left
+        try:
+            _clear(root, path, since)
+            if known is None:
+                with root.open_parent(f"{path}x", make=True):
+                    pass
+            elif differs(root, path, known, contents) and not _was_mended(root, path, left):
+                _put_back(root, path, known, contents)
+                done += 1
+        except ToolExecutionError as error:
+            failure = failure or error
+        except FileNotFoundError:
+            failure = failure or ToolExecutionError("undo_not_kept", path=shown(path))
+        except OSError as error:
+            failure = failure or ToolExecutionError("file_unwritable", path=shown(path), reason=error.strerror)
+    if failure:
+        raise failure
+    return done
+
+
+def _order(path: str) -> tuple[bool, bool, str]:
+    """Objects first, HEAD last: should the program be killed, git sees no repository that is half there."""
+    return path.endswith("/HEAD"), not is_object(path), path
+
+
+def _was_mended(root: ProjectRoot, path: str, left: Sign | None) -> bool:
+    """Whether somebody has put a sound file there since."""
+    try:
+        with _opened(root, path) as file:
+            if left == sign_of(os.fstat(file)):
+                return False
+        data = read(root, path)
+    except OSError:
+        return False
+    return not is_object(path) and is_sound(path.partition(".git/")[2], data)
+
+
+def _put_back(root: ProjectRoot, path: str, known: Known, contents: Contents) -> None:
+    name = path.rpartition("/")[2]
+    with contents.path(content_of(known.state)).open("rb") as source, root.open_parent(path, make=True) as folder:
+        for left in os.listdir(folder):  # noqa: PTH208 - by its descriptor
+            if is_temporary(left):
+                os.unlink(left, dir_fd=folder)
+        temporary = f".localllm-{uuid4().hex[:12]}.tmp"
+        target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+        try:
+            copy_content(source.fileno(), target)
+            os.fchmod(target, mode_of(known.state))
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+        finally:
+            os.close(target)
+
+
+def _clear(root: ProjectRoot, path: str, since: float) -> None:
+    """Remove links and other things that are no folders in the place of the folders above a file, and what is no file
+    in its own."""
+    parts = path.rstrip("/").split("/")
+    for at in range(1, len(parts) + 1):
+        is_file = at == len(parts) and not path.endswith("/")
+        try:
+            with root.open_parent("/".join(parts[:at])) as folder:
+                facts = os.stat(parts[at - 1], dir_fd=folder, follow_symlinks=False)
+                wanted = stat.S_ISREG(facts.st_mode) if is_file else stat.S_ISDIR(facts.st_mode)
+                if wanted:
+                    continue
+                if facts.st_ctime > since:
+                    raise ToolExecutionError("undo_changed_since_made", path=shown("/".join(parts[:at])))
+                if stat.S_ISDIR(facts.st_mode):
+                    os.rmdir(parts[at - 1], dir_fd=folder)
+                else:
+                    os.unlink(parts[at - 1], dir_fd=folder)
+        except FileNotFoundError:
+            return
+
+
+def open_file(folder: int, path: str) -> int:
+    """A regular file of an open folder, by the last part of its path. Raises OSError."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    file = os.open(path.rpartition("/")[2], flags, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise FileNotFoundError(path)
+    return file
+
+
+@contextmanager
+def _opened(root: ProjectRoot, path: str) -> Generator[int]:
+    with root.open_parent(path) as folder:
+        file = open_file(folder, path)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def read(root: ProjectRoot, path: str, last: int = 0) -> bytes:
+    """A file, or its `last` bytes. Raises OSError."""
+    with _opened(root, path) as file, os.fdopen(os.dup(file), "rb") as data:
+        if last:
+            data.seek(-min(last, os.fstat(file).st_size), os.SEEK_END)
+        return data.read()
+
+
+def differs(root: ProjectRoot, path: str, known: Known, contents: Contents) -> bool:
+    """Whether a file holds something else than the copy of it, or is not there. Raises FileNotFoundError where there is
+    no copy."""
+    copy = contents.path(content_of(known.state))
+    size = copy.stat().st_size
+    try:
+        with _opened(root, path) as file, os.fdopen(os.dup(file), "rb") as one, copy.open("rb") as other:
+            if os.fstat(file).st_size != size:
+                return True
+            while data := one.read(_CHUNK):
+                if data != other.read(_CHUNK):
+                    return True
+    except OSError:
+        return True
+    return False
+
+
+def encoded(losses: dict[str, Loss]) -> bytes:
+    """The content that lists losses: see `restore`."""
+    return msgspec.msgpack.encode({os.fsencode(path): loss for path, loss in losses.items()})
+
+
+def _decoded(data: bytes) -> dict[str, Loss]:
+    found = msgspec.msgpack.decode(data, type=dict[bytes, Loss])
+    return {os.fsdecode(path): loss for path, loss in found.items()}

@@ -1,0 +1,382 @@
+"""What a command destroys in a git repository comes back with /undo; git's own work is not taken for destruction."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import ToolExecutionError
+from localllm.tools.guard import repository_backup
+from localllm.tools.guard.change_log import Change
+from localllm.tools.guard.command_snapshots import CommandSnapshots
+from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.snapshots import Snapshots
+from tests.support.killed_writer import die_at
+from tests.support.tools import put
+
+pytestmark = pytest.mark.anyio
+
+IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+
+
+def git(folder: Path, *words: str) -> str:
+    command = ["git", "-C", str(folder), *IDENTITY, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def shell(folder: Path, script: str) -> None:
+    environment = os.environ | {
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@b",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@b",
+    }
+    subprocess.run(["bash", "-c", script], cwd=folder, check=True, capture_output=True, env=environment)
+
+
+def make_repository(folder: Path, *, packed: bool) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "-q", "-b", "main")
+    for number in range(6):
+        put(folder / "src" / f"f{number}.py", f"x = {number}\n" * 20)
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", f"commit {number}")
+    git(folder, "branch", "other", "HEAD~2")
+    git(folder, "tag", "-a", "v1", "-m", "one", "HEAD~1")
+    if packed:
+        git(folder, "gc", "-q")
+    put(folder / "src" / "later.py", "later\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "later")
+    put(folder / "src" / "staged.py", "staged\n")
+    git(folder, "add", ".")
+
+
+def facts(folder: Path) -> tuple[str, ...]:
+    """What git says of a repository; it must be sound."""
+    git(folder, "fsck", "--strict", "--full")
+    return (
+        git(folder, "log", "--all", "--format=%H %s"),
+        git(folder, "for-each-ref"),
+        git(folder, "status", "--porcelain"),
+        git(folder, "reflog"),
+        git(folder, "symbolic-ref", "HEAD"),
+    )
+
+
+@pytest.fixture(params=[False, True], ids=["loose", "packed"])
+def root(tmp_path: Path, request: pytest.FixtureRequest) -> ProjectRoot:
+    make_repository(tmp_path / "project", packed=request.param)
+    return ProjectRoot(tmp_path / "project")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Snapshots:
+    return Snapshots(tmp_path / "state" / "snapshots")
+
+
+@pytest.fixture
+def commands(store: Snapshots, root: ProjectRoot) -> CommandSnapshots:
+    """Where the system tells what is touched, and (beside loose objects) where it does not."""
+    return CommandSnapshots(store, watch=any(root.path.glob(".git/objects/pack/*.pack")))
+
+
+async def ran(commands: CommandSnapshots, root: ProjectRoot, script: str) -> list[Change]:
+    async with commands.around(root, tool="run_command") as changes:
+        shell(root.path, script)
+    return changes
+
+
+def undo(store: Snapshots, root: ProjectRoot) -> None:
+    assert not [undone for undone in store.undo(root) if undone.error]
+
+
+DESTRUCTION = {
+    "gone": "rm -rf .git",
+    "moved away": "mv .git x; rm -rf x",
+    "moved aside": "mkdir .tox; mv .git .tox/x",
+    "emptied": "find .git -type f -exec chmod u+w {} + -exec truncate -s0 {} +",
+    "objects": "rm -rf .git/objects",
+    "all objects' files": "find .git/objects -type f -delete",
+    "half of the objects": "rm -rf .git/objects/[0-7]?",
+    "emptied objects": "find .git/objects -type f -exec chmod u+w {} + -exec truncate -s0 {} +",
+    "overwritten objects": "for f in $(find .git/objects -type f); do chmod u+w $f;"
+    " printf x | dd of=$f bs=1 seek=9 conv=notrunc; done",
+    "refs": "rm -rf .git/refs .git/packed-refs",
+    "HEAD": "rm .git/HEAD",
+    "an odd HEAD": "echo nonsense > .git/HEAD",
+    "an empty HEAD": ": > .git/HEAD",
+    "the index": "rm .git/index",
+    "a cut index": "truncate -s 100 .git/index",
+    "a branch that names nothing": "echo 1234567890123456789012345678901234567890 > .git/refs/heads/main",
+    "branches": "rm -rf .git/refs/heads/* .git/packed-refs",
+    "everything but the folder": "find .git -mindepth 1 -delete",
+    "a file in its place": "rm -rf .git; echo x > .git",
+    "a link in its place": "rm -rf .git; mkdir .tox; git init -q .tox/r; ln -s .tox/r/.git .git",
+    "a link to the objects": "mkdir .tox; mv .git/objects .tox/o; ln -s ../.tox/o .git/objects; rm -rf .tox/o/*",
+    "a new one": "rm -rf .git; git init -q",
+    "packed and destroyed": "git gc -q --prune=now; rm -rf .git/objects/pack/*.pack",
+    "stolen history": "git reset -q --hard HEAD~3; git reflog expire --expire=now --all; git gc -q --prune=now",
+}
+
+
+@pytest.mark.parametrize("script", DESTRUCTION.values(), ids=DESTRUCTION.keys())
+async def test_what_is_destroyed_comes_back(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, script: str
+) -> None:
+    before = facts(root.path)
+    history = git(root.path, "rev-list", "--objects", "--all")
+    changes = await ran(commands, root, script)
+    assert ".git/" in [change.path for change in changes]
+    undo(store, root)
+    shutil.rmtree(root.path / ".tox", ignore_errors=True)
+    if script == DESTRUCTION["stolen history"]:  # the branch was moved by git: it stays, but all it named is there
+        assert git(root.path, "rev-list", "--objects", *before[0].splitlines()[0].split()[:1])
+        return
+    after = facts(root.path)
+    assert after[:3] == before[:3]
+    assert after[4] == before[4]
+    assert git(root.path, "rev-list", "--objects", "--all") == history
+    assert commands.keep_repositories(root)
+
+
+ORDINARY = {
+    "gc": "git gc -q",
+    "gc of all": "git gc -q --aggressive --prune=now",
+    "repack": "git repack -adq",
+    "prune-packed": "git repack -q; git prune-packed",
+    "pack-refs": "git pack-refs --all",
+    "commit": "echo y > src/n.py; git add .; git commit -qm new",
+    "amend": "git commit -q --amend -m amended",
+    "checkout": "git stash -q; git checkout -q other; git checkout -q main; git stash pop -q --index",
+    "detached": "git stash -q; git checkout -q HEAD~1",
+    "rebase": "git commit -qm s; git checkout -q other; echo o > o; git add o; git commit -qm o; git rebase -q main",
+    "merge": "git commit -qm s; git checkout -q other; echo o > o; git add o; git commit -qm o; git merge -q main -m m",
+    "branch": "git branch third; git update-ref refs/heads/fourth HEAD",
+    "reset": "git reset -q --hard HEAD~3",
+    "cherry-pick": "git commit -qm s; git checkout -q other; git cherry-pick main",
+    "packed, then without the loose": "git repack -q; rm -rf .git/objects/[0-9a-f]?",
+    "status": "git status; git log; git diff",
+    "unreachable": "echo z | git hash-object -w --stdin; git prune --expire=now",
+    "a second commit and gc": "echo y > src/n.py; git add .; git commit -qm new; git gc -q; git fsck",
+    "touched": "find .git -type f -exec touch {} +",
+}
+
+
+@pytest.mark.parametrize("script", ORDINARY.values(), ids=ORDINARY.keys())
+async def test_the_work_of_git_is_no_destruction(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, script: str
+) -> None:
+    assert ".git/" not in [change.path for change in await ran(commands, root, script)]
+    log = git(root.path, "log", "--all", "--format=%H")
+    git(root.path, "fsck", "--full")
+    with suppress(ToolExecutionError):  # undo_nothing
+        undo(store, root)
+    assert git(root.path, "log", "--all", "--format=%H") == log
+    git(root.path, "fsck", "--full")
+
+
+async def test_what_nothing_leads_to_may_be_pruned(commands: CommandSnapshots, root: ProjectRoot) -> None:
+    subprocess.run(
+        ["git", "-C", root.path, "hash-object", "-w", "--stdin"], input=b"x", check=True, capture_output=True
+    )
+    assert await ran(commands, root, "git gc -q --prune=now") == []
+
+
+async def test_a_deleted_branch_comes_back(commands: CommandSnapshots, store: Snapshots, root: ProjectRoot) -> None:
+    before = facts(root.path)
+    await ran(commands, root, "git branch -D other; git tag -d v1")
+    undo(store, root)
+    assert facts(root.path) == before
+
+
+async def test_a_commit_made_before_the_destruction_in_the_same_command_is_no_reason_to_fail(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    before = git(root.path, "log", "--all", "--format=%H")
+    await ran(commands, root, "git commit -qm more; rm -rf .git")
+    undo(store, root)
+    assert git(root.path, "log", "--all", "--format=%H") == before
+    git(root.path, "fsck", "--full")
+
+
+async def test_commands_after_it_do_not_spoil_the_copy(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    before = facts(root.path)
+    await ran(commands, root, "rm -rf .git")
+    await ran(commands, root, "git init -q -b main; git add .; git commit -qm again; echo x > y")
+    store.undo(root)
+    shell(root.path, "rm -rf .git")  # by the user, who wants none of it
+    undo(store, root)
+    assert facts(root.path)[:2] == before[:2]
+
+
+async def test_what_the_user_repaired_is_left(commands: CommandSnapshots, store: Snapshots, root: ProjectRoot) -> None:
+    await ran(commands, root, "rm .git/HEAD .git/index")
+    (root.path / ".git" / "HEAD").write_text("ref: refs/heads/other\n")
+    undo(store, root)
+    assert git(root.path, "symbolic-ref", "HEAD") == "refs/heads/other\n"
+    git(root.path, "fsck", "--full")
+
+
+async def test_nothing_is_written_through_a_link_put_in_its_place(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    make_repository(outside, packed=False)
+    before, theirs = facts(root.path), facts(outside)
+    await ran(
+        commands,
+        root,
+        f"rm -rf .git/objects .git/refs; ln -s {outside}/.git/objects .git/objects;"
+        f" ln -s {outside}/.git/refs .git/refs",
+    )
+    undo(store, root)
+    assert facts(root.path) == before
+    assert facts(outside) == theirs
+    shutil.rmtree(outside)
+    assert facts(root.path) == before
+
+
+async def test_a_link_to_another_repository_is_not_copied(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
+    outside = put(tmp_path / "secret", "the user's secret")
+    (root.path / ".git" / "COMMIT_EDITMSG").unlink()
+    (root.path / ".git" / "COMMIT_EDITMSG").symlink_to(outside)
+    CommandSnapshots(store).keep(root)
+    kept = [file for file in store.repository_folder.rglob("*") if file.is_file()]
+    assert not [file for file in kept if b"the user's secret" in file.read_bytes()]
+
+
+async def test_a_rewind_brings_it_back_too(commands: CommandSnapshots, store: Snapshots, root: ProjectRoot) -> None:
+    before, position = facts(root.path), store.position
+    await ran(commands, root, "rm -rf .git; echo x > src/f1.py")
+    assert not [undone for undone in store.rewind(root, position) if undone.error]
+    assert facts(root.path)[:2] == before[:2]
+
+
+async def test_a_nested_repository(commands: CommandSnapshots, store: Snapshots, root: ProjectRoot) -> None:
+    make_repository(root.path / "lib" / "inner", packed=True)
+    before = facts(root.path / "lib" / "inner")
+    changes = await ran(commands, root, "rm -rf lib")
+    assert "lib/inner/.git/" in [change.path for change in changes]
+    undo(store, root)
+    assert facts(root.path / "lib" / "inner") == before
+
+
+async def test_a_submodule(commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
+    make_repository(tmp_path / "module", packed=True)
+    git(tmp_path / "module", "commit", "-qm", "staged")
+    git(root.path, "submodule", "add", "-q", str(tmp_path / "module"), "mod")
+    git(root.path, "commit", "-qm", "with it")
+    before = facts(root.path), facts(root.path / "mod")
+    await ran(commands, root, "rm -rf .git/modules/mod/objects")
+    undo(store, root)
+    assert (facts(root.path), facts(root.path / "mod")) == before
+    await ran(commands, root, "rm -rf .git/modules")
+    undo(store, root)
+    assert (facts(root.path), facts(root.path / "mod")) == before
+    assert await ran(commands, root, "git -C mod gc -q; git -C mod status") == []
+
+
+async def test_a_linked_worktree_has_nothing_to_keep(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, tmp_path: Path
+) -> None:
+    git(root.path, "worktree", "add", "-q", str(tmp_path / "linked"), "other")
+    linked = ProjectRoot(tmp_path / "linked")
+    assert await ran(commands, linked, "git status") == []
+    assert not store.repository_folder.exists() or not list(store.repository_folder.glob("objects/*/*"))
+
+
+async def test_the_data_of_a_linked_worktree_comes_back(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, tmp_path: Path
+) -> None:
+    git(root.path, "worktree", "add", "-q", str(tmp_path / "linked"), "other")
+    before = facts(tmp_path / "linked")
+    await ran(commands, root, "rm -rf .git/worktrees")
+    undo(store, root)
+    assert facts(tmp_path / "linked") == before
+
+
+async def test_another_program_finds_what_a_killed_one_let_happen(store: Snapshots, root: ProjectRoot) -> None:
+    before = facts(root.path)
+    other = Snapshots(store.index_file.parent)
+    commands = CommandSnapshots(other)
+    commands.keep(root)
+    other.begin({}, tool="run_command")
+    shell(root.path, "rm -rf .git")
+    del other, commands  # its lock goes with it, as at the end of a process
+    assert ".git/" in [change.path for change in CommandSnapshots(store).recover(root)]
+    undo(store, root)
+    assert facts(root.path) == before
+
+
+@pytest.mark.parametrize("step", range(1, 60, 6))
+async def test_a_kill_while_it_is_put_back_leaves_it_to_be_done_again(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, step: int
+) -> None:
+    before = facts(root.path)
+    await ran(commands, root, "rm -rf .git")
+    child = os.fork()
+    if not child:
+        die_at(step)
+        with suppress(BaseException):
+            Snapshots(store.index_file.parent).undo(root)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    CommandSnapshots(store).recover(root)
+    undo(store, root)
+    assert facts(root.path) == before
+    assert not list(root.path.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("step", range(1, 60, 6))
+async def test_a_kill_while_it_is_copied_leaves_a_usable_copy(store: Snapshots, root: ProjectRoot, step: int) -> None:
+    before = facts(root.path)
+    child = os.fork()
+    if not child:
+        die_at(step)
+        with suppress(BaseException):
+            CommandSnapshots(Snapshots(store.index_file.parent)).keep(root)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    await ran(CommandSnapshots(store), root, "rm -rf .git")
+    undo(store, root)
+    assert facts(root.path) == before
+
+
+async def test_more_than_is_kept_is_told(store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repository_backup, "MOST_BYTES", 1_000)
+    commands = CommandSnapshots(store)
+    assert not commands.keep_repositories(root)
+    assert "repository" in commands.take_note()
+    assert not commands.take_note()
+
+
+async def test_what_no_change_needs_is_pruned(store: Snapshots, root: ProjectRoot) -> None:
+    commands = CommandSnapshots(store)
+    await ran(commands, root, "rm -rf .git")
+    commands.keep(root)
+    for file in store.repository_folder.rglob("*"):
+        os.utime(file, (1, 1))
+    store.prune()
+    assert len(list(store.repository_folder.glob("objects/*/*"))) > 10
+    store.prune(max_age=-1)
+    assert not list(store.repository_folder.glob("objects/*/*"))
+
+
+async def test_copies_of_a_project_that_is_gone_are_removed(tmp_path: Path, root: ProjectRoot) -> None:
+    gone = tmp_path / "gone"
+    make_repository(gone, packed=False)
+    CommandSnapshots(Snapshots(tmp_path / "state" / "one")).keep(ProjectRoot(gone))
+    shutil.rmtree(gone)
+    place = tmp_path / "state" / "one" / "repositories" / "place"
+    os.utime(place, (1, time.time() - 2 * 24 * 3600))
+    CommandSnapshots(Snapshots(tmp_path / "state" / "two")).keep(root)
+    assert not place.parent.exists()
+    assert (tmp_path / "state" / "two" / "repositories" / "place").exists()
