@@ -129,14 +129,15 @@ def _put_over(temporary: str, name: str, data: bytes, over: bytes, folder_fd: in
     What is displaced is looked at again: what was saved a moment before an exchange gets the name back, and that is an
     exchange as well. Raises ChangedMeanwhileError where another text than `data` has the name in the end.
     """
-    if _bytes_of(name, folder_fd) != over:
+    most = max(len(over), len(data))
+    if _bytes_of(name, folder_fd, most) != over:
         raise _changed(name)
     shown: bytes | None = data
     expected: bytes | None = over
     while _exchange(temporary, name, folder_fd):
         try:
-            displaced = _bytes_of(temporary, folder_fd)
-        except OSError:  # a link
+            displaced = _bytes_of(temporary, folder_fd, most)
+        except OSError:  # a link, a pipe
             displaced = None
         if displaced == expected:
             os.unlink(temporary, dir_fd=folder_fd)
@@ -150,11 +151,17 @@ def _put_over(temporary: str, name: str, data: bytes, over: bytes, folder_fd: in
     raise _changed(name)
 
 
-def _bytes_of(name: str, folder_fd: int | None) -> bytes:
-    """The whole content. Raises OSError, also for a link."""
-    fd = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), dir_fd=folder_fd)
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def _bytes_of(name: str, folder_fd: int | None, most: int) -> bytes:
+    """The content, of a file that is longer than `most` bytes its beginning, which is longer than that as well. Raises
+    OSError, also for a link and for what is no regular file."""
+    fd = os.open(name, _READ, dir_fd=folder_fd)
     with os.fdopen(fd, "rb") as file:
-        return file.read()
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise _os_error(errno.EINVAL, name)
+        return file.read(most + 1)
 
 
 def _changed(name: str) -> ChangedMeanwhileError:

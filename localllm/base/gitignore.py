@@ -59,37 +59,26 @@ def _plain(pattern: str) -> str:
     return "\\" + pattern if pattern.startswith(("!", "#")) else pattern
 
 
-_BRACES = late_pattern(r"\{([^{}]*,[^{}]*)\}")
-_MOST_EXPANDED = 100
-_GROUP = 0x10F000  # of the last private plane: a character that stands for a group while the rest is translated
+_BRACES = late_pattern(r"\{([^{},]*+,[^{}]*+)\}")
+_MOST_EXPANDED = 50_000
+_LONGEST = 10_000
+"""Characters of a pattern at most: a longer one, which no name of a file needs, matches nothing."""
 
 
 def _braced_rules(pattern: str) -> "list[_Rule]":
-    """The rules for a pattern with alternatives in braces. A group without `/` becomes one of the expression; one with
-    a `/` decides where the pattern begins, so each of its alternatives makes a pattern of its own, up to 100."""
+    """The rules for a pattern with alternatives in braces, one for each choice. At most 50,000 characters are made of
+    it: the braces that would make more stand for themselves."""
     rules: list[_Rule] = []
-    pending = [(pattern, list[str]())]
+    pending = [_plain(pattern)] if len(pattern) <= _LONGEST else []
     while pending:
-        current, groups = pending.pop()
+        current = pending.pop()
         braces = _BRACES.search(current)
-        if braces is None or ("/" in braces[1] and len(rules) + len(pending) >= _MOST_EXPANDED):
-            if rule := _rule(_plain(current)):
-                rules.append(rule._replace(regex=_with_groups(rule.regex, groups)))
-            continue
-        before, after = current[: braces.start()], current[braces.end() :]
-        if "/" in braces[1]:
-            pending += [(before + choice + after, groups) for choice in braces[1].split(",")]
-        else:
-            pending.append((before + chr(_GROUP + len(groups)) + after, [*groups, braces[1]]))
+        choices = braces[1].split(",") if braces else []
+        if braces and (len(rules) + len(pending) + len(choices)) * len(current) <= _MOST_EXPANDED:
+            pending += [current[: braces.start()] + choice + current[braces.end() :] for choice in choices]
+        elif rule := _rule(current):
+            rules.append(rule)
     return rules
-
-
-def _with_groups(regex: str, groups: list[str]) -> str:
-    """The expression with each group in the place of its character, the outer ones first."""
-    for number in reversed(range(len(groups))):
-        choices = [_translate(choice) if choice else "" for choice in groups[number].split(",")]
-        regex = regex.replace(chr(_GROUP + number), f"(?:{'|'.join(part for part in choices if part is not None)})")
-    return regex
 
 
 class _Rule(NamedTuple):
@@ -130,9 +119,12 @@ def _either(regexes: list[str]) -> re.Pattern[str] | None:
 
 
 def _rule(line: str) -> _Rule | None:
-    """The rule in one line; None for an empty line, a comment, and a pattern that can never match."""
-    pattern = re.sub(r"(?<!\\) +$", "", line.rstrip("\r\n"))
-    if pattern.startswith("#"):
+    """The rule in one line; None for an empty line, a comment, a pattern too long and one that can never match."""
+    line = line.rstrip("\r\n")
+    pattern = line.rstrip(" ")
+    if len(pattern) < len(line) and (len(pattern) - len(pattern.rstrip("\\"))) % 2:
+        pattern += " "
+    if pattern.startswith("#") or len(pattern) > _LONGEST:
         return None
     left_out = not pattern.startswith("!")
     pattern = pattern if left_out else pattern[1:]
@@ -146,7 +138,7 @@ def _rule(line: str) -> _Rule | None:
 
 
 _TOKEN = late_pattern(
-    r"""(?P<folders>(?:^|(?<=/))\*\*/) | (?P<rest>(?:^|(?<=/))\*\*$) | (?P<star>\*+) | (?P<one>\?)
+    r"""(?P<folders>(?:^|(?<=/))\*\*+/) | (?P<rest>(?:^|(?<=/))\*\*+$) | (?P<star>\*+) | (?P<one>\?)
       | \[(?P<negated>[!^]?)(?P<members>\]?(?:\\.|\[:\w+:\]|[^\]\\])*)\] | \\(?P<escaped>.) | (?P<plain>[^\[\\])""",
     re.VERBOSE | re.DOTALL,
 )
@@ -154,30 +146,55 @@ _TOKEN = late_pattern(
 
 def _translate(pattern: str) -> str | None:
     """The regular expression of a glob; None where git finds it broken, and so matches nothing."""
-    parts: list[str] = []
+    sections: list[list[list[str]]] = [[[]]]
     position = 0
+    is_sound = True
     while position < len(pattern):
         token = _TOKEN.match(pattern, position)
         if token is None:
             return None
-        parts.append(_piece(token))
         position = token.end()
-    regex = "".join(parts)
+        if token.lastgroup == "folders":
+            sections.append([[]])
+        elif token.lastgroup == "star":
+            sections[-1].append([])
+        else:
+            sections[-1][-1].append(piece := _piece(token))
+            is_sound = is_sound and (token.lastgroup != "members" or _compiles(piece))
+    return (_joined([["".join(piece) for piece in section] for section in sections]) or None) if is_sound else None
+
+
+def _compiles(regex: str) -> bool:
     try:
-        re.compile(regex)
+        return bool(re.compile(regex))
     except re.error:  # a range that runs backwards
-        return None
-    return regex or None
+        return False
+
+
+def _joined(sections: list[list[str]]) -> str:
+    """What stands between each `**/`, each in the pieces between its stars, as one expression.
+
+    A piece between two stars, or a section between two `**/`, is looked for once (atomically): the first place is as
+    good as any later one, for a piece has a fixed length and a section a fixed number of names. So the time of a match
+    grows with the pattern times the path, and no faster.
+    """
+    parts: list[str] = []
+    for number, (first, *rest) in enumerate(sections):
+        middle = "".join(f"(?>[^/]*?{piece})" for piece in rest[:-1])
+        section = f"{first}{middle}" + "".join(f"[^/]*{piece}" for piece in rest[-1:])
+        if number == 0:
+            parts.append(section)
+        elif number < len(sections) - 1:
+            parts.append(f"(?>(?:[^/]++/)*?{section})")
+        else:
+            parts.append(f"(?:[^/]++/)*{section}")
+    return "".join(parts)
 
 
 def _piece(token: re.Match[str]) -> str:
     match token.lastgroup:
-        case "folders":
-            return "(?:[^/]+/)*"
         case "rest":
             return ".+"
-        case "star":
-            return "[^/]*"
         case "one":
             return "[^/]"
         case "members":

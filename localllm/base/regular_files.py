@@ -31,6 +31,17 @@ def read_regular(path: Path, limit: int) -> bytes:
     return _whole(os.open(path, READ | NO_LINK), limit)
 
 
+def open_regular(path: Path) -> BufferedReader:
+    """A regular file, open for reading. OSError: none there, a link, something else than a file."""
+    return opened(os.open(path, READ | NO_LINK))
+
+
+def read_beginning(path: Path, most: int) -> bytes:
+    """The first `most` bytes of a regular file. OSError as `open_regular`."""
+    with open_regular(path) as file:
+        return file.read(most)
+
+
 def read_beneath(root_fd: int, path: str, limit: int) -> bytes:
     """`read_regular` of a path below the open folder `root_fd`; nor does any link on the way lead out of it."""
     return _whole(open_beneath(root_fd, path, READ | NO_LINK), limit)

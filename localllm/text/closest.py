@@ -7,6 +7,8 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import NamedTuple
 
+from localllm.text.alignment import Alignment, TooMuchWorkError
+
 _CANDIDATES = 8
 _LINES_COMPARED = 5_000
 _CHARACTERS_COMPARED = 600
@@ -16,6 +18,7 @@ _AS_ALIKE = 0.1
 _TELLING = 8  # characters: a shorter line stands anywhere
 _LINES_LEFT_OUT = 10
 _LINES_ALIGNED = 400
+_LINES_LIKENED = 20
 
 
 class Region(NamedTuple):
@@ -56,17 +59,21 @@ def closest_regions(text: str, passage: str) -> list[Region]:
 def _shares_line(lines: Sequence[str], wanted: Sequence[str], region: Region) -> bool:
     """Whether a whole line that says something is the same, or the longest one nearly."""
     present = lines[region.start - 1 : region.end]
-    if any(len(line) >= _TELLING and line in present for line in wanted):
+    there = {line for line in present if len(line) >= _TELLING}
+    if not there.isdisjoint(wanted):
         return True
     longest = max(wanted, key=len)
-    return len(longest) >= _TELLING and any(similarity(longest, line) >= _NEARLY for line in present)
+    return len(longest) >= _TELLING and any(similarity(longest, line) >= _NEARLY for line in present[:_LINES_LIKENED])
 
 
 def _grown(lines: Sequence[str], wanted: Sequence[str], region: Region) -> Region:
     """The region with the lines after it that the passage has too, where some between them were left out of it."""
     first, last = region.start - 1, min(region.end + len(wanted) + _LINES_LEFT_OUT, len(lines))
-    matcher = difflib.SequenceMatcher(None, wanted, lines[first:last], autojunk=False)
-    blocks = [(i, j, size) for i, j, size in matcher.get_matching_blocks() if any(wanted[i : i + size])]
+    try:
+        matching = Alignment(wanted, lines[first:last]).get_matching_blocks()
+    except TooMuchWorkError:
+        return region
+    blocks = [(i, j, size) for i, j, size in matching if any(wanted[i : i + size])]
     if not blocks:
         return region
     start = max(first + blocks[0][1] - blocks[0][0], first)
@@ -91,8 +98,11 @@ def window_starts(text: str, passage: str) -> frozenset[int]:
 
 def similarity(one: str, other: str) -> float:
     """Between 0 and 1 (the same); of long texts only the first 600 characters are compared."""
-    matcher = difflib.SequenceMatcher(None, one[:_CHARACTERS_COMPARED], other[:_CHARACTERS_COMPARED], autojunk=False)
-    return matcher.ratio()
+    matcher = Alignment(one[:_CHARACTERS_COMPARED], other[:_CHARACTERS_COMPARED])
+    try:
+        return matcher.ratio()
+    except TooMuchWorkError:
+        return matcher.quick_ratio()
 
 
 def _region(lines: Sequence[str], wanted: Sequence[str], start: int) -> Region:

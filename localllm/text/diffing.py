@@ -1,11 +1,15 @@
 """Differences between two versions of a text."""
 
-import difflib
 from collections.abc import Iterator
 from itertools import takewhile
 
+from localllm.text.alignment import Alignment, Budget, TooMuchWorkError
+
 _CONTEXT = 3
 """Unchanged lines shown around a change, as in diff -u."""
+
+_MOST_STEPS = 10_000_000
+"""Beyond them (1 to 2 s) all between the first line that differs and the last counts as replaced."""
 
 
 def unified(old: str | None, new: str, path: str) -> str:
@@ -48,7 +52,10 @@ def _changes(before: list[str], after: list[str]) -> list[tuple[str, int, int, i
         return [("replace", 0, len(before), 0, len(after))]
     if not before and after:
         return [("insert", 0, 0, 0, len(after))]
-    return list(difflib.SequenceMatcher(None, before, after).get_opcodes())
+    try:
+        return list(Alignment(before, after, autojunk=True, budget=Budget(_MOST_STEPS)).get_opcodes())
+    except TooMuchWorkError:
+        return [("replace", 0, len(before), 0, len(after))]
 
 
 def _common(one: list[str], other: list[str]) -> int:

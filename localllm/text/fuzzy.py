@@ -6,10 +6,10 @@ word.
 """
 
 from collections import Counter
-from difflib import SequenceMatcher
 from itertools import accumulate
 
 from localllm.base.patterns import late_pattern
+from localllm.text.alignment import Alignment, Budget, TooMuchWorkError
 from localllm.text.closest import window_starts
 from localllm.text.tokens import Token, plain, tokens
 
@@ -22,13 +22,23 @@ _MARGIN = 0.1
 _SPACE = 0.1
 _LEAST = 20  # characters: in a shorter passage one letter says too much
 _LONGEST = 6_000
+_LONGER = 4  # times as long as the passage: such a place is not meant
+_MOST_STEPS = 10_000_000  # 1 to 2 s
 _CERTAIN = 3  # lines: in fewer, a name with another letter in it may well be another name (masked, marked)
 _HARMLESS = frozenset(",;.'\"`:、。，．")
 _COMMENT = late_pattern(r"(?:^|\s)(?:#\s|//|/\*|<!--)|^\s*(?:\*\s|--\s|\"\"\"|''')")
 
 
 def fuzzy_span(text: str, old: str) -> list[tuple[int, int]]:
-    """The one place (whole lines) that differs from `old` by a slip of the pen alone; empty where there is none."""
+    """The one place (whole lines) that differs from `old` by a slip of the pen alone; empty where there is none, and
+    where there is so much alike that it would take long to tell."""
+    try:
+        return _span(text, old)
+    except TooMuchWorkError:
+        return []
+
+
+def _span(text: str, old: str) -> list[tuple[int, int]]:
     body = old.strip("\n")
     if len(body.strip()) < _LEAST or len(body) > _LONGEST:
         return []
@@ -36,12 +46,14 @@ def fuzzy_span(text: str, old: str) -> list[tuple[int, int]]:
     lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     count = body.count("\n") + 1
-    best: tuple[float, int, int] | None = None
+    budget = Budget(_MOST_STEPS)
     others: list[tuple[float, int, int]] = []
     for first in sorted(window_starts(text, body.strip())):
         for size in {count, count - 1, count + 1} - {0}:
             last = min(first + size, len(lines))
-            cost = _cost(wanted, list(tokens(plain("\n".join(lines[first:last])))), len(body))
+            is_like = starts[last] - starts[first] <= _LONGER * len(body)
+            there = plain("\n".join(lines[first:last])) if is_like else ""
+            cost = _cost(wanted, list(tokens(there)), len(body), budget) if is_like else 1.0
             others.append((cost, first, last))
     if not others:
         return []
@@ -55,9 +67,10 @@ def fuzzy_span(text: str, old: str) -> list[tuple[int, int]]:
     return [(start, end + (1 if old.endswith("\n") and end < len(text) else 0))]
 
 
-def _cost(wanted: list[Token], present: list[Token], length: int) -> float:
-    """How much of the passage differs: the characters of words that differ, a tenth of those of white space."""
-    matcher = SequenceMatcher(None, [t.text for t in wanted], [t.text for t in present], autojunk=False)
+def _cost(wanted: list[Token], present: list[Token], length: int, budget: Budget) -> float:
+    """How much of the passage differs: the characters of words that differ, a tenth of those of white space. Raises
+    TooMuchWorkError."""
+    matcher = Alignment([t.text for t in wanted], [t.text for t in present], budget=budget)
     if matcher.real_quick_ratio() < 0.5 or matcher.quick_ratio() < 0.5:
         return 1.0
     cost = 0.0
@@ -90,7 +103,7 @@ def _size(part: list[Token]) -> int:
 
 def _is_slip(wanted: list[Token], present: list[Token], text: str, body: str) -> bool:
     """Whether nothing that differs could tell this place from the one that was meant."""
-    matcher = SequenceMatcher(None, [t.text for t in wanted], [t.text for t in present], autojunk=False)
+    matcher = Alignment([t.text for t in wanted], [t.text for t in present])
     known = Counter(token.text for token in tokens(plain(text)))
     certain = sum(bool(line.strip()) for line in body.split("\n")) >= _CERTAIN
     there = "".join(token.gap + token.text for token in present)

@@ -12,9 +12,14 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from localllm.base.patterns import late_pattern
+from localllm.text.alignment import Budget
 from localllm.text.fuzzy import fuzzy_span
 from localllm.text.merging import indent_unit, merge
 from localllm.text.tokens import plain, tokens
+
+_MOST_STEPS = 10_000_000
+"""Of the comparisons that putting one replacement everywhere takes, 1 to 2 s: the places after that are only
+indented."""
 
 Step = Literal["exact", "numbers", "escapes", "fence", "trailing", "indent", "punctuation", "space", "fuzzy"]
 """How a passage was found: letter by letter; without the line numbers of a listing; with escapes undone;
@@ -37,24 +42,36 @@ class Match(NamedTuple):
     spans: tuple[Span, ...]
 
 
+class TooManyPlacesError(Exception):
+    """The passage stands at more places than are ever replaced at once."""
+
+
 def find(text: str, old: str, new: str, *, apart: bool = False) -> Match | None:
     """Where `old` stands in `text`, and `new` as it fits there. None where no step finds it.
 
-    With `apart` places that overlap the one before are left out, and nothing is found by a slip of the pen. What
-    `new` does not change is taken from the text, not from `old`.
+    With `apart` places that overlap the one before are left out, and nothing is found by a slip of the pen; raises
+    TooManyPlacesError. Without, of very many places only the first are found, at least two. What `new` does not change
+    is taken from the text, not from `old`.
     """
+    return _find(text, old, new, apart=apart, wrappings=_MOST_WRAPPINGS)
+
+
+def _find(text: str, old: str, new: str, *, apart: bool, wrappings: int) -> Match | None:
     new = _ended(old, new)
     if found := _exact(text, old, new, "exact", apart=apart):
         return found
     if found := _escaped(text, old, new, apart=apart) or _loose(text, old, new, apart=apart):
         return found
+    if not wrappings:
+        return None
     if stripped := without_numbers(old):
         bare = without_numbers(new)
-        found = find(text, stripped, new if bare is None else bare, apart=apart)
+        found = _find(text, stripped, new if bare is None else bare, apart=apart, wrappings=wrappings - 1)
         return Match("numbers", found.spans) if found and _numbered_there(text, old, found) else None
     if (bare := without_fence(old)) is None or "```" in text:
         return None
-    found = find(text, bare, new if (inner := without_fence(new)) is None else inner, apart=apart)
+    inner = without_fence(new)
+    found = _find(text, bare, new if inner is None else inner, apart=apart, wrappings=wrappings - 1)
     return Match("fence", found.spans) if found else None
 
 
@@ -73,16 +90,31 @@ def _exact(text: str, old: str, new: str, step: Step, *, apart: bool) -> Match |
 
 
 def places(text: str, passage: str, *, apart: bool) -> list[int]:
-    """Where `passage` begins, letter by letter; with `apart` only what does not overlap the one before."""
+    """Where `passage` begins, letter by letter; as `find` has them with `apart`, and without."""
+    return _places(text, passage, len(passage) if apart else 1, apart=apart)
+
+
+def _places(text: str, passage: str, step: int, *, apart: bool) -> list[int]:
+    """Where `passage` begins, the next at least `step` characters behind the one before."""
+    most = _MOST_PLACES if apart else max(_FEWEST_PLACES, min(_MOST_PLACES, _MOST_COMPARED // (len(passage) or 1)))
     found: list[int] = []
     at = text.find(passage) if passage else -1
     while at >= 0:
+        if len(found) == most:
+            if apart:
+                raise TooManyPlacesError
+            break
         found.append(at)
-        at = text.find(passage, at + (len(passage) if apart else 1))
+        at = text.find(passage, at + step)
     return found
 
 
-_NUMBERED = late_pattern(r"[ \t]*L?(\d+)(?:: ?|[→\t]|[ ]?[|│] ?)(.*)", re.DOTALL)
+_MOST_PLACES = 10_000
+_FEWEST_PLACES = 10  # places that are found in any case where they overlap: the first are shown
+_MOST_COMPARED = 1_000_000  # characters of overlapping places
+_MOST_WRAPPINGS = 3  # numbers in a fence, or the like
+
+_NUMBERED = late_pattern(r"[ \t]*L?(\d{1,9})(?:: ?|[→\t]|[ ]?[|│] ?)(.*)", re.DOTALL)
 
 
 def without_numbers(passage: str) -> str | None:
@@ -116,7 +148,7 @@ def _numbered_there(text: str, old: str, found: Match) -> bool:
     first = _NUMBERED.match(old.lstrip("\n"))
     if not first or not _NUMBERED_TEXT.search(text):
         return True
-    return [text.count("\n", 0, span.start) + 1 for span in found.spans] == [int(first[1])]
+    return len(found.spans) == 1 and text.count("\n", 0, found.spans[0].start) + 1 == int(first[1])
 
 
 _QUOTES = late_pattern(r"\\([\"'`])")
@@ -156,19 +188,20 @@ def _loose(text: str, old: str, new: str, *, apart: bool) -> Match | None:
     if not old.strip():
         return None
     searches: list[tuple[Step, Callable[[], Sequence[tuple[int, int]]]]] = [
-        ("trailing", lambda: _by_lines(text, old, str.rstrip)),
-        ("indent", lambda: _by_lines(text, old, str.strip)),
-        ("punctuation", lambda: _by_punctuation(text, old)),
-        ("space", lambda: _by_tokens(text, old)),
+        ("trailing", lambda: _by_lines(text, old, str.rstrip, apart=apart)),
+        ("indent", lambda: _by_lines(text, old, str.strip, apart=apart)),
+        ("punctuation", lambda: _by_punctuation(text, old, apart=apart)),
+        ("space", lambda: _by_tokens(text, old, apart=apart)),
     ]
-    if not apart and not (new.strip() and _by_tokens(text, new)):  # else it was probably made before
+    if not apart and not (new.strip() and _by_tokens(text, new, apart=False)):  # else it was probably made before
         searches.append(("fuzzy", lambda: fuzzy_span(text, old)))
     for step, search in searches:
         if found := list(_apart(search())) if apart else search():
-            unit = indent_unit(text)
-            merged = [(start, end, merge(text[start:end], old, new, unit=unit)) for start, end in found]
+            unit, budget = indent_unit(text), Budget(_MOST_STEPS)
+            first = found if apart else found[:_FEWEST_PLACES]  # of several nothing is replaced
+            merged = [(start, end, merge(text[start:end], old, new, unit=unit, budget=budget)) for start, end in first]
             spans = tuple(Span(start, end, put) for start, end, put in merged if put is not None)
-            return Match(step, spans) if len(spans) == len(found) else None
+            return Match(step, spans) if len(spans) == len(first) else None
     return None
 
 
@@ -180,7 +213,7 @@ def _apart(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             yield span
 
 
-def _by_lines(text: str, old: str, normal: Callable[[str], str]) -> list[tuple[int, int]]:
+def _by_lines(text: str, old: str, normal: Callable[[str], str], *, apart: bool) -> list[tuple[int, int]]:
     """The runs of whole lines that are those of `old` once each was made `normal`."""
     lines = text.split("\n")
     body = old.strip("\n")
@@ -188,23 +221,22 @@ def _by_lines(text: str, old: str, normal: Callable[[str], str]) -> list[tuple[i
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     there = [normal(line) for line in lines]
     found: list[tuple[int, int]] = []
-    for index in _runs(there, wanted):
+    for index in _runs(there, wanted, apart=apart):
         last = index + len(wanted) - 1
         end = starts[last] + len(lines[last])
         found.append((starts[index], _with_newline(text, end, old)))
     return found
 
 
-def _runs(there: list[str], wanted: list[str]) -> list[int]:
+def _runs(there: list[str], wanted: list[str], *, apart: bool) -> list[int]:
     """Where `wanted` begins in `there`, item by item."""
     joined, passage = "\n".join(["", *there, ""]), "\n".join(["", *wanted, ""])
     found: list[int] = []
-    at, index, counted = joined.find(passage), 0, 0
-    while at >= 0:
+    index = counted = 0
+    for at in _places(joined, passage, len(passage) - 1 if apart else 1, apart=apart):
         index += joined.count("\n", counted, at)
         counted = at
         found.append(index)
-        at = joined.find(passage, at + 1)
     return found
 
 
@@ -216,15 +248,15 @@ def _with_newline(text: str, end: int, old: str) -> int:
     return after.end() if after else end
 
 
-def _by_punctuation(text: str, old: str) -> list[tuple[int, int]]:
+def _by_punctuation(text: str, old: str, *, apart: bool) -> list[tuple[int, int]]:
     """`old` with quotes, dashes, spaces and full-width characters in any form; also but for the indentation."""
     same, passage = plain(text), plain(old)
-    if found := [(at, at + len(old)) for at in places(same, passage, apart=False)]:
+    if found := [(at, at + len(old)) for at in places(same, passage, apart=apart)]:
         return found
-    return _by_lines(same, passage, str.strip) if same != text or passage != old else []
+    return _by_lines(same, passage, str.strip, apart=apart) if same != text or passage != old else []
 
 
-def _by_tokens(text: str, old: str) -> list[tuple[int, int]]:
+def _by_tokens(text: str, old: str, *, apart: bool) -> list[tuple[int, int]]:
     """The places that have the words and signs of `old`, whatever white space is between them."""
     if "".join(plain(old).split()) not in "".join(plain(text).split()):
         return []  # most often: taking a whole file apart is slow
@@ -233,7 +265,7 @@ def _by_tokens(text: str, old: str) -> list[tuple[int, int]]:
     passage = "\n".join(["", *(token.text for token in tokens(plain(old))), ""])
     borders = [0, *accumulate(len(token.text) + 1 for token in there)]
     found: list[tuple[int, int]] = []
-    for at in places(joined, passage, apart=False):
+    for at in _places(joined, passage, len(passage) - 1 if apart else 1, apart=apart):
         first = bisect_left(borders, at)
         last = bisect_right(borders, at + len(passage) - 1) - 2
         start, end = there[first].start, there[last].end

@@ -3,37 +3,46 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
 
+from localllm.text.alignment import Alignment, Budget, TooMuchWorkError
 from localllm.text.tokens import Token, plain, tokens
 
 _MOST_TOKENS = 3_000
 
 
-def merge(there: str, old: str, new: str, *, unit: str = "") -> str | None:
+def merge(there: str, old: str, new: str, *, unit: str = "", budget: Budget | None = None) -> str | None:
     """`there` after the change from `old` to `new`, where `there` is much like `old`.
 
     What the change does not touch stays as it is there: indentation, the form of quotes, single words. New lines are
-    indented as their neighbours are, by `unit` where that is known. A very long passage is only indented. None where
-    the indentation of a new line is uncertain: lines of `old` that have the same are indented differently there.
+    indented as their neighbours are, by `unit` where that is known. A very long passage, and one that cannot be aligned
+    within the `budget`, is only indented. None where the indentation of a new line is uncertain: lines of `old` that
+    have the same are indented differently there.
     """
     if _has_line_ends(old) and not _has_line_ends(there):
         old, new = _without_line_ends(old), _without_line_ends(new)
     indents = _Indents(there, old, new, unit)
     before, after, present = list(tokens(old)), list(tokens(new)), list(tokens(there))
-    if max(map(len, (before, after, present))) > _MOST_TOKENS:
+    try:
+        _refuse_long(before, after, present)
+        kept, stands = _kept(before, after, budget), _standing(before, present, budget)
+    except TooMuchWorkError:
         merged = indents.apply(new)
     else:
-        merged = "".join(_merged(before, after, present, indents)) + _tail(there, old, new)
+        merged = "".join(_merged(before, after, kept, stands, indents)) + _tail(there, old, new)
     return None if indents.uncertain else merged
 
 
-def _merged(before: list[Token], after: list[Token], present: list[Token], indents: "_Indents") -> Iterator[str]:
+def _refuse_long(*parts: list[Token]) -> None:
+    if max(map(len, parts)) > _MOST_TOKENS:
+        raise TooMuchWorkError
+
+
+def _merged(
+    before: list[Token], after: list[Token], kept: dict[int, int], stands: "dict[int, _Stands]", indents: "_Indents"
+) -> Iterator[str]:
     """The tokens of the result, each with the white space before it."""
-    kept = _kept(before, after)
-    stands = _standing(before, present)
     straight = _straightened(before, stands)
     for index, token in enumerate(after):
         end, gap = _split(token.gap)
@@ -56,7 +65,7 @@ def _split(gap: str) -> tuple[str, str]:
     return gap[:at], gap[at:]
 
 
-_LINE_END = re.compile(r"[ \t]+$", re.MULTILINE)
+_LINE_END = re.compile(r"(?<![ \t])[ \t]++$", re.MULTILINE)
 
 
 def _has_line_ends(text: str) -> bool:
@@ -76,9 +85,9 @@ def _tail(there: str, old: str, new: str) -> str:
     return ends[0] if ends[1] == ends[2] else ends[2]
 
 
-def _kept(before: list[Token], after: list[Token]) -> dict[int, int]:
+def _kept(before: list[Token], after: list[Token], budget: Budget | None) -> dict[int, int]:
     """Which tokens of `after` are those of `before`: index for index."""
-    matcher = SequenceMatcher(None, [t.text for t in before], [t.text for t in after], autojunk=False)
+    matcher = Alignment([t.text for t in before], [t.text for t in after], budget=budget)
     return {j + k: i + k for i, j, size in matcher.get_matching_blocks() for k in range(size)}
 
 
@@ -87,9 +96,9 @@ class _Stands(NamedTuple):
     text: str
 
 
-def _standing(before: list[Token], present: list[Token]) -> dict[int, _Stands]:
+def _standing(before: list[Token], present: list[Token], budget: Budget | None) -> dict[int, _Stands]:
     """What stands in the text for each token of `before`. Of a stretch that differs, all of it stands for the first."""
-    matcher = SequenceMatcher(None, [plain(t.text) for t in before], [plain(t.text) for t in present], autojunk=False)
+    matcher = Alignment([plain(t.text) for t in before], [plain(t.text) for t in present], budget=budget)
     stands: dict[int, _Stands] = {}
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag == "equal" or i2 - i1 == j2 - j1:

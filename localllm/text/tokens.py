@@ -40,5 +40,5 @@ def plain(text: str) -> str:
 
 def tokens(text: str) -> Iterator[Token]:
     """The tokens of a text, in order. Of Japanese each kanji and hiragana is one, and each run of katakana."""
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(text, 0, len(text.rstrip())):  # white space without a token would be tried for long
         yield Token(match[2], match.start(2), match[1])

@@ -1,19 +1,21 @@
 """What edit_file answers: where an edit was made and how, or the most helpful thing to say of one that was not."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase, tr
 from localllm.text.closest import Region, closest_regions, similarity
 from localllm.text.decoding import split_lines
 from localllm.text.diffing import line_differences
-from localllm.text.matching import Span, Step, places, without_numbers
+from localllm.text.matching import Span, Step, without_numbers
 from localllm.tools.guard.paths import shown
 
 _LINES_NAMED = 10
 _LINES_SHOWN = 40
 _LINES_AROUND = 2
 _PLACES_SHOWN = 4
+_PLACES_COMPARED = 50
 _DIFFERENCES = 12
 _PROBABLY_THIS_EDIT = 20  # characters: a shorter new_string may stand anywhere by chance
 
@@ -80,8 +82,7 @@ def _applied_at(text: str, old: str, new: str, region: Region | None) -> int | N
     lines = text.split("\n")
     if new.strip() in old and region and _rest(old, new) & _said(lines[region.start - 1 : region.end]):
         return None
-    for place in places(text, new, apart=True) if new.strip() else []:
-        first = _line(text, place)
+    for first in _lines_at(text, _near(text, new, region)) if new.strip() else ():
         last = first + new.count("\n")
         expected = region is None or (first < region.end and last + 1 >= region.start)
         if not expected or (region is None and len(new.strip()) < _PROBABLY_THIS_EDIT):
@@ -90,6 +91,28 @@ def _applied_at(text: str, old: str, new: str, region: Region | None) -> int | N
         if similarity(there, new) > similarity(there, old):
             return first + 1
     return None
+
+
+def _near(text: str, new: str, region: Region | None) -> list[int]:
+    """Where `new` stands at or around the region, or anywhere; of very many places the first."""
+    starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
+    first = starts[max(region.start - 1 - new.count("\n"), 0)] if region else 0
+    end = starts[min(region.end, len(starts) - 1)] + len(new) if region else len(text)
+    found: list[int] = []
+    place = text.find(new, first, end)
+    while place >= 0 and len(found) < _PLACES_COMPARED:
+        found.append(place)
+        place = text.find(new, place + len(new), end)
+    return found
+
+
+def _lines_at(text: str, offsets: Sequence[int]) -> Iterator[int]:
+    """The line of each offset (from 0), which are in order."""
+    line = counted = 0
+    for offset in offsets:
+        line += text.count("\n", counted, offset)
+        counted = offset
+        yield line
 
 
 def _said(lines: Sequence[str]) -> set[str]:

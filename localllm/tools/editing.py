@@ -1,5 +1,6 @@
 """The tool edit_file: passages of a file replaced by others, all of them or none."""
 
+import asyncio
 from collections.abc import Sequence
 
 from localllm.base.i18n import tr
@@ -46,7 +47,8 @@ async def edit_file(
     """
     from localllm.tools.edits import plan, put
 
-    return await put(context, plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all))
+    asked = _asked(old_string, new_string, edits)
+    return await put(context, await asyncio.to_thread(plan, context, file_path, asked, replace_all=replace_all))
 
 
 def _asked(old: str, new: str, edits: Sequence[Replacement] | None) -> list[Replacement]:

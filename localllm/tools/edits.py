@@ -1,15 +1,17 @@
 """What becomes of a file when passages of it are replaced: found, made in the text, and put there."""
 
 import asyncio
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.text.decoding import encode
-from localllm.text.matching import Match, Span, Step, find, places
+from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find
 from localllm.text.merging import indent_unit, merge
 from localllm.text.placeholders import placeholder
 from localllm.tools import edit_answers
@@ -69,7 +71,10 @@ def _replaced(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
         raise ToolExecutionError("edit_empty", path=shown(path))
     if old == new:
         raise ToolExecutionError("edit_no_change")
-    match = find(edit.text, old, new, apart=replace_all)
+    try:
+        match = find(edit.text, old, new, apart=replace_all)
+    except TooManyPlacesError as error:
+        raise ToolExecutionError("edit_too_many", path=shown(path)) from error
     if match is None:
         raise edit_answers.miss(path, edit.text, old, new)
     if line := placeholder(new, edit.text):
@@ -89,11 +94,12 @@ def _best_made(edit: Edit, match: Match, old: str, new: str) -> Edit:
     path = edit.file.path
     if match.step != "exact" or "\n" in old or "\n" not in new or not new_errors(path, edit.text, made.text):
         return made
-    fitting = [_fitted(edit.text, span, old, new) for span in match.spans]
-    spans = tuple(span for span in fitting if span is not None)
-    if len(spans) < len(fitting):
-        return made
-    fitted = _made(edit, Match("indent", spans))
+    spans: list[Span] = []
+    for span in match.spans:
+        if (fitting := _fitted(edit.text, span, old, new)) is None:
+            return made
+        spans.append(fitting)
+    fitted = _made(edit, Match("indent", tuple(spans)))
     return made if new_errors(path, edit.text, fitted.text) else fitted
 
 
@@ -106,9 +112,11 @@ def _fitted(text: str, span: Span, old: str, new: str) -> Span | None:
 
 def _refuse_overlap(edit: Edit, match: Match) -> None:
     """What one replacement of a call put there, another of it must not change: the two were not made for each other."""
+    starts = [span.start for span in match.spans]
     for number, done in enumerate(edit.done, start=1):
         for made in done.spans:
-            if any(span.start < made.end and made.start < span.end for span in match.spans):
+            before = bisect_left(starts, made.end)  # in order and apart: only the last of these may reach into it
+            if before and match.spans[before - 1].end > made.start:
                 raise ToolExecutionError("edit_overlap", number=number)
 
 
@@ -123,13 +131,17 @@ def _made(edit: Edit, match: Match) -> Edit:
         moved.append(Span(span.start + shift, span.start + shift + len(span.text), span.text))
         shift += len(span.text) - (span.end - span.start)
     text = "".join([*parts, edit.text[at:]])
-    before = tuple(Done(done.step, tuple(_moved(old, match) for old in done.spans)) for done in edit.done)
+    starts = [span.start for span in match.spans]
+    shifts = [0, *accumulate(len(span.text) - (span.end - span.start) for span in match.spans)]
+    before = tuple(
+        Done(done.step, tuple(_moved(old, shifts[bisect_left(starts, old.start)]) for old in done.spans))
+        for done in edit.done
+    )
     raw = _replace_raw(edit.raw, match.spans)
     return Edit(edit.file, raw, text, (*before, Done(match.step, tuple(moved))))
 
 
-def _moved(span: Span, match: Match) -> Span:
-    shift = sum(len(new.text) - (new.end - new.start) for new in match.spans if new.start < span.start)
+def _moved(span: Span, shift: int) -> Span:
     return Span(span.start + shift, span.end + shift, span.text)
 
 
@@ -150,8 +162,7 @@ def _replace_raw(raw: str, spans: Sequence[Span]) -> str:
 
 def _windows_newlines(raw: str) -> list[int]:
     """Where in the text, every newline counted as one character, the newlines are that were written \\r\\n."""
-    found = places(raw, "\r\n", apart=True)
-    return [place - index for index, place in enumerate(found)]
+    return [found.start() - index for index, found in enumerate(re.finditer("\r\n", raw))]
 
 
 def _newline_near(raw: str, place: int) -> str:
@@ -189,5 +200,5 @@ async def put(context: ToolContext, edit: Edit) -> ToolOutput:
     }
     told = [edit_answers.summary(path, edit.text, done.spans, done.step) for done in edit.done]
     answer = [*told, *(edit_answers.now(edit.text, done.spans[0]) for done in edit.done)]
-    answer += new_errors(path, edit.file.text, edit.raw)
+    answer += await asyncio.to_thread(new_errors, path, edit.file.text, edit.raw)
     return ToolOutput(payload=payload, for_model="\n".join(answer), summary=told[0])

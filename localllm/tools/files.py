@@ -127,7 +127,8 @@ async def create_file(context: ToolContext, file_path: str, content: str) -> Too
     facts = metadata(context.root, path, decoded)
     payload: dict[str, Json] = {"file_path": shown(path), "size": len(data), "created": True, "metadata": facts}
     told = tr("files.created", path=shown(path), total=facts["total_lines"])
-    return ToolOutput(payload=payload, for_model="\n".join([told, *new_errors(path, "", content)]), summary=told)
+    errors = await asyncio.to_thread(new_errors, path, "", content)
+    return ToolOutput(payload=payload, for_model="\n".join([told, *errors]), summary=told)
 
 
 def _new_path(root: ProjectRoot, file_path: str) -> str:
@@ -181,7 +182,7 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
     """Write a whole file, new or in place of the old. To change a part, use edit_file."""
     from localllm.tools.guard.destruction import new_errors
 
-    change = _plan_write(context, file_path, content)
+    change = await asyncio.to_thread(_plan_write, context, file_path, content)
     changed = change.old is None or change.old.data != change.data
     if changed:
         over = change.old.data if change.old else None
@@ -195,8 +196,11 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
         "changed": changed,
         "metadata": facts,
     }
-    told = _told_of_write(change, facts, changed=changed)
-    errors = new_errors(change.path, change.old.text if change.old else "", change.new.text) if changed else []
+    told = await asyncio.to_thread(_told_of_write, change, facts, changed=changed)
+    errors: list[str] = []
+    if changed:
+        before = change.old.text if change.old else ""
+        errors = await asyncio.to_thread(new_errors, change.path, before, change.new.text)
     return ToolOutput(payload=payload, for_model="\n".join([told, *errors]), summary=told)
 
 

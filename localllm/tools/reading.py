@@ -1,5 +1,6 @@
 """What read_file gives of a file, by its kind: text by its lines, notebooks and PDFs as text, pictures to be seen."""
 
+import asyncio
 import os
 from io import BufferedReader
 from typing import NamedTuple
@@ -44,10 +45,14 @@ async def read(context: ToolContext, path: str, encoding: str, wanted: Wanted) -
             return _picture(context, path, picture)
         if kind_of(head) == "pdf":
             return await _pdf(context, path, wanted)
-        if path.endswith(".ipynb") and (output := _notebook(context, path, wanted)):
+        if path.endswith(".ipynb") and (output := await asyncio.to_thread(_notebook, context, path, wanted)):
             return output
     if size > LARGEST:
         return await in_thread(lambda patience: _huge(context, path, encoding, wanted, patience), _SECONDS)
+    return await asyncio.to_thread(_text, context, path, encoding, wanted)
+
+
+def _text(context: ToolContext, path: str, encoding: str, wanted: Wanted) -> ToolOutput:
     file = load(context.root, path, encoding)
     context.seen.note(file.path, file.data)
     facts = metadata(context.root, path, file.decoded)

@@ -361,10 +361,10 @@ class ToolSystem:
         return answer.by
 
     async def _preview(self, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
-        """What the call would do, for the person who is asked."""
+        """What the call would do, found in a thread: comparing texts may take its time."""
         if tool.preview is None:
             return None
-        preview = tool.preview(self._context, **arguments)
+        preview = await asyncio.to_thread(tool.preview, self._context, **arguments)
         return preview if isinstance(preview, Preview) else await preview
 
     def _written(self, tool: Tool, arguments: dict[str, Any]) -> list[str]:

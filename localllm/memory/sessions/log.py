@@ -9,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
 
 import msgspec
@@ -16,6 +18,7 @@ import msgspec
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import AgentEvent, Notice, TextDelta, ThinkingDelta
 from localllm.base.files import try_lock
+from localllm.base.regular_files import open_regular
 from localllm.memory.sessions.entries import Began, Entry, Record, decode, encode
 
 SUFFIX = ".jsonl"
@@ -26,6 +29,7 @@ PATIENCE = 2.0
 """Seconds for a lock that the program's own tidying holds for a moment."""
 
 _POLL = 0.02
+_LONGEST_LINE = 64 << 20  # bytes: some pictures are in it at most
 _LOCKED_BYTE = 1 << 40  # Windows locks bytes, and nobody else may read those: this one no log ever has
 
 
@@ -140,9 +144,14 @@ def hold(fd: int, patience: float = PATIENCE) -> bool:
 _SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
+def lines_of(stream: BufferedReader) -> Iterator[bytes]:
+    """The lines from here on; one that is longer than any of ours comes in parts, none of which is an entry."""
+    return iter(partial(stream.readline, _LONGEST_LINE), b"")
+
+
 def _lines(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as stream:
-        yield from (line for line in stream if line.strip())
+    with open_regular(file) as stream:
+        yield from (line for line in lines_of(stream) if line.strip())
 
 
 def _made(file: Path) -> int:

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.files import open_folder
+from localllm.base.regular_files import open_regular
+from localllm.memory.sessions.log import lines_of
 
 _IN = b"tool-output/"
 _NAMED = re.compile(rb"tool-output/([a-z][a-z_]{0,60}-(?:[0-9a-f]{8}|[0-9a-f]{16})\.txt)")
@@ -19,8 +21,8 @@ _NAMED = re.compile(rb"tool-output/([a-z][a-z_]{0,60}-(?:[0-9a-f]{8}|[0-9a-f]{16
 
 def named_in(log: Path) -> set[str]:
     """The files that a log names. Raises OSError."""
-    with log.open("rb") as lines:
-        return {name.decode() for line in lines if _IN in line for name in _NAMED.findall(line)}
+    with open_regular(log) as stream:
+        return {name.decode() for line in lines_of(stream) if _IN in line for name in _NAMED.findall(line)}
 
 
 def forget(names: set[str], logs: Iterable[Path], folders: Iterable[Path]) -> None:

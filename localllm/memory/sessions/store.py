@@ -19,6 +19,7 @@ from localllm.base.events import RunStarted
 from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
 from localllm.base.paths import Storage, project_folder
+from localllm.base.regular_files import read_beginning
 from localllm.memory.sessions import outputs
 from localllm.memory.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, encode, starts
 from localllm.memory.sessions.index import Index, Session
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from localllm.memory.recall import MemoryEntry, Recall
 
 DAY = 24 * 60 * 60
+_LARGEST = 1 << 30  # bytes of a log that is copied
 _NAMED = 5  # sessions an error names
 _COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
 
@@ -273,8 +275,7 @@ class Sessions:
         if session.read:
             return False
         try:
-            with self.file_of(session.id).open("rb") as log:
-                return starts(Began).startswith(log.read(len(starts(Began))))
+            return starts(Began).startswith(read_beginning(self.file_of(session.id), len(starts(Began))))
         except OSError:
             return False
 

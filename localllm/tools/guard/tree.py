@@ -9,6 +9,7 @@ import msgspec
 
 from localllm.base import gitignore
 from localllm.base.gitignore import Judge
+from localllm.base.regular_files import read_beginning
 from localllm.base.watching import Touched, Watcher
 
 NEVER_KEPT = frozenset(
@@ -296,9 +297,10 @@ def sign_of(facts: os.stat_result) -> Sign:
 
 def _rules(folder: str, prefix: str) -> tuple[tuple[str, Judge], ...]:
     try:
-        lines = Path(folder, ".gitignore").read_bytes()[:1_000_000].decode("utf-8-sig", "surrogateescape").split("\n")
+        data = read_beginning(Path(folder, ".gitignore"), 1_000_000)
     except OSError:
         return ()
+    lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
     judge = gitignore.judge(lines)
     return ((prefix, judge),) if judge else ()
 

@@ -9,6 +9,7 @@ import pytest
 from localllm.base.gitignore import judge, matcher
 from localllm.base.walking import walk
 from tests.support.each import each
+from tests.support.in_time import ends
 
 
 def verdict(path: str, *lines: str) -> bool | None:
@@ -96,9 +97,68 @@ def test_braces(pattern: str, fitting: list[str], others: list[str]) -> None:
     assert [path for path in [*fitting, *others] if fits(path)] == fitting
 
 
-def test_many_braces_with_slashes_end() -> None:
-    fits = matcher(["{a/,b/}" * 30, "{a,b}" * 30])
-    assert fits("ab" * 15)
+def test_a_choice_of_many_braces_is_found() -> None:
+    assert matcher(["{a,b}" * 8])("ab" * 4)
+
+
+BRING_NO_END = {
+    "stars": ("*a" * 25 + "*b", "a" * 200),
+    "many stars": ("*a" * 1_000 + "*b", "a" * 4_000),
+    "stars in names": ("**/*a" * 25 + "/b", "a/" * 60 + "a"),
+    "names": ("**/a/" * 30 + "b", "a/" * 60 + "c"),
+    "any names": ("**/*/" * 30 + "b", "a/" * 60 + "c"),
+    "signs": ("*?" * 100 + "b", "a" * 200),
+    "braces": ("{a,aa}" * 30 + "b", "a" * 200),
+    "braces with stars": ("{*a,a*}" * 30 + "b", "a" * 200),
+    "braces with names": ("{a/,b/}" * 30, "a/" * 30 + "c"),
+    "open braces": ("{," * 100_000, "a"),
+    "commas": ("{" + "," * 100_000, "a"),
+    "open brackets": ("[" * 100_000, "a"),
+    "classes": ("[[:a:]" * 1_000, "a"),
+    "blanks": ("a" + " " * 1_000_000 + "b", "c"),
+    "backslashes": ("a" + "\\" * 1_000_000 + " ", "c"),
+}
+
+
+@pytest.mark.parametrize("name", BRING_NO_END)
+def test_no_pattern_takes_long(name: str) -> None:
+    code = """
+        import sys
+        from localllm.base.gitignore import judge, matcher
+        from tests.unit.base.test_gitignore import BRING_NO_END
+        pattern, path = BRING_NO_END[sys.argv[1]]
+        decide = judge([pattern])
+        print(matcher([pattern])(path), decide is not None and decide(path) is True)
+    """
+    assert ends(code, name) == "False False\n"
+
+
+ATOMS = (
+    r"""a b * ** ? / [ab] [!a] [a-c] [[:alpha:]] [^b] \* \a *a a* *b* **/ /** []] []-a] [a-] \\ [\]] # [ ] .""".split()  # noqa: SIM905 - as they are written
+)
+PLAIN_NAMES = ("a", "b", "ab", "ba", "aab", "abc", "a.b", "[", "]", "a-b", "A", "-", "\\", "*")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pattern_made_by_chance_means_what_it_means_to_git(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    subprocess.run(["git", "init", "-q", "--template=", tmp_path], check=True)
+    paths = sorted({"/".join(dice.choices(PLAIN_NAMES, k=dice.randint(1, 4))) for _ in range(60)})
+    for _ in range(100):
+        pattern = "".join(dice.choices([*ATOMS, " ", "\\ "], k=dice.randint(1, 7)))
+        (tmp_path / ".gitignore").write_text(pattern + "\n")
+        told = subprocess.run(
+            ["git", "-C", tmp_path, "check-ignore", "--no-index", "-z", "--stdin"],
+            input="\0".join(paths), check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        left_out = set(told.stdout.split("\0")) - {""}
+        ours = {path for path in paths if any(verdict(above, pattern) for above in [*_above(path), path])}
+        assert ours == left_out, pattern
+
+
+def _above(path: str) -> list[str]:
+    """The folders a path is in, the outermost first."""
+    return [path[: place + 1] for place, letter in enumerate(path) if letter == "/"]
 
 
 NAMES = ("a", "b", "c.py", "d.log", "src", "build", "x.txt", "keep.log")

@@ -154,6 +154,19 @@ TOOL_USE: Entries = {
             "前後の行を加えて一意にするか、replace_all を指定してください。",
         ),
     ),
+    "edit_too_many": (
+        "E8033",
+        (
+            "old_string occurs more than 10,000 times in {path}; nothing was changed.",
+            "",
+            "Send a longer passage, or change the file with a command.",
+        ),
+        (
+            "old_string は {path} に 1 万か所を超えてあり、何も変更していません。",
+            "",
+            "もっと長い部分を指定するか、コマンドで変更してください。",
+        ),
+    ),
     "edit_no_change": (
         "E8022",
         ("old_string and new_string are the same; nothing was changed.", "", "Send the text you want instead."),
