@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -25,12 +25,14 @@ from localllm.cli.loading import overrides
 from localllm.cli.opening import Opening
 from localllm.cli.saying import print_error, say
 from localllm.cli.standard_input import read_piped_input
+from localllm.ui.forced_end import ForcedEnd
 from localllm.ui.headless import Headless, exit_code
 
 if TYPE_CHECKING:
     from localllm.ui.repl import Terminal
 
 EXIT_INTERRUPTED = 130
+_SECONDS_TO_CLOSE = 15.0  # for the session, its commands and connections; threads that are still at work then are left
 _SLASHES = ("/", "／")
 
 
@@ -159,7 +161,12 @@ def root(context: click.Context, **options: Any) -> int | None:
         accept_no_sandbox=options["i_accept_no_sandbox"],
     )
     wanted = "" if options["continue_"] else options["resume"]
-    return asyncio.run(_run(app, prompt, "" if prompt is None else read_piped_input(sys.stdin), wanted))
+    piped = "" if prompt is None else read_piped_input(sys.stdin)
+    forced_end = ForcedEnd()
+    try:
+        return asyncio.run(_run(app, prompt, piped, wanted, forced_end))
+    finally:
+        forced_end.call_off()
 
 
 def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
@@ -211,20 +218,42 @@ async def _resumed(app: LocalLLMCode, wanted: str) -> Sequence[str]:
     return [*await app.keeping.resume(wanted), *app.keeping.last_said]
 
 
-async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | None) -> int:
+async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | None, forced_end: ForcedEnd) -> int:
     """`piped` follows the prompt. `wanted`: the session to go on with, "" for the newest, None for a new one."""
+    code = InternalError.exit_code
     await app.initialize()
     try:
         told: Sequence[str] = () if wanted is None else await _resumed(app, wanted)
         if prompt is None:
-            return await app.run_interactive()
+            code = await app.run_interactive()
+            return code
         await app.settled()
         loop = asyncio.get_running_loop()
+        interruption = _Interruption(app.interrupt, forced_end)
         with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program there
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, app.interrupt)
+                loop.add_signal_handler(number, interruption.take, number)
         for notice in (*told, *app.notices(), *app.warnings()):
             say(notice)
-        return exit_code(await app.run_oneshot(prompt, piped))
+        code = exit_code(await app.run_oneshot(prompt, piped))
+        return code
     finally:
+        forced_end.begin(code, _SECONDS_TO_CLOSE)  # threads are waited for after this as well
         await app.cleanup()
+
+
+class _Interruption:
+    """What signals do to a one-shot request: it ends in good order, and with force where SIGINT comes twice, or
+    SIGTERM, and something hangs."""
+
+    def __init__(self, interrupt: Callable[[], None], forced_end: ForcedEnd) -> None:
+        self._interrupt = interrupt
+        self._forced_end = forced_end
+        self._was_asked = False
+
+    def take(self, number: int) -> None:
+        """The signal has arrived."""
+        if self._was_asked or number == signal.SIGTERM:
+            self._forced_end.begin(128 + number)
+        self._was_asked = True
+        self._interrupt()

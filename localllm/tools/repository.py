@@ -283,11 +283,16 @@ async def open_repository(
     return await asyncio.to_thread(find)
 
 
-def examine_repository(root: Path) -> tuple[str, Path]:
-    """Git's version and the folder of the repository `root` lies in, asked outside the sandbox.
+class Examined(NamedTuple):
+    """`nameless`: why git does not know who commits, if so."""
 
-    Raises ToolExecutionError, also git_no_identity where nobody could commit.
-    """
+    version: str
+    top: Path
+    nameless: ToolExecutionError | None
+
+
+def examine_repository(root: Path) -> Examined:
+    """Ask git about itself and the repository `root` lies in, outside the sandbox. Raises ToolExecutionError."""
     place = find_place(root)
     if place is None:
         raise ToolExecutionError("git_not_a_repository", path=root)
@@ -295,8 +300,9 @@ def examine_repository(root: Path) -> tuple[str, Path]:
     git = UnsandboxedGit(root, place.top)
     repository = Repository(root, place, git)
     questions = (Question(("version",)), Question(("var", "GIT_COMMITTER_IDENT")))
-    version, _ = map(repository.checked, questions, git.ask_now(questions))
-    return os.fsdecode(version).removeprefix("git version").strip(), place.top
+    version, identity = git.ask_now(questions)
+    number = os.fsdecode(repository.checked(questions[0], version)).removeprefix("git version").strip()
+    return Examined(number, place.top, repository.failure(identity.errors) if identity.code else None)
 
 
 def _needed(place: Place) -> tuple[Path, ...]:

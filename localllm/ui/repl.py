@@ -17,6 +17,7 @@ from localllm.text.cleaning import clean
 from localllm.ui.answer import preload
 from localllm.ui.completion import Suggester
 from localllm.ui.confirm import TerminalConfirmer
+from localllm.ui.forced_end import ForcedEnd
 from localllm.ui.headless import Headless, HeadlessConfirmer, exit_code
 from localllm.ui.outbox import Outbox
 from localllm.ui.piped import read_lines
@@ -104,8 +105,15 @@ class Terminal:
             chat.begin_connecting()
         self._screen.theme = choose_theme(sys.stdout, chat.settings.ui.theme)
         decide_plan = self._decide_plan if self._interactive else None
-        talk = self._talk = Talk(chat, self._screen, self._show, is_attended=self._interactive, decide_plan=decide_plan)
-        ending = _Ending()
+        talk = self._talk = Talk(
+            chat,
+            self._screen,
+            self._show,
+            is_attended=self._interactive,
+            decide_plan=decide_plan,
+            forced_end=ForcedEnd(self._typeahead.stop),
+        )
+        ending = _Ending(talk.forced_end)
         handlers = {**ending.handlers(), "SIGCONT": self._wake}
         if self._interactive:
             handlers["SIGINT"] = talk.interrupt
@@ -118,6 +126,7 @@ class Terminal:
                 raise
             finally:
                 self._typeahead.stop()
+                talk.forced_end.call_off()
         return 0 if self._headless.finished is None else exit_code(self._headless.finished)
 
     async def _converse(self, talk: Talk, chat: ChatContext) -> None:
@@ -253,8 +262,9 @@ class Terminal:
 class _Ending:
     """Ends the task it was made in when the process is told to end, so that the terminal is left as it was."""
 
-    def __init__(self) -> None:
+    def __init__(self, forced_end: ForcedEnd) -> None:
         self.exit_code = 0
+        self._forced_end = forced_end
         self._task = asyncio.current_task()
 
     def handlers(self) -> dict[str, Callable[[], None]]:
@@ -264,6 +274,7 @@ class _Ending:
 
     def _end(self, code: int) -> None:
         self.exit_code = code
+        self._forced_end.begin(code)
         if self._task is not None:
             self._task.cancel()
 

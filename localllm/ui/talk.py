@@ -9,6 +9,7 @@ from localllm.base.events import AgentEvent, RunFinished
 from localllm.base.i18n import tr
 from localllm.text.cleaning import clean, shorten
 from localllm.text.wrapping import wrap
+from localllm.ui.forced_end import ForcedEnd
 from localllm.ui.own_commands import MARK, run_own
 from localllm.ui.plan import Accepted, Answered, PlanAnswer, may_be_plan
 from localllm.ui.report import exchange_lines, failure_lines, introduction_lines, notice_lines
@@ -37,6 +38,10 @@ _WELL = ("done", "refused")
 """How a run ends after which what is queued goes on."""
 
 
+_EXIT_INTERRUPTED = 130
+_SECONDS_TO_STOP = 10.0  # after the second Ctrl+C: a command that has to be killed takes some
+
+
 class Talk:
     """One chat, line by line. Whatever is going on can be interrupted, and the next line goes on from there."""
 
@@ -48,15 +53,18 @@ class Talk:
         *,
         is_attended: bool = False,
         decide_plan: Callable[[], Awaitable[PlanAnswer]] | None = None,
+        forced_end: ForcedEnd | None = None,
     ) -> None:
         """`consume` shows the events of a run to their end: how it ended. `is_attended`: the lines are typed by a
-        person, who may run commands of his own. `decide_plan` asks him what becomes of a plan."""
+        person, who may run commands of his own. `decide_plan` asks him what becomes of a plan, `forced_end` ends the
+        program where nothing else ends."""
         self.registry = SlashRegistry(builtin_commands(), chat.settings.commands.aliases)
         self._chat = chat
         self._screen = screen
         self._consume = consume
         self._is_attended = is_attended
         self._decide_plan = decide_plan
+        self.forced_end = forced_end or ForcedEnd()
         self._finished: RunFinished | None = None
         self._in_progress: set[str] = set()
         self.went_well = True
@@ -121,16 +129,20 @@ class Talk:
             self._screen.print(("warning", "! " + tr("ui.ended.interrupted")))
         finally:
             self._task = None
+            self.forced_end.call_off()
         return None
 
     def interrupt(self) -> None:
-        """Break off what is going on: a run in good order at first, anything at once the second time."""
+        """Break off what is going on: a run in good order at first, anything at once the second time. What does not end
+        then, because a thread hangs, ends with the program."""
         if self._task is None:
             return
         if self._running and not self._interrupted:
             self._chat.interrupt()
         else:
             self._task.cancel()
+        if self._interrupted:
+            self.forced_end.begin(_EXIT_INTERRUPTED, _SECONDS_TO_STOP)
         self._interrupted = True
 
     async def _do(self, line: str) -> Outcome:

@@ -57,8 +57,10 @@ def git(here: Surroundings) -> Iterator[Finding]:
         yield note("git", tr("doctor.no_git"), tr("doctor.no_git_mend"))
         return
     try:
-        version, top = examine_repository(here.project)
+        version, top, nameless = examine_repository(here.project)
         yield ok("git", tr("doctor.git", version=version, top=top))
+        if nameless:
+            yield _git_fault(here, nameless)
     except ToolExecutionError as error:
         yield _git_fault(here, error)
 

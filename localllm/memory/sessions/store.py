@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from localllm.memory.recall import MemoryEntry, Recall
 
 DAY = 24 * 60 * 60
-_LARGEST = 1 << 30  # bytes of a log that is copied
 _NAMED = 5  # sessions an error names
 _COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
 

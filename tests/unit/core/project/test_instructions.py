@@ -1,6 +1,7 @@
 """AGENTS.md: which files are read, and how much of them is told."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from localllm.llm.project_texts import framed, framed_in, without_framed
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    subprocess.run(["git", "init", "--quiet", tmp_path / "repo"], check=True)
     (tmp_path / "repo" / "web" / "app").mkdir(parents=True)
     (tmp_path / "AGENTS.md").write_text("not of the repository")
     return tmp_path / "repo"

@@ -1,0 +1,114 @@
+"""A thread that hangs for good does not keep the program from ending."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_oneshot import environment
+from tests.support.in_time import LIMIT
+
+HANGS = """
+import sys, threading
+from pathlib import Path
+from localllm.tools.guard import paths
+
+real = paths.ProjectRoot.{method}
+
+def hang(self, *arguments, **options):
+    Path("hangs").touch()
+    threading.Event().wait()
+
+paths.ProjectRoot.{method} = hang
+from localllm.cli import main
+main()
+"""
+SCRIPT = """
+[[turn]]
+calls = [{ name = "edit_file", arguments = { file_path = "kept.txt", old_string = "a", new_string = "b" } }]
+[[turn]]
+text = "Done."
+"""
+
+
+def start(root: Path, method: str) -> "subprocess.Popen[str]":
+    """The program, with an edit in a thread that never ends."""
+    (root / "kept.txt").write_text("a\n")
+    script = root / "script.toml"
+    script.write_text(SCRIPT)
+    arguments = ["--provider", "scripted", "--script", str(script), "--yes", "-p", "go"]
+    return subprocess.Popen(
+        [sys.executable, "-c", HANGS.format(method=method), *arguments],
+        cwd=root,
+        env=environment(root),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("method", ["read_bytes", "write_bytes"])
+@pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,)])
+def test_signals_end_it(tmp_path: Path, method: str, signals: tuple[signal.Signals, ...]) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    process = start(root, method)
+    try:
+        wait_for(root / "hangs", process)
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.2)  # two signals at once are one
+        process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    assert process.returncode in (130, 143)
+    assert (root / "kept.txt").read_text() == "a\n"
+
+
+def wait_for(file: Path, process: "subprocess.Popen[str]") -> None:
+    deadline = time.monotonic() + LIMIT
+    while not file.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_session_that_was_ended_so_is_closed_by_the_next_start(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    process = start(root, "write_bytes")
+    try:
+        wait_for(root / "hangs", process)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    listed = subprocess.run(
+        [sys.executable, "-m", "localllm", "history", "list"],
+        cwd=root, env=environment(root), capture_output=True, text=True, timeout=LIMIT, check=True,
+    )  # fmt: skip
+    assert "go" in listed.stdout
+
+
+def test_it_can_be_called_off() -> None:
+    code = (
+        "from localllm.ui.forced_end import ForcedEnd; f = ForcedEnd(); f.begin(7, 0.01); f.call_off(); print('ends')"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert (run.returncode, run.stdout) == (0, "ends\n")
+
+
+def test_what_is_done_before_may_hang_as_well() -> None:
+    code = """
+import threading
+from localllm.ui.forced_end import ForcedEnd
+ForcedEnd(threading.Event().wait).begin(7, 0.01)
+threading.Event().wait()
+"""
+    run = subprocess.run([sys.executable, "-c", code], timeout=LIMIT, check=False, env=dict(os.environ))
+    assert run.returncode == 7
