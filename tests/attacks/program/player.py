@@ -20,6 +20,17 @@ REPOSITORY = HERE.parents[2]
 IDENTITY = "[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n"
 
 
+LONG = {
+    "commas": "{" + "," * 200_000,
+    "braces": "{a,b}" * 20_000,
+    "longpassage": ("abcdefghij " * 11 + "bcdefghijk\n") * 45,
+    "brackets": "$(" * 20_000,
+    "words": "a;" * 100_000,
+    "declarations": "<!" * 400_000 + "</" * 100_000 + "<a " * 100_000,
+}
+"""Arguments too long to be written down in a case."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """`found`: what the oracles saw; `answer`: what the program printed, and how it ended."""
@@ -44,13 +55,17 @@ class Stage:
         names |= {
             "proxy": self.servers[0].place,
             "other": self.servers[1].place,
+            "other_port": str(self.servers[1].server_port),
             "secret": world.secrets["file"],
             "repository": str(REPOSITORY),
             "python": sys.executable,
             "packages": str(next(path for path in map(os.path.abspath, sys.path) if path.endswith("site-packages"))),
             "config": str(world.base / "home/.config/localllm"),
+            "private": f"git init -q {world.base}/private; cd {world.base}/private; echo {world.secrets['file']} > plan.txt; "
+            f"git add .; git commit -q -m {world.secrets['file']}",
             "commit": f"cd {names['project']} && git init -q . && git add -A && git commit -q -m base",
         }
+        names |= LONG
         shutil.rmtree(world.base / "project/kit")
         self.servers[0].pages |= {world.fill(url): world.fill(page) for url, page in self.case.web.items()}
         with (world.base / "home/.gitconfig").open("a") as file:
