@@ -32,6 +32,7 @@ class Loopback(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages = pages
         self.requests: list[Request] = []
+        self.swallowed = 0
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     @property
@@ -79,4 +80,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self._keep()
-        self._answer(200, "text/event-stream", f"data: {json.dumps(CHUNK)}\n\ndata: [DONE]\n\n")
+        if self.path.startswith("/flood/"):
+            return self._flood()
+        return self._answer(200, "text/event-stream", f"data: {json.dumps(CHUNK)}\n\ndata: [DONE]\n\n")
+
+    def _flood(self) -> None:
+        """One call of a tool whose arguments go on and on: 200 MB of them, or until nobody listens any more."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        function = {"name": "read_file", "arguments": "x" * 100_000}
+        call = {"index": 0, "id": "c", "type": "function", "function": function}
+        piece = f"data: {json.dumps({'choices': [{'index': 0, 'delta': {'tool_calls': [call]}}]})}\n\n".encode()
+        while self.server.swallowed < 200_000_000:
+            try:
+                self.wfile.write(piece)
+            except OSError:
+                return
+            self.server.swallowed += len(piece)

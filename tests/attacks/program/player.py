@@ -22,10 +22,7 @@ IDENTITY = "[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBr
 
 LONG = {
     "commas": "{" + "," * 200_000,
-    "braces": "{a,b}" * 20_000,
     "longpassage": ("abcdefghij " * 11 + "bcdefghijk\n") * 45,
-    "brackets": "$(" * 20_000,
-    "words": "a;" * 100_000,
     "declarations": "<!" * 400_000 + "</" * 100_000 + "<a " * 100_000,
 }
 """Arguments too long to be written down in a case."""
@@ -61,8 +58,8 @@ class Stage:
             "python": sys.executable,
             "packages": str(next(path for path in map(os.path.abspath, sys.path) if path.endswith("site-packages"))),
             "config": str(world.base / "home/.config/localllm"),
-            "private": f"git init -q {world.base}/private; cd {world.base}/private; echo {world.secrets['file']} > plan.txt; "
-            f"git add .; git commit -q -m {world.secrets['file']}",
+            "private": f"git init -q {world.base}/private; cd {world.base}/private; "
+            + "echo {0} > plan.txt; git add .; git commit -q -m {0}".format(world.secrets["file"]),
             "commit": f"cd {names['project']} && git init -q . && git add -A && git commit -q -m base",
         }
         names |= LONG
@@ -187,6 +184,8 @@ class Stage:
         for server in self.servers:
             server.shutdown()
             server.server_close()
+        project = self.world.names["project"]  # it may nest deeper than Python takes away
+        subprocess.run(["rm", "-rf", project], capture_output=True, timeout=60, check=False)
         self.world.close()
         self.world.base.parent.rmdir()
 
@@ -194,6 +193,7 @@ class Stage:
 def play(case: Case, level: str) -> Verdict:
     """Play `case` at `level`, and look."""
     begun = time.monotonic()
+    sys.setrecursionlimit(10_000)  # os.walk calls itself for each folder of a deep tree
     stage = Stage(case, level)
     oracles: dict[str, Oracle] = {}
     try:

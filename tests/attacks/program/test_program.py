@@ -1,5 +1,7 @@
 """The attacks round the sandbox, and the honest work beside them, played through the whole program (../README.md)."""
 
+from collections import Counter
+
 import pytest
 
 from tests.attacks.program.case import Case, load_cases
@@ -40,3 +42,11 @@ def test_attack(case: Case, level: str) -> None:
 @pytest.mark.parametrize(("case", "level"), parameters("honest"))
 def test_honest_work(case: Case, level: str) -> None:
     assert not found(case, level)
+
+
+def test_enough_cases() -> None:
+    """The families that were found to matter keep their share, and every attack but those marked got through once."""
+    families = Counter(case.family for case in load_cases("cases"))
+    least = {"git": 20, "programs": 8, "settings": 8, "undo": 8, "hanging": 8, "exfiltration": 8}
+    assert not {family for family, count in least.items() if families[family] < count}
+    assert len(load_cases("honest")) >= 12
