@@ -162,7 +162,8 @@ def _calls(answer: Answer) -> list[tuple[str, bool]]:
 ORACLES: dict[str, Callable[[World, Any], Oracle]] = {
     "changed": Changed, "new_names": NewNames, "bytes": Bytes, "present": Present, "leaked": Leaked, "says": Says,
     "sprung": Sprung, "hung": Hung, "refused": Refused, "lost": Lost, "broken": Broken, "sent": Sent,
-    "believed": Believed, "swallowed": Swallowed, "untold": Untold, "failed": Failed, "unseen": Unseen, "neither": Neither,
+    "believed": Believed, "swallowed": Swallowed, "untold": Untold, "failed": Failed, "unseen": Unseen,
+    "neither": Neither,
 }  # fmt: skip
 
 

@@ -58,7 +58,7 @@ class Stage:
             "python": sys.executable,
             "packages": str(next(path for path in map(os.path.abspath, sys.path) if path.endswith("site-packages"))),
             "config": str(world.base / "home/.config/localllm"),
-            "private": f"git init -q {world.base}/private; cd {world.base}/private; "
+            "private": f"git init -q {world.base}/home/private; cd {world.base}/home/private; "
             + "echo {0} > plan.txt; git add .; git commit -q -m {0}".format(world.secrets["file"]),
             "commit": f"cd {names['project']} && git init -q . && git add -A && git commit -q -m base",
         }
