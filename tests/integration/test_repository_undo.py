@@ -16,6 +16,7 @@ from localllm.tools.guard.change_log import Change
 from localllm.tools.guard.command_snapshots import CommandSnapshots
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.snapshots import Snapshots
+from tests.support.agents import Answering, make_tools
 from tests.support.killed_writer import die_at
 from tests.support.tools import put
 
@@ -380,3 +381,21 @@ async def test_copies_of_a_project_that_is_gone_are_removed(tmp_path: Path, root
     CommandSnapshots(Snapshots(tmp_path / "state" / "two")).keep(root)
     assert not place.parent.exists()
     assert (tmp_path / "state" / "two" / "repositories" / "place").exists()
+
+
+async def test_through_the_sandbox(root: ProjectRoot) -> None:
+    before = facts(root.path)
+    tools = make_tools(root.path)
+    await tools.execute_tool("run_command", command="rm -rf .git")
+    tools.undo()
+    assert facts(root.path) == before
+
+
+@pytest.mark.parametrize(("limit", "is_told"), [(1_000, True), (repository_backup.MOST_BYTES, False)])
+async def test_the_question_says_when_a_repository_is_not_kept(
+    root: ProjectRoot, monkeypatch: pytest.MonkeyPatch, limit: int, is_told: bool
+) -> None:
+    monkeypatch.setattr(repository_backup, "MOST_BYTES", limit)
+    person = Answering(approve=False)
+    await make_tools(root.path, confirmer=person).execute_tool("run_command", command="rm -rf .git")
+    assert ("git repository is not kept" in person.asked[0].summary) is is_told
