@@ -11,7 +11,7 @@ LINKED = (".md", ".mdc", ".mdx", ".markdown", ".txt")
 """How a file must end for a link in the place of such a text to be followed: what a project one has been given links to
 could be its user's secrets, or a program."""
 
-_FRAMED = late_pattern(r"\n*^<(project-instructions|project-notes)>\n.*?\n</\1>$\n*", re.DOTALL | re.MULTILINE)
+_FRAMED = late_pattern(r"(?<!\n)\n*+^<(project-instructions|project-notes)>\n.*?\n</\1>$\n*", re.DOTALL | re.MULTILINE)
 _CLOSING = late_pattern(r"<\s{0,9}/\s{0,9}(?=project-(?:instructions|notes)\b)", re.IGNORECASE)
 
 

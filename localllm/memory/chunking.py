@@ -7,7 +7,7 @@ from itertools import pairwise
 from localllm.memory import markdown
 from localllm.text.cleaning import clusters
 
-_SENTENCE_END = re.compile(r"[。！？]+[」』）】〉》]*\s*|[.!?]+[\"'’”)\]]*\s+")
+_SENTENCE_END = re.compile(r"[。！？]+[」』）】〉》]*\s*|(?<![.!?])[.!?]++[\"'’”)\]]*+\s+")
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _BLANK_START = re.compile(r"^(?:[ \t]*[\r\n])+")
 

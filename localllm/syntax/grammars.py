@@ -41,7 +41,7 @@ GRAMMARS: dict[str, Grammar] = {
     ),
 }
 
-_CPP_HEADER = re.compile(rb"^\s*(?:class|namespace|template|using|public:|private:)\b", re.MULTILINE)
+_CPP_HEADER = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|private:)\b", re.MULTILINE)
 
 
 def language_of(file_name: str, text: bytes = b"") -> str | None:

@@ -37,6 +37,8 @@ from localllm.tools.search_engines import (
 from localllm.tools.wanted_lines import WantedLines
 
 _SECONDS = 20.0
+_LONGEST_PATTERN = 4_000
+_SHOWN_PATTERN = 100
 _FILES_AT_ONCE = (200, 4_000)  # the first batch is small: what is looked for often stands near the top
 _LOOKED_AT_ONCE = 20_000  # entries of the walk, some 0.2 s
 _BYTES_AT_ONCE = 400_000  # of names: well below what a command line may hold (1 MB on macOS)
@@ -235,6 +237,9 @@ def understand(pattern: str, *, ignore_case: bool) -> tuple[Query, str]:
     """
     if not pattern:
         raise ToolExecutionError("search_bad_pattern", pattern="", reason=Phrase("path.empty"))
+    if len(pattern) > _LONGEST_PATTERN:
+        reason = Phrase("search.too_long", most=_LONGEST_PATTERN)
+        raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern[:_SHOWN_PATTERN]), reason=reason)
     if _LINE_BREAK.search(_BRACKETS.sub("", pattern)):
         raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern), reason=Phrase("search.one_line"))
     try:

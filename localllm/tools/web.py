@@ -111,7 +111,7 @@ def framed(text: str) -> str:
     return f"{tr('web.frame')}\n<web_content>\n{inside}\n</web_content>"
 
 
-_FRAME = late_pattern(r"[<＜﹤‹〈]?[\s/／]*web_content[^\S\n]*[>＞﹥]?", re.IGNORECASE)
+_FRAME = late_pattern(r"(?:[<＜﹤‹〈]|(?<![\s/／]))[\s/／]*+web_content[^\S\n]*[>＞﹥]?", re.IGNORECASE)
 _CONTROL = late_pattern(
     r"<([|｜][^\s<>]{1,40}[|｜]"
     r"|/?(?:s|think|tool_calls?|tool_responses?|tool_results?|tools|function_calls?|start_of_turn|end_of_turn|bos|eos)"

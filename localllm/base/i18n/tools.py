@@ -184,6 +184,7 @@ TOOLS: dict[str, tuple[str, str]] = {
         "Syntax errors that were not there before, at line {lines}: mend them.",
         "新しい構文エラーがあります（{lines} 行目）。直してください。",
     ),
+    "search.too_long": ("it has more than {most:,} characters", "{most:,} 文字を超えています"),
     "search.one_line": ("the search goes line by line", "検索は一行ずつ行います"),
     "search.as_text": (
         "[not a valid regular expression ({reason}): searched as plain text]",

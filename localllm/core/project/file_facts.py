@@ -136,8 +136,8 @@ _DOC_STYLES = (
 _JSDOC = re.compile(r"^[ \t]*/\*\*(?=[^\n]*\n)", re.MULTILINE)
 _SNAKE, _CAMEL, _PASCAL = (
     re.compile(r"_*[a-z0-9]+(?:_[a-z0-9]+)+_*"),
-    re.compile(r"[a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+"),
-    re.compile(r"[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)*"),
+    re.compile(r"[a-z][a-z0-9]*[A-Z][A-Za-z0-9]*"),
+    re.compile(r"[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)?"),
 )
 _STATEMENT_END = re.compile(r"[\w)\]'\"`](;?)[ \t]*$", re.MULTILINE)
 _SCRIPTS = frozenset({"JavaScript", "TypeScript", "Vue", "Svelte"})

@@ -7,7 +7,7 @@ from itertools import chain
 from localllm.base.events import Json
 from localllm.syntax.manifests.signs import parse_json, parse_toml, table, texts_in
 
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(,]|#|\s|$)")
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*+)(?:\s*+\[[^\]]*\])?(?:[<>=!~;@(,#\s]|$)")
 _INI_LIST = re.compile(r"^(?:install_requires|tests_require|deps|requires)\s*=(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 _IN_SETUP = re.compile(r"(?:install_requires|tests_require|extras_require)\s*=\s*[\[{]([^\]}]*)[\]}]")
 _QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")

@@ -15,7 +15,7 @@ _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _JUSTFILES = ("justfile", "Justfile", ".justfile")
 _TASKFILES = ("Taskfile.yml", "Taskfile.yaml")
 _MAKE_TARGET = re.compile(r"^([A-Za-z0-9][\w. -]{0,200}?)[ \t]{0,9}::?(?![=:])", re.MULTILINE)
-_JUST_RECIPE = re.compile(r"^@?([a-z][\w-]*)(?:[ \t]+[^:=\n]*)?:(?!=)", re.MULTILINE)
+_JUST_RECIPE = re.compile(r"^@?([a-z][\w-]*)(?:[ \t][^:=\n]*+)?:(?!=)", re.MULTILINE)
 _TASK = re.compile(r"^  ([\w:-]+):", re.MULTILINE)
 _TESTING = re.compile(
     r"(?:^|[\s/])(?:pytest|tox|nox|unittest|ctest|rspec|phpunit|(?:go|cargo|mix|dotnet|swift|rake|rails) test"

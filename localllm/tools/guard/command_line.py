@@ -30,6 +30,7 @@ _INTERPRETERS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "trap", "watch", "su", "env", "parallel"}
 )
 _MOST_TEXTS = 100  # how many texts within texts are read
+_MOST_CHARACTERS = 200_000  # of these texts together
 
 
 def commands_in(line: str) -> list[list[Word]]:
@@ -47,7 +48,7 @@ def commands_in(line: str) -> list[list[Word]]:
             fresh = {*within, _interpreted(words)} - seen - {""}
             texts.extend(fresh)
             seen |= fresh
-        if len(seen) > _MOST_TEXTS:
+        if len(seen) > _MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
             return [*commands, [Word("$", computed=True)]]
     return commands
 

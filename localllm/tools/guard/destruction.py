@@ -24,6 +24,7 @@ _LEAST_LEFT = 0.5
 _MOST_DEFINITIONS = 0.25  # of them that may go at once
 _LEFT_WITH_FEWER = 0.6  # of the lines that must be left where even one definition goes
 _LONG_BODY = 3
+_LONGEST_EMPTY = 500  # characters of a line that does nothing
 _FEWEST_IMPORTS = 3
 _NAMED = 8
 _MOST_TOKENIZED = 500_000  # characters: about 0.15 s
@@ -155,8 +156,9 @@ def _hollow(old: str, new: str, was: Iterable[Definition], now: Iterable[Definit
 def _body(lines: list[str], definition: Definition) -> list[str]:
     """The lines after the first that do something."""
     part = lines[definition.line : definition.end_line]
-    return [
-        line
-        for line in part
-        if line.strip(" \t})];") and not _EMPTY_BODY.fullmatch(line) and not _COMMENT.fullmatch(line)
-    ]
+    return [line for line in part if line.strip(" \t})];") and not _says_nothing(line)]
+
+
+def _says_nothing(line: str) -> bool:
+    is_comment = _COMMENT.fullmatch(line) is not None
+    return is_comment or (len(line) <= _LONGEST_EMPTY and _EMPTY_BODY.fullmatch(line) is not None)

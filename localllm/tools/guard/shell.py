@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _LONGEST = 60_000  # characters of a text that are given to the grammar
 _MOST_TEXTS = 100  # how many texts within texts are read
 _MOST_NODES = 60_000
+_MOST_WORDS = 50_000  # of all commands of one text, those that run others counted with them
+_LONGEST_SUBSCRIPTED = 10_000  # characters of a word: it may be tried for its square
+_MOST_CHARACTERS = 200_000  # of texts within texts
 _DEEPEST = 4  # how deep substitutions in substitutions are guessed at
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _WORDS = frozenset(
@@ -77,7 +80,7 @@ def read_script(line: str) -> Script:
         fresh = [part for part in fresh if part.text not in seen]
         seen |= {part.text for part in fresh}
         texts.extend(fresh)
-        if len(seen) > _MOST_TEXTS:
+        if len(seen) > _MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
             scripts.append(Script(sound=False, opaque=True))
             break
     return Script(
@@ -116,6 +119,7 @@ class _Reader:
         self._within: list[_Text] = []
         self._fed: list[str] = []
         self._depth = 0
+        self._looked_at = 0
         self._opaque = False
         self._assigns = False
         self._renamed: dict[str, list[Word]] = {}
@@ -192,10 +196,14 @@ class _Reader:
     def _add_command(self, words: list[Word]) -> None:
         """A command and those it runs in its turn."""
         pending = [words]
-        while pending and len(self._commands) < _MOST_TEXTS * 100:
+        while pending:
             words = pending.pop()
             if not words:
                 continue
+            self._looked_at += len(words)
+            if self._looked_at > _MOST_WORDS:  # `sudo sudo sudo …`: each is a command of all that follows
+                self._opaque = True
+                return
             seen = look_through(words)
             self._commands.append(Command(tuple(words), through=seen.through))
             self._within.extend(_Text(text) for text in seen.texts)
@@ -220,6 +228,11 @@ class _Reader:
 
     def _add_subscripts(self, text: str) -> None:
         """What bash runs in the subscript of a variable, also in quotes: `test -v 'a[$(x)]'`."""
+        if "[" not in text or ("$(" not in text and "`" not in text):
+            return
+        if len(text) > _LONGEST_SUBSCRIPTED:
+            self._opaque = True
+            return
         self._within.extend(_Text(found[1], guessed=True) for found in _SUBSCRIPT.finditer(text))
 
     def _run_in_heredoc(self, body: "Node") -> list[str]:

@@ -30,7 +30,7 @@ _ASSIGNMENT = late_pattern(r"\w+(?:\[.*\])?\+?=")
 _STRING = late_pattern(
     r"""'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL
 )
-_CALL = late_pattern(r"([\w.]+)\s*\(")
+_CALL = late_pattern(r"(?<![\w.])([\w.]++)\s*+\(")
 _LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # what stands around words in perl and ruby: qw(git push), %x{git push}
 _UNKNOWN = Word("", computed=True)
 

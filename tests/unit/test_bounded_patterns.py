@@ -1,0 +1,76 @@
+"""Expressions that are tried on text of strangers take time that grows with it, not with its square."""
+
+import pytest
+
+from tests.support.in_time import ends
+
+LONG = 400_000
+
+TRIES = {
+    "names in source": """
+        from localllm.core.project import file_facts
+        for name in ("_CAMEL", "_PASCAL", "_SNAKE"):
+            assert not getattr(file_facts, name).fullmatch("Az" * 200_000 + "_")
+            assert not getattr(file_facts, name).fullmatch("aZ" * 200_000 + "-")
+    """,
+    "a line of an answer": """
+        from localllm.ui.markdown import _without_trailing_space
+        assert _without_trailing_space(" " * 400_000 + "x") == " " * 400_000 + "x"
+        assert _without_trailing_space("x\\x1b[0m  \\x1b[1m  ") == "x\\x1b[0m\\x1b[1m"
+    """,
+    "a page": """
+        from localllm.tools.web import _FRAME
+        assert _FRAME.sub("-", " " * 400_000 + "x") == " " * 400_000 + "x"
+        assert _FRAME.sub("-", "a < / web_content > b, web_content, <web_content>") == "a - b,-, -"
+    """,
+    "notes of a project": """
+        from localllm.llm.project_texts import _FRAMED
+        assert not _FRAMED.search("\\n" * 400_000 + "x")
+        assert _FRAMED.sub("", "a\\n\\n<project-notes>\\nb\\n</project-notes>\\n\\nc") == "ac"
+    """,
+    "sentences": """
+        from localllm.memory.chunking import _SENTENCE_END
+        assert not _SENTENCE_END.search("." * 400_000 + "x")
+        assert [found[0] for found in _SENTENCE_END.finditer('a?! b." c. d')] == ["?! ", '." ', ". "]
+    """,
+    "code in a command": """
+        from localllm.tools.guard.wrappers import _CALL
+        assert not _CALL.findall("_" * 400_000)
+        assert _CALL.findall("os.system (x) + f(g(1))") == ["os.system", "f", "g"]
+    """,
+    "recipes": """
+        from localllm.syntax.manifests.recipes import _JUST_RECIPE
+        assert not _JUST_RECIPE.search("a" + " " * 400_000)
+        assert _JUST_RECIPE.findall("build:\\ntest *args:\\nname := x") == ["build", "test"]
+    """,
+    "requirements": """
+        from localllm.syntax.manifests.dependencies import _REQUIREMENT
+        assert _REQUIREMENT.match("a" + " " * 400_000 + "!")[1] == "a"
+        assert not _REQUIREMENT.match("a" + " " * 400_000 + "[")  is None
+        assert [bool(_REQUIREMENT.match(line)) for line in ("a[b]>=1", "a [b]", "a", "a/b")] == [1, 1, 1, 0]
+    """,
+    "a command of commands": """
+        from localllm.tools.guard.rules import line_of
+        for command in ("sudo " * 4_000, "eval " * 4_000, "echo " + "a[" * 50_000, f"python3 -c '{'_' * 100_000}'"):
+            assert line_of(command).commands
+        assert line_of("sudo " * 4_000 + "rm -rf /").unreadable
+        assert not line_of("sudo " * 20 + "ls").unreadable
+    """,
+    "a header": """
+        from localllm.syntax.grammars import _CPP_HEADER
+        assert not _CPP_HEADER.search(b"\\n" * 400_000)
+        assert _CPP_HEADER.search(b"x\\n\\n  class A {};")
+    """,
+    "a body that does nothing": """
+        from localllm.tools.guard.destruction import _body
+        from localllm.syntax.outline import Definition
+        place = Definition(kind="function", name="f", line=1, end_line=2)
+        assert _body(["def f():", " " * 400_000 + "x"], place)
+        assert not _body(["def f():", "    pass  # nothing"], place)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", TRIES)
+def test_text_of_any_length_is_judged(name: str) -> None:
+    ends(TRIES[name])
