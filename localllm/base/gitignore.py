@@ -6,7 +6,7 @@ Only a single entry is judged, never what lies in a folder that is left out: who
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from localllm.base.patterns import late_pattern
@@ -14,6 +14,10 @@ from localllm.base.patterns import late_pattern
 Judge = Callable[[str], bool | None]
 """Of a path (relative, with `/`; a folder's ends with `/`): True leaves it out, False takes it back in, None says
 nothing."""
+
+
+MOST_RULES = 2_000
+"""Of one .gitignore, the first ones: each is tried on every file. A longer list leaves fewer files out."""
 
 
 def judge(lines: Iterable[str]) -> Judge | None:
@@ -99,7 +103,8 @@ class _Run(NamedTuple):
 def _runs(lines: tuple[str, ...]) -> tuple[_Run, ...]:
     """The rules, the last first, in as few expressions as their order allows: they are tried on every file of a
     tree, and the same .gitignore is read again at the next walk."""
-    return _join([rule for line in lines if (rule := _rule(line))])
+    rules = (rule for line in lines if (rule := _rule(line)))
+    return _join(list(islice(rules, MOST_RULES)))
 
 
 def _join(rules: list[_Rule]) -> tuple[_Run, ...]:

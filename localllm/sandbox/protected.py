@@ -318,11 +318,20 @@ class _Walk:
 
 def _leaves(root: Path, path: str, entry: os.DirEntry[str], closed: set[str]) -> Iterator[str]:
     """The entry, or all beneath it that is not a folder; but not what git ships as examples and never runs."""
-    if entry.is_dir(follow_symlinks=False):
-        for inner in _list(root, path, closed):
-            yield from _leaves(root, _join(path, inner.name), inner, closed)
-    elif _matters(path):
-        yield path
+    paths = _files_beneath(root, path, closed) if entry.is_dir(follow_symlinks=False) else [path]
+    return filter(_matters, paths)
+
+
+def _files_beneath(root: Path, top: str, closed: set[str]) -> Iterator[str]:
+    """All that is no folder; without calls within calls, as folders may nest deeper than those can."""
+    pending = [top]
+    for folder in pending:
+        for inner in _list(root, folder, closed):
+            path = _join(folder, inner.name)
+            if inner.is_dir(follow_symlinks=False):
+                pending.append(path)
+            else:
+                yield path
 
 
 def _matters(path: str) -> bool:
@@ -341,8 +350,7 @@ def _leaves_at(root: Path, path: str, closed: set[str]) -> Iterator[str]:
     if not stat.S_ISDIR((root / path).lstat().st_mode):
         yield path
         return
-    for inner in _list(root, path, closed):
-        yield from _leaves(root, _join(path, inner.name), inner, closed)
+    yield from filter(_matters, _files_beneath(root, path, closed))
 
 
 def _list(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:

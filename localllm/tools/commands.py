@@ -11,6 +11,7 @@ from localllm.base.i18n import Phrase, tr
 from localllm.base.patterns import late_pattern
 from localllm.tools.background import begin
 from localllm.tools.context import ToolContext
+from localllm.tools.guard.paths import shown
 from localllm.tools.output import cap
 from localllm.tools.registry import Preview, Risk, ToolOutput, tool
 
@@ -85,7 +86,7 @@ def _payload(result: "CommandResult", folder: str) -> dict[str, object]:
         "metadata": {
             "sandbox": result.level,
             "working_dir": folder,
-            "reverted": list(result.reverted),
+            "reverted": [shown(path) for path in result.reverted],
             **({"overlooked": True} if result.overlooked else {}),
             **_network(result),
         },
@@ -127,7 +128,7 @@ def remarks_on(result: "CommandResult") -> list[str]:
     """What the model, or whoever runs it, must know besides its output."""
     remarks: list[str] = []
     if result.reverted:
-        remarks.append(tr("command.reverted", paths=", ".join(result.reverted)))
+        remarks.append(tr("command.reverted", paths=", ".join(map(shown, result.reverted))))
     if result.overlooked:
         remarks.append(tr("command.overlooked"))
     if result.unlinked:
@@ -143,7 +144,7 @@ def remarks_on(result: "CommandResult") -> list[str]:
 
 
 def _some(paths: tuple[str, ...]) -> str:
-    return ", ".join(paths[:_MOST_NAMED]) + (" …" if len(paths) > _MOST_NAMED else "")
+    return ", ".join(map(shown, paths[:_MOST_NAMED])) + (" …" if len(paths) > _MOST_NAMED else "")
 
 
 def _summary(result: "CommandResult") -> str:

@@ -50,7 +50,7 @@ def was_typed(url: str, said: str, *, or_host: bool) -> bool:
         typed, is_bare = read_address(word), "://" not in word
         if typed is None or not _is_host_of(typed, given, any_scheme=is_bare):
             continue
-        if (typed.path.rstrip("/"), typed.query) == (given.path.rstrip("/"), given.query):
+        if (typed.path.removesuffix("/"), typed.query) == (given.path.removesuffix("/"), given.query):
             return True
         if wants_host and not is_bare:
             return True

@@ -15,6 +15,7 @@ import msgspec
 
 from localllm.base.events import Json
 from localllm.base.files import FileLock
+from localllm.base.jsontext import encode_json
 
 _BLOCK = 64 << 10
 
@@ -79,7 +80,7 @@ class Journal:
     def _line(self, entry: JournalEntry, last: bytes) -> bytes:
         time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         known = {"time": time, "session": self._session, "previous": _sum(last)}
-        return msgspec.json.encode(_Line(**known, **msgspec.structs.asdict(entry)))
+        return encode_json(_Line(**known, **msgspec.structs.asdict(entry)))
 
 
 class Checked(msgspec.Struct, frozen=True):

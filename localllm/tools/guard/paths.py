@@ -8,6 +8,7 @@ import sys
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from copy import copy
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
@@ -45,12 +46,20 @@ class ProjectRoot:
         printed, where the project cannot: its files are read by the names they would have in the project."""
         self.path = path.resolve(strict=True)
         self._outputs = outputs
+        self._takes_any_name = False
         self._fd = os.open(self.path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
 
+    def for_any_name(self) -> "ProjectRoot":
+        """The same for paths that were found, not given: also of names that read differently than they look, or nest
+        deep. Not longer than this one lives."""
+        made = copy(self)
+        made._takes_any_name = True
+        return made
+
     def relative(self, file_path: str) -> str:
         """The canonical path below the root, links resolved, with `/`; "." for the root. The file may be missing."""
-        _refuse_odd(file_path)
+        self._refuse_odd(file_path)
         if self._kept_outside(file_path):
             return file_path
         inside = str(self.path).rstrip("/") + "/"
@@ -60,7 +69,7 @@ class ProjectRoot:
         if not real.startswith(inside):
             raise SafetyViolationError("path_outside", path=shown(file_path), root=self.path)
         relative = real[len(inside) :]
-        _refuse_odd(relative)
+        self._refuse_odd(relative)
         self._refuse_special(relative, file_path)
         return relative
 
@@ -260,6 +269,10 @@ class ProjectRoot:
             except OSError:  # what was a link a moment ago is none any more
                 continue
         raise SafetyViolationError("path_invalid", path=shown(file_path), reason=Phrase("path.circle"))
+
+    def _refuse_odd(self, file_path: str) -> None:
+        if not self._takes_any_name:
+            _refuse_odd(file_path)
 
     def _refuse_special(self, relative: str, file_path: str) -> None:
         try:

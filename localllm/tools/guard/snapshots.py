@@ -236,6 +236,7 @@ class Snapshots:
 
         Raises ToolExecutionError undo_busy.
         """
+        root = root.for_any_name()
         self.begin_turn()
         states = self._to_rewind(position)
         lost = {made.before for made in self._made[position:] if is_repository(made.before)} - {LOST}
@@ -260,6 +261,7 @@ class Snapshots:
         if it contradicts, the file is left as it is (its `error` says so), and its change passed over until the next
         turn begins or no other is left. Raises ToolExecutionError undo_nothing, undo_busy.
         """
+        root = root.for_any_name()
         with self._writing_soon():
             chosen = self._last(turn=turn)[::-1]
             if not chosen:
@@ -313,6 +315,7 @@ class Snapshots:
 
         `of_command` finds those of a command, which may have changed any file.
         """
+        root = root.for_any_name()
 
         def find(begun: Begun) -> list[Change]:
             if of_command and not begun.paths and not begun.undoes:

@@ -24,7 +24,7 @@ MOST_FILES = 200_000
 _MOST_LINKED = 1_000  # files with several hard links, which are looked at each time
 _SMALL_FILES = 200
 _SMALL_BYTES = 5_000_000
-_DEEPEST = 64
+_DEEPEST = 200
 
 
 class Sign(msgspec.Struct, frozen=True, array_like=True, gc=False):

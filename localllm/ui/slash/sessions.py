@@ -7,7 +7,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from localllm.base.errors import ConfigurationError
+from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.i18n import tr
 from localllm.memory.sessions.index import Session
 from localllm.memory.sessions.words import about, state, when
@@ -130,7 +130,11 @@ def _free(root: Path, stem: str, to: "Format") -> Path:
 
 
 def _file(root: Path, name: str) -> Path:
-    return root / Path(name).expanduser()
+    """The file of this name. Raises SafetyViolationError where a link in the project leads out of it on the way."""
+    file = Path(os.path.normpath(root / Path(name).expanduser()))
+    if file.is_relative_to(root) and not file.parent.resolve().is_relative_to(root.resolve()):
+        raise SafetyViolationError("path_outside", path=clean(name, keep_newlines=False), root=root)
+    return file
 
 
 def _numbered(found: Sequence[Session], current: str) -> Iterable[tuple[str, Session]]:
