@@ -11,14 +11,14 @@ from pathlib import Path
 
 import msgspec
 
+from localllm.base.files import copy_content
+
 MOST_COPIED = 64 << 20
 """Bytes of a file that is copied where it could be made read-only instead."""
 
 _MOST_IN_ALL = 2 << 30  # bytes copied before one command
-_CHUNK = 1 << 20
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
-_FICLONE = 0x40049409  # linux/fs.h
 
 
 class Severed(msgspec.Struct, frozen=True):
@@ -93,26 +93,6 @@ def _copy(source: int, target: int, about: os.stat_result) -> None:
             os.setxattr(target, attribute, os.getxattr(source, attribute))
     os.fchmod(target, stat.S_IMODE(about.st_mode))
     os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
-
-
-def copy_content(source: int, target: int) -> None:
-    """Give one open file what another holds from where it is read to. Raises OSError."""
-    if not _clone(source, target):
-        while data := os.read(source, _CHUNK):
-            view = memoryview(data)
-            while view:
-                view = view[os.write(target, view) :]
-
-
-def _clone(source: int, target: int) -> bool:
-    """Whether the file system gave both the same blocks, each to be copied when it is written to."""
-    import fcntl  # not on Windows
-
-    try:
-        fcntl.ioctl(target, _FICLONE, source)
-    except OSError:
-        return False
-    return True
 
 
 def _replace_by_link(root: int, path: str, identity: tuple[int, int], first: int, first_name: str) -> None:

@@ -8,12 +8,14 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.regular_files import NO_LINK, READ, opened
-from localllm.sandbox.folder_listings import FolderListings
 from localllm.sandbox.git_config import Setting, parse
+
+if TYPE_CHECKING:
+    from localllm.sandbox.folder_listings import FolderListings
 
 _MOST = 1 << 16  # bytes of git's small files, and of a list of alternates
 MOST_FOLDERS = 20_000
@@ -130,6 +132,8 @@ class RepositoryCheck:
     """Looks whether a repository leads out of itself; what did not change since the last time is not read again."""
 
     def __init__(self) -> None:
+        from localllm.sandbox.folder_listings import FolderListings  # only git needs them, not each start
+
         self._listings = FolderListings(is_odd_or_folder)
 
     def refuse_leads(self, place: Place, root: Path, allowed_includes: Sequence[Path] | None = None) -> None:
@@ -163,7 +167,7 @@ class RepositoryCheck:
                 yield Path(entry.path), Path(entry.path)
 
 
-def odd_entries(data: Path, listings: FolderListings, most: int) -> "list[os.DirEntry[str]] | None":
+def odd_entries(data: Path, listings: "FolderListings", most: int) -> "list[os.DirEntry[str]] | None":
     """What is neither a file nor a folder in a repository's data; None where that is more than `most` folders.
     `listings`: of what `is_odd_or_folder`."""
     found: list[os.DirEntry[str]] = []

@@ -12,7 +12,6 @@ from localllm.core.repo.focus import Focus
 from localllm.core.repo.repomap import RepoMap
 from localllm.memory.project_memory import ProjectMemory
 from localllm.sandbox.background import BackgroundCommands
-from localllm.sandbox.repository import RepositoryCheck
 from localllm.sandbox.running import CommandRunner
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.rules import closed_to_reading
@@ -57,7 +56,6 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     memory: ProjectMemory | None = None
     emit: Emit = _nobody
     may_follow: Callable[[str, str], bool] = _never
-    repository_check: RepositoryCheck = msgspec.field(default_factory=RepositoryCheck)
 
     @property
     def project_memory(self) -> ProjectMemory:

@@ -28,7 +28,7 @@ _SHORT = 10  # characters of a hash that people and models are shown
 
 
 async def _open(context: ToolContext) -> Repository:
-    return await open_repository(context.root.path, context.runner, context.repository_check)
+    return await open_repository(context.root.path, context.runner)
 
 
 async def status(context: ToolContext) -> ToolOutput:
@@ -178,7 +178,7 @@ async def _open_to_commit(context: ToolContext) -> Repository:
         return repository
     if repository.is_in_sandbox and any(command.is_running for command in context.background.all()):
         raise ToolExecutionError("git_background")
-    return await open_repository(context.root.path, context.runner, context.repository_check, outside=True)
+    return await open_repository(context.root.path, context.runner, outside=True)
 
 
 async def _plan(repository: Repository, root: ProjectRoot, message: str, files: Sequence[str]) -> _Plan:

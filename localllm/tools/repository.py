@@ -7,6 +7,7 @@ import asyncio
 import os
 import posixpath
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from shlex import join, quote
 from typing import NamedTuple
@@ -263,9 +264,14 @@ _PEOPLE = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COM
 _HEAD = Question(("rev-parse", "--verify", "--quiet", "HEAD"), also_good=(1,))
 
 
-async def open_repository(
-    root: Path, runner: CommandRunner, check: RepositoryCheck, *, outside: bool = False
-) -> Repository:
+@lru_cache(maxsize=4)
+def _check_of(root: Path) -> RepositoryCheck:
+    """It remembers what it has looked at."""
+    del root
+    return RepositoryCheck()
+
+
+async def open_repository(root: Path, runner: CommandRunner, *, outside: bool = False) -> Repository:
     """Find the repository the folder `root` lies in, check it, and decide where git runs.
 
     That is in the sandbox, but `outside` where that is wanted, where there is no sandbox, and where it hides the
@@ -277,7 +283,7 @@ async def open_repository(
         if place is None:
             raise ToolExecutionError("git_not_a_repository", path=root)
         in_sandbox = not outside and runner.can_inspect and all(map(runner.shows, _needed(place)))
-        check.refuse_leads(place, root, None if in_sandbox else _included_by_user())
+        _check_of(root).refuse_leads(place, root, None if in_sandbox else _included_by_user())
         return Repository(root, place, SandboxedGit(root, runner) if in_sandbox else UnsandboxedGit(root, place.top))
 
     return await asyncio.to_thread(find)

@@ -23,10 +23,8 @@ from localllm.base.events import (
 )
 from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
-from localllm.base.own_modules import hold_source
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
-from localllm.sandbox.believed_names import is_instruction
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.command_snapshots import CommandSnapshots
 from localllm.tools.guard.confirmer import Confirmer
@@ -378,6 +376,8 @@ class ToolSystem:
     async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, emit: Emit) -> ToolOutput:
         """Backup, run, and note what changed."""
         if tool.risk != Risk.SAFE:
+            from localllm.base.own_modules import hold_source  # most answers change nothing
+
             hold_source(self._context.root.path)
         may_follow = partial(self._may_follow, tool, arguments)
         context = msgspec.structs.replace(self._context, emit=emit, may_follow=may_follow)
@@ -397,8 +397,12 @@ class ToolSystem:
 
     def _with_instructions_named(self, result: ToolResult, emit: Emit) -> ToolResult:
         """The result of a command, which also says what it changed of the texts that assistants obey."""
+        if result.call.name != COMMAND_TOOL or not result.changes:
+            return result
+        from localllm.sandbox.believed_names import is_instruction  # the table is loaded with the first change
+
         changed = [shown(path) for path in result.changes if is_instruction(path)]
-        if result.call.name != COMMAND_TOOL or not changed:
+        if not changed:
             return result
         paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
         emit(Notice(text=tr("command.instructions_notice", paths=paths), level="warning"))

@@ -10,7 +10,8 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -19,10 +20,12 @@ from localllm.base.i18n import tr
 from localllm.tools.guard.change_log import Begun, Change
 from localllm.tools.guard.file_index import FileIndex, Known
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.repository_backup import RepositoryBackup
 from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.guard.states import ABSENT, LOST, state_of, unkept
 from localllm.tools.guard.tree import Found, ProjectTree, sign_of
+
+if TYPE_CHECKING:
+    from localllm.tools.guard.repository_backup import RepositoryBackup
 
 LARGEST_TEXT = 5_000_000
 """Bytes of the largest text that is kept."""
@@ -61,7 +64,17 @@ class CommandSnapshots:
         self._loaded: FileIndex | None = None
         self._tree: ProjectTree | None = None
         self._noted: set[str] = set()
-        self._repositories = RepositoryBackup(snapshots, watch=watch)
+
+    @cached_property
+    def _repositories(self) -> "RepositoryBackup":
+        from localllm.tools.guard.repository_backup import RepositoryBackup  # most answers need no command
+
+        return RepositoryBackup(self._snapshots, watch=self._watch)
+
+    @property
+    def _keeps_repositories(self) -> bool:
+        """Whether they are kept whole, as far as there was a command to keep them for."""
+        return "_repositories" not in vars(self) or self._repositories.is_complete
 
     @asynccontextmanager
     async def around(self, root: ProjectRoot, *, tool: str) -> AsyncGenerator[list[Change]]:
@@ -85,7 +98,7 @@ class CommandSnapshots:
         """What the person should know of what is not kept, when it is first so; else empty."""
         notes = {
             "undo.not_all_kept": bool(self.left_out),
-            "undo.repository_not_kept": not self._repositories.is_complete,
+            "undo.repository_not_kept": not self._keeps_repositories,
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
         self._noted |= new

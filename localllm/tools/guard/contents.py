@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from localllm.sandbox.hard_links import copy_content
+from localllm.base.files import copy_content
 from localllm.tools.guard.programs import Programs, make_folder
 
 _GRACE = 3600.0  # seconds: a content not yet in the journal may belong to a call that is still running

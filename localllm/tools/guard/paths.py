@@ -47,14 +47,15 @@ class ProjectRoot:
         self.path = path.resolve(strict=True)
         self._outputs = outputs
         self._takes_any_name = False
+        self._original: ProjectRoot | None = None  # which closes the folder when it goes
         self._fd = os.open(self.path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
 
     def for_any_name(self) -> "ProjectRoot":
         """The same for paths that were found, not given: also of names that read differently than they look, or nest
-        deep. Not longer than this one lives."""
+        deep."""
         made = copy(self)
-        made._takes_any_name = True
+        made._takes_any_name, made._original = True, self
         return made
 
     def relative(self, file_path: str) -> str:

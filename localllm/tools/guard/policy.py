@@ -11,7 +11,6 @@ import msgspec
 
 from localllm.base.config.schema import Mode, SafetySettings
 from localllm.base.events import Json
-from localllm.sandbox.believed_names import is_instruction
 from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, listed, rules_of
 from localllm.tools.registry import Tool
 
@@ -98,7 +97,7 @@ class Policy:
         if not self._is_let_by_mode(tool):
             return Verdict("ask", lasting=True)
         written = [*situation.touched, *(path for name in tool.writes for path in listed(arguments.get(name)))]
-        if any(is_instruction(canonical(path)) and not was_named(path, situation.said) for path in written):
+        if any(_is_obeyed(canonical(path)) and not was_named(path, situation.said) for path in written):
             return Verdict("ask", why="instruction", lasting=True)
         return Verdict("allow")
 
@@ -141,6 +140,12 @@ class Policy:
 def mode_of(settings: SafetySettings) -> Mode:
     """The mode at the start: `require_confirmation = false` is another word for auto."""
     return "auto" if settings.mode == "ask" and not settings.require_confirmation else settings.mode
+
+
+def _is_obeyed(path: str) -> bool:
+    from localllm.sandbox.believed_names import is_instruction  # the table is loaded with the first change
+
+    return is_instruction(path)
 
 
 def was_named(path: str, said: str) -> bool:

@@ -10,8 +10,7 @@ from uuid import uuid4
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.files import is_temporary
-from localllm.sandbox.hard_links import copy_content
+from localllm.base.files import copy_content, is_temporary
 from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.file_index import Known
 from localllm.tools.guard.paths import ProjectRoot, shown
