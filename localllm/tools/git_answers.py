@@ -16,7 +16,7 @@ from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.guard.rules import is_within
 from localllm.tools.output import cap
 from localllm.tools.registry import Preview, ToolOutput
-from localllm.tools.repository import Change, Commit, Repository, Status, by_kind, open_repository
+from localllm.tools.repository import Change, Commit, Repository, Status, WaysToCommit, by_kind, open_repository
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
@@ -165,7 +165,9 @@ class _Plan(NamedTuple):
 
 async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
     """What git_commit would commit."""
-    plan = await _plan(await _open_to_commit(context), context.root, message, files)
+    repository = await _open_to_commit(context)
+    plan = await _plan(repository, context.root, message, files)
+    await _ways_to_commit(context, repository, message)
     lines = [_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
     summary = tr("git.preview", count=len(plan.changes), subject=_subject(message))
     return Preview(summary, "\n".join([message.strip(), "", *lines]))
@@ -248,23 +250,29 @@ def _commit_of(plan: _Plan, message: str) -> Commit:
     return Commit(message, paths, [change.path for change in plan.changes if "untracked" in change.kinds])
 
 
+async def _ways_to_commit(context: ToolContext, repository: Repository, message: str) -> WaysToCommit:
+    """What the user's settings want of a commit. Raises ToolExecutionError where only the user can do that."""
+    ways = await repository.ways_to_commit()
+    if ways.signs:
+        raise ToolExecutionError("git_signs", message=quote(_subject(message)))
+    if ways.hooks and not (repository.commits_in_sandbox and context.runner.shows(ways.hooks_folder)):
+        names, folder = ", ".join(ways.hooks), ways.hooks_folder
+        raise ToolExecutionError("git_hooks_left", names=names, folder=folder, message=quote(_subject(message)))
+    return ways
+
+
 async def _make(context: ToolContext, repository: Repository, commit: Commit) -> list[str]:
     """Commit as the user's settings want it, or not at all; what is to be said of it."""
-    ways = await repository.ways_to_commit()
-    command_line = quote(_subject(commit.message))
-    if ways.signs:
-        raise ToolExecutionError("git_signs", message=command_line)
-    names = ", ".join(ways.hooks)
-    if ways.hooks and not (repository.commits_in_sandbox and context.runner.shows(ways.hooks_folder)):
-        raise ToolExecutionError("git_hooks_left", names=names, folder=ways.hooks_folder, message=command_line)
+    ways = await _ways_to_commit(context, repository, commit.message)
     if not repository.commits_in_sandbox:
         await repository.commit_outside(commit)
         return []
     script, given = repository.commit_script(commit, ways.hooks_folder)
     seconds = context.settings.safety.command_timeout
     result = await context.runner.run(script, cwd=context.root.path, timeout=seconds, files=given)
+    names = ", ".join(ways.hooks)
     if result.return_code:
-        raise _not_committed(repository, result, names, command_line)
+        raise _not_committed(repository, result, names, quote(_subject(commit.message)))
     return [*([tr("git.hooks", names=names)] if names else []), *remarks_on(result)]
 
 

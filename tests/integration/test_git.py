@@ -48,15 +48,17 @@ class Project:
         self.git("--literal-pathspecs", "add", "--", name)
         self.git("commit", "--quiet", "-m", message)
 
-    async def run(self, tool: Tool, **arguments: Any) -> ToolOutput:
-        context = ToolContext(
+    def context(self) -> ToolContext:
+        return ToolContext(
             root=ProjectRoot(self.root),
             settings=Settings(),
             runner=SandboxRunner(self.root, state_folder=self.root.parent / "state", levels=self.levels),
             output_limit=5_000,
             overflow_folder=self.root / ".localllm" / "tool-output",
         )
-        return await tool.function(context, **tool.parse(arguments))
+
+    async def run(self, tool: Tool, **arguments: Any) -> ToolOutput:
+        return await tool.function(self.context(), **tool.parse(arguments))
 
     async def fail(self, tool: Tool, **arguments: Any) -> str:
         with pytest.raises(LocalLLMError) as caught:
@@ -531,6 +533,9 @@ async def test_a_commit_that_is_to_be_signed_is_left_to_the_user(
             file.write("[commit]\n\tgpgSign = true\n")
     project.write("a.txt", "two\n")
     assert await project.fail(git_commit, message="m") == "git_signs"
+    assert git_commit.preview
+    with pytest.raises(ToolExecutionError, match="signed"):  # nobody is asked about what will not be done
+        await cast("Awaitable[Preview]", git_commit.preview(project.context(), message="m"))
     project.git("config", "commit.gpgSign", "false")  # what the repository says counts more
     await project.run(git_commit, message="m")
 
