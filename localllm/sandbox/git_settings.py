@@ -2,6 +2,8 @@
 
 import re
 
+from localllm.sandbox.git_config import parse, write
+
 _HARMLESS = frozenset(
     {
         "core.repositoryformatversion",
@@ -42,6 +44,13 @@ def is_harmless_change(before: bytes, after: bytes) -> bool:
         return False
     allowed = _HARMLESS if before else _HARMLESS | _HARMLESS_WHEN_NEW
     return all(key in allowed and _is_plain(key, value) for key, value, _ in changed)
+
+
+def harmless_settings(content: bytes) -> bytes:
+    """The settings of a file that git cannot be made to run something by, as a file."""
+    allowed = _HARMLESS | _HARMLESS_WHEN_NEW
+    keys = ((f"{one.section}.{one.name}", one) for one in parse(content))
+    return write(one for key, one in keys if key in allowed and _is_plain(key, one.value))
 
 
 def _is_plain(key: str, value: str) -> bool:

@@ -49,6 +49,7 @@ def plan(spec: LaunchSpec, private: str = "private") -> list[Step]:
     details = [(HOLD, path) for path in spec.held] + [(PIN, path) for path in spec.pinned]
     details += [(MASK, path) for path in spec.masked]
     needed = [(kind, path, path) for kind, path in details if _is_needed(kind, path, _kind_at(steps, path))]
+    needed = [step for step in needed if step[0] != MASK or _can_be_reached(step[1])]
     return [*steps.values(), *links.values(), *needed]
 
 
@@ -82,6 +83,22 @@ def _is_there(path: str) -> bool:
         return not stat.S_ISLNK(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+def _can_be_reached(path: str) -> bool:
+    """Whether this user gets there without privileges, as a command has none: nothing has to be closed else."""
+    folder = os.path.dirname(path)
+    try:
+        while folder != "/":
+            about = os.stat(folder)
+            own, group = about.st_uid == os.geteuid(), about.st_gid in (os.getegid(), *os.getgroups())
+            wanted = stat.S_IXUSR if own else stat.S_IXGRP if group else stat.S_IXOTH
+            if not about.st_mode & wanted:
+                return False
+            folder = os.path.dirname(folder)
+    except OSError:
+        return False
+    return True
 
 
 def _kind_around(steps: dict[str, Step], path: str) -> str:

@@ -275,7 +275,11 @@ class ToolSystem:
                 raise ToolExecutionError("changed_while_asked", name=tool.name)
         elif preview and preview.danger:
             raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
-        output = await self._run(tool, arguments, record, emit)
+        try:
+            output = await self._run(tool, arguments, record, emit)
+        except LocalLLMError:
+            self._tainted = self._tainted or bool(tool.fetches or tool.sends)  # an error may hold strangers' words
+            raise
         self._tainted = self._tainted or output.untrusted
         return succeeded(call, output, preview)
 
@@ -389,6 +393,8 @@ class ToolSystem:
                 record.changes = changes
                 work = tool.function(context, **arguments)
                 return await (work if tool.risk is Risk.HIGHEST else _to_its_end(work))
+        if backup and any(path.rpartition("/")[2] == ".gitignore" for path in paths):
+            await asyncio.to_thread(self._commands.keep, root)  # what was not ignored before it is kept
         async with held(self._snapshots.writing() if paths and backup else None):
             with self._snapshots.around(root, paths, tool=tool.name, enabled=backup) as changes:
                 record.changes = changes

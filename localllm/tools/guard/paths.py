@@ -26,6 +26,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OUTPUTS = ".localllm/tool-output/"
 _NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
 _RACES = 100  # how often a path is resolved anew while somebody exchanges links in it
+_DEEPEST_REMOVED = 200  # folders, of those a command left in the place of a file
 
 
 def shown(file_path: str) -> str:
@@ -433,13 +434,15 @@ def _remove_special(folder: int, name: str, until: float) -> None:
             os.unlink(name, dir_fd=folder)
 
 
-def _remove_empty(folder: int, name: str) -> None:
-    """Remove a folder with the folders in it, as far as they hold nothing else."""
+def _remove_empty(folder: int, name: str, depth: int = 0) -> None:
+    """Remove a folder with the folders in it, as far as they hold nothing else and do not nest too deep."""
+    if depth > _DEEPEST_REMOVED:
+        return
     inner = os.open(name, _FOLDER, dir_fd=folder)
     try:
         for entry in os.listdir(inner):  # noqa: PTH208 - by its descriptor
             if _is_folder(inner, entry):
-                _remove_empty(inner, entry)
+                _remove_empty(inner, entry, depth + 1)
     finally:
         os.close(inner)
     with suppress(OSError):  # something is in it

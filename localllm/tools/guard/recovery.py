@@ -42,8 +42,9 @@ def changed_by(root: ProjectRoot, begun: Begun, make: Callable[[str, str, str], 
     for path, before in begun.paths.items():
         with suppress(LocalLLMError, OSError):
             root.remove_leftovers(path)
-        if (after := look(root, path)) != before and not begun.undoes:
-            changes.append(make(path, before, after))
+        with suppress(LocalLLMError):  # something else stands there now: what was kept of it can still be named
+            if (after := look(root, path)) != before and not begun.undoes:
+                changes.append(make(path, before, after))
     return changes
 
 

@@ -1,16 +1,21 @@
 """Putting back what a repository lost: what is still missing or ruined, and nothing else. No link is followed, for a
 command may have put one where the repository was."""
 
+import io
 import os
+import re
+import shutil
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from typing import IO
 from uuid import uuid4
 
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.files import copy_content, is_temporary
+from localllm.base.files import is_temporary
+from localllm.sandbox.git_settings import harmless_settings
 from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.file_index import Known
 from localllm.tools.guard.paths import ProjectRoot, shown
@@ -49,7 +54,7 @@ def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> 
         raise ToolExecutionError("undo_not_kept", path=".git") from error
     done = 0
     failure: ToolExecutionError | None = None
-    for path in sorted(losses, key=_order):
+    for path in sorted(filter(_may_be_written, losses), key=_order):
         known, left = losses[path].known, losses[path].left
         try:
             _clear(root, path, since)
@@ -70,6 +75,31 @@ def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> 
     return done
 
 
+def _is_known_commondir(content: bytes) -> bool:
+    return content.strip() == b"../.."
+
+
+def _is_known_gitdir(content: bytes) -> bool:
+    return os.path.isfile(os.fsdecode(content.strip()))  # noqa: PTH113 - bytes of a path
+
+
+_WRITTEN = re.compile(
+    r"(?:.*/)?\.git/(?:modules/.+/|worktrees/[^/]+/)*(?:"
+    r"[A-Z_]+_(?:HEAD|MSG|MODE|EDITMSG)|HEAD|index|config|packed-refs|shallow|description|info/(?:exclude|sparse-checkout)"
+    r"|(?:refs|logs)/.*|objects/(?!info/(?:http-)?alternates).*|lfs/objects/.*|)"
+    r"|(?:.*/)?\.git/(?:modules/.+/)?worktrees/[^/]+/(?:commondir|gitdir)",
+    re.DOTALL,
+)
+_LEADING = {"commondir": _is_known_commondir, "gitdir": _is_known_gitdir}
+"""Whether the content of a file that leads git elsewhere may be put back."""
+
+
+def _may_be_written(path: str) -> bool:
+    """Whether nothing outside the sandbox runs what is put back there. A command can have anything counted as lost, so
+    hooks, attributes, what leads to other repositories and steps left to do are never among it."""
+    return bool(_WRITTEN.fullmatch(path)) and ".." not in path.split("/")
+
+
 def _order(path: str) -> tuple[bool, bool, str]:
     """Objects first, HEAD last: should the program be killed, git sees no repository that is half there."""
     return path.endswith("/HEAD"), not is_object(path), path
@@ -87,16 +117,25 @@ def _was_mended(root: ProjectRoot, path: str, left: Sign | None) -> bool:
     return not is_object(path) and is_sound(path.partition(".git/")[2], data)
 
 
+def _kept(name: str, known: Known, contents: Contents) -> IO[bytes]:
+    """What is put back: the copy, of settings only those that cannot make git run something."""
+    content = contents.path(content_of(known.state))
+    return io.BytesIO(harmless_settings(content.read_bytes())) if name == "config" else content.open("rb")
+
+
 def _put_back(root: ProjectRoot, path: str, known: Known, contents: Contents) -> None:
     name = path.rpartition("/")[2]
-    with contents.path(content_of(known.state)).open("rb") as source, root.open_parent(path, make=True) as folder:
+    if name in _LEADING and not _LEADING[name](contents.get(content_of(known.state))):
+        return
+    with _kept(name, known, contents) as source, root.open_parent(path, make=True) as folder:
         for left in os.listdir(folder):  # noqa: PTH208 - by its descriptor
             if is_temporary(left):
                 os.unlink(left, dir_fd=folder)
         temporary = f".localllm-{uuid4().hex[:12]}.tmp"
         target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
         try:
-            copy_content(source.fileno(), target)
+            with open(target, "wb", closefd=False) as file:
+                shutil.copyfileobj(source, file, _CHUNK)
             os.fchmod(target, mode_of(known.state))
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError:

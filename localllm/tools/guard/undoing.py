@@ -90,6 +90,8 @@ def take_back(
             root.make_way(change.path, change.time)
         if change.before == ABSENT and not root.exists(change.path):
             return Undone(path=change.path, is_gone=True, earlier=earlier)
+        if change.after != ABSENT and root.exists(change.path) and root.relative(change.path) != change.path:
+            raise _changed_since(change, contents)  # a link by now: what it leads to is another file
         if not is_in_state(root, change.path, change.after):
             _take_out(root, change, contents, keep)
             return Undone(path=change.path, merged=True, earlier=earlier)
@@ -106,6 +108,9 @@ def take_back(
             root.write_bytes(change.path, content, mode=mode, over=over, even_read_only=True)
     except LocalLLMError as error:
         return Undone(path=change.path, error=error)
+    except OSError as error:
+        unwritable = ToolExecutionError("file_unwritable", path=shown(change.path), reason=error.strerror or str(error))
+        return Undone(path=change.path, error=unwritable)
     return Undone(path=change.path, earlier=earlier)
 
 
@@ -146,8 +151,6 @@ def _take_out(root: ProjectRoot, change: Change, contents: Contents, keep: Calla
     Raises ToolExecutionError undo_changed_since(_made)."""
     states = (change.before, change.after)
     if any(state == ABSENT or is_unkept(state) for state in states) or not root.exists(change.path):
-        raise _changed_since(change, contents)
-    if root.relative(change.path) != change.path:  # a link by now: what it leads to is another file
         raise _changed_since(change, contents)
     state = keep(root, change.path)
     try:
