@@ -2,7 +2,7 @@
 
 Modules are imported when they are first needed, which may be after a command has run. So where the program itself lies
 in the project (somebody works on it with itself), its source is read into memory before the first tool changes
-anything. (That no folder of the project is searched for modules is seen to at the start: `cli.import_path`.)
+anything. (That no folder of the project is searched for modules is seen to at the start: `own_environment`.)
 """
 
 import os
@@ -13,8 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from localllm.base.own_environment import environment_in
+
 _PACKAGE = __name__.partition(".")[0]
-_FOLDER = Path(__file__).parents[1]
+_FOLDER = Path(os.path.realpath(__file__)).parents[1]
 
 
 class _HeldSource:
@@ -60,9 +62,9 @@ class _HeldSource:
 
 def hold_source(project: Path) -> None:
     """Read the program's source, once, if it lies in the project and not in an environment that is protected there."""
-    environment = Path(os.path.realpath(sys.prefix))
+    kept = environment_in(str(project))
     is_held = any(isinstance(finder, _HeldSource) for finder in sys.meta_path)
-    if is_held or not _FOLDER.is_relative_to(project) or _FOLDER.is_relative_to(environment):
+    if is_held or not _FOLDER.is_relative_to(project) or any(map(_FOLDER.is_relative_to, kept)):
         return
     sys.meta_path.insert(0, _HeldSource())
 

@@ -11,7 +11,7 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"localllm {__version__}")  # noqa: T201 - this is the answer
         return
-    from localllm.cli.import_path import search_no_project
+    from localllm.base.own_environment import search_no_project
 
     search_no_project()
     from localllm.cli.opening import open_chat  # the first line of a chat comes before everything heavy

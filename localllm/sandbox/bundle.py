@@ -5,10 +5,10 @@ The package may lie inside the project (an environment in `.venv`), where a comm
 
 import marshal
 import os
-import sys
 from functools import cached_property
 from types import CodeType
 
+from localllm.base.own_environment import base_interpreter
 from localllm.base.own_modules import source_of
 from localllm.sandbox.spec import LaunchSpec
 
@@ -81,8 +81,3 @@ def launcher_arguments(*fds: int) -> list[str]:
     working folder.
     """
     return [base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, *map(str, fds)]
-
-
-def base_interpreter() -> str:
-    """The real path of the Python that any virtual environment in use was made from."""
-    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)

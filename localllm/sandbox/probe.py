@@ -16,8 +16,9 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
+from localllm.base.own_environment import base_interpreter
 from localllm.sandbox import bubblewrap, seccomp
-from localllm.sandbox.bundle import Bundle, base_interpreter
+from localllm.sandbox.bundle import Bundle
 from localllm.sandbox.confinement import Confinement
 from localllm.sandbox.levels import LEVELS, Level, SandboxLevel
 from localllm.sandbox.scratch import Scratch

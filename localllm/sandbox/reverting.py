@@ -51,11 +51,12 @@ class ProtectedFiles:
     Commands may overlap: what was there before the first of them counts for all. What a command put there is moved to
     `quarantine`, or lost if that is None. Nothing tells what somebody else changes meanwhile from a command's doing.
     What protected files lead to (see `leads`) is protected as well. `coarse`: nanoseconds by which the times of files
-    may be off.
+    may be off. `also`: absolute paths of others in the project, each a file, a link or nothing yet.
     """
 
-    def __init__(self, root: Path, quarantine: Path | None, coarse: int = _COARSE) -> None:
+    def __init__(self, root: Path, quarantine: Path | None, coarse: int = _COARSE, *, also: Iterable[str] = ()) -> None:
         self._root = root
+        self._also = {path.removeprefix(f"{root}/") for path in also}
         self._quarantine = quarantine
         self._lock = Lock()
         self._running = 0
@@ -97,7 +98,7 @@ class ProtectedFiles:
         leads = self._leads()
         named: set[str] = set()
         further = leads.of(self._before) | leads.of_user(self._absolute(self._reach.repositories))
-        further -= set(self._tops)
+        further = (further | self._also) - set(self._tops)
         for _ in range(_MOST_ROUNDS):
             if not further:
                 break

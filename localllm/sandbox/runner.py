@@ -15,6 +15,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
+from localllm.base.own_environment import believed_in
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.bundle import Bundle
 from localllm.sandbox.confinement import Confinement, Surroundings
@@ -114,7 +115,8 @@ class SandboxRunner:
         self._hosts = NetworkHosts.of(network_hosts)
         self._output_cap = output_cap
         self._longest_background = longest_background
-        self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine")
+        links = [path for path in own if Path(path).is_symlink() or not Path(path).is_dir()]
+        self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine", also=links)
         self._inventory = Inventory(self._root)
         self._sockets = MachineSockets()
         self._levels = levels
@@ -362,12 +364,11 @@ def _files_in(folder: Path) -> dict[str, bytes]:
 
 
 def _own_environment(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The virtual environment this program runs in, if it is in the project: what is put there would run here, and at
-    once where something is imported late. And the folders above it, which must not be renamed."""
-    own = Path(os.path.realpath(sys.prefix))
-    if root not in own.parents:
-        return (), ()
-    return (str(own),), tuple(str(folder) for folder in own.parents if root in folder.parents)
+    """What of the environment this program runs in is in the project, see `believed_in`: what is put there would run
+    here, and at once where something is imported late. And the folders above it, which must not be renamed."""
+    own = believed_in(str(root))
+    above = dict.fromkeys(str(folder) for path in own for folder in Path(path).parents if root in folder.parents)
+    return tuple(own), tuple(above)
 
 
 class BegunCommand:

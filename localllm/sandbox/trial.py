@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from localllm.sandbox.bundle import base_interpreter
+from localllm.base.own_environment import base_interpreter
 from localllm.sandbox.levels import LEVELS, Level
 from localllm.sandbox.runner import CommandResult, SandboxRunner
 from localllm.sandbox.scratch import Scratch
@@ -73,7 +73,7 @@ class _Stage:
         self.unix.bind(str(self.outside / "socket"))
         self.unix.listen()
         self.victim = subprocess.Popen(
-            [sys.executable, "-c", "input()", _HIDDEN_WORDS],
+            [base_interpreter(), "-I", "-S", "-c", "input()", _HIDDEN_WORDS],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

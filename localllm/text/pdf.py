@@ -7,12 +7,14 @@ to limits; only the code of `serve` travels there, out of this program's memory.
 import asyncio
 import importlib.util
 import marshal
-import sys
 from asyncio.subprocess import DEVNULL, PIPE
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from localllm.base.own_environment import base_interpreter
 
 _SECONDS = 30.0
 _MEMORY = 1_500_000_000  # bytes of address space
@@ -44,7 +46,9 @@ class _Answer(msgspec.Struct):
 
 async def pdf_text(data: bytes, seconds: float = _SECONDS) -> str:
     """The text of all pages, each under a line `--- page 3 of 12 ---`. Raises PdfError."""
-    found = importlib.util.find_spec("pypdf")
+    found = None
+    with suppress(ModuleNotFoundError):  # also one that is worked on in the project
+        found = importlib.util.find_spec("pypdf")
     if found is None or found.origin is None:
         raise PdfError("missing")
     place = str(Path(found.origin).parent.parent)
@@ -59,7 +63,7 @@ async def pdf_text(data: bytes, seconds: float = _SECONDS) -> str:
 
 
 async def _ask(arguments: list[str], data: bytes, seconds: float) -> _Answer:
-    command = (sys.executable, "-I", "-S", "-E", "-c", _BOOT, *arguments)
+    command = (base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, *arguments)
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd="/", env={})
     try:
         async with asyncio.timeout(seconds):

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
-from localllm.sandbox.bundle import base_interpreter
+from localllm.base.own_environment import base_interpreter
 from localllm.text.decoding import NotTextError, decode, split_lines, unmarked_utf16
 from localllm.tools import regex_worker
 from localllm.tools.guard.paths import ProjectRoot

@@ -19,6 +19,7 @@ from localllm.base import logs
 from localllm.base.config.schema import KEY_VARIABLES
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase
+from localllm.base.own_environment import base_interpreter
 from localllm.base.own_modules import source_of
 from localllm.llm.gguf import child
 from localllm.llm.gguf.files import fault_of
@@ -61,7 +62,7 @@ class ModelProcess:
     """
 
     def __init__(self, order: Order, environ: Mapping[str, str]) -> None:
-        if importlib.util.find_spec("xllamacpp") is None:
+        if not _is_installed():
             raise LLMConnectionError("gguf_not_installed")
         if lacks_avx2():
             raise LLMConnectionError("gguf_no_avx2")
@@ -157,13 +158,20 @@ class ModelProcess:
         return status
 
 
+def _is_installed() -> bool:
+    try:
+        return importlib.util.find_spec("xllamacpp") is not None
+    except ModuleNotFoundError:  # it is worked on in the project, and not run here
+        return False
+
+
 def _spawn(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """The child, in a session of its own: Ctrl+C is for us alone. No key of ours is in its environment, and it looks
     for no modules (nor libraries) where we were started."""
     secret = {name for names in KEY_VARIABLES.values() for name in names}
     kept = {name: value for name, value in environ.items() if name not in secret}
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", source_of(child.__name__).decode()],
+        [base_interpreter(), "-S", "-P", "-c", source_of(child.__name__).decode()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -16,6 +16,7 @@ from pathlib import Path
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.files import atomic_write_at, is_temporary, open_beneath, open_folder
 from localllm.base.i18n import Phrase
+from localllm.base.own_environment import believed_in
 from localllm.base.paths import state_folder
 from localllm.base.walking import DEEPEST, walk
 from localllm.text.cleaning import clean
@@ -234,19 +235,12 @@ class ProjectRoot:
         from localllm.sandbox.protected import is_protected
 
         relative = self.relative(file_path)
-        return is_protected(relative) or self._is_own_environment(relative) or self._is_in(state_folder(), relative)
+        own = (*believed_in(str(self.path)), os.path.realpath(state_folder()))
+        return is_protected(relative) or any(self._is_in(path, relative) for path in own)
 
-    def _is_own_environment(self, relative: str) -> bool:
-        """Whether the file lies in the virtual environment this program runs in, which may be in the project: what is
-        imported late would run here. Commands cannot write there either."""
-        return self._is_in(Path(sys.prefix), relative)
-
-    def _is_in(self, folder: Path, relative: str) -> bool:
-        """Whether the file lies in a folder of this program's that may be in the project."""
-        own = Path(os.path.realpath(folder))
-        if self.path not in own.parents:
-            return False
-        return f"{relative}/".casefold().startswith(f"{own.relative_to(self.path).as_posix()}/".casefold())
+    def _is_in(self, own: str, relative: str) -> bool:
+        """Whether the file is, or lies in, what is this program's and may be in the project."""
+        return f"{self.path}/{relative}/".casefold().startswith(f"{own}/".casefold()) and Path(own) != self.path
 
     def refuse_protected(self, file_path: str) -> None:
         """Raise SafetyViolationError path_protected where `is_protected`."""

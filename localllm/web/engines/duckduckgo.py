@@ -15,7 +15,10 @@ Ask = Callable[[str, int], list[dict[str, Any]]]
 
 def is_installed() -> bool:
     """Whether the package is there; it is not imported for that."""
-    return importlib.util.find_spec("ddgs") is not None
+    try:
+        return importlib.util.find_spec("ddgs") is not None
+    except ModuleNotFoundError:  # it is worked on in the project, and not run here
+        return False
 
 
 class DuckDuckGo:

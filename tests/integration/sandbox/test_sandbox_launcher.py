@@ -122,7 +122,7 @@ asyncio.run(main())
 STARTS_PYTHON = """
 import subprocess
 from localllm.sandbox.runner import SandboxRunner
-from localllm.sandbox.bundle import base_interpreter
+from localllm.base.own_environment import base_interpreter
 subprocess.run([base_interpreter(), "-c", ""], check=True)
 """
 BARE = {

@@ -294,3 +294,12 @@ def test_the_environment_this_program_runs_in_is_closed() -> None:
         assert root.is_protected(name), name
     assert key_of(SafetyViolationError, root.write_bytes, f"{environment.name}/made_up.py", b"") == "path_protected"
     assert not root.is_protected(f"{environment.name}-made-up/lib.py")
+
+
+def test_what_this_program_looks_for_modules_in_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / ".local" / "site-packages"
+    site.mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(site)])
+    root = ProjectRoot(tmp_path)
+    assert root.is_protected(".local/site-packages/made_up.py")
+    assert not root.is_protected(".local/made_up.py")
