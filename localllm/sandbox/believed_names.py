@@ -206,6 +206,11 @@ BELIEVED = (
             ".builds",
         ),
     ),
+    Believer(
+        "Python",
+        "every start, of an environment in which a package of the project is worked on",
+        ("sitecustomize.py", "usercustomize.py"),
+    ),
     Believer("localllm", "being started in the folder", (".localllm", "localllm.toml")),
     Believer(
         "other assistants",

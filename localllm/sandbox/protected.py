@@ -337,6 +337,8 @@ def _files_beneath(root: Path, top: str, closed: set[str]) -> Iterator[str]:
 def _matters(path: str) -> bool:
     """Of a repository's own folder the data does not: it changes with every commit, also in submodules."""
     lower = f"/{path.casefold()}"
+    if "/site-packages/" in lower and lower.endswith("customize.py"):
+        return False  # tools for tracing ship these, and an environment in the project is the project's own
     if "/hooks/" in lower and lower.endswith(".sample"):
         return False
     _, worktree, its_data = lower.partition("/.git/worktrees/")

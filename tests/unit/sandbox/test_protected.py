@@ -104,3 +104,11 @@ def test_folders_of_packages_are_looked_into_where_that_is_asked_for(tmp_path: P
 def test_repositories_told_by_where_their_settings_are(tmp_path: Path) -> None:
     make(tmp_path, "docs/HEAD", "docs/commondir", "team.code-workspace", "sub/x.Code-Workspace")
     assert set(look(tmp_path)) == {"docs/commondir", "team.code-workspace", "sub/x.Code-Workspace"}
+
+
+def test_what_installed_packages_ship_for_the_start_of_python_is_left(tmp_path: Path) -> None:
+    shipped = tmp_path / ".venv" / "lib" / "site-packages" / "tracing" / "sitecustomize.py"
+    for file in (shipped, tmp_path / "src" / "usercustomize.py"):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    assert set(look(tmp_path, reach=Reach(skipped=True))) == {"src/usercustomize.py"}
