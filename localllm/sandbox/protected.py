@@ -144,7 +144,7 @@ class Reach:
     """How far a look may go, and how far it got. `seconds`: for all folders; `skipped`: also into those of packages.
 
     `visited`: the folders that were looked into. `is_complete`: there are no others. `closed`: those that cannot be
-    read. `repositories`: those with a `.git`.
+    read. `repositories`: those with a `.git`; `bare`: those that look like what is in one.
     """
 
     def __init__(self, seconds: float = math.inf, *, skipped: bool = False) -> None:
@@ -153,6 +153,7 @@ class Reach:
         self.visited: set[str] = set()
         self.closed: set[str] = set()
         self.repositories: set[str] = set()
+        self.bare: set[str] = set()
         self.is_complete = True
 
 
@@ -277,6 +278,7 @@ class _Walk:
             entries = self._listings.of(f"{self._root}/{folder}", self._note_closed)
             names = {entry.name for entry in entries}
             if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names):
+                self._reach.bare.add(folder)
                 yield from self._beneath_any(folder, entries, IN_GIT)
             for entry in entries:
                 name, path = entry.name.casefold(), _join(folder, entry.name)

@@ -5,6 +5,7 @@ Git would follow it, and read or write there.
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from localllm.sandbox.folder_listings import FolderListings
 
 _MOST = 1 << 16  # bytes of git's small files, and of a list of alternates
-MOST_FOLDERS = 20_000
+_MOST_FOLDERS = 20_000
 """Of one repository's data. A folder costs some microseconds."""
-
 _MOST_ALTERNATES = 50
-_DATA_OF_PROGRAMS = ("lfs/objects", "lfs/tmp", "annex/objects")  # large, and git itself never goes there
+_FOLDERS_OF_GIT = frozenset({"hooks", "info", "logs", "refs", "worktrees", "modules", "objects", "lfs"})
+_NOT_LOOKED_INTO = re.compile(r"annex/objects|lfs/objects/[^/]+/[^/]+")  # large, and git itself never goes there
 _GITDIR = "gitdir: "
 
 
@@ -159,29 +160,48 @@ class RepositoryCheck:
                 yield from ((file, target) for target in _included(file))
 
     def _links(self, top: Path) -> Iterator[tuple[Path, Path]]:
-        found = odd_entries(top, self._listings, MOST_FOLDERS)
-        if found is None:
-            raise ToolExecutionError("git_too_many_folders", path=top, most=MOST_FOLDERS)
-        for entry in found:
+        found, is_complete = odd_entries([str(top)], self._listings, _MOST_FOLDERS)
+        if not is_complete:
+            raise ToolExecutionError("git_too_many_folders", path=top, most=_MOST_FOLDERS)
+        for _, entry in found:
             if entry.is_symlink():
                 yield Path(entry.path), Path(entry.path)
 
 
-def odd_entries(data: Path, listings: "FolderListings", most: int) -> "list[os.DirEntry[str]] | None":
-    """What is neither a file nor a folder in a repository's data; None where that is more than `most` folders.
+def data_folders(git: Path) -> list[Path]:
+    """Where the data of the repository with this `.git` lies, and what its work trees share: `.git` may be a file, or
+    a link."""
+    said = _line(git)
+    if said.startswith(_GITDIR):
+        git = _real(git.parent / said.removeprefix(_GITDIR))
+    elif os.path.islink(git):  # noqa: PTH114 - Path's may raise
+        git = _real(git)
+    return [git, _common(git)]
+
+
+def odd_entries(
+    tops: Sequence[str], listings: "FolderListings", most: int
+) -> "tuple[list[tuple[str, os.DirEntry[str]]], bool]":
+    """What is neither a file nor a folder in the data of repositories, each with that of `tops` it is in, and whether
+    that is all: no more than `most` folders are looked into, those that git itself writes to before others.
     `listings`: of what `is_odd_or_folder`."""
-    found: list[os.DirEntry[str]] = []
-    pending = [str(data)]
-    skipped = {f"{data}/{name}" for name in _DATA_OF_PROGRAMS}
-    for folder in pending:
-        for entry in listings.of(folder):
-            if not entry.is_dir(follow_symlinks=False):
-                found.append(entry)
-            elif entry.path not in skipped:
-                pending.append(entry.path)
-        if len(pending) > most:
-            return None
-    return found
+    found: list[tuple[str, os.DirEntry[str]]] = []
+    of_git = [(top, top) for top in tops]
+    others: list[tuple[str, str]] = []
+    looked = 0
+    for pending in (of_git, others):
+        for top, folder in pending:
+            looked += 1
+            if looked > most:
+                return found, False
+            for entry in listings.of(folder):
+                if not entry.is_dir(follow_symlinks=False):
+                    found.append((top, entry))
+                elif folder == top:
+                    (of_git if entry.name in _FOLDERS_OF_GIT else others).append((top, entry.path))
+                elif not _NOT_LOOKED_INTO.fullmatch(entry.path, len(top) + 1):
+                    pending.append((top, entry.path))
+    return found, True
 
 
 def is_odd_or_folder(entry: os.DirEntry[str]) -> bool:

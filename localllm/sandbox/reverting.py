@@ -89,7 +89,7 @@ class ProtectedFiles:
                 known = self._before
                 self._before = look(self._root, known, self._listings, self._tops, self._reach)
                 self._named = self._look_at_named(known)
-                self._before |= self._repository_links.look(self._reach.repositories)
+                self._before |= self._repository_links.look(self._reach.repositories, self._reach.bare)
                 self._is_overlooked = False
             self._running += 1
 
@@ -156,7 +156,7 @@ class ProtectedFiles:
 
     def _put_back(self) -> tuple[str, ...]:
         after, reach = self._look_after()
-        self._is_overlooked |= not reach.is_complete
+        self._is_overlooked |= not (reach.is_complete and self._repository_links.is_complete)
         after |= self._look_at_new(reach)
         if not reach.is_complete:
             after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
@@ -185,7 +185,7 @@ class ProtectedFiles:
             reach = Reach(_TIME_AFTER, skipped=True)
             after = look(self._root, self._before, self._listings, reach=reach)
             after |= look_at(self._root, self._named, self._before, reach=reach)
-            after |= self._repository_links.look(reach.repositories)
+            after |= self._repository_links.look(reach.repositories, reach.bare)
             rounds += 1
             if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
                 reach.is_complete &= rounds <= _MOST_ROUNDS
