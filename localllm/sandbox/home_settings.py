@@ -91,14 +91,16 @@ def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, by
 def git_settings_of_user(environment: Mapping[str, str], root: Path | None = None) -> list[Setting]:
     """All settings of the user's own files, with what they include for a repository at `root`, in their order.
 
-    Without a root, with all that may be included for any repository: which branch it is on, or what its remote is, will
-    change.
+    Without a root, with all that may be included for any repository (which branch it is on, or what its remote is, will
+    change), and with those of the machine.
     """
     home = Path(environment.get("HOME", ""))
     if not home.is_absolute():
         return []
     named = environment.get("GIT_CONFIG_GLOBAL")
     files = [home / named] if named is not None else [_xdg(environment, home) / "config", home / ".gitconfig"]
+    if root is None:
+        files.insert(0, home / environment.get("GIT_CONFIG_SYSTEM", "/etc/gitconfig"))
     return [setting for file in files for setting in _all(file, home, root, 0)]
 
 

@@ -6,14 +6,18 @@ That may be any file of the project, and is protected like what leads there.
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protected import IN_GIT, Entry, is_git_settings
+from localllm.sandbox.repository import Place, find_place, settings_of
 
 _GITDIR = b"gitdir: "
 _MOST_WORKTREES = 50
+_MOST_LINKS = 40  # on the way to a file, as for the system itself
 
 
 class Leads:
@@ -21,13 +25,16 @@ class Leads:
 
     def __init__(self, root: Path, user: Sequence[Setting], home: str) -> None:
         self._root = root
-        self._user = user
         self._home = home
+        self._place = _place(root)
+        self._outside = [(user, home)]  # settings, and the folder that those they include are relative to
+        if self._place:
+            self._outside.append((settings_of(self._place), str(self._place.common)))
 
     def of(self, entries: Mapping[str, Entry]) -> set[str]:
         """Paths below the root, `/` between their names; not all of them exist."""
         found: set[str] = set()
-        worktrees = [str(self._root)]
+        worktrees = [str(self._root), *([str(self._place.top)] if self._place else [])]
         linked = [str((self._root / path).parent) for path in entries if f"/{path}".casefold().endswith("/.git")]
         worktrees += linked[:_MOST_WORKTREES]
         for path, entry in entries.items():
@@ -43,10 +50,11 @@ class Leads:
         return found | self.of_user(worktrees)
 
     def of_user(self, worktrees: Iterable[str]) -> set[str]:
-        """What the user's own settings lead to in repositories; `worktrees`: the absolute paths of these."""
+        """What the settings outside of the project lead to in repositories with these absolute paths."""
         named: set[str] = set()
         for worktree in dict.fromkeys(worktrees):
-            named.update(self._inside(named_files(self._user, [worktree], self._home, self._home)))
+            for settings, beside in self._outside:
+                named.update(self._inside(named_files(settings, [worktree], self._home, beside)))
         return named
 
     def of_included(self, entries: Mapping[str, Entry], paths: set[str]) -> set[str]:
@@ -58,7 +66,9 @@ class Leads:
         return found
 
     def _of_link(self, path: str, *, is_repository: bool) -> Iterator[str]:
-        for target in self._inside([os.path.realpath(self._root / path)]):
+        *links, last = _way(str(self._root / path))
+        yield from self._inside(links)
+        for target in self._inside([last]):
             yield from (f"{target}/{name}" for name in IN_GIT) if is_repository else [target]
 
     def _of_gitdir(self, path: str, content: bytes) -> Iterator[str]:
@@ -77,9 +87,38 @@ class Leads:
     def _inside(self, paths: Sequence[str]) -> list[str]:
         """Those below the root, by their names there and by where these really lead."""
         top = f"{self._root}/"
-        both = dict.fromkeys([*paths, *map(os.path.realpath, paths)])
+        both = dict.fromkeys(step for path in paths for step in (path, *_way(path)))
         below = [path.removeprefix(top) for path in both if path.startswith(top)]
         return [path for path in below if path and _is_no_repository(path)]
+
+
+def _place(root: Path) -> Place | None:
+    """The repository whose settings lie outside: the project is a linked work tree, a submodule or a subfolder."""
+    try:
+        place = find_place(root)
+    except ToolExecutionError:
+        return None  # no tool uses git there
+    return None if place is None or place.common.is_relative_to(root) else place
+
+
+def _way(path: str) -> list[str]:
+    """The links on the way to what the absolute path stands for, also those in place of folders, and at last that."""
+    found: list[str] = []
+    at, rest = "/", path.split("/")[::-1]
+    while rest:
+        name = rest.pop()
+        if name == "..":
+            at = os.path.dirname(at)  # noqa: PTH120 - strings
+        elif name not in ("", "."):
+            at = os.path.join(at, name)  # noqa: PTH118 - strings
+            with suppress(OSError):
+                target = os.readlink(at)  # noqa: PTH115 - strings
+                found.append(at)
+                if len(found) > _MOST_LINKS:
+                    break
+                at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120 - strings
+                rest += target.split("/")[::-1]
+    return [*found, at]
 
 
 def _is_no_repository(path: str) -> bool:

@@ -168,6 +168,11 @@ class RepositoryCheck:
                 yield Path(entry.path), Path(entry.path)
 
 
+def settings_of(place: Place) -> list[Setting]:
+    """What a repository's own settings files say, for this work tree."""
+    return [*_settings(place.common / "config"), *_settings(place.folder / "config.worktree")]
+
+
 def data_folders(git: Path) -> list[Path]:
     """Where the data of the repository with this `.git` lies, and what its work trees share: `.git` may be a file, or
     a link."""
