@@ -36,6 +36,8 @@ BELIEVED = (
             ".git/config.worktree",
             ".git/commondir",
             ".git/info/attributes",
+            ".git/remotes",  # where it kept addresses long ago, and still looks for them
+            ".git/branches",
             ".git/modules",
             ".git/worktrees",
             ".gitmodules",

@@ -43,7 +43,6 @@ _IN_OTHERS = {
     top: tuple(sorted(name.removeprefix(f"{top}/") for name in _NAMES if name.startswith(f"{top}/")))
     for top in {name.partition("/")[0] for name in _NAMES - _WHOLE} - {".git"}
 }
-_OTHER_DATA = frozenset({".hg", ".jj", ".sl", "_darcs"})  # of version control: nothing else in there is looked at
 _LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
 _MOST_FOLDERS = 200_000
@@ -289,8 +288,6 @@ class _Walk:
                     yield from self._beneath_any(path, self._list(path), IN_GIT)
                 elif name == ".git" or name in _WHOLE or (name.endswith(PROTECTED_ENDINGS) and not is_folder):
                     yield from self._whole(path, entry)
-                elif is_folder and name in _OTHER_DATA:
-                    yield from self._beneath_any(path, self._list(path), _IN_OTHERS[name])
                 elif is_folder:
                     if name in _IN_OTHERS:
                         yield from self._beneath_any(path, self._list(path), _IN_OTHERS[name])

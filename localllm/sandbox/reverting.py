@@ -38,7 +38,7 @@ _NOTHING = Entry(0, (), b"")
 _MOST_PINS = 200  # each is a mount or two
 _MOST_ROUNDS = 10  # from settings to included settings, from link to link
 _MOST_ROUNDS_AHEAD = 100
-_MOST_REPOSITORIES = 200  # for which the user's own settings are looked at
+_MOST_REPOSITORIES = 2_000  # for which the user's own settings are looked at
 _TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
 _TIME_AFTER = 3.0
 _MOST_OUTPUT = 100_000_000  # bytes of new files with long output that are looked at, at one time
@@ -204,6 +204,7 @@ class ProtectedFiles:
         new = reach.repositories - self._reach.repositories
         if not new:
             return {}
+        self._is_overlooked |= len(new) > _MOST_REPOSITORIES
         named = self._leads().of_user(self._absolute(new)) - set(self._named)
         found = look_at(self._root, sorted(named), self._before)
         return {path: entry for path, entry in found.items() if entry.identity[4] >= self._begun}

@@ -42,6 +42,7 @@ def test_only_protected_files_are_found(tmp_path: Path) -> None:
         ".git/config",
         ".git/hooks/pre-commit",
         ".git/info/attributes",
+        ".git/remotes/origin",
         ".git/modules/lib/config",
         ".git/modules/lib/hooks/post-merge",
         ".github/workflows/ci.yml",
