@@ -52,19 +52,32 @@ SETTINGS = {
 
 WITHOUT_HOOKS = {"core.hooksPath": os.devnull}
 
-_PROGRAMS = (
-    (re.compile(r"filter\..*\.(?:clean|smudge|process)"), ""),
-    (re.compile(r"filter\..*\.required"), "false"),
-    (re.compile(r"diff\..*\.(?:command|textconv)|diff\.external"), "cat"),
-    (re.compile(r"merge\..*\.driver|gpg\.(?:.*\.)?program|gpg\.ssh\.defaultkeycommand"), "false"),
-    (
-        re.compile(r"hook\..*\.command|trailer\..*\.(?:cmd|command)|core\.(?:editor|askpass|alternaterefscommand)"),
-        "true",
-    ),
-    (re.compile(r"core\.(?:pager|sshcommand)|pager\..*|sequence\.editor|interactive\.difffilter"), "cat"),
-    (re.compile(r"credential\.(?:.*\.)?helper|core\.gitproxy"), ""),
+_HARMLESS = re.compile(
+    r"(?:advice|apply|author|branch|color|column|commit|committer|extensions|feature|fetch|format|gc|i18n|include|includeif"
+    r"|index|init|log|maintenance|merge|notes|pack|pull|push|rebase|receive|remote|rerere|sparse|splitindex|stash|status"
+    r"|submodule|tag|transfer|url|user|versionsort|worktree)\..*"
+    r"|core\.(?:abbrev|autocrlf|bare|bigfilethreshold|checkstat|commentchar|commitgraph|compression|deltabasecachelimit|eol"
+    r"|filemode|fscache|fsync|fsyncmethod|fsyncobjectfiles|hidedotfiles|ignorecase|ignorestat|logallrefupdates|longpaths"
+    r"|loosecompression|multipackindex|notesref|packedgitlimit|packedgitwindowsize|precomposeunicode|preloadindex"
+    r"|protecthfs|protectntfs|repositoryformatversion|sharedrepository|sparsecheckout|sparsecheckoutcone|splitindex"
+    r"|symlinks|trustctime|unsetenvvars|untrackedcache|usereplacerefs|warnambiguousrefs|whitespace|worktree)"
+    r"|diff\.(?:(?!external|orderfile)[a-z]+|.*\.(?:algorithm|binary|funcname|wordregex|xfuncname))"
+    r"|lfs\.(?:repositoryformatversion|.*\.(?:access|locksverify))|annex\.(?:uuid|version)"
+    r"|gpg\.(?:format|mintrustlevel)|filter\..*\.extrakeys"
 )
-"""Settings that name a program, and what they become when only the repository sets them."""
+"""Settings of a repository that git, and the filters of users, may believe where it runs outside the sandbox."""
+
+_NEUTRAL = (
+    (re.compile(r"filter\..*\.required|merge\..*\.driver|gpg\.(?:.*\.)?program|gpg\.ssh\.defaultkeycommand"), "false"),
+    (re.compile(r"diff\..*\.(?:command|textconv)|diff\.external|core\.pager|pager\..*"), "cat"),
+    (re.compile(r"hook\..*\.command"), "true"),
+    (re.compile(r"core\.(?:attributesfile|excludesfile)|diff\.orderfile|mailmap\.file"), os.devnull),
+    (_HARMLESS, None),
+)
+"""What others become when only the repository sets them, if not empty. None: they stay."""
+
+_REFUSED = re.compile(r"(?i)lfs\.(?:extension\..*|storage)")
+"""Without these, what is committed would not be what the repository keeps, or not be where it is looked for."""
 
 
 class Question(NamedTuple):
@@ -175,10 +188,25 @@ class UnsandboxedGit:
                 raise ToolExecutionError("git_not_a_repository", path=self._root)  # git found another one
             self._is_ready = True
             trusted, own = settings_by_scope(listed.output)
-            self._overrides |= _without_programs(trusted, own)
+            self._overrides |= self._believed(trusted, own)
             replaced = [key for key in self._overrides if key.startswith("filter.") and key not in trusted]
             self.switched_off = frozenset(key.partition(".")[2].rpartition(".")[0] for key in replaced)
         return [self._run(question, writes=writes) for question in questions]
+
+    def _believed(self, trusted: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+        """Overrides for each setting of the repository that is not harmless: the user's own value, or a neutral one."""
+        overrides: dict[str, str] = {}
+        ours = {key.lower() for key in self._overrides}
+        for key, value in own.items():
+            if key in ours:
+                continue
+            neutral = next((neutral for pattern, neutral in _NEUTRAL if pattern.fullmatch(key)), "")
+            wanted = value if neutral is None else trusted.get(key, neutral)
+            if wanted != value:
+                if _REFUSED.fullmatch(key):
+                    raise ToolExecutionError("git_setting", path=self._root, setting=key)
+                overrides[key] = wanted
+        return overrides
 
     def _run(self, question: Question, *, writes: bool) -> Answer:
         first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
@@ -213,17 +241,6 @@ def settings_by_scope(listed: bytes) -> tuple[dict[str, str], dict[str, str]]:
         if scope != "command":  # those are our own
             (own if scope in ("local", "worktree") else trusted)[key] = value if has_value else "true"
     return trusted, own
-
-
-def _without_programs(trusted: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-    """Overrides for each setting of the repository that names a program: the user's own value, or nothing."""
-    overrides: dict[str, str] = {}
-    for key, value in own.items():
-        neutral = next((neutral for pattern, neutral in _PROGRAMS if pattern.fullmatch(key)), value)
-        wanted = trusted.get(key, neutral)
-        if neutral != value and wanted != value:
-            overrides[key] = wanted
-    return overrides
 
 
 class _Bounded:

@@ -6,6 +6,7 @@ How git is run, so that nothing in the repository does harm, is in `git_executio
 import asyncio
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -149,7 +150,7 @@ class Repository:
     def failure(self, errors: str) -> ToolExecutionError:
         """The error that explains what git said."""
         key = next((key for text, key in _FAILURES.items() if text in errors), "git_failed")
-        lines = [line.removeprefix("fatal: ").removeprefix("error: ") for line in errors.strip().splitlines()[:4]]
+        lines = _OWN_WORDS.findall(errors)[:4]
         return ToolExecutionError(key, path=self._root, reason=shown(" ".join(lines)))
 
     async def status(self, *paths: str, each_new: bool = False) -> "Status":
@@ -326,6 +327,9 @@ def null_separated(paths: Iterable[str]) -> bytes:
     """Paths as git reads them from its standard input with -z or --pathspec-file-nul."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
+
+_OWN_WORDS = re.compile(r"^(?:fatal|error|warning): (.*)", re.MULTILINE)
+"""What git says itself: other lines quote the files it reads, which may lie outside the project."""
 
 _FAILURES = {
     "not a git repository": "git_not_a_repository",

@@ -434,6 +434,32 @@ async def test_no_program_of_the_repository_runs(project: Project, canary: Path,
     assert not canary.exists()
 
 
+@pytest.mark.parametrize("setting", ["lfs.extension.x.clean", "lfs.extension.X.smudge", "lfs.storage"])
+async def test_outside_the_sandbox_settings_of_lfs_are_refused(
+    project: Project, user_settings: Path, setting: str
+) -> None:
+    project.levels = ()
+    project.commit("a.txt")
+    project.git("config", setting, "/elsewhere")
+    with pytest.raises(ToolExecutionError) as caught:
+        await project.run(git_status)
+    assert (caught.value.key, caught.value.params["setting"]) == ("git_setting", setting)
+    project.git("config", "--file", str(user_settings), setting, "/elsewhere")
+    await project.run(git_status)
+
+
+async def test_outside_the_sandbox_unknown_settings_count_for_nothing(project: Project, tmp_path: Path) -> None:
+    project.levels = ()
+    project.commit("a.txt")
+    (tmp_path / "ignored").write_text("new.txt\n")
+    project.write("new.txt", "new")
+    project.git("config", "core.excludesFile", str(tmp_path / "ignored"))
+    project.git("config", "some.tool.setting", "12")
+    project.git("config", "http.postBuffer", "12")
+    project.git("config", "core.compression", "9")
+    assert "new.txt" in (await project.run(git_status)).for_model
+
+
 @pytest.mark.parametrize("kind", ["clean", "smudge", "process"])
 async def test_filters_of_the_repository_do_not_run(project: Project, canary: Path, kind: str) -> None:
     project.write(".gitattributes", "* filter=e=v.il\n")

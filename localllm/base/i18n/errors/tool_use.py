@@ -383,6 +383,19 @@ TOOL_USE: Entries = {
             "利用者が手で git を実行してください。git gc でフォルダーは減ります。",
         ),
     ),
+    "git_setting": (
+        "E8063",
+        (
+            "git is not used here: the repository sets {setting}.",
+            "Outside the sandbox that counts only where it is among the user's own settings.",
+            "The user can run git by hand, or look at the value and set it for all repositories: git config --global.",
+        ),
+        (
+            "git は使いません。リポジトリが {setting} を設定しています。",
+            "サンドボックスの外では、利用者自身の設定にあるものしか認めません。",
+            "利用者が手で git を実行するか、値を確認して git config --global で設定してください。",
+        ),
+    ),
     "git_signs": (
         "E8054",
         (
