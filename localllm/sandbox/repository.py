@@ -18,7 +18,8 @@ from localllm.sandbox.git_config import Setting, parse
 if TYPE_CHECKING:
     from localllm.sandbox.folder_listings import FolderListings
 
-_MOST = 1 << 16  # bytes of git's small files, and of a list of alternates
+_MOST = 1 << 16  # bytes of git's small files
+_MOST_WHOLE = 1 << 22  # bytes of settings, and of a list of alternates
 _MOST_FOLDERS = 20_000
 """Of one repository's data. A folder costs some microseconds."""
 _MOST_ALTERNATES = 50
@@ -217,7 +218,12 @@ def is_odd_or_folder(entry: os.DirEntry[str]) -> bool:
 def alternates_in(content: bytes, objects: Path) -> list[Path]:
     """The folders of objects that a list of alternates (gitrepository-layout(5)) in the folder `objects` names."""
     lines = content.decode("utf-8", "surrogateescape").split("\n")
-    return [objects / line.replace("\0", "") for line in lines if line and not line.startswith("#")]
+    return [objects / _unquoted(line.replace("\0", "")) for line in lines if line and not line.startswith("#")]
+
+
+def _unquoted(line: str) -> str:
+    """The line; of one in quotation marks, which git itself never writes, that it may lead anywhere."""
+    return os.sep if line.startswith('"') else line
 
 
 def _alternates(objects: Path, most: int) -> Iterator[tuple[Path, Path]]:
@@ -225,7 +231,7 @@ def _alternates(objects: Path, most: int) -> Iterator[tuple[Path, Path]]:
     pending = [objects]
     for folder in pending:
         file = folder / "info" / "alternates"
-        for target in alternates_in(_content(file), folder):
+        for target in alternates_in(_whole(file), folder):
             yield file, target
             if len(pending) < most:
                 pending.append(_real(target))
@@ -239,7 +245,7 @@ def _included(file: Path) -> Iterator[Path]:
 
 
 def _settings(file: Path) -> list[Setting]:
-    return list(parse(_content(file)))
+    return list(parse(_whole(file)))
 
 
 def _has_one_owner(*paths: Path) -> bool:
@@ -258,10 +264,18 @@ def _line(path: Path) -> str:
     return _content(path).decode("utf-8", "surrogateescape").strip().replace("\0", "")
 
 
-def _content(path: Path) -> bytes:
+def _whole(path: Path) -> bytes:
+    """A file that must not be believed in part; a link is followed, as git does."""
+    content = _content(_real(path), _MOST_WHOLE + 1)
+    if len(content) > _MOST_WHOLE:
+        raise ToolExecutionError("git_too_large", path=path, most=_MOST_WHOLE)
+    return content
+
+
+def _content(path: Path, most: int = _MOST) -> bytes:
     """The beginning of a regular file, nothing where there is none."""
     try:
         with opened(os.open(path, READ | NO_LINK)) as file:
-            return file.read(_MOST)
+            return file.read(most)
     except OSError:
         return b""

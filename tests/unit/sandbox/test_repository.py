@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.repository import around
+from localllm.base.errors import ToolExecutionError
+from localllm.sandbox.repository import RepositoryCheck, around, find_place
 
 
 @pytest.fixture
@@ -69,3 +70,34 @@ def test_odd_links_are_no_repository(home: Path) -> None:
     (home / "mono/.git").unlink()
     (home / "mono/.git").symlink_to(".git")
     assert around(home / "mono/packages/one", [home]) == []
+
+
+@pytest.mark.parametrize(
+    ("alternates", "key"),
+    [
+        ('"{home}/other"\n', "git_leads_out"),
+        ("#" + "x" * 70_000 + "\n{home}/other\n", "git_leads_out"),
+        ("#" + "x" * (1 << 22) + "\n{home}/other\n", "git_too_large"),
+    ],
+)
+def test_alternates_are_found_however_they_are_written(home: Path, alternates: str, key: str) -> None:
+    top = home / "mono"
+    git(top, "init", "-q")
+    (top / ".git/objects/info/alternates").write_text(alternates.format(home=home))
+    assert refused(top) == key
+
+
+def test_alternates_are_found_behind_a_link(home: Path) -> None:
+    top = home / "mono"
+    git(top, "init", "-q")
+    (top / "list").write_text(f"{home}/other\n")
+    (top / ".git/objects/info/alternates").symlink_to(top / "list")
+    assert refused(top) == "git_leads_out"
+
+
+def refused(top: Path) -> str:
+    place = find_place(top)
+    assert place
+    with pytest.raises(ToolExecutionError) as caught:
+        RepositoryCheck().refuse_leads(place, top)
+    return caught.value.key

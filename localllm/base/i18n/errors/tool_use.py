@@ -383,6 +383,19 @@ TOOL_USE: Entries = {
             "利用者が手で git を実行してください。git gc でフォルダーは減ります。",
         ),
     ),
+    "git_too_large": (
+        "E8064",
+        (
+            "git is not used here: {path} has more than {most:,} bytes.",
+            "So much is not read to find out where it leads.",
+            "The user can run git by hand.",
+        ),
+        (
+            "git は使いません。{path} が {most:,} バイトを超えています。",
+            "どこを指すかを確かめるには大きすぎます。",
+            "利用者が手で git を実行してください。",
+        ),
+    ),
     "git_setting": (
         "E8063",
         (
