@@ -31,7 +31,9 @@ _DROPPED = (
 )
 """Programs that are not there, or would wait for somebody: an editor, a key."""
 
-_PEOPLE = frozenset({f"{who}.{what}" for who in ("user", "author", "committer") for what in ("name", "email")})
+_PEOPLE = frozenset(
+    {f"{who}.{what}" for who in ("user", "author", "committer") for what in ("name", "email", "useconfigonly")}
+)
 _RUNS_A_PROGRAM = re.compile(r"(diff|merge)\.(command|textconv|driver)")
 _ADDRESS_WITH_SECRET = re.compile(r"://[^/\s@]*@")
 _SECRET = re.compile(r"(?i)token|passw|secret|_auth|authorization|credential|api[-_]?key|bearer")
@@ -137,9 +139,9 @@ def _is_kept(setting: Setting) -> bool:
         return False
     if section == "alias" and value.startswith("!"):
         return False
-    if full in _PEOPLE:
-        return not _ADDRESS_WITH_SECRET.search(value)
-    return not any(_ADDRESS_WITH_SECRET.search(text) or _SECRET.search(text) for text in (subsection, value))
+    if section in ("user", "author", "committer"):
+        return full in _PEOPLE and not _ADDRESS_WITH_SECRET.search(value)
+    return not any(holds_secret(text) for text in (subsection, name, value))
 
 
 def _cargo(home: Path) -> dict[str, bytes]:

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -90,6 +90,7 @@ _SECRETS_NAMED_BY = (
 _SETTINGS_OF_ENVIRONMENTS = ("pip.conf", ".condarc", "etc/npmrc")  # hidden where they hold a secret
 
 _GIT_SETTINGS = ("config", "config.worktree")  # as above
+_MOST_MODULES = 20_000  # folders
 
 _NOT_HOMES = "/ /bin /dev /etc /lib /opt /proc /sbin /sys /usr /var"
 
@@ -128,7 +129,7 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     secrets += [file for folder in programs for name in _SETTINGS_OF_ENVIRONMENTS if has_secret(file := folder / name)]
     repository = around(project, [*homes, *map(Path, _ALWAYS_HIDDEN.split())]) if project else []
     places = [*repository, *(folder / ".git" for folder in (project.parents if project else ()))]
-    secrets += [file for folder in places for name in _GIT_SETTINGS if is_git_secret(file := folder / name)]
+    secrets += [file for folder in places for file in _git_settings(folder) if is_git_secret(file)]
     hidden = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
     shown = _real([*(path for _, path in found), *programs, *repository])
     return Visibility(
@@ -140,6 +141,18 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
         },
         links={name: real for path in programs if (name := os.path.abspath(path)) != str(real := _real([path])[0])},  # noqa: PTH100 - Path.absolute keeps `..`
     )
+
+
+def _git_settings(data: Path) -> Iterator[Path]:
+    """The settings files of a repository, its submodules and linked work trees, by the folder with its data."""
+    pending = [data]
+    for folder in pending:
+        yield from (folder / name for name in _GIT_SETTINGS)
+        is_data = _exists(folder / "HEAD")
+        if len(pending) < _MOST_MODULES and (is_data or folder != data):  # names of submodules have slashes
+            for above in (folder / "modules", folder / "worktrees") if is_data else (folder,):
+                with suppress(OSError):
+                    pending += [Path(entry) for entry in os.scandir(above) if entry.is_dir(follow_symlinks=False)]
 
 
 def _toolchains(home: Path) -> list[str]:

@@ -11,6 +11,8 @@ GIT = """
 [user]
 	name = Secretary Token
 	email = secretary@example.org
+	password = XYZ
+	pin = XYZ
 [http]
 	extraHeader = Authorization: Bearer XYZ
 [credential]
@@ -21,6 +23,8 @@ GIT = """
 	autocrlf = input
 	excludesFile = ~/ignored
 	sshCommand = ssh -i XYZ
+[status]
+	token = XYZ
 [alias]
 	st = status -s
 	leak = !echo XYZ

@@ -102,6 +102,18 @@ def test_a_commands_home_is_of_one_piece(home: Path) -> None:
     assert not any(path.is_relative_to(other) for path in seen.toolchains.values()) or home.is_relative_to(other)
 
 
+@pytest.mark.parametrize("data", ["modules/libs/a", "modules/a/modules/b", "worktrees/x"])
+def test_tokens_of_the_repository_around_are_hidden(tmp_path: Path, data: str) -> None:
+    top = tmp_path.resolve() / "mono"
+    for folder in (top / ".git", top / ".git/modules/a", top / ".git" / data):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "HEAD").touch()
+    files = [top / ".git" / data / name for name in ("config", "config.worktree")]
+    for file in files:
+        file.write_text('[http "https://x"]\n\textraHeader = A\n')
+    assert set(files) <= set(survey({}, project=top / "sub").hidden)
+
+
 def test_the_repository_around_a_project_is_shown(home: Path) -> None:
     for folder in (".git/objects", ".git/refs", "one"):
         (home / "mono" / folder).mkdir(parents=True)
