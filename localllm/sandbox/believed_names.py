@@ -43,6 +43,7 @@ BELIEVED = (
             ".gitmodules",
         ),
     ),
+    Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # where to, with the user's password
     Believer(
         "git",
         "going on with what was interrupted",  # what of these may change: see `unfinished_work`

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from localllm.sandbox.git_config import Setting
 
 _FOLDERS = frozenset({"core.hookspath", "init.templatedir"})
+_PATHS = frozenset({"mergetool.path", "difftool.path", "browser.path", "man.path", "lfs.path"})
 _SETTINGS = frozenset({"include.path", "includeif.path"})
 _PROGRAMS = (
     "alternaterefscommand askpass cccmd clean cmd command defaultkeycommand difffilter driver editor external "
@@ -41,7 +42,7 @@ def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[tuple[
         yield from ((folder, value) for folder in folders)
     elif section == "alias":
         yield from _of_command(value, folders) if value.startswith("!") else ()
-    elif section == "pager" or name in _PROGRAMS.split() or full in ("mergetool.path", "difftool.path", "browser.path"):
+    elif section == "pager" or name in _PROGRAMS.split() or full in _PATHS:
         yield from _of_command(value, folders)
 
 

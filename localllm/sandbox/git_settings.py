@@ -28,8 +28,11 @@ _HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch"})
 _SECTION = re.compile(r"\[([A-Za-z0-9.-]+)(?: \"([^\"\\]*)\")?\]")
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*) ?= ?([^\"\\#;]*)")
 _ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_REMOTE_NAME = re.compile(r"[\w.-]+")
-_TRANSPORT = re.compile(r"::|^-")  # some run programs; and an option is no address
+_REMOTE_NAME = re.compile(r"\.|[\w-][\w.-]*")  # another may be a folder that is not looked into
+_NO_ADDRESS = re.compile(
+    r"(?i)::|^-|^(?:file:/|(?!\w+://|[^/:]+:))(?:.*/)?(?:\.git/+[^/]|(?:\.hg|\.jj|\.sl|_darcs)(?:/|$))"
+)
+"""A transport that runs a program; an option; a folder whose hooks nobody looks at, as in `.git`."""
 
 
 def is_harmless_change(before: bytes, after: bytes) -> bool:
@@ -57,7 +60,7 @@ def _is_plain(key: str, value: str) -> bool:
     """Whether a value that git would connect to is a mere name or address."""
     if key == "branch.remote":
         return bool(_REMOTE_NAME.fullmatch(value))
-    return key != "remote.url" or not _TRANSPORT.search(value)
+    return key != "remote.url" or not _NO_ADDRESS.search(value)
 
 
 def _settings(content: bytes) -> list[tuple[str, str, str]]:

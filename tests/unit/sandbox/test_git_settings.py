@@ -31,6 +31,23 @@ def test_a_new_clone_is_harmless_unless_its_origin_is_odd(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("url", "harmless"),
+    [
+        ("../hub.git", True),
+        ("/srv/x/.git", True),
+        ("git@host:x/.hg/y", True),
+        ("https://host/.hg/y", True),
+        (".git/hub", False),
+        ("/srv/x/.GIT//hub", False),
+        ("file:///srv/x/.git/hub", False),
+        ("a/../.hg", False),
+    ],
+)
+def test_a_new_clone_comes_from_no_folder_with_hidden_hooks(url: str, harmless: bool) -> None:
+    assert is_harmless_change(b"", PLAIN.replace(b"https://example.org/x", url.encode())) == harmless
+
+
+@pytest.mark.parametrize(
     "added",
     [
         "[user]\n\tname = Some One\n\temail = some@example.org\n",
@@ -62,6 +79,7 @@ def test_harmless(added: str) -> None:
         '[url "https://evil.example"]\n\tinsteadOf = https://example.org\n',
         "[user]\n\tsigningkey = x\n",
         '[branch "main"]\n\tremote = ext::sh -c evil\n',
+        '[branch "main"]\n\tremote = .hg\n',
         "[user]\n\tname = a\x0c[core]\n",
         "[user]\n\tname = a\r[core]\n",
         "\xff\n",

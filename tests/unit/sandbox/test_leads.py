@@ -27,6 +27,7 @@ def leads(root: Path, user: list[Setting]) -> set[str]:
         ("[core]\nhooksPath = hooks", {"hooks"}),
         ("[core]\nhooksPath = missing", {"missing"}),
         ("[include]\npath = ../team", {"team"}),
+        ('[lfs "customtransfer.a"]\npath = tools/agent', {"tools/agent"}),
         ('[includeIf "onbranch:x"]\npath = ../team', {"team"}),
         ("[core]\nfsmonitor = ./watch.sh", {"watch.sh"}),
         ('[diff "x"]\ntextconv = python conv.py --all', {"conv.py"}),
