@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from localllm.base.patterns import late_pattern
 
-_HEADING = late_pattern(r'\s*\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')
-_NAME = late_pattern(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=)?")
-_REST_OF_LINE = late_pattern(r"[^\n]*\n?")
+_PASSED_OVER = late_pattern(r"(?:\s++|[#;][^\n]*+)*+")
+_HEADING = late_pattern(r'\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')
+_NAME = late_pattern(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(=)?")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _SPACES = " \t\r"
 
@@ -31,6 +31,8 @@ def parse(content: bytes) -> Iterator[Setting]:
     section = subsection = ""
     at = 0
     while at < len(text):
+        if passed_over := _PASSED_OVER.match(text, at):
+            at = passed_over.end()
         if heading := _HEADING.match(text, at):
             section, dot, below = heading[1].partition(".")
             section = section.lower()
@@ -44,8 +46,8 @@ def parse(content: bytes) -> Iterator[Setting]:
 
 
 def _next_line(text: str, at: int) -> int:
-    found = _REST_OF_LINE.match(text, at)
-    return max(found.end() if found else len(text), at + 1)
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1
 
 
 def _value(text: str, at: int) -> tuple[str, int]:

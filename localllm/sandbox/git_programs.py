@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from localllm.sandbox.git_config import Setting
 
@@ -15,48 +16,60 @@ _PROGRAMS = (
     "smudge sshcommand textconv tocmd tunnel update uploadpack vcs"
 )
 """Names of settings, in whatever section, whose value is a command line. `pager.…` and `alias.…` besides."""
+_PROGRAM_NAMES = frozenset(_PROGRAMS.split())
+
+_Word = tuple[str, str, Callable[[str], bool]]
+"""The folder that a name begins in, the name, and whether the path of the two may be meant."""
 
 _WORD = re.compile(r"[^\s'\"`;|&()<>$={}!]+")
 _MOST = 200  # files; each is looked at before and after a command
+_MOST_WORDS = 5_000  # that may be files, or not
 
 
 def named_files(settings: Iterable[Setting], folders: Iterable[str], home: str, beside: str) -> list[str]:
     """Absolute paths that the settings may mean. `folders`: those relative names begin in, `beside` that of the
     settings file, which included files are relative to. They need not exist; others than really meant may be among
     them."""
+    bases = list(folders)
+    words = (found for setting in settings for found in _words(setting, bases, beside))
     found = dict.fromkeys(
         os.path.normpath(path)
-        for setting in settings
-        for base, word in _words(setting, list(folders), beside)
+        for base, word, may_be in islice(words, _MOST_WORDS)
         if (path := f"{home}/{word[2:]}" if word.startswith("~/") else os.path.join(base, word))  # noqa: PTH118 - strings
+        and may_be(path)
     )
     return list(found)[:_MOST]
 
 
-def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[tuple[str, str]]:
+def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]:
     section, _, name, value = setting
     full = f"{section}.{name}"
     if full in _SETTINGS:
-        yield beside, value
+        yield beside, value, bool
     elif full in _FOLDERS:
-        yield from ((folder, value) for folder in folders)
+        yield from ((folder, value, bool) for folder in folders)
     elif section == "alias":
         yield from _of_command(value, folders) if value.startswith("!") else ()
-    elif section == "pager" or name in _PROGRAMS.split() or full in _PATHS:
+    elif section == "pager" or name in _PROGRAM_NAMES or full in _PATHS:
         yield from _of_command(value, folders)
 
 
-def _of_command(line: str, folders: list[str]) -> Iterator[tuple[str, str]]:
+def _of_command(line: str, folders: list[str]) -> Iterator[_Word]:
     """What in a command line may be a file: a word with a slash, wherever it leads; another, if there is such a file.
 
     The first word without a slash is looked for in PATH.
     """
     for folder in folders:
         if "/" in line:
-            yield folder, line.strip()  # a name may have spaces
-        for at, word in enumerate(_WORD.findall(line)):
+            yield folder, line.strip(), bool  # a name may have spaces
+        for at, found in enumerate(_WORD.finditer(line)):
+            word = found[0]
             if "/" in word:
                 names = (word, word.lstrip("/"))  # the other after `$(git rev-parse --show-toplevel)`
-                yield from ((folder, name) for name in names if not os.path.isdir(os.path.join(folder, name)))  # noqa: PTH112, PTH118
-            elif at and os.path.isfile(os.path.join(folder, word)):  # noqa: PTH113, PTH118 - strings
-                yield folder, word
+                yield from ((folder, name, _is_no_folder) for name in names)
+            elif at:
+                yield folder, word, os.path.isfile
+
+
+def _is_no_folder(path: str) -> bool:
+    return not os.path.isdir(path)  # noqa: PTH112 - a string

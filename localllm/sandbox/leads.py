@@ -5,6 +5,7 @@ That may be any file of the project, and is protected like what leads there.
 
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,10 +19,15 @@ from localllm.sandbox.repository import Place, find_place, settings_of
 _GITDIR = b"gitdir: "
 _MOST_WORKTREES = 50
 _MOST_LINKS = 40  # on the way to a file, as for the system itself
+_MOST_SETTINGS = 1 << 19  # bytes of settings files
+_SECONDS = 1.0  # for following links
 
 
 class Leads:
-    """What the protected files of the project `root` lead to. `user`: the settings of git that are the user's own."""
+    """What the protected files of the project `root` lead to. `user`: the settings of git that are the user's own.
+
+    For one look: much more than any project has is passed over.
+    """
 
     def __init__(self, root: Path, user: Sequence[Setting], home: str) -> None:
         self._root = root
@@ -30,6 +36,8 @@ class Leads:
         self._outside = [(user, home)]  # settings, and the folder that those they include are relative to
         if self._place:
             self._outside.append((settings_of(self._place), str(self._place.common)))
+        self._room = _MOST_SETTINGS
+        self._deadline = time.monotonic() + _SECONDS
 
     def of(self, entries: Mapping[str, Entry]) -> set[str]:
         """Paths below the root, `/` between their names; not all of them exist."""
@@ -40,6 +48,8 @@ class Leads:
         for path, entry in entries.items():
             name = path.rpartition("/")[2].casefold()
             if stat.S_ISLNK(entry.mode):
+                if time.monotonic() > self._deadline:
+                    continue
                 found.update(self._of_link(path, is_repository=name == ".git"))
             elif not entry.content:
                 continue
@@ -79,8 +89,11 @@ class Leads:
 
     def _of_settings(self, path: str, content: bytes, worktrees: list[str]) -> list[str]:
         folder = (self._root / path).parent
+        if len(content) > self._room:
+            return []
+        self._room -= len(content)
         settings = list(parse(content))
-        named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")]
+        named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")][-1:]
         bases = [str(folder), str(folder.parent), *worktrees, *(str(folder / name) for name in named)]
         return self._inside(named_files(settings, dict.fromkeys(bases), self._home, str(folder)))
 

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -46,7 +46,7 @@ _IN_OTHERS = {
 _LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
 _MOST_FOLDERS = 200_000
-_MOST_LEAVES = 5_000  # of what is protected for what else names it
+_MOST_BENEATH = 10_000  # files and folders beneath what is protected because something names it
 _MOST_CONTENT = 8_000_000  # bytes of protected files that are held while a command runs
 
 
@@ -180,17 +180,20 @@ def look_at(
     tops: list[str] | None = None,
     reach: Reach | None = None,
 ) -> dict[str, Entry]:
-    """As `look`, of what is at, or beneath, certain paths."""
+    """As `look`, of what is at, or beneath, certain paths; not of all that is beneath, where that is very much."""
     closed = reach.closed if reach else set[str]()
     leaves: list[str] = []
+    folders: list[str] = []
     for path in paths:
         try:
-            found = list(islice(_leaves_at(root, path, closed), _MOST_LEAVES))
+            is_folder = stat.S_ISDIR((root / path).lstat().st_mode)
         except OSError:
             continue  # there is none
-        leaves += found
+        (folders if is_folder else leaves).append(path)
         if tops is not None:
             tops.append(path)
+    beneath = chain.from_iterable(_beneath(root, folder, closed) for folder in folders)
+    leaves += (path for path, is_folder in islice(beneath, _MOST_BENEATH) if not is_folder and _matters(path))
     return _entries(root, leaves, known)
 
 
@@ -317,20 +320,20 @@ class _Walk:
 
 def _leaves(root: Path, path: str, entry: os.DirEntry[str], closed: set[str]) -> Iterator[str]:
     """The entry, or all beneath it that is not a folder; but not what git ships as examples and never runs."""
-    paths = _files_beneath(root, path, closed) if entry.is_dir(follow_symlinks=False) else [path]
-    return filter(_matters, paths)
+    found = _beneath(root, path, closed) if entry.is_dir(follow_symlinks=False) else [(path, False)]
+    return (path for path, is_folder in found if not is_folder and _matters(path))
 
 
-def _files_beneath(root: Path, top: str, closed: set[str]) -> Iterator[str]:
-    """All that is no folder; without calls within calls, as folders may nest deeper than those can."""
+def _beneath(root: Path, top: str, closed: set[str]) -> Iterator[tuple[str, bool]]:
+    """All there, and whether it is a folder; without calls within calls, as folders may nest deeper than those can."""
     pending = [top]
     for folder in pending:
         for inner in _list(root, folder, closed):
             path = _join(folder, inner.name)
-            if inner.is_dir(follow_symlinks=False):
+            is_folder = inner.is_dir(follow_symlinks=False)
+            if is_folder:
                 pending.append(path)
-            else:
-                yield path
+            yield path, is_folder
 
 
 def _matters(path: str) -> bool:
@@ -345,13 +348,6 @@ def _matters(path: str) -> bool:
         return its_data.endswith(("/commondir", "/config.worktree", "/gitdir")) or is_unfinished_work(lower)
     _, inside, rest = lower.partition("/.git/modules/")
     return not inside or "/hooks/" in rest or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
-
-
-def _leaves_at(root: Path, path: str, closed: set[str]) -> Iterator[str]:
-    if not stat.S_ISDIR((root / path).lstat().st_mode):
-        yield path
-        return
-    yield from filter(_matters, _files_beneath(root, path, closed))
 
 
 def _list(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:

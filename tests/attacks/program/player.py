@@ -23,6 +23,8 @@ IDENTITY = "[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBr
 LONG = {
     "commas": "{" + "," * 200_000,
     "longpassage": ("abcdefghij " * 11 + "bcdefghijk\n") * 45,
+    "blanks": " " * 150_000,
+    "pipes": "a|" * 29_900,
     "declarations": "<!" * 400_000 + "</" * 100_000 + "<a " * 100_000,
 }
 """Arguments too long to be written down in a case."""

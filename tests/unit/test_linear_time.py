@@ -1,0 +1,38 @@
+"""What a model, a page, a command or a repository brings is read in a time that grows with its length, not faster."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from localllm.sandbox.git_config import parse
+
+
+def _settings(text: str) -> None:
+    list(parse(text.encode()))
+
+
+HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
+    (_settings, "\n", 10_000),
+    (_settings, "[\n", 10_000),
+    (_settings, "a=\n", 10_000),
+]
+
+
+def _seconds(read: Callable[[str], Any], text: str) -> float:
+    """The least of three: what else the machine does counts as little as can be."""
+    taken: list[float] = []
+    for _ in range(3):
+        begun = time.process_time()
+        read(text)
+        taken.append(time.process_time() - begun)
+    return min(taken)
+
+
+@pytest.mark.parametrize(("read", "piece", "count"), HOSTILE)
+def test_four_times_the_text_takes_no_more_than_about_four_times_as_long(
+    read: Callable[[str], Any], piece: str, count: int
+) -> None:
+    once, four_times = (_seconds(read, piece * (count * times) + "!") for times in (1, 4))
+    assert four_times < 10 * once + 0.01  # with its square: sixteen times
