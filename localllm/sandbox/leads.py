@@ -20,7 +20,7 @@ _GITDIR = b"gitdir: "
 _MOST_WORKTREES = 50
 _MOST_LINKS = 40  # on the way to a file, as for the system itself
 _MOST_SETTINGS = 1 << 19  # bytes of settings files
-_SECONDS = 1.0  # for following links
+_SECONDS = 0.2  # for following links
 
 
 class Leads:

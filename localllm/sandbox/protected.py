@@ -46,7 +46,7 @@ _IN_OTHERS = {
 _LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
 _MOST_FOLDERS = 200_000
-_MOST_BENEATH = 10_000  # files and folders beneath what is protected because something names it
+_MOST_BENEATH = 2_000  # files and folders beneath what is protected because something names it
 _MOST_CONTENT = 8_000_000  # bytes of protected files that are held while a command runs
 
 

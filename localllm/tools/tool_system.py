@@ -264,6 +264,8 @@ class ToolSystem:
         tool = self._find(call.name, was_cut=was_cut)
         arguments = record.arguments = parse_arguments(tool, call.arguments, was_cut=was_cut)
         emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
+        if tool.name == COMMAND_TOOL:
+            await asyncio.to_thread(self._policy.dangerous_part, arguments.get("command", ""))  # it may take a moment
         verdict = self._judge(tool, arguments)
         preview = await self._preview(tool, arguments)
         record.approval = verdict.rule or "policy"

@@ -7,10 +7,16 @@ from typing import Any
 import pytest
 
 from localllm.sandbox.git_config import parse
+from localllm.tools.guard.dangers import uses_network
+from localllm.tools.guard.words import Word
 
 
 def _settings(text: str) -> None:
     list(parse(text.encode()))
+
+
+def _network(text: str) -> None:
+    uses_network([Word(word) for word in text.split()])
 
 
 HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [

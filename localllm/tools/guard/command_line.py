@@ -60,6 +60,7 @@ def _read(text: str) -> Iterator[tuple[list[Word], list[str]]]:
     within = [_QUOTES.sub("", text)] if re.search(r"(?<!<)<<(?!<)", text) else []
     comments = ""
     operator = ""
+    room = _MOST_CHARACTERS
     for token in _TOKEN.finditer(text):
         match token.lastgroup:
             case "separator":
@@ -70,7 +71,10 @@ def _read(text: str) -> Iterator[tuple[list[Word], list[str]]]:
             case "redirection":
                 operator = token[0]
             case "word":
-                within.extend(_substitutions(text, token))
+                for inner in _substitutions(text, token):
+                    if room >= 0:  # where it is not, `commands_in` says that this is too much
+                        within.append(inner)
+                        room -= len(inner)
                 if operator == "<<<":
                     within.append(_word(token[0]).text)
                 elif not operator:

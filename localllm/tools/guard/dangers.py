@@ -8,6 +8,7 @@ from localllm.base.patterns import late_pattern
 from localllm.tools.guard.words import Word
 
 _MOST_TRIES = 100  # how often a program may be named in one command that is still told apart from a denied one
+_LONGEST_PATTERN = 1_000  # characters of a pattern of file names; a longer one may be any
 _DRIVE = late_pattern(r"[a-z]:", re.IGNORECASE)
 _ASSIGNMENT = late_pattern(r"\w+(\[.*\])?\+?=")
 
@@ -42,7 +43,7 @@ _NETWORK_WORDS = {
     "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule", "send-email"})
 }
 _NETWORK_TEXT = late_pattern(
-    r"\w+://|/dev/(?:tcp|udp)/|\b(?:socket|urllib|requests|httpx|aiohttp|http\.client|smtplib|fetch)\b", re.IGNORECASE
+    r"\w://|/dev/(?:tcp|udp)/|\b(?:socket|urllib|requests|httpx|aiohttp|http\.client|smtplib|fetch)\b", re.IGNORECASE
 )
 
 
@@ -109,16 +110,19 @@ def is_program(word: Word, program: str) -> bool:
     if wanted == "mkfs" and name.startswith("mkfs."):
         return True
     is_pattern = word.computed and name.strip("*") != "" and bool(re.search(r"[?*\[]", name))
-    return name == wanted or name == f"{wanted}.exe" or (is_pattern and fnmatchcase(wanted, name))
+    may_match = is_pattern and (len(name) > _LONGEST_PATTERN or fnmatchcase(wanted, name))
+    return name == wanted or name == f"{wanted}.exe" or may_match
 
 
 def uses_network(words: Sequence[Word]) -> bool:
     """Whether the command is one of those that talk to other machines, or names an address."""
     texts = [word.text for word in words]
     starts = _starts(texts)
+    last = {text: at for at, text in enumerate(texts)}
     for at, text in enumerate(texts):
         name = text.rpartition("/")[2].lower()
-        if starts[at] and (name in _NETWORK or _NETWORK_WORDS.get(name, frozenset()) & set(texts[at + 1 :])):
+        after = any(last.get(word, 0) > at for word in _NETWORK_WORDS.get(name, ()))
+        if starts[at] and (name in _NETWORK or after):
             return True
     return any(_NETWORK_TEXT.search(text) for text in texts)
 

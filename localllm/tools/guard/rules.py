@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
@@ -191,8 +192,9 @@ def example_matches(rule: Rule, example: str, tools: Sequence[Tool]) -> bool:
     return call.is_covered_by([rule]) if rule.decision == "allow" else call.touches(rule)
 
 
+@lru_cache(maxsize=8)
 def line_of(command: str) -> "Line":
-    """A command line, understood."""
+    """A command line, understood; once for all that ask about it."""
     from localllm.tools.guard.line import Line  # reading the shell is a good part of the program: no start needs it
 
     return Line(command)

@@ -3,6 +3,7 @@
 Where the grammar cannot read a part, that is said (`Script.sound`), and `command_line` reads the line a second time.
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from localllm.tools.guard.words import BLANKS, Piece, Variable, Word, ansi_text,
 from localllm.tools.guard.wrappers import READERS, SHELLS, commands_in_code, look_through, program_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Tree
 
 _LONGEST = 60_000  # characters of a text that are given to the grammar
 _MOST_TEXTS = 100  # how many texts within texts are read
@@ -24,6 +25,7 @@ _MOST_NODES = 60_000
 _MOST_WORDS = 50_000  # of all commands of one text, those that run others counted with them
 _LONGEST_SUBSCRIPTED = 10_000  # characters of a word: it may be tried for its square
 _MOST_CHARACTERS = 200_000  # of texts within texts
+_SECONDS = 1.0  # for one line; a line of a thousand commands takes a tenth of it
 _DEEPEST = 4  # how deep substitutions in substitutions are guessed at
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _WORDS = frozenset(
@@ -72,15 +74,17 @@ def read_script(line: str) -> Script:
     """Read `line`, and the texts in it that a shell would read in its turn. Raises nothing, whatever the line."""
     texts, seen = [_Text(line)], {line}
     scripts: list[Script] = []
+    deadline = time.monotonic() + _SECONDS
     while texts:
         text = texts.pop()
-        script, within = _Reader(text.text).read()
+        script, within = _Reader(text.text, deadline).read()
         scripts.append(_only_guessed(script) if text.guessed else script)
         fresh = [_Text(part.text, part.guessed or text.guessed) for part in within if part.text.strip()]
         fresh = [part for part in fresh if part.text not in seen]
         seen |= {part.text for part in fresh}
         texts.extend(fresh)
-        if len(seen) > _MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
+        is_late = bool(texts) and time.monotonic() > deadline
+        if is_late or len(seen) > _MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
             scripts.append(Script(sound=False, opaque=True))
             break
     return Script(
@@ -109,7 +113,8 @@ def _only_guessed(script: Script) -> Script:
 class _Reader:
     """Reads one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, deadline: float) -> None:
+        self._deadline = deadline
         self._source = text.encode("utf-8", "surrogatepass")
         self._known: dict[str, Variable] = {"IFS": Variable(BLANKS)}
         self._changing: set[str] = set()
@@ -127,9 +132,10 @@ class _Reader:
 
     def read(self) -> tuple[Script, list[_Text]]:
         """What the text runs, and the texts in it to read by themselves."""
-        if len(self._source) > _LONGEST:
-            return Script(sound=False, texts=(self._text(0, len(self._source)),)), []
-        root = parser("bash").parse(self._source).root_node
+        tree = self._parsed()
+        if tree is None:
+            return Script(sound=False, opaque=True, texts=(self._text(0, len(self._source)),)), []
+        root = tree.root_node
         nodes = list(_walk(root))
         strange = any(node.type == "command" and not all(map(_is_understood, node.named_children)) for node in nodes)
         sound = not (root.has_error or strange or len(nodes) >= _MOST_NODES)
@@ -148,6 +154,18 @@ class _Reader:
             texts=(self._bare() if sound else self._text(0, len(self._source)),),
         )
         return script, self._within
+
+    def _parsed(self) -> "Tree | None":
+        """None where it is too long, or takes too long: the grammar takes the square of a line of pipes."""
+        if len(self._source) > _LONGEST:
+            return None
+        try:
+            return parser("bash").parse(
+                lambda at, _: self._source[at:],
+                progress_callback=lambda _at, _has_error: time.monotonic() > self._deadline,
+            )
+        except ValueError:
+            return None
 
     def _assigned(self, node: "Node") -> str:
         """The variable that a node sets, or nothing."""
@@ -201,7 +219,9 @@ class _Reader:
             if not words:
                 continue
             self._looked_at += len(words)
-            if self._looked_at > _MOST_WORDS:  # `sudo sudo sudo …`: each is a command of all that follows
+            if (
+                self._looked_at > _MOST_WORDS or time.monotonic() > self._deadline
+            ):  # `sudo sudo sudo …`: each is a command of all that follows
                 self._opaque = True
                 return
             seen = look_through(words)
