@@ -33,7 +33,7 @@ def read_piped_input(stream: TextIO | None) -> str:
         data = stream.buffer.read()
     finally:
         notice.cancel()
-    text = re.sub(r"<(\s*/?\s*stdin\s*)>", r"‹\1›", _decode(data).strip("\n"), flags=re.IGNORECASE)
+    text = re.sub(r"<(\s{0,9}/?\s{0,9}stdin\s{0,9})>", r"‹\1›", _decode(data).strip("\n"), flags=re.IGNORECASE)
     return f"\n\n<stdin>\n{text}\n</stdin>" if text.strip() else ""
 
 

@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
@@ -258,8 +258,10 @@ class ProtectedFiles:
                     _restore(restorer, path, before)
 
 
-def _and_above(path: str) -> list[str]:
-    return [path, *map(str, PurePosixPath(path).parents)]
+def _and_above(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:

@@ -23,7 +23,7 @@ class Block(msgspec.Struct, frozen=True):
     text: str
 
 
-_FENCE = re.compile(r" {0,3}(?:[-*+]\s+|\d{1,9}[.)]\s+)?\s*(`{3,}|~{3,})([^`\n]*)$")
+_FENCE = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])\s)?\s*+(`{3,}|~{3,})([^`\n]*)$")
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _ITEM = re.compile(r"( {0,3}(?:[-*+]|\d{1,9}[.)]))( {1,4}(?=\S)|\s*$|\s)")

@@ -11,7 +11,7 @@ from localllm.ui.confirm import Stage, understood
 from localllm.ui.report import choice_lines, wrapped
 from localllm.ui.screen import Screen
 
-_STEP = re.compile(r"^\s*(?:\d+\s*[.)．）、:]|[-*・]\s)", re.MULTILINE)
+_STEP = re.compile(r"^[^\S\n]*+(?:\d+\s*[.)．）、:]|[-*・]\s)", re.MULTILINE)
 
 
 class Accepted(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from localllm.text.closest import closest_region
 _CHANGING = ("edit_file", "write_file")
 _CHANGE_TOKENS = 150
 _RANGE = re.compile(r"\((?:lines |全 \d+ 行中 )(\d+)-(\d+)")
-_REFERENCE = re.compile(r'^<file path="([^"\n]+)">\n(.*?)\n</file>$', re.MULTILINE | re.DOTALL)
+_REFERENCE = re.compile(r'^<file path="([^"\n]+)">\n((?:(?!</file>$|<file path=").*+\n)*+)</file>$', re.MULTILINE)
 _MOST_FILES = 3
 _MOST_LINES = 120
 _LEAST = 80
@@ -78,7 +78,7 @@ def shown_files(messages: Iterable[Message], failures: Collection[str] = ()) -> 
                 _note(found, asked[call_id], text, failures)
             case UserMessage(text=text) if '<file path="' in text:
                 for path, content in _REFERENCE.findall(text):
-                    _keep(found, path, content)
+                    _keep(found, path, content.removesuffix("\n"))
             case _:
                 pass
     return list(found.values())

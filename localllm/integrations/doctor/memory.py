@@ -13,7 +13,7 @@ from localllm.memory.memory_file import MemoryFile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.text.cleaning import clean
 
-_CONFLICT = re.compile(r"^<{7} .*?^={7}\s*$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_CONFLICT = re.compile(r"^<{7} (?:(?!<{7} |={7}\s).*+\n)*+={7}[^\S\n]*+\n(?:(?!<{7} |>{7} ).*+\n)*+>{7} ", re.MULTILINE)
 """The two sides of a conflict, as git leaves them in a file."""
 
 

@@ -254,6 +254,9 @@ class ErrorReader:
         )
 
 
+_MOST_OF_PAGE = 20_000  # characters of an error page: nobody reads more
+
+
 def _read_body(body: bytes) -> ServerError:
     try:
         data = msgspec.json.decode(body)
@@ -264,7 +267,8 @@ def _read_body(body: bytes) -> ServerError:
 
 def _without_tags(text: str) -> str:
     """An HTML error page as its bare words."""
-    return " ".join(re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL).split())
+    text = text[:_MOST_OF_PAGE]
+    return " ".join(re.sub(r"<(script|style).{0,9999}?</\1>|<[^<>]*>", " ", text, flags=re.DOTALL).split())
 
 
 def _retry_after(headers: dict[str, str]) -> float | None:

@@ -9,7 +9,7 @@ from localllm.syntax.manifests.signs import parse_json, parse_toml, table, texts
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*+)(?:\s*+\[[^\]]*\])?(?:[<>=!~;@(,#\s]|$)")
 _INI_LIST = re.compile(r"^(?:install_requires|tests_require|deps|requires)\s*=(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
-_IN_SETUP = re.compile(r"(?:install_requires|tests_require|extras_require)\s*=\s*[\[{]([^\]}]*)[\]}]")
+_IN_SETUP = re.compile(r"(?:install_requires|tests_require|extras_require)\s{0,99}=\s{0,99}[\[{]([^\]}]{0,5000})[\]}]")
 _QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")
 _MOST = 300
 
@@ -113,12 +113,12 @@ def _maven(_: str, text: str) -> Iterator[str]:
 
 def _gradle(_: str, text: str) -> Iterator[str]:
     yield from re.findall(
-        r"^[ \t]*(?:\w*[iI]mplementation|api|compileOnly|runtimeOnly|\w*kapt)\b"
-        r"[^'\"\n]*['\"]([\w.-]+(?::[\w.-]+)?)(?::[^'\"]*)?['\"]",
+        r"^[ \t]*(?:\w{0,99}[iI]mplementation|api|compileOnly|runtimeOnly|\w{0,99}kapt)\b"
+        r"[^'\"\n]{0,200}['\"]([\w.-]{1,200}(?::[\w.-]{1,200})?)(?::[^'\"\n]{0,200})?['\"]",
         text,
         re.MULTILINE,
     )
-    yield from re.findall(r"\bid\s*\(?\s*['\"]([\w.-]+)['\"]", text)
+    yield from re.findall(r"\bid\s{0,9}\(?\s{0,9}['\"]([\w.-]+)['\"]", text)
     yield from (f"kotlin-{name}" for name in re.findall(r"\bkotlin\(\"([\w.-]+)\"\)", text))
 
 
@@ -149,7 +149,7 @@ def _dotnet(_: str, text: str) -> Iterator[str]:
 
 
 def _swift(_: str, text: str) -> Iterator[str]:
-    yield from re.findall(r"\.package\([^)]*?url:\s*\"[^\"]*/([\w.-]+?)(?:\.git)?\"", text)
+    yield from re.findall(r"\.package\([^)]{0,500}?url:\s{0,99}\"[^\"\n]{0,500}/([\w.-]+?)(?:\.git)?\"", text)
 
 
 def _cmake(_: str, text: str) -> Iterator[str]:
