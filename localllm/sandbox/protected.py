@@ -169,8 +169,9 @@ def look(
     read again, nor are folders `listings` knows (those of entries that `may_matter`). To `tops` go the protected paths
     themselves, also those of folders that are empty.
     """
-    walk = _Walk(root, listings or FolderListings(may_matter), [] if tops is None else tops, reach or Reach())
-    return _entries(root, list(walk.protected_paths()), known)
+    reach = reach or Reach()
+    walk = _Walk(root, listings or FolderListings(may_matter), [] if tops is None else tops, reach)
+    return _entries(root, list(walk.protected_paths()), known, reach.closed)
 
 
 def look_at(
@@ -194,25 +195,33 @@ def look_at(
             tops.append(path)
     beneath = chain.from_iterable(_beneath(root, folder, closed) for folder in folders)
     leaves += (path for path, is_folder in islice(beneath, _MOST_BENEATH) if not is_folder and _matters(path))
-    return _entries(root, leaves, known)
+    return _entries(root, leaves, known, closed)
 
 
-def _entries(root: Path, paths: list[str], known: Mapping[str, Entry] | None) -> dict[str, Entry]:
+def _entries(root: Path, paths: list[str], known: Mapping[str, Entry] | None, closed: set[str]) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     room = _MOST_CONTENT
     for path in sorted(paths, key=_is_own):  # what we keep there may be large: what is small comes first
         try:
             about = (root / path).lstat()
-            entry = _entry(root / path, about, (known or {}).get(path), 0 if is_output(path) else room)
+        except PermissionError:
+            closed.add(path.rpartition("/")[0])
+            continue
         except OSError:
-            continue  # gone meanwhile, or not to be read even by its owner
+            continue  # gone meanwhile
+        try:
+            entry = _entry(root / path, about, (known or {}).get(path), 0 if is_output(path) else room)
+        except PermissionError:
+            entry = Entry(about.st_mode, _identity(about), None)  # it may be run all the same
+        except OSError:
+            continue
         room -= len(entry.content or b"")
         found[path] = entry
     return found
 
 
 def _entry(path: Path, about: os.stat_result, known: Entry | None, room: int) -> Entry:
-    identity = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+    identity = _identity(about)
     if known and known.identity == identity:
         return known
     if stat.S_ISLNK(about.st_mode):
@@ -220,6 +229,10 @@ def _entry(path: Path, about: os.stat_result, known: Entry | None, room: int) ->
     if not stat.S_ISREG(about.st_mode):
         return Entry(about.st_mode, identity, b"")
     return Entry(about.st_mode, identity, _read(path) if about.st_size <= room else None)
+
+
+def _identity(about: os.stat_result) -> tuple[int, ...]:
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 def _read(path: Path) -> bytes:

@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +27,11 @@ class Restorer:
         self._fd = -1
 
     def __enter__(self) -> "Restorer":
-        self._fd = os.open(self._root, _FOLDER)
+        try:
+            self._fd = os.open(self._root, _FOLDER)
+        except PermissionError:
+            self._root.chmod(stat.S_IRWXU)  # no command can put anything else at its name
+            self._fd = os.open(self._root, _FOLDER)
         return self
 
     def __exit__(
@@ -37,8 +41,24 @@ class Restorer:
 
     def remove(self, path: str) -> None:
         """Take away a file, a link, or a folder with all that is in it; fine if it is gone."""
+        self._insist(path, lambda: self._remove(path))
+
+    def _remove(self, path: str) -> None:
         with suppress(FileNotFoundError, NotADirectoryError), self._folder_of(path, make=False) as folder:
             self._take_away(folder, path)
+
+    def _insist(self, path: str, change: Callable[[], None]) -> None:
+        """Make a change; where a folder on the way or beneath it is closed to its owner, open those and try again."""
+        try:
+            change()
+        except PermissionError:
+            if not hasattr(os, "O_PATH"):
+                raise
+            with suppress(PermissionError):  # it may be somebody else's
+                os.fchmod(self._fd, stat.S_IMODE(os.fstat(self._fd).st_mode) | stat.S_IRWXU)
+            self._open_way(path, 0)
+            self._open_all(path, 0)
+            change()
 
     def remove_if_empty(self, path: str) -> bool:
         """Delete the folder if nothing is in it; whether that was so."""
@@ -50,16 +70,24 @@ class Restorer:
         return True
 
     def open_up(self, path: str, since: int) -> bool:
-        """Let its owner read the folder again, and all beneath it, where they were closed after `since` (ns); whether
-        it was."""
-        if not self._open_up(path, since):
+        """Let its owner into the folder again, and into those above and beneath it, where they were closed after
+        `since` (ns); whether it, or one above, was."""
+        if not self._open_way(path, since):
             return False
+        self._open_all(path, since)
+        return True
+
+    def _open_way(self, path: str, since: int) -> bool:
+        parts = path.split("/")
+        opened = [self._open_up("/".join(parts[:end]), since) for end in range(1, len(parts) + 1)]
+        return any(opened)
+
+    def _open_all(self, path: str, since: int) -> None:
         pending = [path]
         for folder in pending:
             self._open_up(folder, since)
             with suppress(OSError), os.scandir(self._root / folder) as entries:
                 pending += [f"{folder}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False)]
-        return True
 
     def _open_up(self, path: str, since: int) -> bool:
         with suppress(OSError), self._folder_of(path, make=False) as above:
@@ -76,12 +104,18 @@ class Restorer:
 
     def put_file(self, path: str, content: bytes, mode: int) -> None:
         """Make it a regular file with this content and these permissions, whatever is there now."""
+        self._insist(path, lambda: self._put_file(path, content, mode))
+
+    def _put_file(self, path: str, content: bytes, mode: int) -> None:
         with self._folder_of(path, make=True) as folder:
             self._take_away(folder, path)
             atomic_write_at(folder, _name(path), content, mode=mode)
 
     def put_link(self, path: str, target: bytes) -> None:
         """Make it a symbolic link, whatever is there now."""
+        self._insist(path, lambda: self._put_link(path, target))
+
+    def _put_link(self, path: str, target: bytes) -> None:
         with self._folder_of(path, make=True) as folder:
             self._take_away(folder, path)
             os.symlink(target, os.fsencode(_name(path)), dir_fd=folder)

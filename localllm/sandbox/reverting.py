@@ -69,6 +69,7 @@ class ProtectedFiles:
         self._coarse = coarse
         self._begun = 0
         self._is_overlooked = False
+        self._stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
 
     def look_ahead(self) -> None:
         """Look into every folder once, for a thread that has time: commands wait less, and nothing is overlooked."""
@@ -90,8 +91,20 @@ class ProtectedFiles:
                 self._before = look(self._root, known, self._listings, self._tops, self._reach)
                 self._named = self._look_at_named(known)
                 self._before |= self._repository_links.look(self._reach.repositories, self._reach.bare)
+                self._leave_out_what_is_stuck()
                 self._is_overlooked = False
             self._running += 1
+
+    def _leave_out_what_is_stuck(self) -> None:
+        """Count what could not be undone as not there, as long as nobody has changed it."""
+        for path, (before, now) in list(self._stuck.items()):
+            there = self._before.get(path)
+            if (there and there.identity) != (now and now.identity):
+                del self._stuck[path]
+            elif before:
+                self._before[path] = before
+            else:
+                self._before.pop(path, None)
 
     def _look_at_named(self, known: Mapping[str, Entry]) -> tuple[str, ...]:
         """Look at what the protected files themselves lead to, and at what that does in turn."""
@@ -248,14 +261,24 @@ class ProtectedFiles:
 
     def _undo(self, changed: list[str], after: Mapping[str, Entry]) -> None:
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
+        errors: dict[str, OSError] = {}
         with Restorer(self._root, kept_in) as restorer:
             for path in changed:
                 before, now = self._before.get(path), after.get(path)
                 part = _harmless_part(path, before, now) if now else None
-                if part is not None and now:
-                    restorer.put_file(path, part, stat.S_IMODE(now.mode))
+                try:
+                    if part is not None and now:
+                        restorer.put_file(path, part, stat.S_IMODE(now.mode))
+                    else:
+                        _restore(restorer, path, before)
+                except OSError as error:
+                    errors[path] = error
+                    self._stuck[path] = (before, now)
                 else:
-                    _restore(restorer, path, before)
+                    self._stuck.pop(path, None)
+        if errors:
+            first = next(iter(errors.values()))
+            raise OSError(first.errno, first.strerror, ", ".join(errors))
 
 
 def _and_above(path: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -84,20 +85,78 @@ print(*files.end())
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="is about permissions")
-def test_folders_that_are_closed_are_looked_into(tmp_path: Path) -> None:
-    """Root is never kept out, so that this is somebody else there."""
-    root = Path(f"/var/tmp/closed-{os.getpid()}-{tmp_path.name}")  # pytest's own folder is closed to others
+@pytest.fixture
+def open_root(tmp_path: Path) -> Iterator[Path]:
+    """A project that anybody may write in; pytest's own folder is closed to others."""
+    root = Path(f"/var/tmp/closed-{os.getpid()}-{tmp_path.name}")
     root.mkdir()
     root.chmod(0o777)
+    yield root
+    shutil.rmtree(root)
+
+
+def as_an_ordinary_user(script: str, *arguments: str | Path) -> list[str]:
+    """What it prints. Root is never kept out, so that this is somebody else there."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+OF_PERMISSIONS = pytest.mark.skipif(sys.platform != "linux", reason="is about permissions")
+
+
+@OF_PERMISSIONS
+def test_folders_that_are_closed_are_looked_into(open_root: Path) -> None:
     command = "mkdir -p .vscode a/b/c; for d in .vscode a a/b/c; do echo evil > $d/.envrc; done; echo x > .vscode/t"
     closing = "chmod 311 .vscode a/b/c; chmod 111 a/b; chmod 311 a"
+    found = as_an_ordinary_user(AS_AN_ORDINARY_USER, open_root, f"{command}; {closing}")
+    assert found == [".vscode/.envrc", ".vscode/t", "a/.envrc", "a/b/c/.envrc"]
+    assert not list(open_root.rglob(".envrc"))
+
+
+@OF_PERMISSIONS
+@pytest.mark.parametrize("mode", ["500", "400", "600", "000"])
+def test_folders_that_cannot_be_written(open_root: Path, mode: str) -> None:
+    command = (
+        f"mkdir -p a/b .vscode/c; echo evil > a/b/.envrc; echo x > .vscode/c/t; chmod {mode} .vscode/c .vscode a/b a"
+    )
+    assert as_an_ordinary_user(AS_AN_ORDINARY_USER, open_root, command) == [".vscode/c/t", "a/b/.envrc"]
+    assert not (open_root / ".vscode").exists()
+    assert not (open_root / "a/b/.envrc").exists()
+
+
+@OF_PERMISSIONS
+def test_a_file_that_nobody_may_read(open_root: Path) -> None:
+    assert as_an_ordinary_user(AS_AN_ORDINARY_USER, open_root, "echo evil > .envrc; chmod 111 .envrc") == [".envrc"]
+    assert not (open_root / ".envrc").exists()
+
+
+WITH_A_FILE_OF_ANOTHER_USER = """
+import os, sys
+from pathlib import Path
+from localllm.sandbox.reverting import ProtectedFiles
+root = Path(sys.argv[1])
+files = ProtectedFiles(root, None)
+files.begin()
+(root / "a").mkdir()
+(root / "a/.envrc").write_text("evil")
+os.setgroups([])
+os.setresuid(65534, 65534, 65534)
+for _ in range(2):
+    (root / ".envrc").write_text("evil")
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", AS_AN_ORDINARY_USER, root, f"{command}; {closing}"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            capture_output=True, text=True, timeout=30, check=False,
-        )  # fmt: skip
-        assert done.stdout.split() == [".vscode/.envrc", ".vscode/t", "a/.envrc", "a/b/c/.envrc"], done.stderr
-    finally:
-        shutil.rmtree(root)
+        files.end()
+    except OSError as error:
+        print(error.filename, (root / ".envrc").exists())
+    files.begin()
+"""
+
+
+@OF_PERMISSIONS
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two users")
+def test_what_cannot_be_undone_keeps_nothing_else_and_is_tried_again(open_root: Path) -> None:
+    assert as_an_ordinary_user(WITH_A_FILE_OF_ANOTHER_USER, open_root) == ["a/.envrc", "False"] * 2
