@@ -251,6 +251,21 @@ def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644) -> 
     return open_by_components(root_fd, relative, flags, mode)
 
 
+def open_made(root: Path, relative: str) -> int:
+    """Open a folder below `root`, made where it is missing, with those above it. No link below `root` is followed:
+    OSError ELOOP or ENOTDIR. `relative` has no `..` in it. Not on Windows."""
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in Path(relative).parts:
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(name, dir_fd=fd)
+            deeper = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = deeper
+    return fd
+
+
 _OPENAT2 = 437  # the same number on every architecture Linux runs Python on (asm-generic/unistd.h)
 _RESOLVE_NO_MAGICLINKS = 0x02  # linux/openat2.h
 _RESOLVE_BENEATH = 0x08

@@ -69,7 +69,7 @@ def _json(session: Session) -> dict[str, Json]:
 @click.pass_context
 def show(context: click.Context, name: str, to: Format) -> None:
     """Print the session NAME."""
-    text = export(_transcript(context, name), to)
+    text = export(_transcript(context, name)[1], to)
     click.echo(clean(text) if sys.stdout.isatty() else text, nl=False)
 
 
@@ -81,7 +81,7 @@ def show(context: click.Context, name: str, to: Format) -> None:
 @click.pass_context
 def export_(context: click.Context, name: str, file: Path | None, to: Format | None, force: bool) -> int:
     """Write the session NAME into FILE: Markdown, a web page without scripts, or JSON."""
-    transcript = _transcript(context, name)
+    project, transcript = _transcript(context, name)
     chosen = to or format_for(file.name if file else "")
     target = file or Path(f"session-{transcript.session_id}.{chosen}")
     if target.exists() and not force:
@@ -91,7 +91,7 @@ def export_(context: click.Context, name: str, file: Path | None, to: Format | N
             say(tr("session.left_alone"))
             return EXIT_LEFT_ALONE
         force = True
-    write_new(target, export(transcript, chosen), overwrite=force)
+    write_new(project, target, export(transcript, chosen), overwrite=force)
     say(tr("session.exported", file=target))
     return 0
 
@@ -132,8 +132,9 @@ def _open(context: click.Context) -> tuple[Path, Sessions]:
     return project, Sessions.of_project(project, find_storage(project), Seal(session_key_file()))
 
 
-def _transcript(context: click.Context, name: str) -> Transcript:
+def _transcript(context: click.Context, name: str) -> tuple[Path, Transcript]:
+    """The project, and the session of it that the name means."""
     project, sessions = _open(context)
     session = sessions.find(name)
     read = sessions.read(session.id)
-    return transcript_of(session.id, project.name, read.entries, read.torn_lines)
+    return project, transcript_of(session.id, project.name, read.entries, read.torn_lines)

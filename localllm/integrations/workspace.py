@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
-from localllm.base.files import FileLock
+from localllm.base.files import FileLock, atomic_write_at, open_made
 from localllm.base.i18n import Phrase
 from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, project_folder
 from localllm.integrations.project_notes import (
@@ -103,6 +103,8 @@ def _project(folder: Path, notes: str, analyse: Analyse) -> tuple[_Plan, ...]:
     inside = os.path.normpath(notes)
     if os.path.isabs(inside) or inside.startswith("..") or inside == ".":  # noqa: PTH117 - of a text
         raise SafetyViolationError("path_outside", path=notes, root=folder)
+    if not (folder / inside).parent.resolve().is_relative_to(folder.resolve()):  # a link on the way
+        raise SafetyViolationError("path_outside", path=notes, root=folder)
     return _Plan(SETTINGS_FILE, lambda _: settings_template()), _Plan(inside, lambda it: project_notes(it, analyse))
 
 
@@ -133,14 +135,16 @@ def _make_project_folder(folder: Path) -> Step:
 
 def _make(folder: Path, plan: _Plan) -> Step:
     path = folder / plan.name
-    if path.parent != folder:
-        _make_subfolder(path.parent)
+    if path.parent.is_symlink() and path.parent != folder:
+        raise _unusable(path.parent, Phrase("paths.link"))
+    if os.path.lexists(path.parent) and not path.parent.is_dir():
+        raise _in_the_way(path.parent)
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         made = plan.text(folder)
         notes = made if isinstance(made, ProjectNotes) else ProjectNotes(made)
-        _create(path, notes.text.encode("utf-8", "replace"))  # a file's name may be in no encoding
+        _create(folder, path, notes.text.encode("utf-8", "replace"))  # a file's name may be in no encoding
         if notes.lines:
             remember_lines(folder, notes.lines)
         return Step(path, "made", remarks=notes.remarks)
@@ -151,25 +155,15 @@ def _make(folder: Path, plan: _Plan) -> Step:
     return Step(path, "kept")
 
 
-def _make_subfolder(folder: Path) -> None:
-    if folder.is_symlink():
-        raise _unusable(folder, Phrase("paths.link"))
-    if os.path.lexists(folder) and not folder.is_dir():
-        raise _in_the_way(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-
-
-def _create(path: Path, data: bytes) -> None:
-    """Make a new file; FileExistsError, also for a link, if there is one meanwhile."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+def _create(folder: Path, path: Path, data: bytes) -> None:
+    """Make a new file below `folder`, with the folders it lies in; FileExistsError, also for a link, if there is one
+    meanwhile."""
+    root = folder.resolve()
+    parent = open_made(root, str(path.parent.resolve().relative_to(root)))
     try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(fd)
-    except BaseException:
-        path.unlink()
-        raise
+        atomic_write_at(parent, path.name, data, create_only=True)
+    finally:
+        os.close(parent)
 
 
 def _template(name: str) -> str:

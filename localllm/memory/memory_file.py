@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
-from localllm.base.files import ChangedMeanwhileError, FileLock, atomic_write_at, is_temporary, open_beneath
+from localllm.base.files import ChangedMeanwhileError, FileLock, atomic_write_at, is_temporary, open_beneath, open_made
 from localllm.base.i18n import Phrase
 from localllm.llm.project_texts import LINKED
 from localllm.memory.document import Document
@@ -123,13 +123,18 @@ class MemoryFile:
                 raise SafetyViolationError("path_outside", path=self._name, root=self._root)
             self._refuse_disguised(real, change=make)
             if make:
-                real.parent.mkdir(parents=True, exist_ok=True)
+                self._make(real.parent)
             try:
                 return work(real.parent, real.name)
             except OSError as error:
                 if error.errno != errno.ELOOP or attempt == _LINK_TRIES - 1:
                     raise
         raise AssertionError
+
+    def _make(self, folder: Path) -> None:
+        """Make a folder of the project, and those above it, where they are missing; not through a link that was put
+        in its path meanwhile."""
+        os.close(open_made(self._root, str(folder.relative_to(self._root))))
 
     def _refuse_disguised(self, real: Path, *, change: bool) -> None:
         """A project one has been given could have a link there, to read its user's secrets or change what is run."""

@@ -1,6 +1,8 @@
 """A session as one file for people or programs: Markdown, a web page without scripts, or JSON."""
 
+import errno
 import html
+import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -9,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from localllm.base.errors import ConfigurationError
+from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
-from localllm.base.files import atomic_write
+from localllm.base.files import atomic_write_at, open_beneath
 from localllm.base.i18n import language, tr
 from localllm.base.jsontext import encode_json
 from localllm.memory.sessions.transcript import Answered, Called, Part, Remarked, Said, Transcript
@@ -39,25 +41,42 @@ def export(transcript: Transcript, to: Format) -> str:
             return msgspec.json.format(encode_json(spoken), indent=2).decode() + "\n"
 
 
-def write_new(file: Path, text: str, *, overwrite: bool = False) -> None:
-    """Write an export, whole or not at all. Raises ConfigurationError: export_exists, unless `overwrite`, and
-    session_unwritable."""
-    data = text.encode("utf-8", "replace")
+def write_new(root: Path, file: Path, text: str, *, overwrite: bool = False) -> None:
+    """Write an export, whole or not at all; what is in the project at `root` does not lead it out of there, and a link
+    that has the file's name is not followed.
+
+    Raises SafetyViolationError path_outside; ConfigurationError: export_exists, unless `overwrite`, and
+    session_unwritable.
+    """
+    target = Path(os.path.abspath(file))  # noqa: PTH100 - `..` takes back what was written, whatever that leads to
     try:
-        if overwrite:
-            atomic_write(file, data)
-            return
-        with file.open("xb") as stream:
-            try:
-                stream.write(data)
-                stream.flush()
-            except OSError:  # a full disk: no empty file may stay
-                file.unlink(missing_ok=True)
-                raise
+        folder = _open_parent(root, target)
+        try:
+            atomic_write_at(folder, target.name, text.encode("utf-8", "replace"), create_only=not overwrite)
+        finally:
+            os.close(folder)
     except FileExistsError:
         raise ConfigurationError("export_exists", file=file) from None
     except OSError as error:
         raise ConfigurationError("session_unwritable", file=file, reason=error.strerror or error) from error
+
+
+def _open_parent(root: Path, file: Path) -> int:
+    """The folder of the file, opened; beneath the project where the file's path begins with that of the project."""
+    real_root, parent = root.resolve(), file.parent.resolve()
+    wanted = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    if not any(file.is_relative_to(each) for each in (root, real_root)):
+        return os.open(file.parent, wanted)
+    outside = SafetyViolationError("path_outside", path=clean(str(file), keep_newlines=False), root=root)
+    if not parent.is_relative_to(real_root):
+        raise outside
+    opened = os.open(real_root, wanted)
+    try:
+        return open_beneath(opened, str(parent.relative_to(real_root)), wanted)
+    except OSError as error:
+        raise outside if error.errno == errno.EXDEV else error from error
+    finally:
+        os.close(opened)
 
 
 def format_for(file: str) -> Format:

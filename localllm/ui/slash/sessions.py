@@ -7,7 +7,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from localllm.base.errors import ConfigurationError, SafetyViolationError
+from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import tr
 from localllm.memory.sessions.index import Session
 from localllm.memory.sessions.words import about, state, when
@@ -105,8 +105,9 @@ async def export_(call: SlashCall) -> Outcome:
     from localllm.memory.sessions.export import export, write_new  # few sessions are ever exported
 
     to, name = _wanted_export(call.arguments)
-    file = _file(call.chat.root, name) if name else _free(call.chat.root, f"session-{call.chat.session_id}", to)
-    write_new(file, export(await call.chat.keeping.transcript(), to))
+    root = call.chat.root
+    file = _file(root, name) if name else _free(root, f"session-{call.chat.session_id}", to)
+    write_new(root, file, export(await call.chat.keeping.transcript(), to))
     call.screen.print(("good", "  " + clean(tr("session.exported", file=file), keep_newlines=False)))
 
 
@@ -130,11 +131,7 @@ def _free(root: Path, stem: str, to: "Format") -> Path:
 
 
 def _file(root: Path, name: str) -> Path:
-    """The file of this name. Raises SafetyViolationError where a link in the project leads out of it on the way."""
-    file = Path(os.path.normpath(root / Path(name).expanduser()))
-    if file.is_relative_to(root) and not file.parent.resolve().is_relative_to(root.resolve()):
-        raise SafetyViolationError("path_outside", path=clean(name, keep_newlines=False), root=root)
-    return file
+    return root / Path(name).expanduser()
 
 
 def _numbered(found: Sequence[Session], current: str) -> Iterable[tuple[str, Session]]:

@@ -190,7 +190,7 @@ def test_where_it_cannot_be_written_whole_no_part_stays(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
     try:
         with pytest.raises(ConfigurationError, match="Cannot write"):
-            write_new(tmp_path / "talk.md", "x" * 100)
+            write_new(tmp_path, tmp_path / "talk.md", "x" * 100)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not list(tmp_path.iterdir())
