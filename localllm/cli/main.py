@@ -27,6 +27,7 @@ from localllm.cli.saying import print_error, say
 from localllm.cli.standard_input import read_piped_input
 from localllm.ui.forced_end import ForcedEnd
 from localllm.ui.headless import Headless, exit_code
+from localllm.ui.signals import add_handlers
 
 if TYPE_CHECKING:
     from localllm.ui.repl import Terminal
@@ -228,11 +229,10 @@ async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | 
             code = await app.run_interactive()
             return code
         await app.settled()
-        loop = asyncio.get_running_loop()
         interruption = _Interruption(app.interrupt, forced_end)
         with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program there
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, interruption.take, number)
+            taken = {each.name: partial(interruption.take, each) for each in (signal.SIGINT, signal.SIGTERM)}
+            add_handlers(taken, forced_end.arm)
         for notice in (*told, *app.notices(), *app.warnings()):
             say(notice)
         code = exit_code(await app.run_oneshot(prompt, piped))

@@ -117,7 +117,7 @@ class Terminal:
         handlers = {**ending.handlers(), "SIGCONT": self._wake}
         if self._interactive:
             handlers["SIGINT"] = talk.interrupt
-        with signal_handlers(handlers):
+        with signal_handlers(handlers, talk.insist):
             try:
                 await self._converse(talk, chat)
             except asyncio.CancelledError:

@@ -145,6 +145,11 @@ class Talk:
             self.forced_end.begin(_EXIT_INTERRUPTED, _SECONDS_TO_STOP)
         self._interrupted = True
 
+    def insist(self) -> None:
+        """End the program if what goes on does not end, as far as nothing can hear of an interrupt."""
+        if self._task is not None:
+            self.forced_end.arm()
+
     async def _do(self, line: str) -> Outcome:
         """Do it, and what the person then decides of a plan."""
         outcome = await self._do_once(line)

@@ -112,3 +112,55 @@ threading.Event().wait()
 """
     run = subprocess.run([sys.executable, "-c", code], timeout=LIMIT, check=False, env=dict(os.environ))
     assert run.returncode == 7
+
+
+SEARCH = "import re; re.search('(?:a|a)*b', 'a' * 100)"
+
+
+def test_a_search_that_holds_the_interpreter_is_ended_as_well() -> None:
+    code = f"""
+from localllm.ui.forced_end import ForcedEnd
+ForcedEnd().begin(7, 0.01)
+{SEARCH}
+"""
+    run = subprocess.run([sys.executable, "-c", code], timeout=LIMIT, check=False, env=dict(os.environ))
+    assert run.returncode == 1
+
+
+@pytest.mark.parametrize("pressed", [["SIGTERM"], ["SIGINT", "SIGINT"]])
+def test_signals_are_heard_during_a_search_that_holds_the_interpreter(pressed: list[str]) -> None:
+    code = f"""
+import asyncio, os, signal
+from localllm.ui.forced_end import ForcedEnd
+from localllm.ui.signals import signal_handlers
+
+async def main():
+    heard = lambda: None
+    with signal_handlers({{"SIGTERM": heard, "SIGINT": heard}}, lambda: ForcedEnd().arm(0.01)):
+        for name in {pressed}:
+            os.kill(os.getpid(), signal.Signals[name])
+        {SEARCH}
+
+asyncio.run(main())
+"""
+    run = subprocess.run([sys.executable, "-c", code], timeout=LIMIT, check=False, env=dict(os.environ))
+    assert run.returncode == 1
+
+
+def test_interrupts_that_are_heard_end_nothing() -> None:
+    code = """
+import asyncio, os, signal
+from localllm.ui.forced_end import ForcedEnd
+from localllm.ui.signals import signal_handlers
+
+async def main():
+    heard = asyncio.Queue()
+    with signal_handlers({"SIGINT": lambda: heard.put_nowait(1)}, lambda: os._exit(9)):
+        for _ in range(3):
+            os.kill(os.getpid(), signal.SIGINT)
+            await heard.get()
+
+asyncio.run(main())
+"""
+    run = subprocess.run([sys.executable, "-c", code], timeout=LIMIT, check=False, env=dict(os.environ))
+    assert run.returncode == 0
