@@ -236,11 +236,22 @@ class ProjectRoot:
 
         relative = self.relative(file_path)
         own = (*believed_in(str(self.path)), os.path.realpath(state_folder()))
-        return is_protected(relative) or any(self._is_in(path, relative) for path in own)
+        return (
+            is_protected(relative)
+            or self._is_hidden_in_home(relative)
+            or any(self._is_in(path, relative) for path in own)
+        )
 
     def _is_in(self, own: str, relative: str) -> bool:
         """Whether the file is, or lies in, what is this program's and may be in the project."""
         return f"{self.path}/{relative}/".casefold().startswith(f"{own}/".casefold()) and Path(own) != self.path
+
+    def _is_hidden_in_home(self, relative: str) -> bool:
+        """Whether it is in a hidden file or folder of the user's home, where that is the project, or in it: there is
+        no end to the names that programs run, or believe, there."""
+        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises where there is none
+        file = self.path / relative
+        return Path(home).is_relative_to(self.path) and str(file).startswith(f"{home}/.")
 
     def refuse_protected(self, file_path: str) -> None:
         """Raise SafetyViolationError path_protected where `is_protected`."""

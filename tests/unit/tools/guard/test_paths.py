@@ -303,3 +303,20 @@ def test_what_this_program_looks_for_modules_in_is_closed(tmp_path: Path, monkey
     root = ProjectRoot(tmp_path)
     assert root.is_protected(".local/site-packages/made_up.py")
     assert not root.is_protected(".local/made_up.py")
+
+
+@pytest.mark.parametrize("above", ["", "user/"])
+def test_what_is_hidden_in_the_home_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, above: str) -> None:
+    (tmp_path / above).mkdir(exist_ok=True)
+    monkeypatch.setenv("HOME", str(tmp_path / above))
+    root = ProjectRoot(tmp_path)
+    for name in (".ssh/rc", ".config/made_up/init.lua", ".made_up"):
+        assert key_of(SafetyViolationError, root.write_bytes, above + name, b"") == "path_protected"
+    root.write_bytes(f"{above}work/.hidden", b"")
+    root.write_bytes(f"{above}plain", b"")
+
+
+def test_what_is_hidden_in_a_project_below_the_home_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".dots").mkdir()
+    assert not ProjectRoot(tmp_path / ".dots").is_protected(".made_up/rc")
