@@ -378,6 +378,9 @@ def _read_link(name: str, folder: int) -> str:
         return ""  # what is wrong, if anything is, shows when it is opened
 
 
+FOLDER_PATIENCE = 5.0
+"""Seconds for the lock of a folder. We hold it for milliseconds, unless a disk hangs; a command may hold it, too."""
+
 _POLL = 0.01  # seconds
 
 
@@ -400,7 +403,7 @@ class FileLock:
             if self._patience is None:
                 _lock(self._fd)
             else:
-                _lock_within(self._fd, self._patience)
+                lock_within(self._fd, self._patience)
         except BaseException:
             os.close(self._fd)
             raise
@@ -423,25 +426,33 @@ def _open_lock(path: Path) -> int:
 def try_lock(fd: int) -> bool:
     """Lock an open file unless another holds it; whether it is locked now. Closing it gives the lock back."""
     try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock_at_once(fd)
     except OSError:
         return False
     return True
 
 
-def _lock_within(fd: int, seconds: float) -> None:
+def lock_within(fd: int, seconds: float) -> None:
+    """Lock an open file or folder. Raises TimeoutError where another holds it for that long, another OSError where it
+    cannot be locked."""
     deadline = time.monotonic() + seconds
-    while not try_lock(fd):
-        if time.monotonic() > deadline:
-            raise TimeoutError
+    while True:
+        try:
+            return _lock_at_once(fd)
+        except (BlockingIOError, PermissionError):  # the second on Windows
+            if time.monotonic() > deadline:
+                raise TimeoutError from None
         time.sleep(_POLL)
+
+
+def _lock_at_once(fd: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        return msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+    import fcntl
+
+    return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _lock(fd: int) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
-from localllm.base.files import FileLock, atomic_write_at, open_made
+from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write_at, open_made
 from localllm.base.i18n import Phrase
 from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, project_folder
 from localllm.integrations.project_notes import (
@@ -82,7 +82,7 @@ def set_up(
         if os.path.lexists(folder) and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "")
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder):
+        with FileLock(folder, FOLDER_PATIENCE):
             plans = (*_project(folder, notes, analyse), *(_SERVICES if services else ()))
             moved: list[Step] = []
             try:
@@ -208,6 +208,8 @@ def _is_folder(path: Path) -> bool:
 def _explained(folder: Path) -> Generator[None]:
     try:
         yield
+    except TimeoutError as error:
+        raise _unusable(folder, Phrase("paths.locked")) from error
     except OSError as error:
         raise _unusable(folder, os.strerror(error.errno or errno.EIO)) from error
 

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
-from localllm.base.files import ChangedMeanwhileError, FileLock, atomic_write_at, is_temporary, open_beneath, open_made
+from localllm.base.files import (
+    FOLDER_PATIENCE,
+    ChangedMeanwhileError,
+    FileLock,
+    atomic_write_at,
+    is_temporary,
+    open_beneath,
+    open_made,
+)
 from localllm.base.i18n import Phrase
 from localllm.llm.project_texts import LINKED
 from localllm.memory.document import Document
@@ -20,7 +28,6 @@ NAME = "LOCALLLM.md"
 LARGEST = 4_000_000
 """Bytes of the largest file that is used."""
 
-_PATIENCE = 30.0  # seconds for the lock; it is held for milliseconds, unless a disk hangs
 _TRIES = 50  # how often a change is made anew because an editor saved meanwhile
 _LINK_TRIES = 3  # how often the path is resolved because a link was put in it meanwhile
 _QUIET = 0.1  # seconds since the last change, for a file that looks half-written
@@ -64,7 +71,7 @@ class MemoryFile:
         """
 
         def edit(folder: Path, name: str) -> T:
-            with FileLock(folder, _PATIENCE), self._open_folder(folder) as fd:
+            with FileLock(folder, FOLDER_PATIENCE), self._open_folder(folder) as fd:
                 _remove_leftovers(fd)
                 return self._edit(fd, name, change)
 
@@ -163,7 +170,7 @@ class MemoryFile:
         except _NotRegularError as error:
             raise self._unusable("folder" if error.is_folder else "not_regular") from error
         except TimeoutError as error:
-            raise self._error("memory_busy", Phrase("memory.locked")) from error
+            raise self._error("memory_busy", Phrase("paths.locked")) from error
         except OSError as error:
             if error.errno == errno.EXDEV:
                 raise SafetyViolationError("path_outside", path=self._name, root=self._root) from error

@@ -16,7 +16,7 @@ from localllm.base.config.reading import file_values, parse, read_text
 from localllm.base.config.values import parse_value
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
-from localllm.base.files import FileLock, atomic_write
+from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write
 from localllm.base.i18n import Phrase
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -74,7 +74,7 @@ def _edit(file: Path, change: Callable[[str], str], intend: Callable[[dict[str, 
     target = Path(os.path.realpath(file))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(target.parent):
+        with FileLock(target.parent, FOLDER_PATIENCE):
             old = read_text(target) or ""
             data = parse(old, file)
             before = _meaning(data)
@@ -85,6 +85,8 @@ def _edit(file: Path, change: Callable[[str], str], intend: Callable[[dict[str, 
             new = mark + change(old.removeprefix(mark))
             _check(new, old, data, file)
             atomic_write(target, new.encode())
+    except TimeoutError as error:
+        raise _unwritable(file, Phrase("paths.locked")) from error
     except OSError as error:
         raise _unwritable(file, os.strerror(error.errno or errno.EIO)) from error
     except UnicodeEncodeError as error:  # bytes of the command line that are no text

@@ -42,6 +42,7 @@ CLI: dict[str, tuple[str, str]] = {
     ),
     "settings.layout": ("The setting stands where it is not expected", "設定が予期しない場所に書かれています"),
     "settings.not_unicode": ("The value is not Unicode text", "値が Unicode のテキストではありません"),
+    "paths.locked": ("Another program holds the lock of its folder", "別のプログラムがフォルダをロックしています"),
     "paths.link": ("It is a symbolic link", "シンボリックリンクです"),
     "settings.got_value": ("{value}", "{value}"),
     "settings.got_text": ("a text", "文字列"),

@@ -45,7 +45,6 @@ NOTES: dict[str, tuple[str, str]] = {
         "書き込む内容が別の意味に読まれてしまいます",
     ),
     "memory.busy": ("Another program keeps changing it", "別のプログラムが変更し続けています"),
-    "memory.locked": ("Another program holds the lock of its folder", "別のプログラムがフォルダをロックしています"),
     "memory.conflict": (
         "{file} has an unsettled git conflict from line {line:,} on; both sides are read. Settle it in an editor.",
         "{file} の {line:,} 行目から git の競合が残っており、両方の内容が読まれます。エディタで解消してください。",

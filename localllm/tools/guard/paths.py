@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
-from localllm.base.files import atomic_write_at, is_temporary, open_beneath, open_folder
+from localllm.base.files import FOLDER_PATIENCE, atomic_write_at, is_temporary, lock_within, open_beneath, open_folder
 from localllm.base.i18n import Phrase
 from localllm.base.own_environment import believed_in
 from localllm.base.paths import state_folder
@@ -165,7 +165,7 @@ class ProjectRoot:
         """
         relative = self._writable(file_path)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
-            _lock_folder(folder)
+            _lock_folder(folder, file_path)
             if create_only:
                 atomic_write_at(folder, name, data, create_only=True, mode=mode)
             else:
@@ -225,7 +225,7 @@ class ProjectRoot:
         """Remove what a program that was killed left half written beside a file. No other program is writing there."""
         relative = self._writable(file_path)
         with self._folder_of(relative, make=False) as (folder, _):
-            _lock_folder(folder)
+            _lock_folder(folder, file_path)
             for name in os.listdir(folder):  # noqa: PTH208 - by its descriptor
                 if is_temporary(name):
                     os.unlink(name, dir_fd=folder)
@@ -454,13 +454,15 @@ def _remove_empty(folder: int, name: str, depth: int = 0) -> None:
         os.rmdir(name, dir_fd=folder)
 
 
-def _lock_folder(folder: int) -> None:
+def _lock_folder(folder: int, file_path: str) -> None:
     """Let one program at a time replace files in this folder, until it is closed."""
     if sys.platform != "win32":
-        import fcntl
-
-        with suppress(OSError):  # not every file system can
-            fcntl.flock(folder, fcntl.LOCK_EX)
+        try:
+            lock_within(folder, FOLDER_PATIENCE)
+        except TimeoutError:
+            raise ToolExecutionError("file_unwritable", path=shown(file_path), reason=Phrase("paths.locked")) from None
+        except OSError:
+            pass  # not every file system can
 
 
 def _holds(folder: int, name: str, data: bytes) -> bool:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
+from localllm.base.files import FileLock
+from localllm.tools.guard import paths
 from localllm.tools.guard.paths import ProjectRoot
 from tests.support.tools import put
 
@@ -320,3 +322,10 @@ def test_what_is_hidden_in_a_project_below_the_home_is_open(tmp_path: Path, monk
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".dots").mkdir()
     assert not ProjectRoot(tmp_path / ".dots").is_protected(".made_up/rc")
+
+
+def test_a_lock_that_another_program_keeps_is_no_endless_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "FOLDER_PATIENCE", 0.01)
+    with FileLock(tmp_path):
+        assert key_of(ToolExecutionError, ProjectRoot(tmp_path).write_bytes, "new.txt", b"") == "file_unwritable"
+    ProjectRoot(tmp_path).write_bytes("new.txt", b"")
