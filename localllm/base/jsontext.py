@@ -1,10 +1,11 @@
-"""JSON text of anything a run may hold."""
+"""JSON text of anything a run may hold, and what was kept read again, whoever has had his hands on it since."""
 
 import re
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
+T = TypeVar("T")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -31,3 +32,20 @@ def _without_surrogates(value: Any) -> Any:
             return {_without_surrogates(key): _without_surrogates(item) for key, item in entries}
         case _:
             return value
+
+
+def decode_json(data: bytes | str, kind: type[T]) -> T:
+    """What the JSON text holds. msgspec.DecodeError (or its ValidationError) where it is no such thing, also where it
+    is no text, or nested so deep that msgspec raises something else."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (UnicodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def decode_msgpack(data: bytes, kind: type[T]) -> T:
+    """As `decode_json`, of MessagePack."""
+    try:
+        return msgspec.msgpack.decode(data, type=kind)
+    except (UnicodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error

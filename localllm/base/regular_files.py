@@ -5,6 +5,7 @@ import errno
 import os
 import stat
 import time
+from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
 
@@ -62,6 +63,14 @@ def _whole(fd: int, limit: int) -> bytes:
     if data is None or len(data) > limit:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     return data
+
+
+def clock_time(seconds: float) -> datetime:
+    """A time of a file, or one that a file tells, as the clocks here show it: 1970 where no calendar has that year."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).astimezone()
+    except (OverflowError, ValueError, OSError):
+        return datetime.fromtimestamp(0, UTC)
 
 
 def stamp_of(facts: os.stat_result) -> Stamp:

@@ -16,6 +16,7 @@ import msgspec
 from localllm.base.errors import ConfigurationError
 from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
+from localllm.base.jsontext import decode_json
 from localllm.base.regular_files import read_regular
 from localllm.memory.document import Document
 from localllm.memory.sections import SectionKind
@@ -158,8 +159,8 @@ def _depth(line: str) -> int:
 
 def known_lines(path: Path) -> dict[SectionKind, list[str]]:
     """The lines of each section that we wrote, as the file `path` keeps them; none where it cannot be read."""
-    with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(read_regular(path, _LARGEST), type=dict[SectionKind, list[str]])
+    with suppress(OSError, msgspec.DecodeError):
+        return decode_json(read_regular(path, _LARGEST), dict[SectionKind, list[str]])
     return {}
 
 

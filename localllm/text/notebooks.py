@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from localllm.base.jsontext import decode_json
+
 _MOST_LINES = 20
 _MOST_CHARACTERS = 2_000
 
@@ -33,7 +35,7 @@ class _Notebook(msgspec.Struct):
 def notebook_text(data: bytes) -> str:
     """The cells of a notebook (nbformat 4), each under a line that numbers it. ValueError where it is none."""
     try:
-        notebook = msgspec.json.decode(data, type=_Notebook)
+        notebook = decode_json(data, _Notebook)
     except msgspec.DecodeError as error:  # a ValidationError is one too
         raise ValueError(str(error)) from error
     return "\n".join(line for number, cell in enumerate(notebook.cells, 1) for line in _cell(number, cell))

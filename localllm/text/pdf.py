@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from localllm.base.jsontext import decode_json
 from localllm.base.own_environment import base_interpreter
 
 _SECONDS = 30.0
@@ -75,7 +76,7 @@ async def _ask(arguments: list[str], data: bytes, seconds: float) -> _Answer:
             process.kill()
             await process.wait()
     try:
-        return msgspec.json.decode(output, type=_Answer)
+        return decode_json(output, _Answer)
     except msgspec.DecodeError as error:  # it ended: out of memory, or by a fault of the package
         raise PdfError("broken") from error
 

@@ -6,6 +6,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
+from localllm.base.jsontext import decode_json
 from localllm.tools.registry import Tool
 
 
@@ -14,7 +15,7 @@ def parse_arguments(tool: Tool, text: str, *, was_cut: bool) -> dict[str, Any]:
     if was_cut and not text.strip():
         raise ToolExecutionError("tool_cut_arguments", name=tool.name)
     try:
-        given = msgspec.json.decode(text.strip() or "{}", type=dict[str, Json])
+        given = decode_json(text.strip() or "{}", dict[str, Json])
         return tool.parse(given)
     except msgspec.ValidationError as error:
         expected = msgspec.json.encode(tool.spec.parameters["properties"]).decode()

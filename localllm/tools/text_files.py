@@ -1,11 +1,11 @@
 """The text files of the project as the tools see them: loaded whole, written back in their own encoding."""
 
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
+from localllm.base.regular_files import clock_time
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
 from localllm.text.magic import HEAD, kind_of
 from localllm.tools.guard.paths import ProjectRoot, shown
@@ -70,7 +70,7 @@ def metadata(root: ProjectRoot, path: str, decoded: Decoded) -> dict[str, Json]:
 
 def local_time(seconds: float) -> str:
     """A time as ISO 8601 without a zone, in whole seconds of the local clock."""
-    return datetime.fromtimestamp(seconds, UTC).astimezone().replace(tzinfo=None).isoformat(timespec="seconds")
+    return clock_time(seconds).replace(tzinfo=None).isoformat(timespec="seconds")
 
 
 def _decode(path: str, data: bytes, encoding: str) -> Decoded:

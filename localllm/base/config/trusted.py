@@ -11,6 +11,7 @@ from localllm.base.by_project import change_file, name_of, newest
 from localllm.base.config.reading import read_text
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
+from localllm.base.jsontext import decode_json
 from localllm.base.paths import state_folder
 
 KEPT_CONTENTS = 8
@@ -67,7 +68,7 @@ class Answers:
     def _read(self) -> tuple[_Store, Phrase | None]:
         try:
             text = read_text(self._file)
-            return (_Store() if text is None else msgspec.json.decode(text, type=_Store)), None
+            return (_Store() if text is None else decode_json(text, _Store)), None
         except ConfigurationError as error:
             reason = error.params.get("reason", "")
         except msgspec.DecodeError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.files import write_own
+from localllm.base.jsontext import decode_msgpack
 from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, read_beneath, read_regular, stamp_of
 from localllm.core.project.file_facts import FileFacts, count_lines, measure
 from localllm.core.project.languages import language_named, language_started
@@ -42,7 +43,7 @@ class FactsStore:
         self._loaded = True
         with suppress(OSError, msgspec.DecodeError):
             data = read_regular(self._path, _LARGEST_STORE)
-            store = msgspec.msgpack.decode(data, type=_Store)
+            store = decode_msgpack(data, _Store)
             if store.version == _VERSION:
                 self.files = store.files
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.files import write_own
+from localllm.base.jsontext import decode_msgpack
 from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, read_beneath, read_regular, stamp_of
 from localllm.base.walking import walk
 from localllm.syntax.grammars import language_of
@@ -153,8 +154,8 @@ class RepoIndex:
         if self._cache is None:
             return False
         try:
-            kept = msgspec.msgpack.decode(read_regular(self._cache, _LARGEST_CACHE), type=_Cache)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            kept = decode_msgpack(read_regular(self._cache, _LARGEST_CACHE), _Cache)
+        except (OSError, msgspec.DecodeError):
             return False
         if kept.version == _VERSION:
             self.files = kept.files

@@ -8,12 +8,12 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError
+from localllm.base.regular_files import clock_time
 from localllm.memory.sessions.entries import Ended, Entry
 from localllm.memory.sessions.index import Session
 from localllm.memory.sessions.log import SessionLog, read_session
@@ -78,7 +78,7 @@ class Closing:
 
         if not gists.gist_of(gists.after(entries, Ended), self._memory).is_worth_keeping:
             return
-        gist, when = gists.gist_of(entries, self._memory), datetime.fromtimestamp(changed).astimezone()
+        gist, when = gists.gist_of(entries, self._memory), clock_time(changed)
 
         def put(document: "Document") -> tuple["Document", None]:
             return session_records.put(document, gists.record_of(session_id, gist, when, document)), None

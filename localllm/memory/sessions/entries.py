@@ -156,7 +156,10 @@ def encode(entry: Entry) -> bytes:
 
 def decode(line: bytes) -> Entry:
     """The entry in a line; msgspec.DecodeError (or its ValidationError) where it is none."""
-    return _decoder().decode(line)
+    try:
+        return _decoder().decode(line)
+    except (UnicodeError, RecursionError) as error:  # no text; nested without end
+        raise msgspec.DecodeError(str(error)) from error
 
 
 @cache

@@ -5,7 +5,6 @@ import html
 import os
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +15,7 @@ from localllm.base.events import Json
 from localllm.base.files import atomic_write_at, open_beneath
 from localllm.base.i18n import language, tr
 from localllm.base.jsontext import encode_json
+from localllm.base.regular_files import clock_time
 from localllm.memory.sessions.transcript import Answered, Called, Part, Remarked, Said, Transcript
 from localllm.text.cleaning import clean, shorten
 
@@ -99,7 +99,7 @@ def format_of(name: str) -> Format | None:
 def _facts(transcript: Transcript) -> Iterator[tuple[str, str]]:
     yield tr("export.project"), transcript.project
     if transcript.began:
-        yield tr("export.began"), f"{datetime.fromtimestamp(transcript.began).astimezone():%Y-%m-%d %H:%M}"
+        yield tr("export.began"), f"{clock_time(transcript.began):%Y-%m-%d %H:%M}"
     if transcript.models:
         yield tr("export.model"), ", ".join(transcript.models)
     yield tr("export.requests"), str(transcript.turns)
@@ -122,7 +122,7 @@ def _in_words(part: Part) -> Part:
 
 
 def _when(part: Said) -> str:
-    return f"{datetime.fromtimestamp(part.time).astimezone():%Y-%m-%d %H:%M}" if part.time else ""
+    return f"{clock_time(part.time):%Y-%m-%d %H:%M}" if part.time else ""
 
 
 def _arguments(arguments: dict[str, Json]) -> str:

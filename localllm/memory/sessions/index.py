@@ -16,6 +16,7 @@ import msgspec
 
 from localllm.base.events import ConfirmationAnswered, Consulted, RunStarted, Steered
 from localllm.base.files import write_own
+from localllm.base.jsontext import decode_msgpack
 from localllm.base.regular_files import open_regular, read_regular
 from localllm.memory.sessions.entries import Began, Ended, Titled, decode, starts
 from localllm.memory.sessions.log import INDEX, SUFFIX, lines_of
@@ -95,7 +96,7 @@ class Index:
         if not self._is_kept:
             return {}
         with suppress(OSError, msgspec.DecodeError):
-            kept = msgspec.msgpack.decode(read_regular(self._folder / INDEX, _LARGEST), type=_Kept)
+            kept = decode_msgpack(read_regular(self._folder / INDEX, _LARGEST), _Kept)
             return kept.sessions if kept.format == _FORMAT else {}
         return {}
 

@@ -126,7 +126,7 @@ def read_session(file: Path) -> SessionRead:
         try:
             found.append(decode(line))
             is_torn = False
-        except (msgspec.DecodeError, RecursionError):
+        except msgspec.DecodeError:
             torn, is_torn = torn + 1, True
     return SessionRead(tuple(found), torn, is_torn)
 

@@ -19,7 +19,7 @@ from localllm.base.events import RunStarted
 from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
 from localllm.base.paths import Storage, project_folder
-from localllm.base.regular_files import read_beginning
+from localllm.base.regular_files import clock_time, read_beginning
 from localllm.memory.sessions import outputs
 from localllm.memory.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, encode, starts
 from localllm.memory.sessions.index import Index, Session
@@ -150,7 +150,7 @@ class Sessions:
         known = self._entries.get(session.id)
         if known is not None and known[0] == session:
             return known
-        when = datetime.fromtimestamp(session.changed).astimezone().strftime("%Y-%m-%d %H:%M")
+        when = clock_time(session.changed).strftime("%Y-%m-%d %H:%M")
         entry = MemoryEntry(
             session.id, "conversation", session.said, when, heading=session.title, more_words=session.words
         )

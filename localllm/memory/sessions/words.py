@@ -1,8 +1,7 @@
 """Sessions in a few words, for lists."""
 
-from datetime import datetime
-
 from localllm.base.i18n import tr
+from localllm.base.regular_files import clock_time
 from localllm.memory.sessions.index import Session
 
 
@@ -13,7 +12,7 @@ def requests(count: int) -> str:
 
 def when(session: Session) -> str:
     """When it was last worked in."""
-    return f"{datetime.fromtimestamp(session.changed).astimezone():%Y-%m-%d %H:%M}"
+    return f"{clock_time(session.changed):%Y-%m-%d %H:%M}"
 
 
 def about(session: Session) -> str:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from localllm.base.jsontext import decode_msgpack
 from localllm.tools.guard.tree import Sign
 
 _LENGTH = 4  # bytes that say how long the entries behind them are
@@ -114,7 +115,7 @@ def _decoded(place: Place) -> tuple[dict[str, Known], bool]:
         data = place.index_file.read_bytes()
         while at < len(data):
             end = at + _LENGTH + int.from_bytes(data[at : at + _LENGTH], "big")
-            files |= msgspec.msgpack.decode(data[at + _LENGTH : end], type=dict[bytes, Known | None])
+            files |= decode_msgpack(data[at + _LENGTH : end], dict[bytes, Known | None])
             at, parts = end, parts + 1
     except (OSError, msgspec.DecodeError):
         torn = True

@@ -15,7 +15,7 @@ import msgspec
 
 from localllm.base.events import Json
 from localllm.base.files import FileLock
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import decode_json, encode_json
 
 _BLOCK = 64 << 10
 
@@ -115,7 +115,7 @@ def _sum(line: bytes) -> str:
 
 def _link(line: bytes) -> str | None:
     try:
-        return msgspec.json.decode(line, type=_Link).previous
+        return decode_json(line, _Link).previous
     except msgspec.MsgspecError:
         return None
 

@@ -13,6 +13,7 @@ import msgspec
 from localllm.base.by_project import change_file, name_of, newest
 from localllm.base.config.reading import read_text
 from localllm.base.errors import ConfigurationError
+from localllm.base.jsontext import decode_json
 from localllm.base.paths import state_folder
 from localllm.tools.guard.rules import Rule
 
@@ -112,7 +113,7 @@ class RememberedRules:
     def _read(self) -> _Store:
         try:
             text = read_text(self.file)
-            return _Store() if text is None else msgspec.json.decode(text, type=_Store)
+            return _Store() if text is None else decode_json(text, _Store)
         except (ConfigurationError, msgspec.DecodeError):
             return _Store()
 

@@ -15,6 +15,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.files import is_temporary
+from localllm.base.jsontext import decode_msgpack
 from localllm.sandbox.git_settings import harmless_settings
 from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.file_index import Known
@@ -219,5 +220,5 @@ def encoded(losses: dict[str, Loss]) -> bytes:
 
 
 def _decoded(data: bytes) -> dict[str, Loss]:
-    found = msgspec.msgpack.decode(data, type=dict[bytes, Loss])
+    found = decode_msgpack(data, dict[bytes, Loss])
     return {os.fsdecode(path): loss for path, loss in found.items()}

@@ -1,9 +1,9 @@
 """Commands that take things back: /undo, /checkpoint and /rewind."""
 
-import time
 from collections.abc import Iterable, Sequence
 
 from localllm.base.i18n import tr
+from localllm.base.regular_files import clock_time
 from localllm.text.cleaning import clean, shorten
 from localllm.ui.report import wrapped
 from localllm.ui.screen import Screen
@@ -55,7 +55,7 @@ async def rewind(call: SlashCall) -> Outcome:
 
 
 def _row(point: PointInfo) -> tuple[str, str]:
-    when = time.strftime("%H:%M:%S", time.localtime(point.time))
+    when = f"{clock_time(point.time):%H:%M:%S}"
     name = shorten(clean(point.name, keep_newlines=False), _LONGEST_NAME)
     what = name if point.by_hand else tr("ui.point_before", request=name)
     gone = tr("ui.point_files_only") if point.files_only else ""
