@@ -131,21 +131,27 @@ def usable_rules(
     settings: SafetySettings, added: Mapping[str, Sequence[str | SafetyRule]], tools: Sequence[Tool]
 ) -> tuple[SafetySettings, list[ConfigurationError]]:
     """The settings without those of the `added` rules, by the key of their list, that `check_rules` would refuse; and
-    why. The others are checked: ConfigurationError."""
-    refused: dict[str, list[str | SafetyRule]] = {}
+    why. The others are checked: ConfigurationError. Examples of added rules are not tried: strangers wrote them, and
+    could have it take for ever."""
+    usable: dict[str, list[str | SafetyRule]] = {}
     errors: list[ConfigurationError] = []
     for key, rules in added.items():
         name = key.rpartition(".")[2]
-        for rule in rules:
+        usable[name] = [rule for rule in getattr(settings, name) if rule not in rules]
+        for rule in map(_without_examples, rules):
             try:
                 check_rules(msgspec.structs.replace(SafetySettings(), **{name: (rule,)}), tools)
+                usable[name].append(rule)
             except ConfigurationError as error:
-                refused.setdefault(name, []).append(rule)
                 errors.append(error)
-    kept = {name: tuple(rule for rule in getattr(settings, name) if rule not in out) for name, out in refused.items()}
+    kept = {name: tuple(rules) for name, rules in usable.items()}
     settings = msgspec.structs.replace(settings, **kept)
     check_rules(settings, tools)
     return settings, errors[:MAXIMUM_FAULTS]
+
+
+def _without_examples(rule: str | SafetyRule) -> str | SafetyRule:
+    return rule if isinstance(rule, str) else msgspec.structs.replace(rule, match=(), not_match=())
 
 
 def _check(setting: str, text: str, rule: Rule | None, tools: Sequence[Tool]) -> None:
