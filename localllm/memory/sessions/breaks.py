@@ -8,9 +8,8 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.events import RunFinished, RunStarted
-from localllm.base.regular_files import open_regular
 from localllm.memory.sessions.entries import Began, Resumed, decode, starts
-from localllm.memory.sessions.log import hold, lines_of
+from localllm.memory.sessions.log import hold, lines_of, open_log
 from localllm.memory.sessions.seal import Seal
 
 _STARTED, _FINISHED, _RESUMED = starts(RunStarted), starts(RunFinished), starts(Resumed)
@@ -35,7 +34,7 @@ def broken_off(log: Path, seal: Seal) -> str:
 
 def _last_run(log: Path) -> bytes:
     """The last line that tells of a run's beginning or end, or of the session's being gone on with."""
-    with open_regular(log) as file:
+    with open_log(log) as file:
         size = os.fstat(file.fileno()).st_size
         for start in (max(0, size - _TAIL), 0):
             file.seek(start)
@@ -46,7 +45,7 @@ def _last_run(log: Path) -> bytes:
 
 
 def _is_ours(log: Path, seal: Seal) -> bool:
-    with open_regular(log) as file, suppress(msgspec.DecodeError):
+    with open_log(log) as file, suppress(msgspec.DecodeError):
         began = decode(file.readline(_LONGEST))
         return isinstance(began, Began) and seal.holds(log.stem, began.seal)
     return False

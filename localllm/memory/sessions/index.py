@@ -17,9 +17,9 @@ import msgspec
 from localllm.base.events import ConfirmationAnswered, Consulted, RunStarted, Steered
 from localllm.base.files import write_own
 from localllm.base.jsontext import decode_msgpack
-from localllm.base.regular_files import open_regular, read_regular
+from localllm.base.regular_files import read_regular
 from localllm.memory.sessions.entries import Began, Ended, Titled, decode, starts
-from localllm.memory.sessions.log import INDEX, SUFFIX, lines_of
+from localllm.memory.sessions.log import INDEX, SUFFIX, lines_of, open_log
 
 _FORMAT = 2
 _LARGEST = 100_000_000  # bytes of an index
@@ -140,7 +140,7 @@ class _Reader:
     def read(self, file: Path, changed: float) -> Session:
         """What is told of it now. A last line that is not whole yet is left for the next time."""
         at = self._before.read
-        with open_regular(file) as stream:
+        with open_log(file) as stream:
             stream.seek(at)
             for line in lines_of(stream):
                 if not line.endswith(b"\n"):

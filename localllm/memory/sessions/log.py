@@ -30,6 +30,7 @@ PATIENCE = 2.0
 
 _POLL = 0.02
 _LONGEST_LINE = 64 << 20  # bytes: some pictures are in it at most
+_LARGEST = 1 << 29  # bytes of a log; a project one was given could have one of any size, with nothing in it
 _LOCKED_BYTE = 1 << 40  # Windows locks bytes, and nobody else may read those: this one no log ever has
 
 
@@ -149,8 +150,17 @@ def lines_of(stream: BufferedReader) -> Iterator[bytes]:
     return iter(partial(stream.readline, _LONGEST_LINE), b"")
 
 
+def open_log(file: Path) -> BufferedReader:
+    """A log, open for reading. OSError as `open_regular`, and EFBIG where it is larger than any of ours."""
+    log = open_regular(file)
+    if os.fstat(log.fileno()).st_size > _LARGEST:
+        log.close()
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return log
+
+
 def _lines(file: Path) -> Iterator[bytes]:
-    with open_regular(file) as stream:
+    with open_log(file) as stream:
         yield from (line for line in lines_of(stream) if line.strip())
 
 

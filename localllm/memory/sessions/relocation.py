@@ -11,9 +11,8 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.files import open_folder, write_own
 from localllm.base.paths import project_name
 from localllm.base.project_moves import earlier_place, note_place
-from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.memory.sessions.entries import Adopted, Began, encode, starts
-from localllm.memory.sessions.log import INDEX, SUFFIX, hold, make_folder
+from localllm.memory.sessions.log import INDEX, SUFFIX, hold, make_folder, open_log
 
 
 def settle(folder: Path, root: Path, older: Path) -> None:
@@ -48,7 +47,7 @@ def adopt(log: Path, folder: Path, patience: float = 0.0) -> None:
     program has it open, for longer than `patience` seconds; OSError where it cannot be read or copied.
     """
     copy = folder / log.name
-    with opened(os.open(log, READ | NO_LINK)) as file:
+    with open_log(log) as file:
         if not hold(file.fileno(), patience):
             raise ConfigurationError("session_open", id=log.stem)
         about = os.fstat(file.fileno())

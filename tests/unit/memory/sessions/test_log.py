@@ -1,5 +1,6 @@
 """Session logs: what was written is read back as the same entries, and a log has one writer at a time."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -20,6 +21,7 @@ from localllm.base.events import (
 from localllm.llm.messages import AssistantMessage, Image, SystemMessage, ToolMessage, UserMessage
 from localllm.memory.sessions.entries import Began, Entry, Kept, Noted, Rewritten, Worded
 from localllm.memory.sessions.log import SessionLog, new_session_id, read_session
+from localllm.memory.sessions.relocation import adopt
 from tests.support.session_logs import Holder
 
 BEGAN = Began(session_id="one", time=1.5, version="0")
@@ -156,3 +158,13 @@ def test_session_ids_sort_by_time_and_differ() -> None:
     first, second = new_session_id(), new_session_id()
     assert first != second
     assert first[:15] <= second[:15]
+
+
+def test_a_log_that_is_larger_than_any_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "huge.jsonl"
+    file.touch()
+    os.truncate(file, 1 << 42)
+    with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+        read_session(file)
+    with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+        adopt(file, tmp_path / "kept")
