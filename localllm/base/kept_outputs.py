@@ -1,7 +1,6 @@
 """Whole outputs that are kept in files of the project. Each file is named after its content, by which it is known to be
 as it was written, whoever could write there."""
 
-import errno
 import hashlib
 import os
 import re
@@ -9,7 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from localllm.base.files import atomic_write_at, open_folder
+from localllm.base.files import atomic_write_at, open_made
 from localllm.base.regular_files import read_regular
 
 _MARK = 16
@@ -25,15 +24,14 @@ def keep_output(folder: Path, kind: str, text: str) -> Path:
     A project one has been given could have links where the folders should be: then nothing is written, and OSError
     raised.
     """
-    if folder.parent.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     data = text.encode("utf-8", "replace")
     file = folder / f"{kind}-{_mark_of(data)}.txt"
     with suppress(OSError):
         if read_regular(file, len(data)) == data:
             return file
-    folder.mkdir(parents=True, exist_ok=True)
-    opened = open_folder(folder)
+    base = folder.parents[1]
+    base.mkdir(parents=True, exist_ok=True)
+    opened = open_made(base, str(folder.relative_to(base)))
     try:
         _write(opened, file.name, data)
     finally:

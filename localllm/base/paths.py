@@ -5,11 +5,12 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.files import atomic_write, is_read_only
+from localllm.base.files import atomic_write, atomic_write_at, is_read_only, open_made
 from localllm.base.i18n import Phrase
 
 APPLICATION = "localllm"
@@ -168,10 +169,19 @@ def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage
 
 def _make(folder: Path) -> None:
     """The folder in the project, which git is told to ignore. Raises OSError."""
-    folder.mkdir(exist_ok=True)
-    ignore = folder / ".gitignore"
-    if not os.path.lexists(ignore):
-        atomic_write(ignore, b"*\n")
+    if sys.platform == "win32":
+        folder.mkdir(exist_ok=True)
+        if not os.path.lexists(folder / ".gitignore"):
+            atomic_write(folder / ".gitignore", b"*\n")
+        return
+    opened = open_made(folder.parent, folder.name)  # a command may put a link in its place at any moment
+    try:
+        os.stat(".gitignore", dir_fd=opened, follow_symlinks=False)
+    except FileNotFoundError:
+        with suppress(FileExistsError):  # another program was faster
+            atomic_write_at(opened, ".gitignore", b"*\n", create_only=True)
+    finally:
+        os.close(opened)
 
 
 def _fault(folder: Path) -> object:

@@ -124,7 +124,7 @@ class TestProjectFolder:
 
     def test_a_file_in_its_place_is_an_error_that_names_it(self, tmp_path: Path) -> None:
         (tmp_path / ".localllm").touch()
-        with pytest.raises(ConfigurationError, match=r"Cannot use .*\.localllm\. File exists\."):
+        with pytest.raises(ConfigurationError, match=r"Cannot use .*\.localllm\. Not a directory\."):
             ensure_project_folder(tmp_path)
 
 
