@@ -10,13 +10,14 @@ from typing import Protocol
 
 _ID = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 _REF = re.compile(rf"\s*(?:ref: *\S+|({_ID}))\s*".encode())
-_PACKED = re.compile(rf"({_ID}) (\S.*)".encode())
+_PACKED = re.compile(rf"({_ID}) (refs/(?!.*(?:\.\.|//|/\.|@\{{|\.lock(?:/|$)))[^\x00-\x20\x7f~^:?*\[\\]+)".encode())
 _PEELED = re.compile(rf"\^{_ID}".encode())
 _IDS = re.compile(rf"\b{_ID}\b".encode())
-_LOOSE = re.compile(r"objects/([0-9a-f]{2})/([0-9a-f]+)$")
+_LOOSE = re.compile(r"objects/([0-9a-f]{2})/([0-9a-f]{38}(?:[0-9a-f]{24})?)$")
 _MODE_OF_COMMIT = b"160000"  # in a tree: a submodule, whose commit is elsewhere
-_MOST_INFLATED = 50_000_000
+_MOST_INFLATED = 50_000_000  # bytes of trees, commits and tags that are looked into
 _HEAD_OF_INDEX = 8 + 256 * 4
+_CHUNK = 1 << 20
 
 
 class Read(Protocol):
@@ -52,6 +53,19 @@ def is_index(data: bytes) -> bool:
     return data[:4] == b"DIRC" and len(data) >= 32 and (not any(data[-20:]) or has_checksum(data))  # zeros: it has none
 
 
+def is_whole_object(name: str, data: bytes) -> bool:
+    """Whether it is what a loose object of this name is to hold."""
+    digest = hashlib.new("sha1" if len(name) == 40 else "sha256", usedforsecurity=False)
+    inflating = zlib.decompressobj()
+    try:
+        while data:
+            digest.update(inflating.decompress(data, _CHUNK))
+            data = inflating.unconsumed_tail
+    except zlib.error:
+        return False
+    return inflating.eof and digest.hexdigest() == name
+
+
 def has_checksum(data: bytes) -> bool:
     """Whether it ends with its own checksum, as most of git's binary files do."""
     return any(len(data) > size and _digest(data, size) == data[-size:] for size in (20, 32))
@@ -60,6 +74,18 @@ def has_checksum(data: bytes) -> bool:
 def ids_in_log(data: bytes) -> set[str]:
     """The objects a log of a ref names."""
     return {found.decode() for line in data.splitlines() for found in _IDS.findall(line[:130])} - {"0" * 40, "0" * 64}
+
+
+def ids_in(path: str, data: bytes) -> set[str]:
+    """The objects that a ref, a log, the index or `packed-refs` names."""
+    name = path.rpartition("/")[2]
+    if "/logs/" in path:
+        return ids_in_log(data)
+    if name == "index":
+        return ids_in_index(data, 20)
+    if name == "packed-refs":
+        return set((packed_refs(data) or {}).values())
+    return {id_in(data)} - {""}
 
 
 class PackIndex:
@@ -157,10 +183,12 @@ def loose_name(path: str) -> str:
     return found[1] + found[2] if found else ""
 
 
-def reached(names: Iterable[str], read_loose: Callable[[str], bytes | None]) -> set[str]:
-    """The objects that these lead to, themselves included, through those that are loose. `read_loose` gives the file of
-    an object, None where it is not loose: what a packed one leads to is older than the pack."""
+def reached(names: Iterable[str], read_loose: Callable[[str], bytes | None]) -> set[str] | None:
+    """The objects that these lead to, themselves included, through those that are loose; None where that is too much to
+    look into. `read_loose` gives the file of an object, None where it is not loose: what a packed one leads to is older
+    than the pack."""
     seen: set[str] = set()
+    room = _MOST_INFLATED
     waiting = list(names)
     while waiting:
         name = waiting.pop()
@@ -168,20 +196,29 @@ def reached(names: Iterable[str], read_loose: Callable[[str], bytes | None]) -> 
             continue
         seen.add(name)
         data = read_loose(name)
-        if data is not None:
-            waiting += _leads_to(data, len(name) // 2)
+        if data is None:
+            continue
+        inflated = _inflated(data, room)
+        room -= len(inflated)
+        if room <= 0:
+            return None
+        waiting += _leads_to(inflated, len(name) // 2)
     return seen
 
 
-def _leads_to(data: bytes, size: int) -> list[str]:
-    """What a commit, tag or tree in a loose file leads to."""
+def _inflated(data: bytes, most: int) -> bytes:
+    """What a commit, tag or tree in a loose file holds."""
     try:
-        head = zlib.decompressobj().decompress(data, 32)
-        if head.startswith(b"blob"):
-            return []
-        kind, _, body = zlib.decompressobj().decompress(data, _MOST_INFLATED).partition(b"\0")
+        if zlib.decompressobj().decompress(data, 32).startswith(b"blob"):
+            return b""
+        return zlib.decompressobj().decompress(data, most)
     except zlib.error:
-        return []
+        return b""
+
+
+def _leads_to(data: bytes, size: int) -> list[str]:
+    """What a commit, tag or tree leads to."""
+    kind, _, body = data.partition(b"\0")
     if not kind.startswith(b"tree"):
         lines = body.partition(b"\n\n")[0].splitlines()
         named = (line.split(b" ")[1] for line in lines if line.startswith((b"tree ", b"parent ", b"object ")))

@@ -18,12 +18,12 @@ import msgspec
 
 from localllm.base.files import FileLock, atomic_write
 from localllm.tools.guard.file_index import FileIndex, Known
-from localllm.tools.guard.git_objects import Read
+from localllm.tools.guard.git_objects import Read, ids_in
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.programs import Programs, make_folder
 from localllm.tools.guard.repository_files import RepositoryFiles, is_object
 from localllm.tools.guard.repository_losses import Side, lost_in
-from localllm.tools.guard.repository_restore import Loss, differs, encoded, open_file, read
+from localllm.tools.guard.repository_restore import Loss, differs, encoded, files_lost, open_file, read
 from localllm.tools.guard.snapshots import MAX_AGE, Snapshots
 from localllm.tools.guard.states import content_of, state_of, state_of_losses
 from localllm.tools.guard.tree import Sign
@@ -32,7 +32,7 @@ MOST_BYTES = 300_000_000
 """Bytes kept of a project's repositories together. Of larger ones only the small files are kept, not the objects."""
 
 MOST_REPOSITORIES = 20
-"""Repositories of a project that are kept, the outermost first."""
+"""Repositories of a project that are kept: those that were before, then the outermost."""
 
 LARGEST_SMALL_FILE = 20_000_000
 """Bytes of the largest file that is kept and is no object, such as the index."""
@@ -109,7 +109,8 @@ class RepositoryBackup:
     def keep(self, root: ProjectRoot, tops: Iterable[str], deadline: float) -> bool:
         """Copy what is new in the repositories (folders called .git, with a `/`), until `deadline` by time.monotonic;
         whether all is kept now. Raises OSError where it cannot be stored."""
-        wanted = sorted({".git/", *tops}, key=lambda top: (top.count("/"), top))[:MOST_REPOSITORIES]
+        known = {_top_of(path) for path in self._index.paths()}
+        wanted = sorted({".git/", *tops}, key=lambda top: (top not in known, top.count("/"), top))[:MOST_REPOSITORIES]
         for top in wanted:
             self._due[top] = self._due.get(top, set()) | self._files_of(root, top).refresh()
         for top in wanted:
@@ -212,13 +213,25 @@ class RepositoryBackup:
             kept = self._kept_of[top]
             now = Side(files.files, files.folders, lambda path, last=0, top=top: read(root, top + path, last))
             then = Side(kept.signs, set(), self._reader(kept.known))
-            lost = lost_in(then, now, changed, partial(self._is_altered, root, top))
+            has_lost_objects = any(map(is_object, changed - files.files.keys()))
+            named = self._named_by_losses() if has_lost_objects else ()
+            lost = lost_in(then, now, changed, partial(self._is_altered, root, top), named)
             losses = {top + path: Loss(kept.known[path], files.files.get(path)) for path in lost.paths}
             losses |= {top + path: Loss(self._of_bytes(data)) for path, data in lost.written.items()}
             losses |= dict.fromkeys((top + path for path in lost.folders), Loss())
             if losses:
                 found.append((top, state_of_losses(self._contents.put_bytes(encoded(losses)))))
         return found
+
+    def _named_by_losses(self) -> set[str]:
+        """The objects that refs, logs and indexes name which were lost and may still be put back."""
+        names: set[str] = set()
+        for state in self._snapshots.repositories_to_put_back():
+            for path, known in files_lost(self._contents, state).items():
+                if not is_object(path):
+                    with suppress(OSError):
+                        names |= ids_in(path, self._contents.get(content_of(known.state)))
+        return names
 
     def _reader(self, before: dict[str, Known]) -> Read:
         def read(path: str, last: int = 0) -> bytes:

@@ -14,7 +14,11 @@ MOST_FILES = 20_000
 """Files of one repository; `is_too_large` where there are more."""
 
 _SETTLED = 3_000_000_000  # ns: a folder changed this short before may change again without its times telling
-_PASSED_OVER = re.compile(r"(?:^|/)(?:tmp_[^/]*|\.tmp-[^/]*|[^/]*\.lock|gc\.pid|fsmonitor--daemon[^/]*)(?:/|$)")
+_PASSED_OVER = re.compile(
+    r"(?:^|.*/)[^/]*\.lock$"
+    r"|(?!(?:.*/)?(?:refs|logs)/)(?:.*/)?(?:gc\.pid|fsmonitor--daemon[^/]*|objects/(?:.*/)?(?:tmp_|\.tmp-)[^/]*)$",
+    re.DOTALL,
+)
 _OBJECT = re.compile(
     r"(?:^|/)(?:objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?"
     r"|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev|bitmap|mtimes|keep|promisor))"
@@ -72,7 +76,11 @@ class RepositoryFiles:
     def _touched_folders(self) -> set[str] | None:
         """The folders in which files came, went or changed; None where it may be any."""
         touched = self._watcher.touched() if self._watcher else None
-        if touched is None or touched.lost or any(not _PASSED_OVER.search(name) for _, name in touched.passing):
+        if (
+            touched is None
+            or touched.lost
+            or any(not _PASSED_OVER.match(folder + name) for folder, name in touched.passing)
+        ):
             return None  # what passed may have been a link to any file; git's own temporary files are none
         for folder, name in touched.entries:
             if f"{folder}{name}/" in self._listed:
@@ -155,7 +163,7 @@ class RepositoryFiles:
         inner: list[str] = []
         with os.scandir(self._top + prefix) as entries:
             for entry in entries:
-                if not _PASSED_OVER.search(prefix + entry.name):
+                if not _PASSED_OVER.match(prefix + entry.name):
                     (inner if entry.is_dir(follow_symlinks=False) else names).append(entry.name)
         return moment if moment + _SETTLED < time.time_ns() else 0, names, inner
 

@@ -14,6 +14,7 @@ from localllm.tools.guard.git_objects import (
     ids_in_log,
     is_index,
     is_ref,
+    is_whole_object,
     loose_name,
     packed_refs,
     reached,
@@ -25,6 +26,7 @@ _PASSING_REFS = ("refs/rewritten/", "refs/bisect/", "refs/worktree/")
 _INNER = re.compile(r"((?:modules/(?!.*/(?:logs|refs)/).+|worktrees/[^/]+)/)HEAD")
 _DERIVED = re.compile(r"objects/(?:info/commit-graph.*|pack/multi-pack-index.*)|shallow")
 _CHECKSUMMED = re.compile(r"objects/(?:info/(?:commit-graph|commit-graphs/.*\.graph)|pack/multi-pack-index)$")
+_STASHES = "logs/refs/stash"  # git keeps what it names for good
 _FOLDERS = ("objects/", "refs/")
 _MOST_GONE = 0.5  # of the objects of a pack: a repack drops what nothing leads to, not more than it keeps
 
@@ -68,8 +70,12 @@ class Lost:
 
 
 def is_sound(path: str, data: bytes) -> bool:
-    """Whether a file of a repository that is no object holds what git expects in it."""
+    """Whether a file of a repository holds what git expects in it."""
     name = path.rpartition("/")[2]
+    if loose := loose_name(path):
+        return is_whole_object(loose, data)
+    if is_object(path) and name.endswith((".pack", ".idx")):
+        return has_checksum(data)
     if not re.search(r"(?:^|/)logs/", path):
         if name == "HEAD" or re.search(r"(?:^|/)refs/", path):
             return is_ref(data)
@@ -82,19 +88,21 @@ def is_sound(path: str, data: bytes) -> bool:
     return bool(data.strip(b"\0"))
 
 
-def lost_in(before: Side, now: Side, changed: set[str], is_altered: Callable[[str], bool]) -> Lost:
+def lost_in(
+    before: Side, now: Side, changed: set[str], is_altered: Callable[[str], bool], named: Collection[str] = ()
+) -> Lost:
     """What was in the repository `before` and is destroyed `now`, among the files that `changed`. `is_altered`: whether
-    an object's file holds something else by now."""
+    an object's file holds something else by now. `named`: objects that earlier losses name."""
     lost = Lost()
     heads = [path for path in before.files if path.endswith("/HEAD")]
     prefixes = {"", *(found[1] for path in heads if (found := _INNER.fullmatch(path)))}
     for prefix in prefixes:
         if len(prefixes) == 1:
-            part = _Comparison(before, now, changed, is_altered).lost()
+            part = _Comparison(before, now, changed, is_altered, named).lost()
         else:
             one, other = (side.below(prefix, prefixes) for side in (before, now))
             inner = {path.removeprefix(prefix) for path in changed if path.startswith(prefix)}
-            part = _Comparison(one, other, inner, partial(_of_inner, is_altered, prefix)).lost()
+            part = _Comparison(one, other, inner, partial(_of_inner, is_altered, prefix), named).lost()
         lost.paths |= {prefix + path for path in part.paths}
         lost.written |= {prefix + path: data for path, data in part.written.items()}
         lost.folders |= {prefix + path for path in part.folders}
@@ -106,23 +114,33 @@ def _of_inner(is_altered: Callable[[str], bool], prefix: str, path: str) -> bool
 
 
 class _Comparison:
-    def __init__(self, before: Side, now: Side, changed: set[str], is_altered: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        before: Side,
+        now: Side,
+        changed: set[str],
+        is_altered: Callable[[str], bool],
+        named: Collection[str],
+    ) -> None:
         self._before = before
+        self._also_named = named
         self._now = now
         self._lost = Lost()
         self._changed = {path for path in changed if before.files.get(path) not in (None, now.files.get(path))}
         self._gone = self._changed - now.files.keys()
-        self._altered = {path for path in self._changed - self._gone if is_object(path) and is_altered(path)}
+        self._altered = {
+            path
+            for path in self._changed - self._gone
+            if is_object(path) and is_altered(path) and not is_sound(path, now.content(path))
+        }
 
     def lost(self) -> Lost:
-        if "HEAD" not in self._before.files:
-            return self._lost
         self._lost.paths |= self._altered
         if self._is_broken():
             self._lose_all()
             return self._lost
         for path in self._changed:
-            if path in ("index", "config", "packed-refs") and not is_sound(path, self._now.content(path)):
+            if path in ("index", "config") and not is_sound(path, self._now.content(path)):
                 self._lost.paths.add(path)
             if _DERIVED.fullmatch(path) and path in self._now.files and not is_sound(path, self._now.content(path)):
                 self._lost.paths.add(path)
@@ -140,11 +158,11 @@ class _Comparison:
 
     def _lose_all(self) -> None:
         is_another = not any(map(self._objects.has, self._tips))
-        for path, sign in self._before.files.items():
-            left = self._now.files.get(path)
+        for path in self._changed:
+            sign, left = self._before.files[path], self._now.files.get(path)
             if left is None or (sign.size and not left.size):
                 self._lost.paths.add(path)
-            elif left == sign or is_object(path):
+            elif is_object(path):
                 continue
             elif is_another or not is_sound(path, self._now.content(path)):
                 self._lost.paths.add(path)
@@ -163,11 +181,16 @@ class _Comparison:
                 self._lose_ref(path)
                 if path not in self._lost.paths and is_ref(self._before.content(path)):
                     self._lost.paths.add(path)
-        if "packed-refs" in self._changed and "packed-refs" not in self._lost.paths:
+        if "packed-refs" in self._changed:
             for path, name in self._packed_before.items():
                 if path not in self._packed_now and path not in self._now.files and path not in self._before.files:
                     self._lose_ref(path)
                     self._lost.written[path] = f"{name}\n".encode()
+
+        if _STASHES in self._changed and ids_in_log(self._before.content(_STASHES)) - ids_in_log(
+            self._now.content(_STASHES)
+        ):
+            self._lost.paths |= {_STASHES, *({"refs/stash"} & self._changed)}
 
     def _lose_ref(self, path: str) -> None:
         log = f"logs/{path}"
@@ -186,7 +209,7 @@ class _Comparison:
         loose = {name: path for path in gone if (name := loose_name(path)) and not self._objects.has(name)}
         if loose:
             needed = reached(self._named, self._loose)
-            self._lost.paths |= {path for name, path in loose.items() if name in needed}
+            self._lost.paths |= {path for name, path in loose.items() if needed is None or name in needed}
 
     def _is_pack_lost(self, path: str) -> bool:
         """Whether what the pack held and git would have kept is nowhere else."""
@@ -223,9 +246,10 @@ class _Comparison:
     @cached_property
     def _named(self) -> set[str]:
         """The objects that refs, logs and the index name: all that they lead to git keeps."""
-        names = set(self._tips)
+        names = {*self._tips, *self._also_named}
         for path in self._before.files:
             if path.startswith("logs/"):
-                names |= ids_in_log(self._before.content(path)) & ids_in_log(self._now.content(path))
+                ids = ids_in_log(self._before.content(path))
+                names |= ids if path == _STASHES else ids & ids_in_log(self._now.content(path))
         size = len(next(iter(names), "0" * 40)) // 2
         return names | ids_in_index(self._before.content("index"), size)

@@ -19,6 +19,7 @@ from localllm.base.jsontext import decode_msgpack
 from localllm.sandbox.git_settings import harmless_settings
 from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.file_index import Known
+from localllm.tools.guard.git_objects import packed_refs
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.guard.repository_files import is_object
 from localllm.tools.guard.repository_losses import is_sound
@@ -37,12 +38,16 @@ class Loss(msgspec.Struct, frozen=True, array_like=True):
 
 def contents_of(contents: Contents, state: str) -> set[str]:
     """The contents that are needed to go back to a state."""
-    version = losses_of(state)
+    return {losses_of(state), *(content_of(known.state) for known in files_lost(contents, state).values())}
+
+
+def files_lost(contents: Contents, state: str) -> dict[str, Known]:
+    """What is kept of the files that were lost after a state."""
     try:
-        losses = _decoded(contents.get(version))
+        losses = _decoded(contents.get(losses_of(state)))
     except (OSError, msgspec.DecodeError):
-        return set()
-    return {version, *(content_of(loss.known.state) for loss in losses.values() if loss.known)}
+        return {}
+    return {path: loss.known for path, loss in losses.items() if loss.known}
 
 
 def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> int:
@@ -62,6 +67,8 @@ def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> 
             if known is None:
                 with root.open_parent(f"{path}x", make=True):
                     pass
+            elif not left and _packed(path) not in losses and _is_packed_ref(root, path):
+                continue
             elif differs(root, path, known, contents) and not _was_mended(root, path, left):
                 _put_back(root, path, known, contents)
                 done += 1
@@ -101,9 +108,9 @@ def _may_be_written(path: str) -> bool:
     return bool(_WRITTEN.fullmatch(path)) and ".." not in path.split("/")
 
 
-def _order(path: str) -> tuple[bool, bool, str]:
+def _order(path: str) -> tuple[bool, bool, bool, str]:
     """Objects first, HEAD last: should the program be killed, git sees no repository that is half there."""
-    return path.endswith("/HEAD"), not is_object(path), path
+    return path.endswith("/HEAD"), path.endswith("/packed-refs"), not is_object(path), path
 
 
 def _was_mended(root: ProjectRoot, path: str, left: Sign | None) -> bool:
@@ -115,7 +122,18 @@ def _was_mended(root: ProjectRoot, path: str, left: Sign | None) -> bool:
         data = read(root, path)
     except OSError:
         return False
-    return not is_object(path) and is_sound(path.partition(".git/")[2], data)
+    return is_sound(path.partition(".git/")[2], data)
+
+
+def _packed(path: str) -> str:
+    return f"{path.partition('/refs/')[0]}/packed-refs"
+
+
+def _is_packed_ref(root: ProjectRoot, path: str) -> bool:
+    try:
+        return f"refs/{path.partition('/refs/')[2]}" in (packed_refs(read(root, _packed(path))) or {})
+    except OSError:
+        return False
 
 
 def _kept(name: str, known: Known, contents: Contents) -> IO[bytes]:

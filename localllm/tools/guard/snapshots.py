@@ -346,6 +346,10 @@ class Snapshots:
             self._contents.forget_all_but(needed | _named_in(self.index_file))
             self.repositories.forget_all_but(self._needed_of_repositories(kept))
 
+    def repositories_to_put_back(self) -> list[str]:
+        """The states of repositories before losses that were not taken back."""
+        return [change.before for change in self._not_taken_back() if is_repository(change.before)]
+
     def needed_of_repositories(self) -> set[str]:
         """What `repositories` must keep."""
         with self._locked():
