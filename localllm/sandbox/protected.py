@@ -212,7 +212,7 @@ def _entries(root: Path, paths: list[str], known: Mapping[str, Entry] | None, cl
         try:
             entry = _entry(root / path, about, (known or {}).get(path), 0 if is_output(path) else room)
         except PermissionError:
-            entry = Entry(about.st_mode, _identity(about), None)  # it may be run all the same
+            entry = Entry(about.st_mode, identity_of(about), None)  # it may be run all the same
         except OSError:
             continue
         room -= len(entry.content or b"")
@@ -221,7 +221,7 @@ def _entries(root: Path, paths: list[str], known: Mapping[str, Entry] | None, cl
 
 
 def _entry(path: Path, about: os.stat_result, known: Entry | None, room: int) -> Entry:
-    identity = _identity(about)
+    identity = identity_of(about)
     if known and known.identity == identity:
         return known
     if stat.S_ISLNK(about.st_mode):
@@ -231,7 +231,8 @@ def _entry(path: Path, about: os.stat_result, known: Entry | None, room: int) ->
     return Entry(about.st_mode, identity, _read(path) if about.st_size <= room else None)
 
 
-def _identity(about: os.stat_result) -> tuple[int, ...]:
+def identity_of(about: os.stat_result) -> tuple[int, ...]:
+    """What changes with a file (see `Entry`)."""
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 

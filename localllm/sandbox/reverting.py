@@ -11,6 +11,7 @@ from time import strftime
 
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.folder_listings import FolderListings
+from localllm.sandbox.git_index import IndexFiles
 from localllm.sandbox.git_settings import is_harmless_change
 from localllm.sandbox.home_settings import git_settings_of_user
 from localllm.sandbox.leads import Leads
@@ -64,6 +65,7 @@ class ProtectedFiles:
         self._tops: list[str] = []
         self._listings = FolderListings(may_matter)
         self._repository_links = RepositoryLinks(root)
+        self._index_files = IndexFiles(root)
         self._named: tuple[str, ...] = ()
         self._reach = Reach()
         self._coarse = coarse
@@ -91,6 +93,7 @@ class ProtectedFiles:
                 self._before = look(self._root, known, self._listings, self._tops, self._reach)
                 self._named = self._look_at_named(known)
                 self._before |= self._repository_links.look(self._reach.repositories, self._reach.bare)
+                self._index_files.believe(self._reach.repositories)
                 self._leave_out_what_is_stuck()
                 self._is_overlooked = False
             self._running += 1
@@ -199,6 +202,7 @@ class ProtectedFiles:
             after = look(self._root, self._before, self._listings, reach=reach)
             after |= look_at(self._root, self._named, self._before, reach=reach)
             after |= self._repository_links.look(reach.repositories, reach.bare)
+            after |= self._index_files.look(reach.repositories)
             rounds += 1
             if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
                 reach.is_complete &= rounds <= _MOST_ROUNDS

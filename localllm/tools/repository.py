@@ -14,6 +14,7 @@ from shlex import join, quote
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
+from localllm.sandbox.git_index import IndexCheck
 from localllm.sandbox.home_settings import git_settings_of_user
 from localllm.sandbox.repository import Place, RepositoryCheck, find_place
 from localllm.sandbox.running import CommandRunner
@@ -266,17 +267,17 @@ _HEAD = Question(("rev-parse", "--verify", "--quiet", "HEAD"), also_good=(1,))
 
 
 @lru_cache(maxsize=4)
-def _check_of(root: Path) -> RepositoryCheck:
-    """It remembers what it has looked at."""
+def _checks_of(root: Path) -> tuple[RepositoryCheck, IndexCheck]:
+    """They remember what they have looked at."""
     del root
-    return RepositoryCheck()
+    return RepositoryCheck(), IndexCheck()
 
 
 async def open_repository(root: Path, runner: CommandRunner, *, outside: bool = False) -> Repository:
     """Find the repository the folder `root` lies in, check it, and decide where git runs.
 
     That is in the sandbox, but `outside` where that is wanted, where there is no sandbox, and where it hides the
-    repository. Raises ToolExecutionError git_not_a_repository, git_leads_out.
+    repository. Raises ToolExecutionError git_not_a_repository, git_leads_out, git_index_refused.
     """
 
     def find() -> Repository:
@@ -284,7 +285,9 @@ async def open_repository(root: Path, runner: CommandRunner, *, outside: bool = 
         if place is None:
             raise ToolExecutionError("git_not_a_repository", path=root)
         in_sandbox = not outside and runner.can_inspect and all(map(runner.shows, _needed(place)))
-        _check_of(root).refuse_leads(place, root, None if in_sandbox else _included_by_user())
+        leads, index = _checks_of(root)
+        leads.refuse_leads(place, root, None if in_sandbox else _included_by_user())
+        index.refuse_paths(place)
         return Repository(root, place, SandboxedGit(root, runner) if in_sandbox else UnsandboxedGit(root, place.top))
 
     return await asyncio.to_thread(find)
@@ -304,6 +307,7 @@ def examine_repository(root: Path) -> Examined:
     if place is None:
         raise ToolExecutionError("git_not_a_repository", path=root)
     RepositoryCheck().refuse_leads(place, root, _included_by_user())
+    IndexCheck().refuse_paths(place)
     git = UnsandboxedGit(root, place.top)
     repository = Repository(root, place, git)
     questions = (Question(("version",)), Question(("var", "GIT_COMMITTER_IDENT")))

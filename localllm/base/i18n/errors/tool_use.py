@@ -370,6 +370,19 @@ TOOL_USE: Entries = {
             "利用者が {path} を確認し、削除するか置き換えてください。",
         ),
     ),
+    "git_index_refused": (
+        "E8083",
+        (
+            "git is not used here: {path} names a file that git itself never tracks, or is damaged.",
+            "git would read and write files inside .git or outside the project.",
+            "The user can delete {path} and run git reset; the files stay as they are.",
+        ),
+        (
+            "git は使いません。{path} が壊れているか、git が追跡するはずのないファイルを指しています。",
+            "git が .git の中やプロジェクトの外のファイルを読み書きするおそれがあります。",
+            "利用者が {path} を削除し、git reset を実行してください。ファイルの内容は変わりません。",
+        ),
+    ),
     "git_too_many_folders": (
         "E8053",
         (
