@@ -143,7 +143,8 @@ class Reach:
     """How far a look may go, and how far it got. `seconds`: for all folders; `skipped`: also into those of packages.
 
     `visited`: the folders that were looked into. `is_complete`: there are no others. `closed`: those that cannot be
-    read. `repositories`: those with a `.git`; `bare`: those that look like what is in one.
+    read. `repositories`: those with a `.git`; `bare`: those that look like what is in one. `last`: those of packages,
+    with their inodes.
     """
 
     def __init__(self, seconds: float = math.inf, *, skipped: bool = False) -> None:
@@ -153,6 +154,7 @@ class Reach:
         self.closed: set[str] = set()
         self.repositories: set[str] = set()
         self.bare: set[str] = set()
+        self.last: dict[str, int] = {}
         self.is_complete = True
 
 
@@ -276,6 +278,7 @@ class _Walk:
             for path in inside:
                 if path.rpartition("/")[2].casefold() in SKIPPED:
                     last.append(path)
+                    self._reach.last[path] = inode(self._root / path)
                 else:
                     (known if knows(f"{self._root}/{path}") else fresh).append(path)
         self._reach.is_complete = not (fresh or known)
@@ -373,6 +376,14 @@ def _list(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:
         return []
     except OSError:
         return []  # gone meanwhile
+
+
+def inode(path: Path) -> int:
+    """Its number on its disk; 0 where it is gone."""
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return 0
 
 
 def _join(folder: str, name: str) -> str:

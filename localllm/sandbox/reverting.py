@@ -20,6 +20,7 @@ from localllm.sandbox.protected import (
     Entry,
     Reach,
     folders_that_lead_to,
+    inode,
     is_git_settings,
     is_output,
     is_protected,
@@ -69,6 +70,7 @@ class ProtectedFiles:
         self._named: tuple[str, ...] = ()
         self._reach = Reach()
         self._coarse = coarse
+        self._opened = time.time_ns() - coarse
         self._begun = 0
         self._is_overlooked = False
         self._stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
@@ -224,7 +226,7 @@ class ProtectedFiles:
         self._is_overlooked |= len(new) > _MOST_REPOSITORIES
         named = self._leads().of_user(self._absolute(new)) - set(self._named)
         found = look_at(self._root, sorted(named), self._before)
-        return {path: entry for path, entry in found.items() if entry.identity[4] >= self._begun}
+        return {path: entry for path, entry in found.items() if entry.identity[4] >= self._opened}
 
     def _must_be_undone(self, path: str, after: Entry | None) -> bool:
         before = self._before.get(path)
@@ -255,6 +257,10 @@ class ProtectedFiles:
             if folder != path:
                 times.append(_changed(self._root / folder))
             folder = above
+        if folder.rpartition("/")[2].casefold() in SKIPPED and self._reach.last.get(folder) != inode(
+            self._root / folder
+        ):
+            return False  # it has come from elsewhere
         was_seen = folder == path or is_seen_from(folder, path)
         return not was_seen and max(times) < self._begun
 
