@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MOST = 1 << 16  # bytes of git's small files
 _MOST_WHOLE = 1 << 22  # bytes of settings, and of a list of alternates
-_MOST_FOLDERS = 20_000
+MOST_FOLDERS = 20_000
 """Of one repository's data. A folder costs some microseconds."""
 _MOST_ALTERNATES = 50
 _FOLDERS_OF_GIT = frozenset({"hooks", "info", "logs", "refs", "worktrees", "modules", "objects", "lfs"})
@@ -161,9 +161,9 @@ class RepositoryCheck:
                 yield from ((file, target) for target in _included(file))
 
     def _links(self, top: Path) -> Iterator[tuple[Path, Path]]:
-        found, is_complete = odd_entries([str(top)], self._listings, _MOST_FOLDERS)
+        found, is_complete = odd_entries([str(top)], self._listings, MOST_FOLDERS)
         if not is_complete:
-            raise ToolExecutionError("git_too_many_folders", path=top, most=_MOST_FOLDERS)
+            raise ToolExecutionError("git_too_many_folders", path=top, most=MOST_FOLDERS)
         for _, entry in found:
             if entry.is_symlink():
                 yield Path(entry.path), Path(entry.path)
