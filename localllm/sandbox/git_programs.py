@@ -26,19 +26,22 @@ _MOST = 200  # files; each is looked at before and after a command
 _MOST_WORDS = 5_000  # that may be files, or not
 
 
-def named_files(settings: Iterable[Setting], folders: Iterable[str], home: str, beside: str) -> list[str]:
-    """Absolute paths that the settings may mean. `folders`: those relative names begin in, `beside` that of the
-    settings file, which included files are relative to. They need not exist; others than really meant may be among
-    them."""
+def named_files(settings: Iterable[Setting], folders: Iterable[str], home: str, beside: str) -> tuple[list[str], bool]:
+    """Absolute paths that the settings may mean, and whether these are all.
+
+    `folders`: those relative names begin in, `beside` that of the settings file, which included files are relative to.
+    The paths need not exist; others than really meant may be among them.
+    """
     bases = list(folders)
-    words = (found for setting in settings for found in _words(setting, bases, beside))
+    by_weight = sorted(settings, key=lambda one: f"{one.section}.{one.name}" not in _FOLDERS | _SETTINGS)
+    words = (found for setting in by_weight for found in _words(setting, bases, beside))
     found = dict.fromkeys(
         os.path.normpath(path)
         for base, word, may_be in islice(words, _MOST_WORDS)
         if (path := f"{home}/{word[2:]}" if word.startswith("~/") else os.path.join(base, word))  # noqa: PTH118 - strings
         and may_be(path)
     )
-    return list(found)[:_MOST]
+    return list(found)[:_MOST], len(found) <= _MOST and next(words, None) is None
 
 
 def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]:

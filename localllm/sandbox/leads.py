@@ -26,7 +26,7 @@ _SECONDS = 0.2  # for following links
 class Leads:
     """What the protected files of the project `root` lead to. `user`: the settings of git that are the user's own.
 
-    For one look: much more than any project has is passed over.
+    For one look. Much more than any project has is passed over, and `is_complete` is false then.
     """
 
     def __init__(self, root: Path, user: Sequence[Setting], home: str) -> None:
@@ -38,6 +38,7 @@ class Leads:
             self._outside.append((settings_of(self._place), str(self._place.common)))
         self._room = _MOST_SETTINGS
         self._deadline = time.monotonic() + _SECONDS
+        self.is_complete = True
 
     def of(self, entries: Mapping[str, Entry]) -> set[str]:
         """Paths below the root, `/` between their names; not all of them exist."""
@@ -45,10 +46,12 @@ class Leads:
         worktrees = [str(self._root), *([str(self._place.top)] if self._place else [])]
         linked = [str((self._root / path).parent) for path in entries if f"/{path}".casefold().endswith("/.git")]
         worktrees += linked[:_MOST_WORKTREES]
-        for path, entry in entries.items():
+        self.is_complete &= len(linked) <= _MOST_WORKTREES
+        for path, entry in sorted(entries.items(), key=lambda one: len(one[1].content or b"")):
             name = path.rpartition("/")[2].casefold()
             if stat.S_ISLNK(entry.mode):
                 if time.monotonic() > self._deadline:
+                    self.is_complete = False
                     continue
                 found.update(self._of_link(path, is_repository=name == ".git"))
             elif not entry.content:
@@ -64,7 +67,7 @@ class Leads:
         named: set[str] = set()
         for worktree in dict.fromkeys(worktrees):
             for settings, beside in self._outside:
-                named.update(self._inside(named_files(settings, [worktree], self._home, beside)))
+                named.update(self._named(settings, [worktree], beside))
         return named
 
     def of_included(self, entries: Mapping[str, Entry], paths: set[str]) -> set[str]:
@@ -90,12 +93,18 @@ class Leads:
     def _of_settings(self, path: str, content: bytes, worktrees: list[str]) -> list[str]:
         folder = (self._root / path).parent
         if len(content) > self._room:
+            self.is_complete = False
             return []
         self._room -= len(content)
         settings = list(parse(content))
         named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")][-1:]
         bases = [str(folder), str(folder.parent), *worktrees, *(str(folder / name) for name in named)]
-        return self._inside(named_files(settings, dict.fromkeys(bases), self._home, str(folder)))
+        return self._named(settings, dict.fromkeys(bases), str(folder))
+
+    def _named(self, settings: Sequence[Setting], folders: Iterable[str], beside: str) -> list[str]:
+        paths, is_complete = named_files(settings, folders, self._home, beside)
+        self.is_complete &= is_complete
+        return self._inside(paths)
 
     def _inside(self, paths: Sequence[str]) -> list[str]:
         """Those below the root, by their names there and by where these really lead."""

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -46,7 +46,14 @@ _IN_OTHERS = {
 _LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
 _MOST_FOLDERS = 200_000
-_MOST_BENEATH = 2_000  # files and folders beneath what is protected because something names it
+_MOST_BENEATH = 10_000  # files beneath folders that are protected because something names them
+_NAMES_OF_HOOKS = (
+    "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg "
+    "post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive "
+    "post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate "
+    "fsmonitor-watchman p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit post-index-change"
+)
+_HOOKS = frozenset(_NAMES_OF_HOOKS.split())
 _MOST_CONTENT = 8_000_000  # bytes of protected files that are held while a command runs
 
 
@@ -183,8 +190,11 @@ def look_at(
     tops: list[str] | None = None,
     reach: Reach | None = None,
 ) -> dict[str, Entry]:
-    """As `look`, of what is at, or beneath, certain paths; not of all that is beneath, where that is very much."""
-    closed = reach.closed if reach else set[str]()
+    """As `look`, of what is at, or beneath, certain paths.
+
+    Not of all that is beneath, where that is very much: `reach` is then incomplete, and git's hooks come first.
+    """
+    reach = reach or Reach()
     leaves: list[str] = []
     folders: list[str] = []
     for path in paths:
@@ -195,22 +205,43 @@ def look_at(
         (folders if is_folder else leaves).append(path)
         if tops is not None:
             tops.append(path)
-    beneath = chain.from_iterable(_beneath(root, folder, closed) for folder in folders)
-    leaves += (path for path, is_folder in islice(beneath, _MOST_BENEATH) if not is_folder and _matters(path))
-    return _entries(root, leaves, known, closed)
+    return _entries(root, leaves + _nearest_beneath(root, folders, reach), known, reach.closed)
+
+
+def _nearest_beneath(root: Path, folders: list[str], reach: Reach) -> list[str]:
+    """The files in the folders, then those deeper; each once, although the folders may lie in one another."""
+    hooks: list[str] = []
+    others: list[str] = []
+    pending = list(folders)
+    seen = set(folders)
+    for at, folder in enumerate(pending):
+        if at >= len(folders) and len(hooks) + len(others) > _MOST_BENEATH:
+            reach.is_complete = False
+            break
+        for inner in _list(root, folder, reach.closed):
+            path = _join(folder, inner.name)
+            if not inner.is_dir(follow_symlinks=False):
+                (hooks if inner.name in _HOOKS else others).append(path)
+            elif path not in seen:
+                seen.add(path)
+                pending.append(path)
+    found = list(islice(filter(_matters, [*hooks, *others]), _MOST_BENEATH + 1))
+    reach.is_complete &= len(found) <= _MOST_BENEATH
+    return found[:_MOST_BENEATH]
 
 
 def _entries(root: Path, paths: list[str], known: Mapping[str, Entry] | None, closed: set[str]) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
-    room = _MOST_CONTENT
-    for path in sorted(paths, key=_is_own):  # what we keep there may be large: what is small comes first
+    there: list[tuple[str, os.stat_result]] = []
+    for path in paths:
         try:
-            about = (root / path).lstat()
+            there.append((path, (root / path).lstat()))
         except PermissionError:
             closed.add(path.rpartition("/")[0])
-            continue
         except OSError:
             continue  # gone meanwhile
+    found: dict[str, Entry] = {}
+    room = _MOST_CONTENT
+    for path, about in sorted(there, key=lambda one: one[1].st_size):  # nothing large takes the room of the rest
         try:
             entry = _entry(root / path, about, (known or {}).get(path), 0 if is_output(path) else room)
         except PermissionError:
@@ -242,10 +273,6 @@ def _read(path: Path) -> bytes:
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with open(fd, "rb") as file:  # noqa: PTH123 - a descriptor has no path
         return file.read(_MOST_CONTENT)
-
-
-def _is_own(path: str) -> bool:
-    return path.casefold().startswith(".localllm/")
 
 
 def is_output(path: str) -> bool:

@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
@@ -93,11 +93,11 @@ class ProtectedFiles:
                 self._reach = Reach(_TIME_BEFORE)
                 known = self._before
                 self._before = look(self._root, known, self._listings, self._tops, self._reach)
+                self._is_overlooked = False
                 self._named = self._look_at_named(known)
                 self._before |= self._repository_links.look(self._reach.repositories, self._reach.bare)
                 self._index_files.believe(self._reach.repositories)
                 self._leave_out_what_is_stuck()
-                self._is_overlooked = False
             self._running += 1
 
     def _leave_out_what_is_stuck(self) -> None:
@@ -120,10 +120,11 @@ class ProtectedFiles:
         for _ in range(_MOST_ROUNDS):
             if not further:
                 break
-            found = look_at(self._root, sorted(further), known, self._tops)
+            found = look_at(self._root, sorted(further), known, self._tops, self._reach)
             self._before |= found
             named |= further
             further = (leads.of(found) | leads.of_included(found, further)) - named
+        self._is_overlooked |= bool(further) or not leads.is_complete
         return tuple(sorted(named))
 
     def _leads(self) -> Leads:
@@ -147,10 +148,11 @@ class ProtectedFiles:
         be renamed. The nearest ones, if there are very many; nothing is undone the less for it.
         """
         whole = {top for top in self._tops if may_be_read_only(top)}
+        known: dict[str, bool] = {}
         rest = {
             path
             for path in self._before
-            if not (is_unfinished_work(path) or any(folder in whole for folder in _and_above(path)))
+            if not (is_unfinished_work(path) or path in whole or _lies_in(whole, path.rpartition("/")[0], known))
         }
         pinned = sorted(whole | rest, key=lambda path: (path.count("/"), path))[:_MOST_PINS]
         held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
@@ -174,8 +176,8 @@ class ProtectedFiles:
 
     def _put_back(self) -> tuple[str, ...]:
         after, reach = self._look_after()
-        self._is_overlooked |= not (reach.is_complete and self._repository_links.is_complete)
         after |= self._look_at_new(reach)
+        self._is_overlooked |= not (reach.is_complete and self._repository_links.is_complete)
         if not reach.is_complete:
             after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
         self._take_in_outputs(after)
@@ -224,8 +226,10 @@ class ProtectedFiles:
         if not new:
             return {}
         self._is_overlooked |= len(new) > _MOST_REPOSITORIES
-        named = self._leads().of_user(self._absolute(new)) - set(self._named)
-        found = look_at(self._root, sorted(named), self._before)
+        leads = self._leads()
+        named = leads.of_user(self._absolute(new)) - set(self._named)
+        self._is_overlooked |= not leads.is_complete
+        found = look_at(self._root, sorted(named), self._before, reach=reach)
         return {path: entry for path, entry in found.items() if entry.identity[4] >= self._opened}
 
     def _must_be_undone(self, path: str, after: Entry | None) -> bool:
@@ -262,6 +266,7 @@ class ProtectedFiles:
         ):
             return False  # it has come from elsewhere
         was_seen = folder == path or is_seen_from(folder, path)
+        was_seen &= self._reach.is_complete or is_protected(path)
         return not was_seen and max(times) < self._begun
 
     def _went_with_its_repository(self, path: str) -> bool:
@@ -291,10 +296,15 @@ class ProtectedFiles:
             raise OSError(first.errno, first.strerror, ", ".join(errors))
 
 
-def _and_above(path: str) -> Iterator[str]:
-    while path:
-        yield path
-        path = path.rpartition("/")[0]
+def _lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:
+    """Whether the folder, or one above, is among `whole`. `known`: the answers so far."""
+    asked: list[str] = []
+    while folder and folder not in whole and folder not in known:
+        asked.append(folder)
+        folder = folder.rpartition("/")[0]
+    answer = folder in whole or known.get(folder, False)
+    known.update(dict.fromkeys(asked, answer))
+    return answer
 
 
 def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:

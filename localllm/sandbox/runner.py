@@ -54,7 +54,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     decoded as UTF-8 with replacement, at most the runner's cap of each stream; `truncated` says that some was
     dropped from its middle. `excess`: what it was killed for using too much of. `reverted`: protected files it
     changed, which are as they were again. `unlinked`: files that were also files outside by a hard link, and before the
-    command became the project's own. `overlooked`: it made more folders than there was time to look into for what it
+    command became the project's own. `overlooked`: there was more than there was time to look into for what it
     must not put there. `network`: what of it was open; `contacts`: the hosts it asked for, refused or
     not.
     """

@@ -434,10 +434,10 @@ TOOLS: dict[str, tuple[str, str]] = {
         "[次のファイルはハードリンクでプロジェクトの外のファイルでもあったため、プロジェクト専用の複製に置き換えました: {paths}]",
     ),
     "command.overlooked": (
-        "[The command made more folders than could be looked through for git settings, editor tasks and the like. "
-        "Tell the user before they open or use any of them.]",
-        "[コマンドが作ったフォルダーが多すぎ、git の設定やエディターのタスクなどが紛れていないか調べきれませんでした。"
-        "開いたり使ったりする前に利用者に伝えてください。]",
+        "[There is more here than could be looked through for git settings, editor tasks and the like. "
+        "Tell the user before they open or use what the command made.]",
+        "[量が多すぎ、git の設定やエディターのタスクなどが紛れていないか調べきれませんでした。"
+        "コマンドが作ったものを利用者が開いたり使ったりする前に、そのことを伝えてください。]",
     ),
     "command.reverted": (
         "[Put back as it was, because commands must not change it: {paths}. Ask the user if it has to be changed.]",

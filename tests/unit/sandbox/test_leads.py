@@ -58,3 +58,19 @@ def test_links_and_folders_kept_elsewhere(root: Path) -> None:
     (root / "other/.git").symlink_to("../kept")
     found = leads(root, [])
     assert {"tools/env", "store/config", "kept/hooks"} <= found
+
+
+@pytest.mark.parametrize("settings", ["#" * 600_000, "[alias]\n" + "".join(f"\ta{n} = !t/{n}\n" for n in range(300))])
+def test_too_many_settings_keep_nobody_from_seeing_the_small_ones(root: Path, settings: str) -> None:
+    (root / "a/.git").mkdir(parents=True)
+    (root / "a/.git/config").write_text(settings)
+    (root / ".git/config").write_text("[alias]\n\tx = !tools/x\n[core]\n\thooksPath = hooks\n")
+    found = Leads(root, [], "/home/me")
+    assert {"hooks", "tools/x"} <= found.of(look(root))
+    assert not found.is_complete
+
+
+def test_the_folder_of_hooks_comes_before_any_number_of_other_programs(root: Path) -> None:
+    aliases = "".join(f"\ta{n} = !t/{n}\n" for n in range(300))
+    (root / ".git/config").write_text(f"[alias]\n{aliases}[core]\n\thooksPath = hooks\n")
+    assert "hooks" in leads(root, [])

@@ -160,3 +160,31 @@ for _ in range(2):
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two users")
 def test_what_cannot_be_undone_keeps_nothing_else_and_is_tried_again(open_root: Path) -> None:
     assert as_an_ordinary_user(WITH_A_FILE_OF_ANOTHER_USER, open_root) == ["a/.envrc", "False"] * 2
+
+
+def test_a_hook_goes_from_among_any_number_of_files_and_what_was_there_stays(root: Path) -> None:
+    put(root / ".git/config", "[core]\n\thooksPath = .githooks\n")
+    (root / ".githooks").mkdir()
+    for number in range(10_100):
+        (root / f".githooks/{number}").touch()
+    time.sleep(0.1)
+    files = ProtectedFiles(root, None, coarse=50_000_000)
+    files.begin()
+    (root / ".githooks/0").unlink()
+    put(root / ".githooks/pre-commit", "evil")
+    assert ".githooks/pre-commit" in files.end()
+    assert not (root / ".githooks/pre-commit").exists()
+    assert files.is_overlooked
+    assert len(list((root / ".githooks").iterdir())) >= 10_099
+
+
+def test_what_can_be_pinned_is_found_in_folders_however_deep(root: Path) -> None:
+    deep = "/".join(["d"] * 900)
+    (root / deep).mkdir(parents=True)
+    (root / ".envrc").symlink_to(deep)
+    for number in range(1_000):
+        (root / deep / f"f{number}").touch()
+    files = ProtectedFiles(root, None)
+    files.begin()
+    assert str(root / deep) in files.pins()[0]
+    assert not [path for path in files.pins()[0] if path.startswith(f"{root / deep}/")]
