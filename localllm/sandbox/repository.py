@@ -188,9 +188,9 @@ def data_folders(git: Path) -> list[Path]:
 def odd_entries(
     tops: Sequence[str], listings: "FolderListings", most: int
 ) -> "tuple[list[tuple[str, os.DirEntry[str]]], bool]":
-    """What is neither a file nor a folder in the data of repositories, each with that of `tops` it is in, and whether
-    that is all: no more than `most` folders are looked into, those that git itself writes to before others.
-    `listings`: of what `is_odd_or_folder`."""
+    """What is neither a file nor a folder in the data of repositories, and the folders of objects of other repositories
+    in it. Each with that of `tops` it is in, and whether that is all: at most `most` folders are looked into, those
+    that git itself writes to before others. `listings`: of what `is_odd_or_folder`."""
     found: list[tuple[str, os.DirEntry[str]]] = []
     of_git = [(top, top) for top in tops]
     others: list[tuple[str, str]] = []
@@ -201,9 +201,12 @@ def odd_entries(
             if looked > most:
                 return found, False
             for entry in listings.of(folder):
-                if not entry.is_dir(follow_symlinks=False):
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if not is_folder or (entry.name.casefold() == "objects" and folder != top):
                     found.append((top, entry))
-                elif folder == top:
+                if not is_folder:
+                    continue
+                if folder == top:
                     (of_git if entry.name in _FOLDERS_OF_GIT else others).append((top, entry.path))
                 elif not _NOT_LOOKED_INTO.fullmatch(entry.path, len(top) + 1):
                     pending.append((top, entry.path))

@@ -1,6 +1,7 @@
-"""Links and special files among the data of a project's repositories, which git would write and read through.
+"""Links, special files and repositories among the data of a project's repositories: git would use them.
 
-Git itself makes none there. A message that is committed would be written wherever `.git/COMMIT_EDITMSG` leads.
+Git itself makes none there but for submodules. A message that is committed would be written wherever
+`.git/COMMIT_EDITMSG` leads.
 """
 
 import os
@@ -9,7 +10,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from localllm.sandbox.folder_listings import FolderListings
-from localllm.sandbox.protected import Entry, is_protected
+from localllm.sandbox.protected import IN_GIT, Entry, is_protected, look_at
 from localllm.sandbox.repository import data_folders, is_odd_or_folder, odd_entries
 
 _MONITOR = "fsmonitor--daemon.ipc"  # git's own socket, of the file system monitor
@@ -26,14 +27,25 @@ class RepositoryLinks:
         """Whether the last look saw all there is."""
 
     def look(self, repositories: Collection[str], bare: Collection[str] = ()) -> dict[str, Entry]:
-        """What leads out of its repository's data, or to a protected name in it, and what is no file at all, by path
-        below the root. `repositories`: the folders with a `.git`, by theirs; `bare`: those that are such data."""
+        """What leads out of its repository's data, or to a protected name in it, what is no file at all, and what is
+        protected of a repository in it, by path below the root. `repositories`: the folders with a `.git`, by theirs;
+        `bare`: those that are such data.
+        """
         found: dict[str, Entry] = {}
         odd, self.is_complete = odd_entries(self._data(repositories, bare), self._listings, _MOST_FOLDERS)
         for data, entry in odd:
-            if not self._is_harmless(entry, data):
+            if entry.name.casefold() == "objects":
+                found |= self._beside(entry)
+            if not (entry.is_dir(follow_symlinks=False) or self._is_harmless(entry, data)):
                 self._add(found, entry.path[len(str(self._root)) + 1 :], entry, data)
         return found
+
+    def _beside(self, objects: os.DirEntry[str]) -> dict[str, Entry]:
+        """What git runs and believes in a repository within the data of another one, which somebody may push to."""
+        folder = objects.path[len(str(self._root)) + 1 : -len("/objects")]
+        if is_protected(folder) or not os.path.lexists(self._root / folder / "refs"):
+            return {}
+        return look_at(self._root, [f"{folder}/{name}" for name in IN_GIT if "*" not in name])
 
     def _data(self, repositories: Collection[str], bare: Collection[str]) -> list[str]:
         """The folders with the data of repositories, the nearest first; none lies in another."""

@@ -44,3 +44,10 @@ async def test_what_git_does_itself_stays(repository: World) -> None:
     )
     alternates = repository.project / "copy/.git/objects/info/alternates"
     assert Path(alternates.read_text().strip()).is_dir()
+
+
+async def test_a_repository_among_the_data_of_another_gets_no_hooks(repository: World) -> None:
+    await repository.run("git init -q --bare .git/x/hub; cd .git/x/hub; mkdir -p hooks; echo evil > hooks/update")
+    hub = repository.project / ".git/x/hub"
+    assert (hub / "HEAD").exists()
+    assert not (hub / "hooks/update").exists()
