@@ -21,7 +21,7 @@ from localllm.tools.guard.change_log import Begun, Change
 from localllm.tools.guard.file_index import FileIndex, Known
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.snapshots import Snapshots
-from localllm.tools.guard.states import ABSENT, LOST, state_of, unkept
+from localllm.tools.guard.states import ABSENT, LOST, is_unkept, state_of, unkept
 from localllm.tools.guard.tree import Found, ProjectTree, sign_of
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class CommandSnapshots:
             theirs = self._snapshots.recorded_since(call.since, call.recorded) if differ else {}
             changes: list[Change] = []
             for path in (*old, *made[:MOST_CHANGES]):  # taken back from the end: what was made goes first
-                if states := self._change(path, now[path], theirs.get(path), root, unlisted):
+                for states in self._change(path, now[path], theirs.get(path), root, unlisted):
                     changes.append(self._snapshots.make(call.name, call.tool, path, *states))
             for top, state in self._repositories.losses(root):
                 changes.append(self._snapshots.make(call.name, call.tool, top, state, LOST))
@@ -206,9 +206,10 @@ class CommandSnapshots:
         return (known and known.sign) != (found and found.sign)
 
     def _change(
-        self, path: str, new: Found | None, theirs: str | None, root: ProjectRoot, unlisted: "_Unlisted"
-    ) -> tuple[str, str] | None:
-        """What became of one file; None where that is nothing, or somebody else's, or made by a program again."""
+        self, path: str, new: Found | None, theirs: tuple[str, str] | None, root: ProjectRoot, unlisted: "_Unlisted"
+    ) -> list[tuple[str, str]]:
+        """What became of one file: before what others made of it (`theirs`), and after that. Nothing where a program
+        makes it again."""
         old = self._index.get(path)
         before = ABSENT if old is None else old.state or unkept(old.sign)
         after = ABSENT
@@ -218,12 +219,14 @@ class CommandSnapshots:
             self._index.put(path, seen)
             after = seen.state or unkept(new.sign)
         elif unlisted.facts(path):  # its folder, which was left out before as well, is not looked into any more
-            return None
-        if after in (before, theirs):
-            return None
+            return []
         if new is not None and new.ignored and not path.rpartition("/")[2].startswith(".env"):
-            return None
-        return (theirs or before), after
+            return []
+        if after == before:
+            return []
+        found, left = theirs or (after, after)
+        parts = ((before, found), (left, after)) if theirs is None or not is_unkept(before) else ((left, after),)
+        return [part for part in parts if part[0] != part[1]]
 
     def _read(self, root: ProjectRoot, found: Found, room: int, deadline: float) -> Known:
         """The file with its content kept, as far as that is wanted."""

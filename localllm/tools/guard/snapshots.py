@@ -197,10 +197,14 @@ class Snapshots:
         """How much has been recorded, by all programs, for `recorded_since`."""
         return self._log.size
 
-    def recorded_since(self, since: float, recorded: int = 0) -> dict[str, str]:
-        """The states in which changes left files that were recorded from `since` on (seconds since the epoch), and
-        when that much was `recorded` already."""
-        return {change.path: change.after for change in self._log.read(recorded).changes if change.time >= since}
+    def recorded_since(self, since: float, recorded: int = 0) -> dict[str, tuple[str, str]]:
+        """The states in which changes found and left files that were recorded from `since` on (seconds since the
+        epoch), and when that much was `recorded` already."""
+        states: dict[str, tuple[str, str]] = {}
+        for change in self._log.read(recorded).changes:
+            if change.time >= since:
+                states[change.path] = states.get(change.path, (change.before,))[0], change.after
+        return states
 
     @property
     def position(self) -> int:
@@ -347,8 +351,10 @@ class Snapshots:
             self.repositories.forget_all_but(self._needed_of_repositories(kept))
 
     def repositories_to_put_back(self) -> list[str]:
-        """The states of repositories before losses that were not taken back."""
-        return [change.before for change in self._not_taken_back() if is_repository(change.before)]
+        """The states of repositories before losses that were not taken back. The log is not locked, for
+        `recover` asks while it holds that lock."""
+        changes, taken_back, _ = self._log.read()
+        return [change.before for change in changes if is_repository(change.before) and change.name not in taken_back]
 
     def needed_of_repositories(self) -> set[str]:
         """What `repositories` must keep."""
