@@ -157,7 +157,15 @@ class Objects:
 
     def has(self, name: str) -> bool:
         """Whether the object is there."""
-        return self._is_whole(f"objects/{name[:2]}/{name[2:]}") or self.is_packed(name)
+        path = f"objects/{name[:2]}/{name[2:]}"
+        return self._is_whole(path) or self.is_packed(name) or self._is_unlisted(path)
+
+    def _is_unlisted(self, path: str) -> bool:
+        """Whether it is there all the same: where there are too many files, not all are listed."""
+        try:
+            return path not in self._ruined and bool(self._read(path, 1))
+        except OSError:
+            return False
 
     def _is_whole(self, path: str) -> bool:
         return path in self._paths and path not in self._ruined

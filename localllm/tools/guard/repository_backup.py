@@ -138,12 +138,11 @@ class RepositoryBackup:
     def _copy_new(self, root: ProjectRoot, top: str, deadline: float) -> None:
         files, due = self._files[top], self._due.pop(top)
         pending = {path.removeprefix(top) for path in self._index.pending if path.startswith(top)}
-        if files.is_too_large:
-            due = set(self._kept_of[top].known)
-        for path in due if files.is_too_large else due - files.files.keys():
+        for path in due - files.files.keys():
             self._note(top, path, None)
-        if files.is_too_large:
-            return
+        if files.is_too_large:  # what is kept already is kept up to date
+            self._due[top] = due - self._kept_of[top].known.keys()
+            due &= self._kept_of[top].known.keys()
         new = [path for path in (due | pending) if self._is_new(top + path, files.files.get(path))]
         objects = sum(files.files[path].size for path in new if is_object(path))
         room = MOST_BYTES - self._index.size
@@ -208,7 +207,7 @@ class RepositoryBackup:
             files = self._files_of(root, top)
             changed = files.refresh()
             self._due[top] = self._due.get(top, set()) | changed
-            if not changed or files.is_too_large:
+            if not changed:
                 continue
             kept = self._kept_of[top]
             now = Side(files.files, files.folders, lambda path, last=0, top=top: read(root, top + path, last))

@@ -5,14 +5,17 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from localllm.base.watching import Watcher
 from localllm.tools.guard.tree import Sign, sign_of
 
 MOST_FILES = 20_000
-"""Files of one repository; `is_too_large` where there are more."""
+"""Files of one repository; where there are more it `is_too_large`, and of the rest those are looked at that were there
+before."""
 
+_FIRST = ("objects", "pack")  # folders without which it cannot be told what is lost
 _SETTLED = 3_000_000_000  # ns: a folder changed this short before may change again without its times telling
 _PASSED_OVER = re.compile(
     r"(?:^|.*/)[^/]*\.lock$"
@@ -24,6 +27,12 @@ _OBJECT = re.compile(
     r"|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev|bitmap|mtimes|keep|promisor))"
     r"|lfs/objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64})$"
 )
+
+
+_Listed = tuple[int, list[str], list[str]]
+"""The time of a folder, the files in it, and the folders."""
+
+_UNLISTED: _Listed = (0, [], [])
 
 
 def is_object(path: str) -> bool:
@@ -43,7 +52,7 @@ class RepositoryFiles:
         self._watch = watch
         self._watcher: Watcher | None = None
         self._identity = (0, 0)
-        self._listed: dict[str, tuple[int, list[str], list[str]]] = {}
+        self._listed: dict[str, _Listed] = {}
 
     @property
     def folders(self) -> set[str]:
@@ -67,7 +76,7 @@ class RepositoryFiles:
         self.files = dict[str, Sign]()
         if identity != (-1, -1):
             self._start_watching()
-            self._look()
+            self._look(before)
         else:
             self._listed = {}
         now = self.files
@@ -123,15 +132,16 @@ class RepositoryFiles:
         self._listed = {}
 
     def _start_watching(self) -> None:
-        if self._watch and self._watcher is None:
+        if self._watch and self._watcher is None and not self.is_too_large:
             try:
                 self._watcher = Watcher(Path(self._top))
             except (OSError, ValueError):
                 self._watch = False
 
-    def _look(self) -> None:
-        """Look at every file; folders whose times are the same are not listed again."""
-        listed: dict[str, tuple[int, list[str], list[str]]] = {}
+    def _look(self, before: Iterable[str]) -> None:
+        """Look at every file; folders whose times are the same are not listed again. `before` are the files of an
+        earlier look."""
+        listed: dict[str, _Listed] = {}
         waiting = [""]
         self.is_too_large = False
         while waiting:
@@ -142,16 +152,19 @@ class RepositoryFiles:
             except OSError:
                 continue
             _, names, inner = listed[prefix]
-            waiting += [f"{prefix}{name}/" for name in inner]
-            for name in names:
+            waiting += [f"{prefix}{name}/" for name in sorted(inner, key=lambda name: name in _FIRST)]
+            for name in names[: MOST_FILES + 1 - len(self.files)]:
                 if sign := self._sign(prefix + name):
                     self.files[prefix + name] = sign
             if len(self.files) > MOST_FILES:
                 self.is_too_large = True
+                self._forget()
+                self.files |= {path: sign for path in before if (sign := self._sign(path))}
+                listed |= dict.fromkeys(waiting, _UNLISTED)
                 break
         self._listed = listed
 
-    def _list(self, prefix: str) -> tuple[int, list[str], list[str]]:
+    def _list(self, prefix: str) -> _Listed:
         facts = os.lstat((self._top + prefix).rstrip("/"))
         if not stat.S_ISDIR(facts.st_mode):
             raise NotADirectoryError(prefix)

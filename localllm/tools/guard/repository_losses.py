@@ -23,7 +23,8 @@ from localllm.tools.guard.repository_files import is_object
 from localllm.tools.guard.tree import Sign
 
 _PASSING_REFS = ("refs/rewritten/", "refs/bisect/", "refs/worktree/")
-_INNER = re.compile(r"((?:modules/(?!.*/(?:logs|refs)/).+|worktrees/[^/]+)/)HEAD")
+_INNER = re.compile(r"(?:modules/(?!.*/(?:logs|refs)/).+|worktrees/[^/]+)/")
+_OF_INNER = re.compile(r"(.*/)(?:HEAD|(?<!lfs/)objects/(?:[0-9a-f]{2}|pack)/[^/]+)", re.DOTALL)
 _DERIVED = re.compile(r"objects/(?:info/commit-graph.*|pack/multi-pack-index.*)|shallow")
 _CHECKSUMMED = re.compile(r"objects/(?:info/(?:commit-graph|commit-graphs/.*\.graph)|pack/multi-pack-index)$")
 _STASHES = "logs/refs/stash"  # git keeps what it names for good
@@ -94,8 +95,8 @@ def lost_in(
     """What was in the repository `before` and is destroyed `now`, among the files that `changed`. `is_altered`: whether
     an object's file holds something else by now. `named`: objects that earlier losses name."""
     lost = Lost()
-    heads = [path for path in before.files if path.endswith("/HEAD")]
-    prefixes = {"", *(found[1] for path in heads if (found := _INNER.fullmatch(path)))}
+    tops = {found[1] for path in before.files if (found := _OF_INNER.fullmatch(path))}
+    prefixes = {"", *filter(_INNER.fullmatch, tops)}
     for prefix in prefixes:
         if len(prefixes) == 1:
             part = _Comparison(before, now, changed, is_altered, named).lost()
@@ -174,7 +175,7 @@ class _Comparison:
         loose = {path for path in self._changed if path.startswith("refs/") and not path.startswith(_PASSING_REFS)}
         for path in loose:
             data = self._now.content(path)
-            if path not in self._now.files and path in self._packed_now:
+            if path not in self._now.files and path in self._packed_now and not self._is_set_back(path):
                 continue
             name = id_in(data)
             if not is_ref(data) or (name and not self._objects.has(name)):
@@ -191,6 +192,14 @@ class _Comparison:
             self._now.content(_STASHES)
         ):
             self._lost.paths |= {_STASHES, *({"refs/stash"} & self._changed)}
+
+    def _is_set_back(self, path: str) -> bool:
+        """Whether a ref that is gone is what packed-refs held of it long since, and no work of git's made it so."""
+        name = self._packed_now[path]
+        if name != self._packed_before.get(path) or name == id_in(self._before.content(path)):
+            return False
+        lines = self._now.content(f"logs/{path}").splitlines()
+        return not lines or name.encode() not in lines[-1].split(b" ", 2)[1:2]
 
     def _lose_ref(self, path: str) -> None:
         log = f"logs/{path}"

@@ -1,13 +1,15 @@
 """Putting back what a repository lost: what is still missing or ruined, and nothing else. No link is followed, for a
 command may have put one where the repository was."""
 
+import errno
 import io
 import os
 import re
 import shutil
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from functools import cache, partial
 from typing import IO
 from uuid import uuid4
 
@@ -19,14 +21,16 @@ from localllm.base.jsontext import decode_msgpack
 from localllm.sandbox.git_settings import harmless_settings
 from localllm.tools.guard.contents import Contents
 from localllm.tools.guard.file_index import Known
-from localllm.tools.guard.git_objects import packed_refs
+from localllm.tools.guard.git_objects import Objects, id_in, ids_in_log, is_ref, packed_refs
 from localllm.tools.guard.paths import ProjectRoot, shown
-from localllm.tools.guard.repository_files import is_object
+from localllm.tools.guard.repository_files import RepositoryFiles, is_object
 from localllm.tools.guard.repository_losses import is_sound
 from localllm.tools.guard.states import content_of, losses_of, mode_of
 from localllm.tools.guard.tree import Sign, sign_of
 
 _CHUNK = 1 << 20
+_ObjectsOf = Callable[[str], Objects | None]
+_MOST_READ = 500_000_000  # bytes of one file that is looked into
 
 
 class Loss(msgspec.Struct, frozen=True, array_like=True):
@@ -53,34 +57,86 @@ def files_lost(contents: Contents, state: str) -> dict[str, Known]:
 def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> int:
     """Put back what was lost, as far as it is still not there; the number of files. `since` is when it was lost
     (seconds since the epoch): what was put in its way later is left. Raises ToolExecutionError, when all that can be
-    put back is there."""
+    put back is there, or nothing was for what stands in its place by now."""
     try:
         losses = _decoded(contents.get(losses_of(state)))
     except (OSError, msgspec.DecodeError) as error:
         raise ToolExecutionError("undo_not_kept", path=".git") from error
     done = 0
-    failure: ToolExecutionError | None = None
+    failures: list[ToolExecutionError] = []
+    objects = cache(partial(_objects, root))
     for path in sorted(filter(_may_be_written, losses), key=_order):
-        known, left = losses[path].known, losses[path].left
         try:
-            _clear(root, path, since)
-            if known is None:
-                with root.open_parent(f"{path}x", make=True):
-                    pass
-            elif not left and _packed(path) not in losses and _is_packed_ref(root, path):
-                continue
-            elif differs(root, path, known, contents) and not _was_mended(root, path, left):
-                _put_back(root, path, known, contents)
-                done += 1
+            done += _brought_back(root, path, losses, contents, since, objects)
         except ToolExecutionError as error:
-            failure = failure or error
+            failures.append(error)
         except FileNotFoundError:
-            failure = failure or ToolExecutionError("undo_not_kept", path=shown(path))
+            failures.append(ToolExecutionError("undo_not_kept", path=shown(path)))
         except OSError as error:
-            failure = failure or ToolExecutionError("file_unwritable", path=shown(path), reason=error.strerror)
-    if failure:
-        raise failure
+            failures.append(ToolExecutionError("file_unwritable", path=shown(path), reason=error.strerror))
+    if failed := [error for error in failures if not done or error.key != "undo_changed_since"]:
+        raise failed[0]
     return done
+
+
+def _brought_back(
+    root: ProjectRoot, path: str, losses: dict[str, Loss], contents: Contents, since: float, objects: _ObjectsOf
+) -> bool:
+    """Put one file or folder back, if it is not there; whether a file was. Raises OSError, ToolExecutionError."""
+    known, left = losses[path].known, losses[path].left
+    if other := _ref_in_the_way(root, path):
+        if known is None or "/logs/" in path:
+            return False
+        aside = path.replace("/refs/", "/refs/undo/", 1)
+        if differs(root, aside, known, contents) and _is_ref_to_something(aside, known, contents, objects):
+            _put_back(root, aside, known, contents)
+        raise ToolExecutionError("undo_in_the_way", path=shown(path), other=shown(other), aside=shown(aside))
+    _clear(root, path, since)
+    if known is None:
+        with root.open_parent(f"{path}x", make=True):
+            return False
+    if not differs(root, path, known, contents):
+        return False
+    is_packed = not left and _packed(path) not in losses and _is_packed_since(root, path, since)
+    if is_packed or _was_mended(root, path, left):
+        backup = contents.path(content_of(known.state))
+        raise ToolExecutionError("undo_changed_since", path=shown(path), backup=backup)
+    if not _is_ref_to_something(path, known, contents, objects):
+        raise ToolExecutionError("undo_not_kept", path=shown(path))
+    _put_back(root, path, known, contents)
+    return True
+
+
+def _ref_in_the_way(root: ProjectRoot, path: str) -> str:
+    """The ref (of a log: its log) that is by now where the folder of this one is to be, or in a folder of its name; ""
+    where there is none."""
+    top, found, name = path.partition("/refs/")
+    folders = [f"{top}{found}{name[:at]}" for at, letter in enumerate(name) if letter == "/"]
+    for folder in folders:
+        with suppress(OSError):
+            if is_ref(data := read(root, folder)) or ids_in_log(data):
+                return folder
+    if found:
+        with suppress(OSError), root.open_parent(f"{path}/x") as folder:
+            inner = sorted(os.listdir(folder))  # noqa: PTH208 - by its descriptor
+            return f"{path}/{inner[0]}" if inner else ""
+    return ""
+
+
+def _objects(root: ProjectRoot, top: str) -> Objects | None:
+    """The objects in the folder of a repository; None where it keeps them elsewhere."""
+    files = RepositoryFiles(root.path / top, {}, watch=False)
+    files.refresh()
+    if "objects/" not in files.folders or "objects/info/alternates" in files.files:
+        return None
+    return Objects(files.files.keys(), lambda path, last=0: read(root, f"{top}/{path}", last), (), lambda _: False)
+
+
+def _is_ref_to_something(path: str, known: Known, contents: Contents, objects_of: _ObjectsOf) -> bool:
+    """Whether it is no ref, or its object is there: a ref that leads nowhere keeps git from its work."""
+    top, found, _ = path.partition("/refs/")
+    name = id_in(contents.get(content_of(known.state))) if found and not top.endswith("/logs") else ""
+    return not name or not (objects := objects_of(top)) or objects.has(name)
 
 
 def _is_known_commondir(content: bytes) -> bool:
@@ -129,8 +185,12 @@ def _packed(path: str) -> str:
     return f"{path.partition('/refs/')[0]}/packed-refs"
 
 
-def _is_packed_ref(root: ProjectRoot, path: str) -> bool:
+def _is_packed_since(root: ProjectRoot, path: str, since: float) -> bool:
+    """Whether a ref is in packed-refs, written after it was lost."""
     try:
+        with _opened(root, _packed(path)) as file:
+            if os.fstat(file).st_ctime <= since:
+                return False
         return f"refs/{path.partition('/refs/')[2]}" in (packed_refs(read(root, _packed(path))) or {})
     except OSError:
         return False
@@ -210,9 +270,12 @@ def _opened(root: ProjectRoot, path: str) -> Generator[int]:
 def read(root: ProjectRoot, path: str, last: int = 0) -> bytes:
     """A file, or its `last` bytes. Raises OSError."""
     with _opened(root, path) as file, os.fdopen(os.dup(file), "rb") as data:
+        size = os.fstat(file).st_size
         if last:
-            data.seek(-min(last, os.fstat(file).st_size), os.SEEK_END)
-        return data.read()
+            data.seek(-min(last, size), os.SEEK_END)
+        elif size > _MOST_READ:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        return data.read(last or _MOST_READ)
 
 
 def differs(root: ProjectRoot, path: str, known: Known, contents: Contents) -> bool:

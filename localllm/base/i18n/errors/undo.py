@@ -39,6 +39,19 @@ UNDO: Entries = {
             "それでも取り消すなら、ファイルを削除してください。",
         ),
     ),
+    "undo_in_the_way": (
+        "E8083",
+        (
+            "{path} cannot come back: {other} stands in its place by now, and was left as it is.",
+            "",
+            "What was lost is the ref {aside}; rename one of them.",
+        ),
+        (
+            "{path} は戻せません。その場所に {other} があるため、そのままにしました。",
+            "",
+            "失われた参照は {aside} に置きました。どちらかの名前を変えてください。",
+        ),
+    ),
     "undo_cannot_keep": (
         "E8072",
         (
