@@ -40,7 +40,7 @@ UNDO: Entries = {
         ),
     ),
     "undo_in_the_way": (
-        "E8083",
+        "E8084",
         (
             "{path} cannot come back: {other} stands in its place by now, and was left as it is.",
             "",
