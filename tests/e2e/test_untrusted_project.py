@@ -183,7 +183,6 @@ FAULTY = {
     "[llm\n": ("localllm.toml:1", "left out as a whole"),
     '[llm.openai]\napi_key = "sk-x"\n': ("localllm.toml:2", "OPENAI_API_KEY"),
     '[safety]\ndeny = ["run_comand(git push)"]\n': ("run_comand(git push)", "run_command"),
-    '[[safety.rules]]\ntool = "run_command"\ndecision = "deny"\nprefix = "git"\nmatch = ["ls"]\n': ("git", "ls"),
     '[llm.openai]\nbase_url = "http://localhost:99999"\n': ("llm.openai.base_url", "trust"),
     '[llm]\nprovider = "gguf"\n': ("llm.provider", "trust"),
     "a." * 20_000 + "b = 1\n": ("localllm.toml:1", "nested too deeply"),
