@@ -1,6 +1,7 @@
 """The form in which what a project says of itself stands in a request: whoever writes or reads it asks here."""
 
 import re
+from collections.abc import Iterator
 from typing import Literal
 
 from localllm.base.patterns import late_pattern
@@ -11,7 +12,7 @@ LINKED = (".md", ".mdc", ".mdx", ".markdown", ".txt")
 """How a file must end for a link in the place of such a text to be followed: what a project one has been given links to
 could be its user's secrets, or a program."""
 
-_FRAMED = late_pattern(r"(?<!\n)\n*+^<(project-instructions|project-notes)>\n.*?\n</\1>$\n*", re.DOTALL | re.MULTILINE)
+_MARK = late_pattern(r"^<(?P<end>/?)(?P<tag>project-instructions|project-notes)>$", re.MULTILINE)
 _CLOSING = late_pattern(r"<\s{0,9}/\s{0,9}(?=project-(?:instructions|notes)\b)", re.IGNORECASE)
 
 
@@ -23,9 +24,24 @@ def framed(tag: Tag, about: str, text: str) -> str:
 
 def framed_in(text: str) -> str:
     """What of a message is such a text, frames included."""
-    return "\n\n".join(found[0].strip("\n") for found in _FRAMED.finditer(text))
+    return "\n\n".join(text[start:end] for start, end in _frames(text))
 
 
 def without_framed(text: str) -> str:
     """The message without such texts."""
-    return _FRAMED.sub("\n\n", text).strip("\n")
+    edges = [0, *(edge for frame in _frames(text) for edge in frame), len(text)]
+    kept = (text[start:end].strip("\n") for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return "\n\n".join(filter(None, kept))
+
+
+def _frames(text: str) -> Iterator[tuple[int, int]]:
+    """From where to where such texts stand, each up to the first end of its kind."""
+    marks = list(_MARK.finditer(text))
+    last = {mark["tag"]: mark.start() for mark in marks if mark["end"]}
+    opening: re.Match[str] | None = None
+    for mark in marks:
+        if opening is None and not mark["end"] and last.get(mark["tag"], -1) > mark.start():
+            opening = mark
+        elif opening is not None and mark["end"] and mark["tag"] == opening["tag"]:
+            yield opening.start(), mark.end()
+            opening = None

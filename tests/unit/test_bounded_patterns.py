@@ -24,9 +24,12 @@ TRIES = {
         assert _FRAME.sub("-", "a < / web_content > b, web_content, <web_content>") == "a - b,-, -"
     """,
     "notes of a project": """
-        from localllm.llm.project_texts import _FRAMED
-        assert not _FRAMED.search("\\n" * 400_000 + "x")
-        assert _FRAMED.sub("", "a\\n\\n<project-notes>\\nb\\n</project-notes>\\n\\nc") == "ac"
+        from localllm.llm.project_texts import framed_in, without_framed
+        for text in ("\\n" * 400_000 + "x", "<project-notes>\\n" * 25_000, "</project-notes>\\n" * 25_000):
+            framed_in(text)
+        notes = "<project-notes>\\nb\\n</project-notes>"
+        assert without_framed(f"a\\n\\n{notes}\\n\\nc") == "a\\n\\nc"
+        assert framed_in(f"<project-instructions>\\n{notes}\\n{notes}") == f"{notes}\\n\\n{notes}"
     """,
     "sentences": """
         from localllm.memory.chunking import _SENTENCE_END
@@ -53,7 +56,8 @@ TRIES = {
         from localllm.tools.guard.rules import line_of
         for command in ("sudo " * 4_000, "eval " * 4_000, "echo " + "a[" * 50_000, f"python3 -c '{'_' * 100_000}'"):
             assert line_of(command).commands
-        assert line_of("sudo " * 4_000 + "rm -rf /").unreadable
+        for command in ("sudo " * 4_000 + "rm -rf /", "a|" * 29_900, "find -exec rm " * 4_000):
+            assert line_of(command).unreadable and line_of(command).danger(["rm -rf", "a"])
         assert not line_of("sudo " * 20 + "ls").unreadable
     """,
     "a header": """

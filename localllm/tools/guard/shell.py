@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 _LONGEST = 60_000  # characters of a text that are given to the grammar
+_MOST_PIPES = 2_000  # of a text: after an error behind them the grammar takes their square, without a chance to stop it
 _MOST_TEXTS = 100  # how many texts within texts are read
 _MOST_NODES = 60_000
 _MOST_WORDS = 50_000  # of all commands of one text, those that run others counted with them
@@ -141,6 +142,9 @@ class _Reader:
         sound = not (root.has_error or strange or len(nodes) >= _MOST_NODES)
         self._changing = {name for name, count in Counter(map(self._assigned, nodes)).items() if count > 1}
         for node in nodes:
+            if time.monotonic() > self._deadline:
+                self._opaque = True
+                break
             self._learn(node)
             self._take(node)
         self._feed()
@@ -156,8 +160,8 @@ class _Reader:
         return script, self._within
 
     def _parsed(self) -> "Tree | None":
-        """None where it is too long, or takes too long: the grammar takes the square of a line of pipes."""
-        if len(self._source) > _LONGEST:
+        """None where it is too long, or takes too long."""
+        if len(self._source) > _LONGEST or self._source.count(b"|") > _MOST_PIPES:
             return None
         try:
             return parser("bash").parse(
@@ -219,9 +223,7 @@ class _Reader:
             if not words:
                 continue
             self._looked_at += len(words)
-            if (
-                self._looked_at > _MOST_WORDS or time.monotonic() > self._deadline
-            ):  # `sudo sudo sudo …`: each is a command of all that follows
+            if self._looked_at > _MOST_WORDS:  # `sudo sudo sudo …`: each is a command of all that follows
                 self._opaque = True
                 return
             seen = look_through(words)

@@ -33,6 +33,8 @@ _STRING = late_pattern(
 _CALL = late_pattern(r"(?<![\w.])([\w.]++)\s*+\(")
 _LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # what stands around words in perl and ruby: qw(git push), %x{git push}
 _UNKNOWN = Word("", computed=True)
+_FIND_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
+_MOST_WORDS = 20_000  # of all commands that one `find` may run
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -211,12 +213,16 @@ def _parallel(rest: list[Word]) -> Seen:
 
 def _find(rest: list[Word]) -> Seen:
     commands: list[list[Word]] = []
-    for at, word in enumerate(rest):
-        if word.text in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
-            end = next((i for i in range(at + 1, len(rest)) if rest[i].text in (";", "+")), len(rest))
-            found = [Word(part.text, computed=True) if "{}" in part.text else part for part in rest[at + 1 : end]]
-            commands += [found] if found else []
-    return Seen(tuple(commands))
+    end, taken = len(rest), 0
+    for at in range(len(rest) - 1, -1, -1):
+        if rest[at].text in (";", "+"):
+            end = at
+        elif rest[at].text in _FIND_OPTIONS and at + 1 < end:
+            taken += end - at
+            if taken > _MOST_WORDS:  # find -exec -exec -exec …: each may run all that follows
+                return Seen(tuple(commands), opaque=True)
+            commands.append([Word(w.text, computed=True) if "{}" in w.text else w for w in rest[at + 1 : end]])
+    return Seen(tuple(reversed(commands)))
 
 
 def _option_text(*options: str) -> Callable[[list[Word]], Seen]:
