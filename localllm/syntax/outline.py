@@ -31,6 +31,7 @@ _MAX_NESTING = 1_000  # some parsers take the square of it in memory, all at onc
 _MAX_DEPTH = 500  # the cost of a query grows with the square of the depth, and nobody nests definitions this deep
 _MAX_SIBLINGS = 30_000  # … and of the number of children of a broken node; half a second at this size
 _MAX_ERRORS = 10
+_LONGEST_PARENT = 1_000  # characters, the last: names of hundreds of definitions within each other would take gigabytes
 
 
 class NotParsedError(Exception):
@@ -283,7 +284,7 @@ def _definitions(found: Captures) -> Iterator[Definition]:
             name=span.name,
             line=span.line,
             end_line=span.end_line,
-            parent=span.owner or (above.full_name if above else ""),
+            parent=span.owner or (above.full_name[-_LONGEST_PARENT:] if above else ""),
             complexity=count if span.kind == "function" else 0,
         )
         made.append(definition)

@@ -5,6 +5,7 @@ from localllm.base.i18n import tr
 from localllm.sandbox.background import BackgroundCommand
 from localllm.tools.context import ToolContext
 from localllm.tools.guard.journal import Journal, JournalEntry, digest
+from localllm.tools.guard.paths import some_of
 from localllm.tools.output import cap
 from localllm.tools.registry import Risk, ToolOutput, tool
 
@@ -57,7 +58,7 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
     if dropped:
         remarks = [tr("background.dropped", count=dropped), *remarks]
     if command.reverted:
-        remarks = [*remarks, tr("command.reverted", paths=", ".join(command.reverted))]
+        remarks = [*remarks, tr("command.reverted", paths=some_of(command.reverted))]
     written = (
         cap(text.rstrip("\n"), context, "command_output", faults=True) if text.strip() else tr("background.silent")
     )

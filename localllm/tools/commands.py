@@ -11,7 +11,7 @@ from localllm.base.i18n import Phrase, tr
 from localllm.base.patterns import late_pattern
 from localllm.tools.background import begin
 from localllm.tools.context import ToolContext
-from localllm.tools.guard.paths import shown
+from localllm.tools.guard.paths import shown, some_of
 from localllm.tools.output import cap
 from localllm.tools.registry import Preview, Risk, ToolOutput, tool
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 600.0  # seconds a model may ask for
 
-_MOST_NAMED = 20
 _DENIED = late_pattern(
     r"permission denied|operation not permitted|read-only file system|resource busy|network is unreachable"
     r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror|eacces|eperm",
@@ -128,23 +127,19 @@ def remarks_on(result: "CommandResult") -> list[str]:
     """What the model, or whoever runs it, must know besides its output."""
     remarks: list[str] = []
     if result.reverted:
-        remarks.append(tr("command.reverted", paths=", ".join(map(shown, result.reverted))))
+        remarks.append(tr("command.reverted", paths=some_of(result.reverted)))
     if result.overlooked:
         remarks.append(tr("command.overlooked"))
     if result.unlinked:
-        remarks.append(tr("command.unlinked", paths=_some(result.unlinked)))
+        remarks.append(tr("command.unlinked", paths=some_of(result.unlinked)))
     output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr
     if result.level != "none" and _DENIED.search(output):
         remarks.append(tr("command.denied.landlock" if result.level == "landlock" else "command.denied"))
         if result.network == "not possible":
             remarks.append(tr("command.network.not_possible", level=result.level))
     if refused := tuple(contact.host for contact in result.contacts if contact.refused):
-        remarks.append(tr("command.network.refused", hosts=_some(refused)))
+        remarks.append(tr("command.network.refused", hosts=some_of(refused)))
     return remarks
-
-
-def _some(paths: tuple[str, ...]) -> str:
-    return ", ".join(map(shown, paths[:_MOST_NAMED])) + (" …" if len(paths) > _MOST_NAMED else "")
 
 
 def _summary(result: "CommandResult") -> str:

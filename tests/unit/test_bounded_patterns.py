@@ -60,6 +60,12 @@ TRIES = {
             assert line_of(command).unreadable and line_of(command).danger(["rm -rf", "a"])
         assert not line_of("sudo " * 20 + "ls").unreadable
     """,
+    "definitions within each other": """
+        from localllm.syntax.outline import outline
+        classes = "".join(" " * depth + f"class {'A' * 190}:\\n" for depth in range(90))
+        found = outline((classes + (" " * 90 + f"def {'f' * 190}(): pass\\n") * 10_000).encode(), "python").definitions
+        assert len(found) > 10_000 and max(len(one.parent) for one in found) == 1_000
+    """,
     "a header": """
         from localllm.syntax.grammars import _CPP_HEADER
         assert not _CPP_HEADER.search(b"\\n" * 400_000)

@@ -6,7 +6,7 @@ import posixpath
 import stat
 import sys
 import weakref
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from io import BufferedReader
@@ -28,11 +28,18 @@ _OUTPUTS = ".localllm/tool-output/"
 _NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
 _RACES = 100  # how often a path is resolved anew while somebody exchanges links in it
 _DEEPEST_REMOVED = 200  # folders, of those a command left in the place of a file
+_MOST_NAMED = 20
 
 
 def shown(file_path: str) -> str:
     """A path as people and models may see it: on one line, with nothing invisible in it."""
     return clean(file_path, keep_newlines=False)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f", … (+{len(names) - _MOST_NAMED})" if len(names) > _MOST_NAMED else ""
+    return ", ".join(map(shown, names[:_MOST_NAMED])) + more
 
 
 class ProjectRoot:

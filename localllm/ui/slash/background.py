@@ -3,6 +3,7 @@
 from localllm.base.i18n import tr
 from localllm.sandbox.background import BackgroundCommand
 from localllm.text.cleaning import clean, shorten
+from localllm.tools.guard.paths import some_of
 from localllm.ui.slash.context import ChatContext
 from localllm.ui.slash.registry import Outcome, SlashCall, slash
 from localllm.ui.theme import Style
@@ -23,7 +24,7 @@ async def ps(call: SlashCall) -> Outcome:
             last = clean(command.last_line, keep_newlines=False)
             call.screen.print(("dim", "     " + shorten(last, call.screen.width - 6)))
         if command.reverted:
-            call.screen.print(("warning", "     " + tr("background.put_back", paths=", ".join(command.reverted))))
+            call.screen.print(("warning", "     " + tr("background.put_back", paths=some_of(command.reverted))))
 
 
 def _running(chat: ChatContext) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.files import FileLock
 from localllm.tools.guard import paths
-from localllm.tools.guard.paths import ProjectRoot
+from localllm.tools.guard.paths import ProjectRoot, some_of
 from tests.support.tools import put
 
 
@@ -329,3 +329,8 @@ def test_a_lock_that_another_program_keeps_is_no_endless_wait(tmp_path: Path, mo
     with FileLock(tmp_path):
         assert key_of(ToolExecutionError, ProjectRoot(tmp_path).write_bytes, "new.txt", b"") == "file_unwritable"
     ProjectRoot(tmp_path).write_bytes("new.txt", b"")
+
+
+def test_of_many_paths_only_some_are_told_and_how_many_more_there_are() -> None:
+    assert some_of(["a", "b"]) == "a, b"
+    assert some_of([f"f{n}" for n in range(1_020)]).endswith(", f19, … (+1000)")
