@@ -17,7 +17,39 @@ nothing."""
 
 
 MOST_RULES = 2_000
-"""Of one .gitignore, the first ones: each is tried on every file. A longer list leaves fewer files out."""
+"""Of the .gitignore files that count for one file, the first ones: each is tried on it. More leave fewer files out."""
+
+_MOST_OF_A_WALK = 20_000  # rules of all .gitignore files together: to understand one takes as long as to list a file
+
+
+class Rules(NamedTuple):
+    """The rules of one .gitignore, which count for what lies below `prefix` ("" or ending with "/")."""
+
+    prefix: str
+    judge: Judge
+    length: int
+
+
+class RulesReader:
+    """Reads the .gitignore files of one walk, up to a bound."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_OF_A_WALK
+
+    def read(self, data: bytes, prefix: str, above: tuple[Rules, ...] = ()) -> tuple[Rules, ...]:
+        """The rules in `data`, before those of the folders `above`."""
+        lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
+        lines = [line for line in lines if line.strip() and not line.startswith("#")]
+        lines = lines[: min(self._left, MOST_RULES - sum(rules.length for rules in above))]
+        self._left -= len(lines)
+        found = judge(lines)
+        return (Rules(prefix, found, len(lines)), *above) if found else above
+
+
+def left_out(path: str, rules: tuple[Rules, ...]) -> bool:
+    """Whether the first of the rules that say something of `path` leave it out."""
+    verdicts = (judge(path[len(prefix) :]) for prefix, judge, _ in rules)
+    return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def judge(lines: Iterable[str]) -> Judge | None:

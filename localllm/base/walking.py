@@ -27,16 +27,9 @@ class Entry(NamedTuple):
     is_link: bool = False
 
 
-class _Rules(NamedTuple):
-    """The rules of one .gitignore, which count for what lies below `prefix` ("" or ending with "/")."""
-
-    prefix: str
-    judge: gitignore.Judge
-
-
 class _Folder(NamedTuple):
     entries: Iterator[Entry]
-    rules: tuple[_Rules, ...]
+    rules: tuple[gitignore.Rules, ...]
 
 
 def walk(root: Path, *, exclude: Sequence[str], start: str = ".", depth: int = DEEPEST) -> Iterator[Entry]:
@@ -58,6 +51,7 @@ def walk(root: Path, *, exclude: Sequence[str], start: str = ".", depth: int = D
 class _Walker:
     def __init__(self, root_fd: int, exclude: Sequence[str]) -> None:
         self._root_fd = root_fd
+        self._reader = gitignore.RulesReader()
         self._excluded = gitignore.judge([*NEVER_ENTERED, *exclude])
 
     def walk(self, start: str, depth: int) -> Iterator[Entry]:
@@ -71,41 +65,35 @@ class _Walker:
             if entry.is_dir and len(stack) < depth and (folder := self._try_open(entry.path, stack[-1].rules)):
                 stack.append(folder)
 
-    def _try_open(self, folder: str, rules: tuple[_Rules, ...]) -> _Folder | None:
+    def _try_open(self, folder: str, rules: tuple[gitignore.Rules, ...]) -> _Folder | None:
         try:
             return self._open(folder, rules)
         except OSError:  # gone, exchanged for a link, or not readable: it was listed, there is nothing to list in it
             return None
 
-    def _open(self, folder: str, rules: tuple[_Rules, ...]) -> _Folder:
+    def _open(self, folder: str, rules: tuple[gitignore.Rules, ...]) -> _Folder:
         """The entries of `folder` that are not left out; its own .gitignore is added to the rules from above."""
         fd = open_beneath(self._root_fd, folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             prefix = folder + "/" if folder else ""
             found = _scan(fd, prefix)
-            rules = _rules_in(fd, ".gitignore", prefix) + rules
+            rules = self._reader.read(_ignore_file(fd, ".gitignore"), prefix, rules)
         finally:
             os.close(fd)
         return _Folder(iter(sorted(entry for entry in found if not self._left_out(entry, rules))), rules)
 
-    def _rules_above(self, start: str) -> tuple[_Rules, ...]:
+    def _rules_above(self, start: str) -> tuple[gitignore.Rules, ...]:
         """The rules of the folders from the root down to (not including) `start`; the nearest come first."""
-        rules = _rules_in(self._root_fd, ".git/info/exclude", "")
+        rules = self._reader.read(_ignore_file(self._root_fd, ".git/info/exclude"), "")
         parts = start.split("/") if start else []
         for depth in range(len(parts)):
             prefix = "".join(part + "/" for part in parts[:depth])
-            rules = _rules_in(self._root_fd, prefix + ".gitignore", prefix) + rules
+            rules = self._reader.read(_ignore_file(self._root_fd, prefix + ".gitignore"), prefix, rules)
         return rules
 
-    def _left_out(self, entry: Entry, rules: tuple[_Rules, ...]) -> bool:
+    def _left_out(self, entry: Entry, rules: tuple[gitignore.Rules, ...]) -> bool:
         path = entry.path + "/" if entry.is_dir else entry.path
-        if self._excluded and self._excluded(path):
-            return True
-        for prefix, judge in rules:
-            verdict = judge(path[len(prefix) :])
-            if verdict is not None:
-                return verdict
-        return False
+        return bool(self._excluded and self._excluded(path)) or gitignore.left_out(path, rules)
 
 
 def _scan(fd: int, prefix: str) -> list[Entry]:
@@ -133,16 +121,13 @@ def _entry(path: str, facts: os.stat_result) -> Entry | None:
             return None
 
 
-def _rules_in(folder_fd: int, relative: str, prefix: str) -> tuple[_Rules, ...]:
-    """The rules of the ignore file `relative`; none where it cannot be read (git goes on without it as well)."""
+def _ignore_file(folder_fd: int, relative: str) -> bytes:
+    """The ignore file `relative`; nothing where it cannot be read (git goes on without it as well)."""
     try:
         fd = open_beneath(folder_fd, relative, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        return ()
+        return b""
     try:
-        data = os.read(fd, _LARGEST_GITIGNORE) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+        return os.read(fd, _LARGEST_GITIGNORE) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
     finally:
         os.close(fd)
-    lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
-    judge = gitignore.judge(lines)
-    return (_Rules(prefix, judge),) if judge else ()

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base import gitignore
-from localllm.base.gitignore import Judge
+from localllm.base.gitignore import Rules, RulesReader
 from localllm.base.regular_files import read_beginning
 from localllm.base.watching import Touched, Watcher
 
@@ -52,7 +52,7 @@ class _Folder:
 
     __slots__ = ("depth", "files", "folders", "held_only", "ignored", "inode", "prefix", "rules")
 
-    def __init__(self, prefix: str, rules: tuple[tuple[str, Judge], ...], ignored: str, depth: int, inode: int) -> None:
+    def __init__(self, prefix: str, rules: tuple[Rules, ...], ignored: str, depth: int, inode: int) -> None:
         self.prefix = prefix
         self.rules = rules
         self.ignored = ignored
@@ -82,10 +82,12 @@ class ProjectTree:
         self._linked: set[str] = set()
         self._watcher: Watcher | None = None
         self._watchable = watch
+        self._reader = RulesReader()
         self._device = self._inode = -1
 
     def refresh(self) -> set[str] | None:
         """Look again. The paths whose files may have changed, come or gone since the last time; None: any may."""
+        self._reader = RulesReader()
         touched = self._watcher.touched() if self._watcher and self._is_same() else None
         if touched is None or touched.passing or "" in touched.lost:  # what passed may have been a link to any file
             return self._walk_all()
@@ -179,7 +181,8 @@ class ProjectTree:
                 continue
             entries = _entries(self._root + folder.prefix)
             if any(entry.name == ".gitignore" for entry in entries):
-                folder.rules = _rules(self._root + folder.prefix, folder.prefix) + folder.rules
+                data = _ignore_file(self._root + folder.prefix)
+                folder.rules = self._reader.read(data, folder.prefix, folder.rules)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     if inner := self._enter(folder, entry.name):
@@ -200,7 +203,7 @@ class ProjectTree:
             return None
         prefix = f"{folder.prefix}{name}/"
         ignored, held_only = folder.ignored, folder.held_only
-        if not ignored and (name in HEAVY or _left_out(prefix, folder.rules)):
+        if not ignored and (name in HEAVY or gitignore.left_out(prefix, folder.rules)):
             held_only = not _is_small(self._root + prefix)
             ignored = prefix
         if held_only and not self._holds(prefix):
@@ -235,7 +238,7 @@ class ProjectTree:
 
     def _note(self, folder: _Folder, name: str, facts: os.stat_result) -> None:
         path = folder.prefix + name
-        ignored = bool(folder.ignored) or (bool(folder.rules) and _left_out(path, folder.rules))
+        ignored = bool(folder.ignored) or gitignore.left_out(path, folder.rules)
         is_held = ignored and self._holds(path)
         if folder.held_only and not is_held:
             return
@@ -295,22 +298,11 @@ def sign_of(facts: os.stat_result) -> Sign:
     return Sign(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, stat.S_IMODE(facts.st_mode))
 
 
-def _rules(folder: str, prefix: str) -> tuple[tuple[str, Judge], ...]:
+def _ignore_file(folder: str) -> bytes:
     try:
-        data = read_beginning(Path(folder, ".gitignore"), 1_000_000)
+        return read_beginning(Path(folder, ".gitignore"), 1_000_000)
     except OSError:
-        return ()
-    lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
-    judge = gitignore.judge(lines)
-    return ((prefix, judge),) if judge else ()
-
-
-def _left_out(path: str, rules: tuple[tuple[str, Judge], ...]) -> bool:
-    for prefix, judge in rules:
-        verdict = judge(path[len(prefix) :])
-        if verdict is not None:
-            return verdict
-    return False
+        return b""
 
 
 def _is_small(folder: str) -> bool:

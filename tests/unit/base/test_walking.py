@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.gitignore import RulesReader
 from localllm.base.walking import Entry, walk
 from tests.support.tools import put
 
@@ -103,3 +104,19 @@ def test_a_gitignore_that_is_no_file_is_passed_over(tmp_path: Path) -> None:
     put(tmp_path / "a" / "x.log")
     (tmp_path / "a" / ".gitignore").symlink_to("/dev/zero")
     assert paths(tmp_path) == [".gitignore", ".gitignore/x", "a", "a/.gitignore", "a/x.log"]
+
+
+def test_of_many_ignore_files_only_so_much_counts_that_a_walk_ends(tmp_path: Path) -> None:
+    folder = tmp_path
+    for depth in range(30):
+        (folder / ".gitignore").write_text("".join(f"x{depth}_{n}\n" for n in range(1_500)))
+        (folder / "x0_3").touch()
+        folder /= "in"
+        folder.mkdir()
+    for prefix, reader in (("", RulesReader()), ("a/", RulesReader())):
+        above = reader.read(b"a\n" * 1_500, prefix)
+        assert [rules.length for rules in reader.read(b"b\n" * 1_500, "b/", above)] == [500, 1_500]
+        assert sum(rules.length for _ in range(30) for rules in reader.read(b"c\n" * 1_500, "c/")) == 18_000
+    listed = [entry.path for entry in walk(tmp_path, exclude=[])]
+    assert len(listed) == 60
+    assert "x0_3" not in listed
