@@ -9,6 +9,8 @@ LONG = 400_000
 TRIES = {
     "names in source": """
         from localllm.core.project import file_facts
+        assert file_facts._quotes('"\\\\' * 200_000, "Python") == (0, 0)
+        assert file_facts._quotes("'a' 'b' 'c\\n" + '"d"', "JavaScript") == (2, 1)
         for name in ("_CAMEL", "_PASCAL", "_SNAKE"):
             assert not getattr(file_facts, name).fullmatch("Az" * 200_000 + "_")
             assert not getattr(file_facts, name).fullmatch("aZ" * 200_000 + "-")

@@ -96,10 +96,12 @@ _APPLICATION = re.compile(
 )
 
 _LITERALS: dict[str, re.Pattern[str]] = {
-    "Python": re.compile(r"'''|\"\"\"|#[^\n]*|(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)"),
+    "Python": re.compile(
+        r"'''|\"\"\"|#[^\n]*|(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*+)(?P<end>(?P=quote))?"
+    ),
     "JavaScript": re.compile(
         r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z)"
-        r"|(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)"
+        r"|(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*+)(?P<end>(?P=quote))?"
     ),
 }
 _FUNCTIONS: dict[str, re.Pattern[str]] = {
@@ -228,7 +230,7 @@ def _quotes(text: str, language: str) -> tuple[int, int]:
     found = Counter(
         match["quote"]
         for match in _LITERALS[language].finditer(text)
-        if match["quote"] and "'" not in match["text"] and '"' not in match["text"]
+        if match["end"] and "'" not in match["text"] and '"' not in match["text"]
     )
     return found["'"], found['"']
 
