@@ -237,6 +237,15 @@ def _apply(wanted: _Wanted, fd: int) -> None:
         os.fchmod(fd, wanted.mode)  # after the owner: fchown clears set-id bits
 
 
+def real_path(path: str | Path) -> str:
+    """Resolve the links of a path, as os.path.realpath. OSError ELOOP where that would take more of them than Python
+    can follow, which realpath meets with RecursionError."""
+    try:
+        return os.path.realpath(path)
+    except RecursionError as error:
+        raise _os_error(errno.ELOOP, str(path)) from error
+
+
 def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644) -> int:
     """Open `relative` below the open folder `root_fd`, as os.open does, never leaving that folder.
 

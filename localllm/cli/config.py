@@ -13,6 +13,7 @@ from localllm.base.config.editing import set_value, unset, write_value
 from localllm.base.config.keys import all_settings, all_tables, find_setting, unknown_key
 from localllm.base.config.loading import Loaded, left_out_notice, load
 from localllm.base.config.trusted import Answers
+from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase, set_language, tr
 from localllm.base.paths import SETTINGS_FILE, config_file, find_project
 from localllm.cli.config_listing import as_json, file_lines, listing, values_of
@@ -152,8 +153,14 @@ def _project() -> Path:
 
 
 def _target(choice: Choice) -> Path:
-    """The file to change: the one chosen, else the project's where there is one, else the user's."""
+    """The file to change: the one chosen, else the project's where there is one, else the user's.
+
+    ConfigurationError config_unwritable where the project's is a link: it may have come with the project, and lead to
+    any file.
+    """
     project = _project() / SETTINGS_FILE
+    if choice != "user" and project.is_symlink():
+        raise ConfigurationError("config_unwritable", file=project, reason=Phrase("paths.link"))
     if choice == "project" or (choice is None and os.path.lexists(project)):
         return project
     return config_file()

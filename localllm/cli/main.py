@@ -231,7 +231,7 @@ async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | 
         await app.settled()
         interruption = _Interruption(app.interrupt, forced_end)
         with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program there
-            taken = {each.name: partial(interruption.take, each) for each in (signal.SIGINT, signal.SIGTERM)}
+            taken = {each.name: partial(interruption.take, each) for each in _ENDING}
             add_handlers(taken, forced_end.arm)
         for notice in (*told, *app.notices(), *app.warnings()):
             say(notice)
@@ -242,9 +242,13 @@ async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | 
         await app.cleanup()
 
 
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)]
+"""What a command had changed where it must not is put back before any of these ends the program."""
+
+
 class _Interruption:
     """What signals do to a one-shot request: it ends in good order, and with force where SIGINT comes twice, or
-    SIGTERM, and something hangs."""
+    another one, and something hangs."""
 
     def __init__(self, interrupt: Callable[[], None], forced_end: ForcedEnd) -> None:
         self._interrupt = interrupt
@@ -253,7 +257,7 @@ class _Interruption:
 
     def take(self, number: int) -> None:
         """The signal has arrived."""
-        if self._was_asked or number == signal.SIGTERM:
+        if self._was_asked or number != signal.SIGINT:
             self._forced_end.begin(128 + number)
         self._was_asked = True
         self._interrupt()

@@ -18,6 +18,7 @@ from localllm.base.files import (
     is_temporary,
     open_beneath,
     open_made,
+    real_path,
 )
 from localllm.base.i18n import Phrase
 from localllm.llm.project_texts import LINKED
@@ -125,7 +126,7 @@ class MemoryFile:
     def _at_place(self, work: "Callable[[Path, str], T]", *, make: bool) -> T:
         """Do something with the folder and name the path leads to, links resolved."""
         for attempt in range(_LINK_TRIES):
-            real = Path(os.path.realpath(self.path))
+            real = Path(real_path(self.path))
             if not real.is_relative_to(self._root) or real == self._root:
                 raise SafetyViolationError("path_outside", path=self._name, root=self._root)
             self._refuse_disguised(real, change=make)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.files import open_folder, real_path
 from localllm.base.i18n import Phrase
-from localllm.base.regular_files import read_regular
+from localllm.base.regular_files import read_beneath, read_regular
 from localllm.text.cleaning import clean
 from localllm.text.decoding import NotTextError, decode
 
@@ -30,7 +31,7 @@ def read_plan(root: Path, name: str, first_line: int = 0, line_count: int = 0) -
     """
     try:
         path = root / Path(name).expanduser()
-        text = decode(read_regular(path.resolve(), LARGEST)).text
+        text = decode(_read(root, path)).text
     except OSError as error:
         reason = Phrase("memory.not_regular") if error.errno == errno.EINVAL else os.strerror(error.errno or errno.EIO)
         raise _unreadable(name, reason) from error
@@ -43,6 +44,21 @@ def read_plan(root: Path, name: str, first_line: int = 0, line_count: int = 0) -
         return Plan(text, source)
     lines = text.splitlines(keepends=True)
     return Plan("".join(lines[first_line - 1 : first_line - 1 + line_count]), source, first_line)
+
+
+def _read(root: Path, path: Path) -> bytes:
+    """What the file holds. A link in the project leads nowhere outside it, as it may be anybody's; elsewhere the user
+    knows where links lead."""
+    if not path.is_relative_to(root):
+        return read_regular(path.resolve(), LARGEST)
+    top, real = Path(real_path(root)), Path(real_path(path))
+    if not real.is_relative_to(top):
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(path))
+    folder = open_folder(top)
+    try:
+        return read_beneath(folder, str(real.relative_to(top)), LARGEST)
+    finally:
+        os.close(folder)
 
 
 def _unreadable(name: str, reason: object) -> ToolExecutionError:

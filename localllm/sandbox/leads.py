@@ -47,7 +47,7 @@ class Leads:
         linked = [str((self._root / path).parent) for path in entries if f"/{path}".casefold().endswith("/.git")]
         worktrees += linked[:_MOST_WORKTREES]
         self.is_complete &= len(linked) <= _MOST_WORKTREES
-        for path, entry in sorted(entries.items(), key=lambda one: len(one[1].content or b"")):
+        for path, entry in sorted(entries.items(), key=_urgency):
             name = path.rpartition("/")[2].casefold()
             if stat.S_ISLNK(entry.mode):
                 if time.monotonic() > self._deadline:
@@ -86,7 +86,7 @@ class Leads:
 
     def _of_gitdir(self, path: str, content: bytes) -> Iterator[str]:
         said = os.fsdecode(content.removeprefix(_GITDIR).strip()).replace("\0", "")
-        data = os.path.realpath((self._root / path).parent / said)
+        *_, data = _way(str((self._root / path).parent / said))
         for target in self._inside([data]):
             yield from (f"{target}/{name}" for name in IN_GIT)
 
@@ -112,6 +112,12 @@ class Leads:
         both = dict.fromkeys(step for path in paths for step in (path, *_way(path)))
         below = [path.removeprefix(top) for path in both if path.startswith(top)]
         return [path for path in below if path and _is_no_repository(path)]
+
+
+def _urgency(found: tuple[str, Entry]) -> tuple[bool, int]:
+    """What git itself runs comes first, and what is small: there is an end to the time and the room."""
+    path, entry = found
+    return ".git" not in path.casefold().split("/"), len(entry.content or b"")
 
 
 def _place(root: Path) -> Place | None:

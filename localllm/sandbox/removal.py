@@ -24,6 +24,17 @@ def delete_tree(folder: str) -> None:
         os.rmdir(folder)  # noqa: PTH106 - as above
 
 
+def delete_tree_at(name: str, above: int) -> None:
+    """As `delete_tree`, of the folder `name` in the open folder `above`; OSError where something of it stays."""
+    os.chmod(name, stat.S_IRWXU, dir_fd=above)
+    top = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+    try:
+        _empty(top)
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=above)
+
+
 def _empty(top: int) -> None:
     free = (name for name in map(str, itertools.count()) if not _exists(name, top))
     kept: set[str] = set()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.git_config import Setting, parse
 
@@ -259,7 +260,10 @@ def _has_one_owner(*paths: Path) -> bool:
 
 
 def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
+    try:
+        return Path(real_path(path))
+    except OSError:
+        return Path("/")  # more links than can be followed: it counts as leading out
 
 
 def _line(path: Path) -> str:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from localllm.base.files import real_path
 from localllm.sandbox.folder_listings import FolderListings
 from localllm.sandbox.protected import IN_GIT, Entry, is_protected, look_at
 from localllm.sandbox.repository import data_folders, is_odd_or_folder, odd_entries
@@ -58,7 +59,10 @@ class RepositoryLinks:
     def _is_harmless(self, entry: os.DirEntry[str], data: str) -> bool:
         if not entry.is_symlink():
             return False
-        target = os.path.realpath(entry.path)
+        try:
+            target = real_path(entry.path)
+        except OSError:
+            return False
         return target.startswith(f"{data}/") and not is_protected(target[len(str(self._root)) + 1 :])
 
     def _add(self, found: dict[str, Entry], path: str, entry: os.DirEntry[str], data: str) -> None:

@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from localllm.base.files import atomic_write_at
+from localllm.base.files import atomic_write_at, open_made
+from localllm.sandbox.removal import delete_tree_at
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
@@ -153,25 +154,33 @@ class Restorer:
             mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         except FileNotFoundError:
             return
-        if self._quarantine and self._move(folder, name, self._quarantine / path, mode):
+        if self._quarantine and self._move(folder, path, self._quarantine, mode):
             return
         if stat.S_ISDIR(mode):
-            import shutil
-
-            shutil.rmtree(name, dir_fd=folder)
+            delete_tree_at(name, folder)
         else:
             os.unlink(name, dir_fd=folder)
 
-    def _move(self, folder: int, name: str, target: Path, mode: int) -> bool:
-        """Whether it was moved. Where it could not be, a copy of a file is kept."""
+    def _move(self, folder: int, path: str, quarantine: Path, mode: int) -> bool:
+        """Whether it was moved. Where it could not be, a copy of a file is kept. What was moved there before may be a
+        link: none is followed."""
+        name = _name(path)
         with suppress(OSError):
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with suppress(OSError):
-                os.rename(name, target, src_dir_fd=folder)
-                return True
-            if stat.S_ISREG(mode):
-                with open(os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder), "rb") as file:  # noqa: PTH123
-                    target.write_bytes(file.read(_MOST_KEPT))
+            quarantine.mkdir(parents=True, exist_ok=True, mode=0o700)
+            there = open_made(quarantine, path.rpartition("/")[0])
+            try:
+                with suppress(OSError):
+                    os.rename(name, name, src_dir_fd=folder, dst_dir_fd=there)
+                    return True
+                if stat.S_ISREG(mode):
+                    new = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=there)
+                    with (
+                        open(new, "wb") as kept,  # noqa: PTH123 - a descriptor
+                        open(os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder), "rb") as file,  # noqa: PTH123
+                    ):
+                        kept.write(file.read(_MOST_KEPT))
+            finally:
+                os.close(there)
         return False
 
 

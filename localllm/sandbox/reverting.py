@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
 
+from localllm.base.files import real_path
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.folder_listings import FolderListings
 from localllm.sandbox.git_index import IndexFiles
@@ -247,9 +248,10 @@ class ProtectedFiles:
         if not path.casefold().endswith("/objects/info/alternates") or after.content is None:
             return False
         objects = (self._root / path).parent.parent
-        return all(
-            Path(os.path.realpath(one)).is_relative_to(self._root) for one in alternates_in(after.content, objects)
-        )
+        try:
+            return all(Path(real_path(one)).is_relative_to(self._root) for one in alternates_in(after.content, objects))
+        except OSError:
+            return False
 
     def _was_there(self, path: str, entry: Entry) -> bool:
         """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""

@@ -1,6 +1,5 @@
 """The settings as they hold now: defaults < the user's file < the project's file < environment < command line."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from localllm.base.config.trusted import Answers, digest_of
 from localllm.base.config.values import checked, parse_value
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
+from localllm.base.files import real_path
 from localllm.base.i18n import Phrase
 from localllm.base.paths import SETTINGS_FILE, config_file
 
@@ -291,7 +291,10 @@ def _added_rules(accepted: dict[str, Json], before: dict[str, Json]) -> Rules:
 
 
 def _same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+    try:
+        return real_path(one) == real_path(other)
+    except OSError:
+        return False
 
 
 def _add_environment(stack: _Stack, environ: Mapping[str, str]) -> tuple[Phrase, ...]:

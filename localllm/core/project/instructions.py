@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base import logs
-from localllm.base.files import open_beneath
+from localllm.base.files import open_beneath, real_path
 from localllm.base.regular_files import READ, opened
 from localllm.llm.project_texts import LINKED, framed
 from localllm.sandbox.repository import around
@@ -116,7 +116,7 @@ def _text(top: Path, file: Path) -> str:
 
 
 def _read(top: Path, file: Path) -> bytes:
-    if file.is_symlink() and not os.path.realpath(file).lower().endswith(LINKED):
+    if file.is_symlink() and not real_path(file).lower().endswith(LINKED):
         raise OSError(errno.EINVAL, "a link to something else than Markdown")
     folder = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
     try:

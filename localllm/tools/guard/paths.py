@@ -14,7 +14,15 @@ from itertools import islice
 from pathlib import Path
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
-from localllm.base.files import FOLDER_PATIENCE, atomic_write_at, is_temporary, lock_within, open_beneath, open_folder
+from localllm.base.files import (
+    FOLDER_PATIENCE,
+    atomic_write_at,
+    is_temporary,
+    lock_within,
+    open_beneath,
+    open_folder,
+    real_path,
+)
 from localllm.base.i18n import Phrase
 from localllm.base.own_environment import believed_in
 from localllm.base.paths import state_folder
@@ -279,7 +287,7 @@ class ProjectRoot:
     def _resolve(self, file_path: str) -> str:
         for _ in range(_RACES):
             try:
-                return os.path.realpath(self.path / file_path)
+                return real_path(self.path / file_path)
             except OSError:  # what was a link a moment ago is none any more
                 continue
         raise SafetyViolationError("path_invalid", path=shown(file_path), reason=Phrase("path.circle"))
