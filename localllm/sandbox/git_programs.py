@@ -12,11 +12,11 @@ _PATHS = frozenset({"mergetool.path", "difftool.path", "browser.path", "man.path
 _SETTINGS = frozenset({"include.path", "includeif.path"})
 _PROGRAMS = (
     "alternaterefscommand askpass cccmd clean cmd command defaultkeycommand difffilter driver editor external "
-    "fsmonitor gitproxy headercmd helper pager packobjectshook process program proxycommand receivepack smtpserver "
-    "smudge sshcommand textconv tocmd tunnel update uploadpack vcs"
+    "fsmonitor gitproxy headercmd helper pager packobjectshook process program proxycommand receivepack "
+    "recentobjectshook smtpserver smudge sshcommand textconv tocmd tunnel update uploadpack vcs"
 )
 """Names of settings, in whatever section, whose value is a command line. `pager.…` and `alias.…` besides."""
-_PROGRAM_NAMES = frozenset(_PROGRAMS.split())
+PROGRAM_NAMES = frozenset(_PROGRAMS.split())
 
 _Word = tuple[str, str, Callable[[str], bool]]
 """The folder that a name begins in, the name, and whether the path of the two may be meant."""
@@ -53,7 +53,7 @@ def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]
         yield from ((folder, value, bool) for folder in folders)
     elif section == "alias":
         yield from _of_command(value, folders) if value.startswith("!") else ()
-    elif section == "pager" or name in _PROGRAM_NAMES or full in _PATHS:
+    elif section == "pager" or name in PROGRAM_NAMES or full in _PATHS:
         yield from _of_command(value, folders)
 
 

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from localllm.sandbox.git_config import Setting, parse, write
+from localllm.sandbox.git_programs import PROGRAM_NAMES
 
 CARGO = (".cargo/config.toml", ".cargo/config")
 
@@ -25,17 +26,16 @@ _SECTIONS = (
 """Sections of which all is kept that is not in `_DROPPED`."""
 
 _DROPPED = (
-    "core.hookspath core.fsmonitor core.sshcommand core.askpass core.gitproxy core.pager core.editor core.worktree "
-    "core.alternaterefscommand commit.gpgsign commit.template tag.gpgsign push.gpgsign diff.external user.signingkey "
-    "merge.tool diff.tool"
+    "core.hookspath core.worktree commit.gpgsign commit.template tag.gpgsign push.gpgsign user.signingkey merge.tool "
+    "diff.tool"
 )
-"""Programs that are not there, or would wait for somebody: an editor, a key."""
+"""Programs that are not there, or would wait for somebody: an editor, a key. Command lines are not kept either."""
 
 _PEOPLE = frozenset(
     {f"{who}.{what}" for who in ("user", "author", "committer") for what in ("name", "email", "useconfigonly")}
 )
-_RUNS_A_PROGRAM = re.compile(r"(diff|merge)\.(command|textconv|driver)")
-_ADDRESS_WITH_SECRET = re.compile(r"://[^/\s@]*@")
+_PLAIN_FILTER = re.compile(r"[\w./+-]+( (smudge|clean|filter-process|--skip|--|\"?%f\"?))*")
+_ADDRESS_WITH_SECRET = re.compile(r"://[^/\s@]*@|[^\s\"'/:@]:(?!//)[^\s\"'@]{1,200}@")  # the second: `me:secret@host`
 _SECRET = re.compile(r"(?i)token|passw|secret|_auth|authorization|credential|api[-_]?key|bearer")
 _GIT_SECRETS = frozenset({"extraheader", "password", "pass", "token", "oauthtoken", "cookiefile", "smtppass"})
 _WEB_ADDRESS_WITH_SECRET = re.compile(r"https?://[^/\s@]*@")
@@ -47,10 +47,20 @@ def has_secret(file: Path) -> bool:
     return holds_secret(_read(file).decode("utf-8", "replace"))
 
 
+def has_private_key(file: Path) -> bool:
+    """Whether there is such a file, and a private key in it."""
+    return b"PRIVATE KEY-----" in _read(file)
+
+
 def is_git_secret(file: Path) -> bool:
-    """Whether there is such a file of git's settings with a secret in it. `ssh://git@…` is none."""
+    """Whether there is such a file of git's settings with a secret in it. `ssh://git@…` is none.
+
+    A command line that tells a password has to hold it.
+    """
     return any(
-        setting.name in _GIT_SECRETS or any(map(_WEB_ADDRESS_WITH_SECRET.search, (setting.subsection, setting.value)))
+        setting.name in _GIT_SECRETS
+        or (setting.section == "credential" and setting.name == "helper" and setting.value.startswith("!"))
+        or any(map(_WEB_ADDRESS_WITH_SECRET.search, (setting.subsection, setting.value)))
         for setting in parse(_read(file))
     )
 
@@ -85,6 +95,8 @@ def _git(environment: Mapping[str, str], home: Path, root: Path) -> dict[str, by
                 files[f".config/git/{_LISTS[setting.name]}"] = content
         elif _is_kept(setting):
             kept.append(setting)
+        elif setting.section == "filter" and not holds_secret(setting.subsection):
+            kept.append(setting._replace(name="required", value="true"))  # or git would store what is unfiltered
     if kept:
         files[".gitconfig"] = write(kept)
     return files
@@ -135,10 +147,10 @@ def _applies(condition: str, file: Path, home: Path, root: Path) -> bool:
 def _is_kept(setting: Setting) -> bool:
     section, subsection, name, value = setting
     full = f"{section}.{name}"
-    if section not in _SECTIONS.split() or full in _DROPPED.split() or (subsection and _RUNS_A_PROGRAM.fullmatch(full)):
+    if section not in _SECTIONS.split() or full in _DROPPED.split():
         return False
-    if section == "alias" and value.startswith("!"):
-        return False
+    if name in PROGRAM_NAMES or value.startswith("!"):  # any word of a command line may be a secret
+        return section == "filter" and bool(_PLAIN_FILTER.fullmatch(value))
     if section in ("user", "author", "committer"):
         return full in _PEOPLE and not _ADDRESS_WITH_SECRET.search(value)
     return not any(holds_secret(text) for text in (subsection, name, value))
@@ -153,10 +165,10 @@ def _plain_toml(text: str) -> str:
     """The text without the lines that look like holding a secret; nothing where it is no TOML then."""
     rest = "".join(line for line in text.splitlines(keepends=True) if line.startswith("[") or not holds_secret(line))
     try:
-        tomllib.loads(rest)
+        values = str(tomllib.loads(rest))
     except tomllib.TOMLDecodeError:
         return ""
-    return "" if _ADDRESS_WITH_SECRET.search(rest) else rest
+    return "" if _ADDRESS_WITH_SECRET.search(rest) or _ADDRESS_WITH_SECRET.search(values) else rest
 
 
 def _path(value: str, beside: Path, home: Path) -> Path:

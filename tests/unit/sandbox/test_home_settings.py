@@ -30,6 +30,13 @@ GIT = """
 	leak = !echo XYZ
 [filter "lfs"]
 	clean = git-lfs clean -- %f
+[filter "notebook"]
+	clean = nbstripout
+[filter "crypt"]
+	smudge = openssl enc -d -k XYZ
+	clean = git-lfs clean -- %f && openssl enc -k XYZ
+[gc]
+	recentObjectsHook = list XYZ
 [include]
 	path = more.gitconfig
 [includeIf "gitdir:~/office/"]
@@ -67,10 +74,20 @@ def test_settings_without_secrets(home: Path) -> None:
         "core.autocrlf": "input",
         "alias.st": "status -s",
         "filter.lfs.clean": "git-lfs clean -- %f",
+        "filter.notebook.clean": "nbstripout",
+        "filter.crypt.required": "true",
         "init.defaultbranch": "trunk",
     }
     assert files[".config/git/ignore"] == b"*.orig\n"
     assert b"jobs = 2" in files[".cargo/config.toml"]
+
+
+@pytest.mark.parametrize(
+    "value", ['"me:XYZ@host:8080"', "'http://me:XYZ@host'", '"me:XYZ\\u0040host"', '"""\nme:XYZ@host"""']
+)
+def test_a_password_for_the_proxy_of_cargo_is_left_out(home: Path, value: str) -> None:
+    (home / ".cargo/config.toml").write_text(f"[http]\nproxy = {value}\n[build]\njobs = 2\n")
+    assert b"XYZ" not in settings_for({"HOME": str(home)}, home)[".cargo/config.toml"]
 
 
 def test_what_is_no_toml_without_the_secret_is_left_out(home: Path) -> None:
@@ -105,6 +122,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
         ('[http "https://x"]\nextraHeader = A', True),
         ('[remote "o"]\nurl = ssh://git@host/x', False),
         ("[credential]\nhelper = store", False),
+        ("[credential]\nhelper = !echo password=x", True),
     ],
 )
 def test_settings_of_a_repository(tmp_path: Path, text: str, secret: bool) -> None:
