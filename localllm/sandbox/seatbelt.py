@@ -61,6 +61,9 @@ def profile(rules: Rules) -> tuple[str, dict[str, str]]:
     made.add("(allow file-read*)")
     made.rule("deny file-read*", "subpath", rules.hidden)
     made.rule("allow file-read*", "subpath", (*rules.shown, *rules.writable))
+    for path in _within(rules.hidden, rules.shown):
+        made.rule("deny file-read*", "subpath", (path,))
+        made.rule("allow file-read*", "subpath", _within((*rules.shown, *rules.writable), (path,)))
     above = dict.fromkeys(str(folder) for path in (*rules.shown, *rules.writable) for folder in Path(path).parents)
     made.rule("allow file-read-metadata", "literal", tuple(above))
     made.rule("allow file-write*", "subpath", rules.writable)
@@ -73,6 +76,12 @@ def profile(rules: Rules) -> tuple[str, dict[str, str]]:
     if rules.proxy_port:
         made.add(f'(allow network-outbound (remote ip "localhost:{rules.proxy_port}"))')
     return "\n".join(made.lines), made.parameters
+
+
+def _within(paths: Sequence[str], folders: Sequence[str]) -> tuple[str, ...]:
+    """Those of `paths` that lie in one of the folders, the outer ones first."""
+    inside = (path for path in paths if any(path.startswith(f"{folder}/") for folder in folders))
+    return tuple(sorted(inside, key=len))
 
 
 class _Profile:

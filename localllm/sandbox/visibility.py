@@ -11,6 +11,7 @@ import msgspec
 
 from localllm.sandbox.home_settings import CARGO, has_secret, is_git_secret
 from localllm.sandbox.repository import around
+from localllm.sandbox.toolchain_secrets import secrets_in
 
 _KEPT = (
     "PATH TERM TZ USER LOGNAME SHELL VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME GOROOT "
@@ -44,9 +45,9 @@ _SET = {
 _DEFAULTS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 _TOOLCHAINS = (
-    ".local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv .local/share/mise "
-    ".local/share/fnm .pyenv miniconda3 anaconda3 miniforge3 mambaforge .rustup .cargo go .nvm .nodenv .volta .bun "
-    ".deno .asdf .sdkman .m2/repository .gradle/wrapper .rbenv .rvm .gem .opam .ghcup .juliaup .dotnet .nix-profile"
+    ".local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv .local/share/mise .local/share/fnm .pyenv "
+    "miniconda3 anaconda3 miniforge3 mambaforge .rustup .cargo go/bin go/pkg .nvm .nodenv .volta .bun .deno .asdf "
+    ".sdkman .m2/repository .gradle/wrapper .rbenv .rvm .gem .opam .ghcup .juliaup .dotnet .nix-profile"
 )
 """What of a home a command may read: programs and their libraries. Settings: see `home_settings`."""
 
@@ -55,25 +56,22 @@ _TAKEN_APART = ".cargo"
 
 _NOT_OF_CARGO = (*(name.removeprefix(".cargo/") for name in CARGO), "credentials", "credentials.toml")
 
-_SETTINGS_AMONG_TOOLCHAINS = (
-    ".cargo/config .cargo/config.toml .nvm/versions/node/*/etc/npmrc .nodenv/versions/*/etc/npmrc "
-    ".volta/tools/image/node/*/etc/npmrc .asdf/installs/nodejs/*/etc/npmrc .local/share/mise/installs/node/*/etc/npmrc "
-    "mini*/.condarc ana*/.condarc mamba*/.condarc .local/pipx/venvs/*/pip.conf .local/share/pipx/venvs/*/pip.conf "
-    "mini*/pip.conf ana*/pip.conf .opam/config"
-)
-"""Hidden where they hold a secret."""
+_SETTINGS_AMONG_TOOLCHAINS = (".cargo/config", ".cargo/config.toml", ".opam/config")
+"""Hidden where they hold a secret. See also `toolchain_secrets`."""
 
 _SECRETS_AMONG_TOOLCHAINS = (
     ".cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/uv/credentials .rvm/user "
-    ".sdkman/etc/config .opam/opam-init/private"
+    ".sdkman/etc/config .opam/opam-init/private .deno/deployctl .dotnet/corefx"
 )
 
 _SYSTEM_SECRETS = (
     "/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssh /etc/ssl/private "
     "/etc/pki/tls/private /etc/kubernetes /etc/wireguard /etc/NetworkManager/system-connections /etc/krb5.keytab "
-    "/var/lib/docker /var/lib/containerd /var/lib/kubelet /var/lib/rancher /var/spool/cron /var/mail /var/backups"
+    "/var/lib/docker /var/lib/containerd /var/lib/kubelet /var/lib/rancher /var/spool/cron /var/mail /var/backups "
+    "/var/log /var/crash /var/lib/systemd/coredump"
 )
-"""Closed to ordinary users anyway; the assistant may be running as root."""
+"""Mostly closed to ordinary users anyway; the assistant may be running as root. Logs and dumps: words and memory of
+other programs."""
 
 _ALWAYS_HIDDEN = "/home /root /run /tmp /var/tmp"
 """Besides homes: sockets and run-time secrets, and the temporary files of other programs (tickets, session keys)."""
@@ -121,7 +119,7 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     """
     homes = _homes(environment)
     secrets = [home / name for home in homes for name in _SECRETS_AMONG_TOOLCHAINS.split()]
-    secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS.split() for file in _matching(home, name)]
+    secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS if has_secret(file := home / name)]
     secrets += [Path(path) for path in _SYSTEM_SECRETS.split() if os.access(path, os.R_OK)]
     secrets += [path for name in _SECRETS_NAMED_BY.split() if (path := Path(environment.get(name, ""))).is_absolute()]
     found = [(name, _real([home / name])[0]) for home in homes for name in _toolchains(home) if _exists(home / name)]
@@ -130,12 +128,13 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     repository = around(project, [*homes, *map(Path, _ALWAYS_HIDDEN.split())]) if project else []
     places = [*repository, *(folder / ".git" for folder in (project.parents if project else ()))]
     secrets += [file for folder in places for file in _git_settings(folder) if is_git_secret(file)]
-    hidden = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
-    shown = _real([*(path for _, path in found), *programs, *repository])
+    closed = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
+    tools = _beneath(closed, _real([*(path for _, path in found), *programs]))
+    hidden = tuple(dict.fromkeys((*closed, *_real(secrets_in(tools)))))
     return Visibility(
         homes=homes,
         hidden=hidden,
-        shown=tuple(path for path in shown if any(folder in path.parents for folder in hidden)),
+        shown=_beneath(hidden, dict.fromkeys((*tools, *_real(repository)))),
         toolchains={
             name: _real([home / name])[0] for home in homes[:1] for name in _toolchains(home) if _exists(home / name)
         },
@@ -164,14 +163,6 @@ def _toolchains(home: Path) -> list[str]:
     return names
 
 
-def _matching(home: Path, pattern: str) -> list[Path]:
-    """Those that hold a secret of the files `pattern` stands for."""
-    try:
-        return [file for file in home.glob(pattern) if has_secret(file)]
-    except OSError:
-        return []
-
-
 def _homes(environment: Mapping[str, str]) -> tuple[Path, ...]:
     """The user's home, by the variable and by the list of users. Places of the system do not count."""
     import pwd  # not on Windows
@@ -194,6 +185,12 @@ def _programs(environment: Mapping[str, str]) -> list[Path]:
             found.append(folder)
             found += [folder.parent for mark in ("pyvenv.cfg", "conda-meta") if _exists(folder.parent / mark)]
     return [folder for folder in found if _exists(folder)]
+
+
+def _beneath(folders: Iterable[Path], paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Those of `paths` that lie in one of the folders."""
+    around = frozenset(folders)
+    return tuple(path for path in paths if not around.isdisjoint(path.parents))
 
 
 def _real(paths: Iterable[Path]) -> tuple[Path, ...]:

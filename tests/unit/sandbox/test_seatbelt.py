@@ -45,6 +45,16 @@ def test_what_is_hidden_and_what_is_shown_all_the_same() -> None:
     assert text.splitlines().index("(allow file-read*)") < hidden_at < shown_at
 
 
+def test_what_is_hidden_among_what_is_shown() -> None:
+    inner = "/Users/me/.pyenv/pip.conf"
+    rules = Rules(writable=[ROOT], hidden=["/Users/me", inner], shown=["/Users/me/.pyenv"])
+    text, parameters = profile(rules)
+    [_, (denied_at, denied), _] = rule(text, parameters, "deny file-read*")
+    [(shown_at, _)] = rule(text, parameters, "allow file-read*")
+    assert denied == [inner]
+    assert shown_at < denied_at
+
+
 def test_writing_and_what_is_protected_of_it() -> None:
     text, parameters = profile(RULES)
     [(write_at, writable)] = rule(text, parameters, "allow file-write*")

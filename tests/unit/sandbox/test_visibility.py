@@ -121,3 +121,37 @@ def test_the_repository_around_a_project_is_shown(home: Path) -> None:
     assert home / "mono" in survey({"HOME": str(home)}, project=home / "mono/one").shown
     (home / ".git").mkdir()
     assert home not in survey({"HOME": str(home)}, project=home / "tools").shown
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".deno/x/credentials.json", "{}"),
+        (".pyenv/versions/3.12.0/pip.conf", "index-url = https://me:x@y/simple"),
+        ("miniconda3/envs/x/etc/npmrc", "//r/:_authToken=x"),
+        (".asdf/plugins/x/.git/config", '[remote "origin"]\n url = https://x@example.org/y'),
+        (".dotnet/keys/A.pfx", "x"),
+        (".volta/a/b/site.key", "-----BEGIN RSA PRIVATE KEY-----\n"),
+        ("tools/deep/er/.netrc", "machine x"),
+    ],
+)
+def test_secrets_among_toolchains_are_hidden(home: Path, name: str, text: str) -> None:
+    (home / name).parent.mkdir(parents=True)
+    (home / name).write_text(text)
+    (home / name).parent.joinpath("HEAD").touch()
+    assert home / name in survey({"HOME": str(home), "PATH": str(home / "tools")}).hidden
+
+
+@pytest.mark.parametrize("name", [".pyenv/pip.conf", ".bun/cert.pem", ".cargo/bin/credentials.py"])
+def test_other_files_of_toolchains_are_shown(home: Path, name: str) -> None:
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    (home / name).write_text("[global]\nno-cache-dir = true\n-----BEGIN CERTIFICATE-----\n")
+    assert home / name not in survey({"HOME": str(home)}).hidden
+
+
+def test_sources_of_go_are_not_shown(home: Path) -> None:
+    for folder in ("go/bin", "go/pkg", "go/src/example.org"):
+        (home / folder).mkdir(parents=True)
+    shown = survey({"HOME": str(home)}).shown
+    assert {home / "go/bin", home / "go/pkg"} <= set(shown)
+    assert not {home / "go", home / "go/src"} & set(shown)
