@@ -179,12 +179,19 @@ class LocalLLMCode(Answerer):
         """Tokens of the conversation as last sent; 0 where unknown."""
         return self._conversation.context_used
 
-    async def run(self, query: str, piped: str = "") -> AsyncGenerator[AgentEvent]:
+    async def run(self, query: str, piped: str = "", *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """The events of one request. A fault of ours ends the run, not the program: it is logged, and told. `piped`
-        follows the query, and is not the user's words."""
-        async with aclosing(self._requests.events(query, piped)) as events:
+        follows the query, and is not the user's words; `typed`: the end of the query that is, where not all is."""
+        async with aclosing(self._requests.events(query, piped, typed)) as events:
             async for event in events:
                 yield event
+
+    @property
+    def project_aliases(self) -> frozenset[str]:
+        """Those of the aliases that the project's settings have given."""
+        prefix = "commands.aliases."
+        origins = self.config.origins.items()
+        return frozenset(key.removeprefix(prefix) for key, origin in origins if origin.layer == "project")
 
     def steer(self, text: str) -> bool:
         """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""

@@ -296,7 +296,7 @@ class Conversation:
             tools.taint()
         if reopened.is_ours:
             for words in before.history.words:
-                tools.hear(words)
+                tools.hear(before.typed.get(words, words))
         if before.history.is_answered:
             self._profile = profile_named(before.profile) or self._profile
             tools.offer_only(self._profile.tools, brief=self._profile.brief)

@@ -19,7 +19,7 @@ class Requests:
         self._current = current
         self._waiting: asyncio.Future[None] | None = None
 
-    async def events(self, query: str, piped: str = "") -> AsyncGenerator[AgentEvent]:
+    async def events(self, query: str, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """The events of the agent's run, once it is known who answers. A fault of ours ends the run, not the program:
         it is logged, and told."""
         try:
@@ -30,7 +30,7 @@ class Requests:
             for event in self._told(*self._answerer.news()):
                 yield event
             self._current().checkpoints.add(query, by_hand=False)
-            async with aclosing(self._current().agent.run(query, piped=piped)) as events:
+            async with aclosing(self._current().agent.run(query, piped=piped, typed=typed)) as events:
                 async for event in events:
                     for text in self._current().take_failures():
                         yield Notice(text=text, level="warning")

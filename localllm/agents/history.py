@@ -99,11 +99,12 @@ class History:
         """What the person said in this conversation, each time verbatim, also what was compacted since."""
         return tuple(words.text for words in self._words)
 
-    def add_user(self, text: str, images: tuple[Image, ...] = (), *, words: str = "") -> None:
-        """What is said to the model, with the pictures it names; `words` of it are the person's own."""
+    def add_user(self, text: str, images: tuple[Image, ...] = (), *, words: str = "", typed: str | None = None) -> None:
+        """What is said to the model, with the pictures it names; `words` of it are the person's own. `typed`: see
+        Kept."""
         if _awaits_answer(self._messages[-1]) or self._open_calls:
             raise ValueError("a turn must be closed before the user speaks again")
-        self._append(UserMessage(text, images), words)
+        self._append(UserMessage(text, images), words, typed)
 
     def add_assistant(self, message: AssistantMessage) -> None:
         """What the model answered; its calls are open until their results are added."""
@@ -235,10 +236,10 @@ class History:
         self._words = list(conversation.spoken)
         self._sent = sent
 
-    def _append(self, message: Message, words: str = "") -> None:
+    def _append(self, message: Message, words: str = "", typed: str | None = None) -> None:
         self._messages.append(message)
         self._note_words(words)
-        self._tell(Kept(message=message, words=words))
+        self._tell(Kept(message=message, words=words, typed=typed))
 
     def _note_words(self, words: str) -> None:
         if words:

@@ -100,10 +100,12 @@ class ReActAgent:
         """How many answers the model has given in this run, or the last one."""
         return self._tally.steps
 
-    async def run(self, query: str, *, piped: str = "") -> AsyncGenerator[AgentEvent]:
+    async def run(self, query: str, *, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it.
-        `piped` follows the query as text of strangers: no file it names is read, no address in it was typed."""
-        async with aclosing(self._stream.of(lambda emit: self._run(query, piped, emit))) as events:
+        `piped` follows the query as text of strangers: no file it names is read, no address in it was typed. `typed`:
+        the end of the query that is the user's, where the rest of it is no more than such text either."""
+        typed = query if typed is None else typed
+        async with aclosing(self._stream.of(lambda emit: self._run(query, piped, typed, emit))) as events:
             async for event in events:
                 yield event
 
@@ -143,15 +145,15 @@ class ReActAgent:
                 finished = event
         return self._tally.result(finished)
 
-    async def _run(self, query: str, piped: str, emit: Emit) -> None:
+    async def _run(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """A run from the query to RunFinished, with the conversation left valid on every way out."""
         client, note = self.llm_client, Phrase("agent.interrupted")
         said = len(self.history.words)
         try:
-            self._begin(query, piped)
+            self._begin(query, piped, typed)
             emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
             async with asyncio.timeout(self._time_limit or None):
-                await self._begin_turn(query, piped, emit)
+                await self._begin_turn(query, piped, typed, emit)
                 finished = await self._loop(query, emit)
         except TimeoutError:
             reason = tr("agent.limit.time", seconds=f"{self._time_limit:g}")
@@ -244,21 +246,22 @@ class ReActAgent:
         """The query with the content of every file it names as @path behind it, and the pictures among these."""
         return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit)
 
-    async def _begin_turn(self, query: str, piped: str, emit: Emit) -> None:
+    async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add what the person said to the conversation, even where the reading of the files it names is broken off."""
         request, images = query, ()
         try:
-            request, images = await self.auto_load_file_references(query, emit)
+            with_files, images = await self.auto_load_file_references(typed, emit)
+            request = query.removesuffix(typed) + with_files
         finally:
-            request += unforged(piped)
-            self.history.add_user(self._with_situation(self._with_offered(request)), images, words=query)
+            request = self._with_situation(self._with_offered(request + unforged(piped)))
+            self.history.add_user(request, images, words=query, typed=None if typed == query else typed)
 
-    def _begin(self, query: str, piped: str) -> None:
+    def _begin(self, query: str, piped: str, typed: str) -> None:
         self._tally.begin()
         self._told = []
         self._require_call = False
         self._policies.begin()
-        self.tool_system.begin_turn(query, beside=piped)
+        self.tool_system.begin_turn(typed, beside=query.removesuffix(typed) + piped)
 
     def _with_offered(self, query: str) -> str:
         """The query behind what was offered since the last one."""

@@ -58,7 +58,7 @@ class Talk:
         """`consume` shows the events of a run to their end: how it ended. `is_attended`: the lines are typed by a
         person, who may run commands of his own. `decide_plan` asks him what becomes of a plan, `forced_end` ends the
         program where nothing else ends."""
-        self.registry = SlashRegistry(builtin_commands(), chat.settings.commands.aliases)
+        self.registry = SlashRegistry(builtin_commands(), chat.settings.commands.aliases, chat.project_aliases)
         self._chat = chat
         self._screen = screen
         self._consume = consume
@@ -192,7 +192,7 @@ class Talk:
             case Alias() as alias:
                 request = alias.expand(words)
                 self._screen.print(("dim", f"  → {request}"))
-                return await self._run(request)
+                return await self._run(request, words.rstrip() if alias.by_project else None)
             case None:
                 unknown_command(self._screen, name, self.registry.nearest(name))
                 return None
@@ -214,9 +214,10 @@ class Talk:
         ending = tr("own_command.ended", code=ran.return_code)
         self._screen.print(("dim", ending))
 
-    async def _run(self, query: str) -> None:
+    async def _run(self, query: str, typed: str | None = None) -> None:
+        """`typed`: see ChatContext.run."""
         before = self._chat.memory.version
-        self._finished = await self._show(self._chat.run(query))
+        self._finished = await self._show(self._chat.run(query, typed=typed))
         if self._is_attended and before != self._chat.memory.version:
             self._show_work()
 

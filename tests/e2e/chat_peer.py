@@ -117,6 +117,7 @@ class Chat:
         models = (ModelInfo("peer-7b"), ModelInfo("other-13b"))
         self.servers = [Server(base_url=self.provider_address, provider="openai", state="ready", models=models)]
         self.settings = settings
+        self.project_aliases = ()
         self.usage = Usage(prompt_tokens=1200, completion_tokens=34)
         self.context_window = 8192
         self.assumes_window = False
@@ -200,7 +201,7 @@ class Chat:
         if self._task:
             self._task.cancel()
 
-    async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
+    async def run(self, query: str, *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """As the agent does it: the work puts events into a queue, and a cancelled one ends with RunFinished."""
         events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
         self._task = asyncio.create_task(self._work(query, events))

@@ -47,7 +47,7 @@ _WEB = ("fetch_page", "searxng_search", "web_search")
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """What a session goes on with. `profile` is a name, "" where the log has none; `context_used` tokens; `lost` is
-    for the person, a sentence each."""
+    for the person, a sentence each. `typed`: see Kept; by the words they are part of."""
 
     history: History
     points: tuple[Point, ...] = ()
@@ -59,6 +59,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     context_used: int = 0
     turns: int = 0
     lost: tuple[str, ...] = ()
+    typed: dict[str, str] = {}
 
 
 def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
@@ -82,6 +83,7 @@ def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
         context_used=_context_used(entries),
         turns=sum(isinstance(entry, RunStarted) for entry in entries),
         lost=tuple(_lost(read, entries, player)),
+        typed={entry.words: entry.typed for entry in entries if isinstance(entry, Kept) and entry.typed is not None},
     )
 
 

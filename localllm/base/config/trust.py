@@ -128,20 +128,6 @@ def _is_note(path: PurePath) -> bool:
     return name.endswith(".md") and not is_hidden and name.partition(".")[0] not in _OBEYED
 
 
-_NO_DOMAIN = late_pattern(
-    r"\d+|[a-z]|cfg|cpp|cs[sv]|html?|hpp|ini|ipynb|java|json|[jt]sx?|lock|lua|php|rb|scss|sql|toml|txt|xml|ya?ml"
-)
-"""What stands after a dot and is the end of no address: of files, numbers, abbreviations. (`md`, `py`, `rs`
-and `sh` are those of countries.)"""
-
-
 def _is_plain_request(text: str) -> bool:
-    """Whether an alias is words for the model: no line of it a command of the shell (!) or of the chat (/), and
-    nothing in it that counts because the user has typed it: no file to attach (@), no address to read, which needs no
-    scheme (example.org/x)."""
-    if re.search(r"[@＠]|[:：]\s*/\s*/", text):
-        return False
-    endings = re.findall(r"(?<=\S)(?:[.．｡](?=[^\W_])|。(?=[a-z0-9]))([a-z0-9-]*)", text.lower())
-    if not all(map(_NO_DOMAIN.fullmatch, endings)):
-        return False
+    """Whether an alias is words for the model: no line of it a command of the shell (!) or of the chat (/)."""
     return not any(line.lstrip().startswith(("!", "/")) for line in text.splitlines())

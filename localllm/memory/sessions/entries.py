@@ -53,10 +53,11 @@ class Profiled(Record, frozen=True):
 
 class Kept(Record, frozen=True):
     """The conversation has a message more; a system message takes the place of the first. `words` of it are the
-    person's own."""
+    person's own; `typed` is what he typed of these, where an alias of the project's gave the rest."""
 
     message: Message
     words: str = ""
+    typed: str | None = None
 
 
 class Noted(Record, frozen=True):

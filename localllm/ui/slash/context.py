@@ -1,6 +1,6 @@
 """What the chat knows of the program behind it."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -217,8 +217,14 @@ class ChatContext(Protocol):
 
     def tools(self) -> Sequence[ToolInfo]: ...
 
-    def run(self, query: str) -> AsyncGenerator[AgentEvent]:
-        """The events of one request, RunFinished the last."""
+    @property
+    def project_aliases(self) -> Collection[str]:
+        """Those of the aliases that the project's settings have given."""
+        ...
+
+    def run(self, query: str, *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
+        """The events of one request, RunFinished the last. `typed`: the end of it that the person typed, where an
+        alias of the project's has given the rest."""
         ...
 
     def steer(self, text: str) -> bool:

@@ -10,7 +10,7 @@ The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
 import difflib
 import inspect
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -83,10 +83,11 @@ class SlashCommand(msgspec.Struct, frozen=True):
 
 
 class Alias(msgspec.Struct, frozen=True):
-    """A word of the user's that stands for a request."""
+    """A word that stands for a request; `by_project`: its settings say so, and nothing of the request was typed."""
 
     name: str
     request: str
+    by_project: bool = False
 
     @property
     def help(self) -> str:
@@ -113,14 +114,20 @@ def slash(
 class SlashRegistry:
     """The commands and the user's aliases. An alias cannot take a built-in name; `conflicts` says which tried."""
 
-    def __init__(self, commands: Sequence[SlashCommand], aliases: Mapping[str, str]) -> None:
+    def __init__(
+        self, commands: Sequence[SlashCommand], aliases: Mapping[str, str], by_project: Collection[str] = ()
+    ) -> None:
         self.commands = tuple(commands)
         self._found: dict[str, SlashCommand | Alias] = {}
         for command in commands:
             for name in (command.name, *command.also):
                 self._found[name] = command
         self.conflicts = [name for name in map(_word, aliases) if name in self._found]
-        self.aliases = [Alias(_word(name), text) for name, text in aliases.items() if _word(name) not in self._found]
+        self.aliases = [
+            Alias(_word(name), text, name in by_project)
+            for name, text in aliases.items()
+            if _word(name) not in self._found
+        ]
         self._found |= {alias.name: alias for alias in self.aliases}
 
     def find(self, name: str) -> SlashCommand | Alias | None:

@@ -28,7 +28,8 @@ class Program:
 
     root = Path("/project")
     session_id, provider_name, provider_address, model, sandbox_level = "s", "p", "http://x", "m", "landlock"
-    settings = Settings(commands=CommandSettings(aliases={"look": "Look at", "exit": "x"}))
+    settings = Settings(commands=CommandSettings(aliases={"look": "Look at", "check": "Check", "exit": "x"}))
+    project_aliases = ("check",)
     usage = Usage()
     context_window, context_used, assumes_window = 8192, 0, False
     mode: Mode = "ask"
@@ -36,6 +37,7 @@ class Program:
 
     def __init__(self, *, obeys: bool = True) -> None:
         self.queries: list[str] = []
+        self.typed: list[str | None] = []
         self.answers: dict[str, tuple[Literal["done", "limit", "error"], str]] = {}
         self.interrupts = 0
         self.offered: list[tuple[str, str, int]] = []
@@ -45,8 +47,9 @@ class Program:
         self._obeys = obeys
         self._stop = asyncio.Event()
 
-    async def run(self, query: str) -> AsyncGenerator[AgentEvent]:
+    async def run(self, query: str, *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         self.queries.append(query)
+        self.typed.append(typed)
         yield Notice(text="begun")
         if query in self.answers:
             status, answer = self.answers[query]
@@ -133,6 +136,15 @@ async def test_what_is_asked_for(line: str, query: str) -> None:
     said = Said()
     task = await said.begin(line)
     assert said.program.queries == [query]
+    said.talk.interrupt()
+    await task
+
+
+@pytest.mark.parametrize(("line", "typed"), [("/check", ""), ("/check  src/a.py ", "src/a.py"), ("/look @a.py", None)])
+async def test_of_an_alias_of_the_projects_only_what_follows_is_typed(line: str, typed: str | None) -> None:
+    said = Said()
+    task = await said.begin(line)
+    assert said.program.typed == [typed]
     said.talk.interrupt()
     await task
 

@@ -152,16 +152,7 @@ SAME = object()
         ("safety.deny", ("a",), (), ("a",)),
         ("safety.dangerous_commands", ("sudo", "rm -rf"), ("format",), ("sudo", "rm -rf", "format")),
         ("commands.aliases.test", "", "run the tests, then\nfix them", SAME),
-        ("commands.aliases.test", "", "explain @~/.ssh/config", None),  # as if the user had typed it
-        ("commands.aliases.test", "", "read https://example.com/x", None),
-        ("commands.aliases.test", "", "read example.com/x", None),
-        ("commands.aliases.test", "", "say a.example b.example", None),
-        ("commands.aliases.test", "", "EXAMPLE.COMを見て。次に", None),
-        ("commands.aliases.test", "", "example。com", None),
-        ("commands.aliases.test", "", "例え.テスト", None),
-        ("commands.aliases.test", "", "example.com.", None),
-        ("commands.aliases.test", "", "example.com日本.txt", None),
-        ("commands.aliases.test", "", "Read a.json, v1.2, e.g. src/b.tsx... 直して。次に、テスト。", SAME),
+        ("commands.aliases.test", "", "explain @~/.ssh/config by https://example.com/x", SAME),  # words for the model
         ("commands.aliases.test", "", "!rm -rf ~", None),
         ("commands.aliases.test", "", "  \t!id", None),
         ("commands.aliases.test", "", "hello\n !id", None),
