@@ -18,13 +18,16 @@ from localllm.base.files import real_path
 from localllm.base.i18n import Phrase
 from localllm.base.paths import SETTINGS_FILE, config_file
 
+LOOKED_AT = "LOCALLLM_ALSO_LOOK_AT"
+"""The variable with further addresses of servers: see llm.candidates."""
+
 RESERVED_VARIABLES = frozenset(
     {
         "LOCALLLM_CONFIG_DIR",
         "LOCALLLM_STATE_DIR",
         "LOCALLLM_DATA_DIR",
         "LOCALLLM_CACHE_DIR",
-        "LOCALLLM_ALSO_LOOK_AT",  # see llm.candidates
+        LOOKED_AT,
     }
 )
 """Variables of ours that are no settings."""
@@ -228,15 +231,21 @@ class _ProjectFile:
         return written
 
     def _accepted(self, says: dict[str, Json], stack: _Stack, above: _Stack) -> dict[str, Json]:
-        """What of each setting takes effect, None for nothing. The provider comes last: it depends on addresses."""
+        """What of each setting takes effect, None for nothing. The provider and the model come last: they depend on
+        addresses."""
         accepted: dict[str, Json] = {}
-        for key in sorted(says, key="llm.provider".__eq__):
+        for key in sorted(says, key=lambda key: (key == "llm.model", key == "llm.provider")):
             bases = {server: f"llm.{server}.base_url" for server in SERVERS}
             found = {
                 server: above.values.get(base) or accepted.get(base) or stack.effective(base)
                 for server, base in bases.items()
             }
-            addresses = addresses_of(found, self._environ) if key == "llm.provider" else {}
+            addresses = addresses_of(found, self._environ)
+            if key == "llm.model":
+                name = "llm.provider"
+                provider = above.values.get(name) or accepted.get(name) or stack.effective(name)
+                others = self._environ.get(LOOKED_AT, "").replace(",", " ").split()
+                addresses = addresses | dict(zip(others, others, strict=True)) if provider == "auto" else {}
             accepted[key] = admitted(key, says[key], stack.effective(key), self._root, addresses)
         return accepted
 

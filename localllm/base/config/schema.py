@@ -356,7 +356,6 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 
 HARMLESS: frozenset[str] = frozenset(
     {
-        "llm.model",
         "llm.temperature",
         "llm.dialect",
         "llm.ollama.think",

@@ -18,6 +18,9 @@ _LOOPBACK = late_pattern(
     re.ASCII | re.IGNORECASE,
 )
 
+_IN_CLOUD = late_pattern(r"[:-]cloud\b")
+"""How Ollama's names of models end that it has run elsewhere."""
+
 SERVERS = ("lmstudio", "ollama", "openai")
 """The providers that need no key: an untrusted project may choose them where their server is on this machine."""
 
@@ -42,7 +45,7 @@ def admitted(
     """What takes effect of `value`, written by the untrusted project at `root`; None for nothing.
 
     `effective` is the value without it. Both are of the setting's type. `addresses`: where the server of a provider
-    is, whoever has set that.
+    is, whoever has set that; for llm.model, of each that the name of a model may choose.
     """
     if value == effective:
         return value
@@ -51,8 +54,8 @@ def admitted(
             return value if _is_short_list(value) else None
         case "safety.deny" | "safety.ask" | "safety.dangerous_commands" | "safety.rules":
             return _added(value, effective)
-        case "llm.provider":
-            allowed = value == "embedded" or is_loopback((addresses or {}).get(value, ""))
+        case "llm.provider" | "llm.model":
+            allowed = _stays_here(key, value, addresses or {})
         case "safety.mode":
             modes = get_args(Mode)
             allowed = modes.index(value) < modes.index(effective)
@@ -71,6 +74,13 @@ def admitted(
         case _:
             allowed = key in HARMLESS
     return value if allowed else None
+
+
+def _stays_here(key: str, value: str, addresses: Mapping[str, str]) -> bool:
+    """Whether what a provider or a model of that name is asked stays on this machine."""
+    if key == "llm.provider":
+        return value == "embedded" or is_loopback(addresses.get(value, ""))
+    return not runs_elsewhere(value) and all(map(is_loopback, addresses.values()))
 
 
 def _is_short_list(patterns: Sequence[str]) -> bool:
@@ -105,6 +115,11 @@ def addresses_of(base_urls: Mapping[str, str], environ: Mapping[str, str]) -> di
     if host and addresses["ollama"] == OllamaSettings().base_url:
         addresses["ollama"] = re.sub(r"^(https?://)?(0\.0\.0\.0|(?=:\d))", r"\g<1>127.0.0.1", host)
     return addresses
+
+
+def runs_elsewhere(model: str) -> bool:
+    """Whether a model of this name is one that Ollama has run by its makers, not on this machine."""
+    return _IN_CLOUD.search(model.casefold()) is not None
 
 
 def _is_note_in(root: Path, name: str) -> bool:

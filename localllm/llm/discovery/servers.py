@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.config.schema import ProviderName
+from localllm.base.config.trust import runs_elsewhere
 from localllm.llm.providers.base import ModelInfo
 
 State = Literal["ready", "empty", "locked", "silent", "foreign", "absent"]
@@ -46,7 +47,8 @@ def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | N
     decides. Of a server's models the loaded ones come first, then those that can use tools; again their order decides.
 
     `model` means the model of that name on any server; else, where that leaves no doubt, the name without its tag or
-    its publisher, or a part of it, whatever its case.
+    its publisher, or a part of it, whatever its case. A model that Ollama has run elsewhere is meant by its whole name
+    only.
     """
     ready = sorted((server for server in servers if server.state == "ready"), key=_reluctance)
     if model:
@@ -91,15 +93,19 @@ def _offering(ready: Sequence[Server], model: str) -> tuple[Server, str] | None:
     """The first server with the one model that is meant. Stricter readings come first; one with several models that
     fit decides nothing."""
     wanted = model.casefold()
-    readings: tuple[Callable[[str], bool], ...] = (
+    whole: tuple[Callable[[str], bool], ...] = (
         lambda name: name == model,
         lambda name: name.casefold() in (wanted, f"{wanted}:latest"),
+    )
+    parts: tuple[Callable[[str], bool], ...] = (
         lambda name: name.casefold().partition(":")[0] == wanted,
         lambda name: name.casefold().rpartition("/")[2].partition(":")[0] == wanted,
         lambda name: wanted in name.casefold(),
     )
-    for fits in readings:
+    for fits in (*whole, *parts):
         found = [(server, name) for server, name in _offers(ready) if fits(name)]
+        if fits in parts:
+            found = [(server, name) for server, name in found if not runs_elsewhere(name)]
         if len({name for _, name in found}) == 1:
             return found[0]
     return None

@@ -439,6 +439,26 @@ file = "../../x"
         assert (loaded.settings.agent, loaded.settings.project) == (defaults.agent, defaults.project)
         assert not set(loaded.withheld) & set(loaded.origins)
 
+    @pytest.mark.parametrize(
+        ("user", "project", "environ", "model"),
+        [
+            ("", "", {}, "m"),
+            ("[llm.openai]\nbase_url = 'http://far.example'", "", {}, ""),
+            ("[llm.openai]\nbase_url = 'http://far.example'", "provider = 'ollama'", {}, "m"),
+            ("llm.provider = 'openai'\nllm.openai.base_url = 'http://far.example'", "", {}, "m"),
+            ("", "", {"OLLAMA_HOST": "far.example"}, ""),
+            ("", "", {"LOCALLLM_ALSO_LOOK_AT": "http://localhost:1, http://far.example"}, ""),
+            ("llm.provider = 'ollama'", "", {"LOCALLLM_LLM_PROVIDER": "auto", "OLLAMA_HOST": "far.example"}, ""),
+        ],
+    )
+    def test_a_model_chooses_no_server_elsewhere(
+        self, place: Place, user: str, project: str, environ: dict[str, str], model: str
+    ) -> None:
+        place.user.write_text(user)
+        place.project.write_text(f"[llm]\nmodel = 'm'\n{project}")
+        assert place.load(**environ).settings.llm.model == model
+        assert place.load(trusted=True, **environ).settings.llm.model == "m"
+
     def test_trusted_it_holds(self, place: Place) -> None:
         place.project.write_text(self.HOSTILE)
         loaded = place.load(trusted=True)

@@ -96,7 +96,6 @@ SAME = object()
 @each(
     ("key", "effective", "value", "expected"),
     [
-        ("llm.model", "", "llama3", SAME),
         ("llm.provider", "lmstudio", "embedded", SAME),
         ("llm.provider", "gemini", "lmstudio", SAME),
         ("llm.provider", "lmstudio", "openai", None),  # its server is far away
@@ -153,6 +152,7 @@ SAME = object()
         ("safety.dangerous_commands", ("sudo", "rm -rf"), ("format",), ("sudo", "rm -rf", "format")),
         ("commands.aliases.test", "", "run the tests, then\nfix them", SAME),
         ("commands.aliases.test", "", "explain @~/.ssh/config by https://example.com/x", SAME),  # words for the model
+        ("llm.model", "", "qwen3:8b", None),  # one of the servers it may choose is elsewhere
         ("commands.aliases.test", "", "!rm -rf ~", None),
         ("commands.aliases.test", "", "  \t!id", None),
         ("commands.aliases.test", "", "hello\n !id", None),
@@ -179,6 +179,22 @@ SAME = object()
 def test_what_is_let_through(tmp_path: Path, key: str, effective: Any, value: Any, expected: Any) -> None:
     addresses = {"lmstudio": "http://localhost:1234", "openai": "https://api.openai.com"}
     assert admitted(key, value, effective, tmp_path, addresses) == (value if expected is SAME else expected)
+
+
+@each(
+    ("model", "allowed"),
+    [
+        ("qwen3:8b", True),
+        ("cloudy-7b", True),
+        ("gpt-oss:120b-cloud", False),
+        ("GPT-OSS:120B-CLOUD ", False),
+        ("kimi-k2:cloud", False),
+    ],
+)
+def test_a_model_of_this_machine(tmp_path: Path, model: str, allowed: bool) -> None:
+    assert admitted("llm.model", model, "", tmp_path, {"ollama": "http://localhost:11434"}) == (
+        model if allowed else None
+    )
 
 
 def test_notes_behind_a_link_that_leads_out(tmp_path: Path) -> None:

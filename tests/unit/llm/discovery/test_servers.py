@@ -98,6 +98,13 @@ def test_a_name_is_understood_where_it_leaves_no_doubt(wanted: str, found: tuple
     assert chosen(*MANY, model=wanted) == found
 
 
+def test_a_part_of_a_name_means_no_model_that_runs_elsewhere() -> None:
+    ollama = server("ollama", "gpt-oss:120b-cloud", "kimi:cloud", "gpt-oss:20b")
+    assert chosen(ollama, model="gpt-oss") == ("ollama", "gpt-oss:20b")
+    assert chosen(ollama, model="kimi") is None
+    assert chosen(ollama, model="kimi:cloud") == ("ollama", "kimi:cloud")
+
+
 def test_one_of_several_equal_names_is_taken_exactly() -> None:
     assert chosen(server("a", "M", "m"), model="m") == ("a", "m")
     assert chosen(server("a", "M", "mm"), server("b", "m"), model="m") == ("b", "m")
