@@ -1,6 +1,7 @@
 """ToolSystem: the one way a tool is run. validate → policy → confirm → backup → run → verify → journal."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Container, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -318,6 +319,7 @@ class ToolSystem:
             found=web.found if web else (),
             led_by=led_by,
             touched=touched,
+            is_file=self._is_file,
         )
         verdict = self._policy.judge(tool, arguments, self._context.root.relative, situation)
         if verdict.decision == "deny":
@@ -375,6 +377,9 @@ class ToolSystem:
         """The files a call changes, by their canonical paths."""
         named = [path for name in tool.writes for path in listed(arguments[name])]
         return [self._context.root.relative(path) for path in (*named, *self._touched(tool, arguments))]
+
+    def _is_file(self, name: str) -> bool:
+        return os.path.lexists(self._context.root.path / name)
 
     def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
         return tool.touches(self._context.settings, arguments) if tool.touches else ()

@@ -72,15 +72,14 @@ def read_address(url: str) -> Address | None:
         parsed = _parsed(url)
     except SafetyViolationError:
         return None
-    host = host_of(parsed).removesuffix(".")
-    if _is_literal(host):
-        host = str(ipaddress.ip_address(host))
+    host = host_of(parsed)
     path, _, query = parsed.raw_path.decode("ascii").partition("?")
     return Address(parsed.scheme, host, parsed.port, path, query)
 
 
 def _parsed(url: str) -> "httpx.URL":
-    """The address, of whatever place. Raises SafetyViolationError where it is not spelt plainly."""
+    """The address, of whatever place, its host in the one spelling in which it is compared and sent. Raises
+    SafetyViolationError where it is not spelt plainly."""
     import httpx
 
     given = url.strip()
@@ -97,7 +96,8 @@ def _parsed(url: str) -> "httpx.URL":
     host = host_of(parsed)
     if not _is_literal(host) and (not _NAME.fullmatch(host) or _NUMBER.search(host)):
         raise _refused(url, "web.odd")
-    return parsed
+    plain = str(ipaddress.ip_address(host)) if _is_literal(host) else host.removesuffix(".")
+    return parsed if plain == host else parsed.copy_with(host=plain)
 
 
 def _check_place(parsed: "httpx.URL", url: str) -> None:

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from urllib.parse import unquote
 
@@ -35,10 +35,11 @@ def is_below(url: str, prefix: str, *, strictly: bool) -> bool:
     return all(within) if strictly else any(within)
 
 
-def was_typed(url: str, said: str, *, or_host: bool) -> bool:
-    """Whether the user has typed this address: the host with or without its scheme, then the same path and query.
+def was_typed(url: str, said: str, *, or_host: bool, is_file: Callable[[str], bool] = lambda _name: False) -> bool:
+    """Whether the user has typed this address: the same host, path and query. Without a scheme a word is an address
+    only with www. before it or a path behind it (setup.sh is none), and where no file is called so (`is_file`).
 
-    `or_host`: or an address (http://…) of the same host, where this one has no query.
+    `or_host`: or it but for a slash at its end, or an address (http://…) of the same host, where this one has no query.
     """
     given = read_address(url)
     if given is None:
@@ -50,7 +51,11 @@ def was_typed(url: str, said: str, *, or_host: bool) -> bool:
         typed, is_bare = read_address(word), "://" not in word
         if typed is None or not _is_host_of(typed, given, any_scheme=is_bare):
             continue
-        if (typed.path.removesuffix("/"), typed.query) == (given.path.removesuffix("/"), given.query):
+        if is_bare and (not ("/" in word or word.lower().startswith("www.")) or is_file(word)):
+            continue
+        if (typed.path, typed.query) == (given.path, given.query):
+            return True
+        if or_host and (typed.path.rstrip("/"), typed.query) == (given.path.rstrip("/"), given.query):
             return True
         if wants_host and not is_bare:
             return True

@@ -4,6 +4,7 @@ The policy decides what a person is asked. It protects nothing by itself: that i
 in a command can only make it ask more.
 """
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
@@ -11,10 +12,18 @@ import msgspec
 
 from localllm.base.config.schema import Mode, SafetySettings
 from localllm.base.events import Json
+from localllm.base.patterns import late_pattern
 from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, listed, rules_of
 from localllm.tools.registry import Tool
 
 Why = Literal["", "plan", "unreadable", "untrusted", "address", "instruction"]
+
+
+_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uff66-\uff9f\U00020000-\U0003ffff"
+"""Those of Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+
+_UNSPACED = late_pattern(f"[{_LETTERS}]")
+_SPACED = rf"[^\W{_LETTERS}]"
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -37,7 +46,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     `tainted`: text from the web is in the conversation. `network`: commands can reach other machines. `said`: what the
     user has typed so far. `found`: the addresses that searches have found. `led_by`: the page that has led to the
-    address, one that may be read. `touched`: the files the call changes that no argument of it names.
+    address, one that may be read. `touched`: the files the call changes that no argument of it names. `is_file`:
+    whether something in the project is called so.
     """
 
     tainted: bool = False
@@ -46,6 +56,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     found: Collection[str] = ()
     led_by: str = ""
     touched: tuple[str, ...] = ()
+    is_file: Callable[[str], bool] = lambda _name: False
 
 
 class Policy:
@@ -161,9 +172,15 @@ def _is_named(url: str, situation: Situation) -> bool:
     from localllm.tools.guard.addresses import is_same_site, was_typed  # they come with the first address
 
     led = bool(situation.led_by) and is_same_site(situation.led_by, url)
-    return led or was_typed(url, situation.said, or_host=not situation.tainted)
+    return led or was_typed(url, situation.said, or_host=not situation.tainted, is_file=situation.is_file)
 
 
 def was_said(text: str, said: str) -> bool:
-    """Whether the user has typed these words, one after another."""
-    return " ".join(text.split()).casefold() in " ".join(said.split()).casefold()
+    """Whether the user has typed these words, one after another and each of them whole: at least three characters, or
+    two where they are of a script that puts no blanks between words."""
+    words = " ".join(text.split()).casefold()
+    if len(words) < (2 if _UNSPACED.search(words) else 3):
+        return not words
+    begins = rf"(?<!{_SPACED})" if re.match(_SPACED, words) else ""
+    ends = rf"(?!{_SPACED})" if re.match(_SPACED, words[-1]) else ""
+    return re.search(begins + re.escape(words) + ends, " ".join(said.split()).casefold()) is not None

@@ -12,7 +12,7 @@ from tests.support.each import each
 
 SAID = (
     "Look at https://example.org/a?b=c, docs.python.org/3/ and (http://plain.example:8080/x). "
-    "main.pyを直して、https://日本語.jp/案内を読んで「https://quoted.example/」 me@mail.example "
+    "main.pyを直して、https://日本語.jp/案内を読んで「https://quoted.example/」 me@mail.example www.bare.example "
     "http://good.example@evil.example/ [page](https://linked.example/p)."
 )
 
@@ -42,7 +42,6 @@ class TestTyped:
             ("https://example.org.evil.example/a?b=c", "ask"),
             ("https://evil.example/?q=https://example.org/a?b=c", "ask"),
             ("https://evil.example/#https://example.org/a?b=c", "ask"),
-            ("https://docs.python.org/3", "allow"),
             ("http://docs.python.org/3/", "allow"),
             ("docs.python.org/3/", "allow"),
             ("docs.python.org/3/?k=secret", "ask"),
@@ -50,7 +49,8 @@ class TestTyped:
             ("http://plain.example:8080/x", "allow"),
             ("http://plain.example/x", "ask"),
             ("https://plain.example:8080/x", "ask"),
-            ("https://main.py/", "allow"),
+            ("https://main.py/", "ask"),
+            ("https://www.bare.example", "allow"),
             ("https://main.py/secret", "ask"),
             ("https://xn--wgv71a119e.jp/案内を読んで", "allow"),
             ("https://quoted.example", "allow"),
@@ -76,12 +76,19 @@ class TestTyped:
             ("http://example.org/docs", "ask"),
             ("https://docs.python.org/3/library/re.html", "ask"),
             ("https://linked.example/", "allow"),
+            ("https://docs.python.org/3", "allow"),
+            ("https://example.org/a/?b=c", "allow"),
             ("https://日本語.jp/", "allow"),
         ],
     )
     def test_of_its_host_what_has_no_query_until_text_from_the_web_is_there(self, url: str, decision: str) -> None:
         assert decide(url, said=SAID) == decision
         assert decide(url, said=SAID, tainted=True) == "ask"
+
+    def test_the_name_of_a_file_is_no_address(self) -> None:
+        url, is_file = "https://example.org/a", {"example.org/a"}.__contains__
+        assert decide(url, said="Read example.org/a", is_file=is_file) == "ask"
+        assert decide(url, said="Read https://example.org/a", is_file=is_file) == "allow"
 
     def test_http_that_was_typed_is_https_as_well(self) -> None:
         assert decide("https://a.example/x", said="http://a.example/x") == "allow"

@@ -188,6 +188,15 @@ class TestTaint:
     def test_words_that_were_typed(self) -> None:
         assert was_said("rust  Async traits", "please search rust async traits")
         assert not was_said("rust async SECRET", "please search rust async traits")
+        assert not was_said("9a", "the id is 0123456789abcdef")
+        assert not was_said("sync traits", "please search rust async traits")
+        assert not was_said("a", "a b c")
+        assert was_said("", "")
+        assert was_said("非同期", "rustの非同期処理を調べて")
+        assert was_said("Rust", "rustの非同期処理を調べて")
+        assert not was_said("理", "rustの非同期処理を調べて")
+        assert not was_said("ustの", "rustの非同期処理を調べて")
+        assert was_said("CLAUDE.md", "CLAUDE.mdを直して")
 
 
 class TestLasting:
