@@ -24,6 +24,7 @@ _INDENT = 4
 
 _REACH: tuple[tuple[str, str], ...] = (
     (r"llm\..*\.(base_url|endpoint)|llm\.(provider|fallback_providers)", "server"),
+    (r"safety\.network_hosts|web\..*", "network"),
     (r"safety\.(allow|rules)", "allow"),
     (r"safety\.(require_confirmation|mode)", "unasked"),
     (r"safety\.(deny|ask|dangerous_commands)", "rules"),
@@ -89,13 +90,14 @@ def _is_unfinished(typed: Iterable[str]) -> bool:
 
 
 def _gravity(key: str) -> int:
-    return next((place for place, (pattern, _) in enumerate(_REACH) if re.fullmatch(pattern, key)), len(_REACH))
+    """Its place in _REACH; a setting that is not there yet may be grave."""
+    return next((place for place, (pattern, _) in enumerate(_REACH) if re.fullmatch(pattern, key)), -1)
 
 
 def _rows(key: str, value: Json, width: int) -> Iterable[Line]:
     room = max(20, width - _INDENT)
     place = _gravity(key)
-    reach = _REACH[place][1] if place < len(_REACH) else ""
+    reach = _REACH[place][1] if place >= 0 else ""
     note = tr(f"trust.reach.{reach}") if reach else ""
     text = shorten(clean(f"{key} = {write_value(value)}", keep_newlines=False), room * _ROWS_OF_ONE - 2)
     rows = wrap(f"{text}  ({note})" if note else text, room)

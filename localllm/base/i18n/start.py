@@ -40,6 +40,7 @@ START: dict[str, tuple[str, str]] = {
         "your words, files and the key, if set, are sent there",
         "入力、ファイル、設定済みのキーがそこへ送られます",
     ),
+    "trust.reach.network": ("what can be reached over the network", "ネットワークで接続できる先"),
     "trust.reach.allow": ("done without asking you", "確認なしに実行されます"),
     "trust.reach.unasked": ("changes and commands are not asked about", "変更やコマンドを確認しません"),
     "trust.reach.rules": ("replaces your own list", "あなたの一覧を置き換えます"),

@@ -17,7 +17,7 @@ from localllm.base.i18n import set_language
 from localllm.text.cleaning import display_width
 from localllm.ui.screen import Screen
 from localllm.ui.theme import Line, Theme
-from localllm.ui.trust import MAX_ROWS, ask_trust, setting_lines
+from localllm.ui.trust import MAX_ROWS, _gravity, ask_trust, setting_lines
 
 FILE = Path("/shop/localllm.toml")
 VALUES: dict[str, Any] = {"llm.max_retries": 9, "safety.allow": ("run_command(make)",)}
@@ -184,3 +184,8 @@ class TestAsking:
 
         assert person.asked(acts) is True
         assert "確認なしに実行されます" in person.shown
+
+
+def test_what_reaches_the_network_and_what_nobody_has_placed_come_first() -> None:
+    assert _gravity("a.setting_to_come") < _gravity("safety.network_hosts") < _gravity("commands.aliases.review")
+    assert _gravity("web.searxng_url") < _gravity("agent.time_limit")
