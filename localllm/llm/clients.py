@@ -94,6 +94,7 @@ class LLMClient:
         self.info = ModelInfo(model)
         self._described = ""
         self._has_answered = False
+        self._failed_to_describe = False
         self._context_window = context_window
         self._max_tokens = max_tokens
         self._temperature = temperature
@@ -147,13 +148,14 @@ class LLMClient:
     async def resolve_model(self) -> str:
         """The model's name, asked of the server once where none is set; what the server tells of it is in `info`
         afterwards. Raises LLMConnectionError."""
+        listed: Sequence[ModelInfo] = ()
         if not self.model:
-            models = await self.list_models()
-            if not models:
+            listed = await self.list_models()
+            if not listed:
                 raise LLMConnectionError("llm_no_models", url=self.provider.address)
-            self.model = models[0].id
+            self.model = listed[0].id
         if self._described != self.model:
-            await self._describe()
+            await self._describe(listed)
         return self.model
 
     async def get_ready(self) -> None:
@@ -321,15 +323,15 @@ class LLMClient:
         """Close the provider's connections."""
         await self.provider.aclose()
 
-    async def _describe(self) -> None:
+    async def _describe(self, listed: Sequence[ModelInfo]) -> None:
         """Ask once what the model is. A server that does not say is no failure here: if something is wrong with it,
         the request that follows tells. One that cannot be reached yet is asked again."""
-        model = self.model
+        model, self._failed_to_describe = self.model, False
         try:
             async with asyncio.timeout(_SECONDS_TO_DESCRIBE):
-                self.info = await self.provider.describe(model)
+                self.info = await self.provider.describe(model, listed)
         except (LLMConnectionError, TimeoutError) as error:
-            self.info = ModelInfo(model)
+            self.info, self._failed_to_describe = ModelInfo(model), True
             if isinstance(error, TimeoutError) or error.key == "llm_refused":
                 return
         self._described = model
@@ -340,8 +342,9 @@ class LLMClient:
         self._accounting.forget_windows()
 
     def _note_answer(self) -> None:
-        """After the first answer the model is loaded: a server that could not tell all of it before may tell now."""
-        if not self._has_answered and (not self.info.context_window or self.info.loaded is False):
+        """After the first answer the model is loaded: a server that tells what is loaded may know more of it now."""
+        is_incomplete = self.info.loaded is False or (self.info.loaded is True and not self.info.context_window)
+        if not self._has_answered and (is_incomplete or self._failed_to_describe):
             self._described = ""
         self._has_answered = True
 

@@ -1,6 +1,6 @@
 """A model, and a server, that do anything: by the numbers of the interleaving they are part of."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -184,7 +184,7 @@ class WildModel:
         """One."""
         return [await self.describe("m")]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         """Its window, if it tells."""
         return ModelInfo(model, context_window=self._window)
 

@@ -1,6 +1,6 @@
 """The embedded engine: a provider without a model. It plans tool calls by rule and answers with the project's lines."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk, UsageChunk
@@ -39,7 +39,7 @@ class Embedded:
         """The engine itself."""
         return [MODEL]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         """The engine itself, whatever it is called."""
         del model
         return MODEL

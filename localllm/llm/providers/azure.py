@@ -1,5 +1,7 @@
 """Azure OpenAI: chat completions under the address of a deployment, or under the v1 address."""
 
+from collections.abc import Sequence
+
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.llm.addresses import address_fault
 from localllm.llm.providers.azure_address import azure_place
@@ -61,7 +63,7 @@ class Azure(OpenAICompatible):
         """The deployment of the settings where its name tells that it is one; see `list_models`."""
         return [self._deployment] if makes_vectors(self._deployment) else []
 
-    async def _described(self, model: str) -> ModelInfo:
+    async def _described(self, model: str, listed: Sequence[ModelInfo]) -> ModelInfo:
         """The name alone: a deployment tells neither its window nor its abilities."""
         return ModelInfo(model)
 

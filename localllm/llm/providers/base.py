@@ -95,8 +95,9 @@ class Provider(Protocol):
         """The chat models the server offers, the loaded ones first where it says which they are."""
         ...
 
-    async def describe(self, model: str) -> ModelInfo:
-        """All the server tells of one model, its real window above all. What is decided here (Ollama's num_ctx)
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
+        """All the server tells of one model, its real window above all. `listed`: what `list_models` has just
+        returned, which is not asked for again. What is decided here (Ollama's num_ctx)
         holds for every request of this provider from then on. A model nobody knows of is described by its name."""
         ...
 

@@ -97,7 +97,7 @@ class Gemini(EmbeddingProvider):
         """The models that answer in text, with the tokens they can read; see Provider."""
         return [model.info async for model in self._listed() if model.chats]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         """What the API tells of the model; see Provider. One that thinks is asked for summaries of it from now on."""
         body = await self._fetch(f"{self.address}/{resource_name(model)}")
         told = self._errors.guard(lambda: parse_model(body))

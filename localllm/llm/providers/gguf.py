@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -84,7 +84,7 @@ class Gguf:
         """The one model there is. Raises LLMConnectionError where it turns out at once that it cannot be loaded."""
         return [await self.describe(self.model)]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         """What llama.cpp tells of the model, or while it is still loading, its header; see Provider."""
         process = self._started()
         patience = None if process.is_ready else max(0.0, process.began + _PATIENCE - time.monotonic())

@@ -71,8 +71,8 @@ class LMStudio(OpenAICompatible):
                     raise
         return await super().list_embedding_models()
 
-    async def _described(self, model: str) -> ModelInfo:
-        return find_model(model, await self.list_models())
+    async def _described(self, model: str, listed: Sequence[ModelInfo]) -> ModelInfo:
+        return find_model(model, listed or await self.list_models())
 
     async def _native_if_there(self, version: str) -> list[ModelInfo] | None:
         """The list, None where this version of the server has none."""

@@ -171,7 +171,7 @@ class Ollama(EmbeddingProvider):
         ]
         return sorted(models, key=lambda info: not info.loaded)
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         """The model with the window its requests have from now on."""
         async with self._choosing:
             return await self._learn(model)

@@ -73,6 +73,7 @@ class OpenAICompatible(EmbeddingProvider):
         self._refused: dict[str, frozenset[str]] = {}
         self._had_no_room: set[str] = set()
         self._sight = Sight()
+        self._is_llama_cpp = False
         self.constrains = self.constrains or self.address.startswith("https://api.openai.com/")
 
     def prepare(self, request: CompletionRequest, *, refused: frozenset[str] = frozenset()) -> HttpRequest:
@@ -113,9 +114,9 @@ class OpenAICompatible(EmbeddingProvider):
         """What the server offers, embedding models left out where their names tell; see Provider."""
         return [entry.info for entry in await self._listed()]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         """What the list of models tells of it, and llama.cpp's /props, which knows the window of one slot."""
-        return self._sight.told(await self._described(model))
+        return self._sight.told(await self._described(model, listed))
 
     async def list_embedding_models(self) -> list[str]:
         """The models whose names tell that they make embeddings, loaded ones first; see Embedding."""
@@ -130,10 +131,9 @@ class OpenAICompatible(EmbeddingProvider):
         """See EmbeddingProvider."""
         return parse_embeddings(body)
 
-    async def _described(self, model: str) -> ModelInfo:
-        entries = await self._listed()
-        info = find_model(model, [entry.info for entry in entries])
-        if not any(entry.is_llama_cpp for entry in entries):
+    async def _described(self, model: str, listed: Sequence[ModelInfo]) -> ModelInfo:
+        info = find_model(model, listed or await self.list_models())
+        if not self._is_llama_cpp:
             return info
         try:
             return told_by_props(await self._fetch(f"{server_root(self.address)}/props"), info)
@@ -165,6 +165,7 @@ class OpenAICompatible(EmbeddingProvider):
         body = await self._fetch(f"{self.address}/models")
         entries = self._errors.guard(lambda: parse_entries(body))
         self.constrains = self.constrains or any(entry.owned_by in _CONSTRAINING for entry in entries)
+        self._is_llama_cpp = any(entry.is_llama_cpp for entry in entries)
         return entries
 
     def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:

@@ -17,7 +17,7 @@ The file is TOML, a `[[turn]]` for every answer, played in order:
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -109,7 +109,7 @@ class Scripted:
         """The script's one model."""
         return [ModelInfo(self._script.model)]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         """The script tells of its model nothing but the name."""
         return ModelInfo(model)
 

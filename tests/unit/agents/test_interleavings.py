@@ -3,7 +3,7 @@
 A failure prints its seed and what was done. What such failures have led to stands below, as tests of their own.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import pytest
@@ -98,7 +98,7 @@ class Overflowing:
     async def list_models(self) -> list[ModelInfo]:
         return [await self.describe("m")]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         return ModelInfo(model)
 
     async def aclose(self) -> None:

@@ -1,6 +1,6 @@
 """An answer that does not end: cut off and closed, and nobody runs the half of a call."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from itertools import repeat
 
 import pytest
@@ -38,7 +38,7 @@ class Endless:
         yield from self.first
         yield from repeat(self.then)
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         return ModelInfo(model, context_window=8192)
 
     async def list_models(self) -> list[ModelInfo]:

@@ -1,6 +1,6 @@
 """LLMClient: what it knows of its model, and when it asks."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
@@ -32,7 +32,7 @@ class Server:
     async def list_models(self) -> list[ModelInfo]:
         return [ModelInfo("first"), ModelInfo("second")]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         self.described.append(model)
         told = self.told.pop(0) if len(self.told) > 1 else self.told[0]
         if isinstance(told, LLMConnectionError):
@@ -67,8 +67,15 @@ async def test_a_model_that_was_not_loaded_is_asked_about_again_after_its_first_
     assert server.described == ["first", "first"]
 
 
-async def test_a_server_that_never_tells_is_asked_twice_at_most() -> None:
+async def test_a_server_that_never_tells_its_window_is_asked_once() -> None:
     client = LLMClient(server := Server(ModelInfo("first")))
+    for _ in range(5):
+        await client.complete(HELLO)
+    assert len(server.described) == 1
+
+
+async def test_a_window_that_a_loaded_model_did_not_have_yet_is_asked_for_again_once() -> None:
+    client = LLMClient(server := Server(ModelInfo("first", loaded=True)))
     for _ in range(5):
         await client.complete(HELLO)
     assert len(server.described) == 2

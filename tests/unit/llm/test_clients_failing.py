@@ -37,6 +37,14 @@ def window(tokens: int) -> dict[str, Reply]:
     return {"/v1/models": Reply((listed,), headers={"content-type": "application/json"})}
 
 
+async def test_the_list_of_models_is_asked_for_once() -> None:
+    with WireServer([says("one"), says("two"), says("three")]) as server:
+        async with Asked(server, model="") as asked:
+            for _ in range(3):
+                await asked.ask()
+    assert server.asked.count("GET /v1/models") == 1
+
+
 class Asked:
     """A client of a server, and what it did. Time passes only while it waits."""
 

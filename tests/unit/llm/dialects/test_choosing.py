@@ -43,7 +43,7 @@ class Known:
     async def list_models(self) -> list[ModelInfo]:
         return []
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         return ModelInfo(model)
 
     async def aclose(self) -> None:
