@@ -129,8 +129,11 @@ def _is_note_in(root: Path, name: str) -> bool:
     if path.is_absolute() or re.search(r"[\\:\0~]", name) or not _is_note(path):
         return False
     try:
-        return _is_note((root / path).resolve().relative_to(root.resolve()))
-    except (OSError, RuntimeError, ValueError):  # links in circles; one that leads out
+        place = (root / path).resolve()
+        if any(part.is_symlink() for part in (place, *place.parents)):  # in a circle, which Python >= 3.13 leaves
+            return False
+        return _is_note(place.relative_to(root.resolve()))
+    except (OSError, RuntimeError, ValueError):  # links in circles before 3.13; one that leads out
         return False
 
 

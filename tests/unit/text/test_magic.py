@@ -7,6 +7,7 @@ import struct
 import sys
 import tarfile
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 from localllm.base.i18n.messages import MESSAGES
@@ -46,7 +47,7 @@ def test_pictures_tell_their_size(data: bytes, expected: Picture | None) -> None
 
 
 def test_files_as_programs_write_them(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "db") as base:
+    with closing(sqlite3.connect(tmp_path / "db")) as base:
         base.execute("create table t (x)")
     with tarfile.open(tmp_path / "tar", "w") as archive:
         archive.add(tmp_path / "db", "db")
