@@ -13,7 +13,7 @@ from localllm.agents.compaction import Compaction, Surroundings
 from localllm.agents.finishing import Finishing
 from localllm.agents.history import History
 from localllm.agents.ladder import Ladder
-from localllm.agents.loop_detector import PATTERNS, LoopDetector
+from localllm.agents.loop_detector import LoopDetector
 from localllm.agents.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
 from localllm.agents.panel.dossier import Advisers
 from localllm.agents.prompting import situation, system_prompt
@@ -23,7 +23,7 @@ from localllm.agents.steering import Steering, unforged
 from localllm.agents.tally import AgentResult, Tally
 from localllm.base.config.schema import AgentSettings
 from localllm.base.errors import LLMConnectionError, LocalLLMError
-from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, ToolCall, Usage
+from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, Usage
 from localllm.base.i18n import Phrase, tr
 from localllm.core.window.budget import MENTIONS, output_limit
 from localllm.llm.assembling import MessageAssembler
@@ -63,9 +63,8 @@ class ReActAgent:
         self.session_id = session_id
         self.max_iterations = settings.max_iterations
         self._time_limit = settings.time_limit
-        self.loop_detection_threshold = settings.loop_detection_threshold
-        self.stuck_patterns = PATTERNS
         self.thought_history: list[Completion] = []
+        """The answers of this run, or the last one."""
         self.history = history or History(system_prompt())
         self._notes = surroundings.notes
         self._stream = EventStream(listeners)
@@ -181,8 +180,10 @@ class ReActAgent:
             thought = await self.think(emit)
             state.usage = self._tally.usage
             if thought.message.tool_calls:
-                results = await self.act(thought, emit)
-                await self.observe(results)
+                results: list[ToolResult] = []
+                async for result in self.act(thought, emit):
+                    self.observe(result)
+                    results.append(result)
                 state.tool_calls, state.usage = state.tool_calls + len(results), self._tally.usage
                 self._policies.after_results(state, results)
             elif (said := await self._policies.after_answer(state, thought)) is None:
@@ -221,21 +222,19 @@ class ReActAgent:
             gathered=gathered,
         )
 
-    async def act(self, thought: Completion, emit: Emit) -> list[ToolResult]:
+    async def act(self, thought: Completion, emit: Emit) -> AsyncGenerator[ToolResult]:
         """Run the calls of an answer, one after another: a later one may build on an earlier one."""
         was_cut, emit = thought.finish_reason == "length", self._tally.counting(emit)
-        return [
-            await self._answer_call(call, emit, was_cut=was_cut and call is thought.message.tool_calls[-1])
-            for call in thought.message.tool_calls
-        ]
+        for call in thought.message.tool_calls:
+            yield await self.tool_system.execute(call, emit, was_cut=was_cut and call is thought.message.tool_calls[-1])
 
-    async def observe(self, results: list[ToolResult]) -> str:
-        """Take note of the results: what was refused, what repeats. The text the model reads next."""
-        self._tally.note(results)
-        return "\n".join(result.for_model for result in results)
+    def observe(self, result: ToolResult) -> None:
+        """Add a result to the conversation, as the model reads it next, and count what it gave or was refused."""
+        self.history.add_result(result.call.id, unforged(result.for_model), result.images)
+        self._tally.note(result)
 
     def detect_loop(self) -> bool:
-        """Whether the last steps go round in circles: one of `stuck_patterns`."""
+        """Whether the last steps go round in circles: one of loop_detector.PATTERNS."""
         return self.ladder.detector.detected()
 
     async def handle_stuck_situation(self, reason: str, query: str) -> str:
@@ -259,6 +258,7 @@ class ReActAgent:
     def _begin(self, query: str, piped: str, typed: str) -> None:
         self._tally.begin()
         self._told = []
+        self.thought_history = []
         self._require_call = False
         self._policies.begin()
         self.tool_system.begin_turn(typed, beside=query.removesuffix(typed) + piped)
@@ -283,11 +283,6 @@ class ReActAgent:
         """Let the model read what a policy has to say."""
         self.history.add_remark(said.text, said.images, words=said.words)
         self._require_call = self._require_call or said.require_call
-
-    async def _answer_call(self, call: ToolCall, emit: Emit, *, was_cut: bool) -> ToolResult:
-        result = await self.tool_system.execute(call, emit, was_cut=was_cut)
-        self.history.add_result(call.id, unforged(result.for_model), result.images)
-        return result
 
     async def _stopped(self, stop: Stop, query: str) -> RunFinished:
         report = await self.handle_stuck_situation(stop.reason, query)

@@ -1,6 +1,5 @@
 """What a run has taken and come to so far."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -73,13 +72,12 @@ class Tally:
 
         return counted
 
-    def note(self, results: Sequence[ToolResult]) -> None:
-        """Take down what calls gave, and which of them a person would have had to permit."""
-        for result in results:
-            if result.success:
-                self._data |= result.payload
-            elif result.error and result.error.key in _NOT_PERMITTED:
-                self.refused.append(in_few_words(result.call.name, result.call.arguments))
+    def note(self, result: ToolResult) -> None:
+        """Take down what a call gave, or that a person would have had to permit it."""
+        if result.success:
+            self._data |= result.payload
+        elif result.error and result.error.key in _NOT_PERMITTED:
+            self.refused.append(in_few_words(result.call.name, result.call.arguments))
 
     def finished(self, status: Any, answer: str, *, error_code: str = "", error: str = "") -> RunFinished:
         """The end of the run."""

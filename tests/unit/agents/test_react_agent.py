@@ -86,10 +86,18 @@ class TestRun:
         events: list[AgentEvent] = []
         thought = await agent.think(events.append)
         assert [made.name for made in thought.message.tool_calls] == ["read_file"]
-        done = await agent.act(thought, events.append)
-        assert done[0].payload["content"] == "x = 1\n"
-        assert "x = 1" in await agent.observe(done)
-        assert isinstance(agent.history.messages[-1], ToolMessage)
+        [done] = [result async for result in agent.act(thought, events.append)]
+        assert done.payload["content"] == "x = 1\n"
+        assert not any(isinstance(message, ToolMessage) for message in agent.history.messages)
+        agent.observe(done)
+        assert "x = 1" in agent.history.messages[-1].text
+
+    async def test_the_thoughts_kept_are_those_of_one_run(self, project: Path) -> None:
+        agent = make_agent(scripted(call("read_file", file_path="a.py"), "one", "two"), project)
+        await play(agent, "go")
+        assert [thought.message.text for thought in agent.thought_history] == ["", "one"]
+        await play(agent, "go on")
+        assert [thought.message.text for thought in agent.thought_history] == ["two"]
 
 
 class TestReferences:
