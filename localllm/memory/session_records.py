@@ -33,7 +33,6 @@ _LANGUAGES: tuple[Language, ...] = ("en", "ja")
 _LINES = {"decided": 2, "changed": 1, "failed": 2, "broken_off": 1, "done": 3}
 """Lines a record has of each sort at most, what matters most first."""
 _MOST = 8  # lines of a record
-_OLD = "open"  # what earlier versions copied from the TODO list
 
 _FIRST = re.compile(r"(\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}))? (.*) \(([\w-]{4,64})\)$")
 _MONTH = re.compile(r"(\d{4}-\d{2}): (\d+) \S.*$")
@@ -153,17 +152,12 @@ def _all(document: Document) -> list[tuple[Recorded, Item]]:
 def _recorded(name: str, match: re.Match[str], item: Item) -> Recorded:
     day, time, goal, session_id = match.groups()
     rest = [line.strip() for line in item.lines[1:] if line.strip()]
-    text = "\n".join([item.content.rstrip(), *(line for line in rest if not line.startswith(_labels(_OLD)))])
+    text = "\n".join([item.content.rstrip(), *rest])
     return Recorded(name, session_id, f"{day} {time}" if time else day, goal, text, any(map(_tells_of_work, rest)))
 
 
 def _tells_of_work(line: str) -> bool:
-    if line.startswith(_labels("decided", "changed")) or not line.startswith(_labels(*_LINES, _OLD)):
-        return True
-    if not line.startswith(_labels("done")):
-        return False
-    english, japanese = (in_language("session.changed_files", one).replace("{files}", "") for one in _LANGUAGES)
-    return line.partition(": ")[2].startswith(english) or line.endswith(japanese)  # as earlier versions wrote it
+    return line.startswith(_labels("decided", "changed")) or not line.startswith(_labels(*_LINES))
 
 
 def _lines_of(record: SessionRecord, language: Language) -> list[str]:
@@ -201,7 +195,7 @@ def _short(text: str) -> str:
 
 def _is_ours(item: Item) -> bool:
     """Whether every nested line is one that we write."""
-    labels = _labels(*_LINES, _OLD)
+    labels = _labels(*_LINES)
     return all(line.strip().startswith(labels) for line in item.lines[1:] if line.strip())
 
 

@@ -10,7 +10,6 @@ import msgspec
 
 from localllm.agents.history import Forgotten, History, Mark
 from localllm.agents.session.checkpoints import Point, lose, regain
-from localllm.agents.session.legacy_logs import with_messages
 from localllm.base.events import (
     Compacted,
     Consulted,
@@ -42,7 +41,6 @@ from localllm.text.cleaning import clean, shorten
 
 _REQUEST = 60  # cells of a request in a sentence
 _CALL = 100
-_WEB = ("fetch_page", "searxng_search", "web_search")
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +67,7 @@ def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
     over, as text of strangers: no system message, and nothing that would have files changed.
     """
     player = _Player(system, keeps_system=is_ours)
-    entries = with_messages(read.entries)
+    entries = read.entries
     for entry in entries:
         player.play(entry)
     return Replayed(
@@ -227,8 +225,8 @@ def _context_used(entries: Sequence[Entry]) -> int:
 
 
 def _taints(entry: Entry) -> bool:
-    """Whether strangers' text came with it; logs of old versions have no word for that."""
-    return isinstance(entry, Tainted) or (isinstance(entry, ToolStarted) and entry.name in _WEB)
+    """Whether strangers' text came with it."""
+    return isinstance(entry, Tainted)
 
 
 def _last(texts: Iterable[str]) -> str:

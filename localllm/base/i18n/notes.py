@@ -7,7 +7,6 @@ NOTES: dict[str, tuple[str, str]] = {
     "memory.failed": ("failed", "失敗"),
     "memory.broken_off": ("broken off", "中断"),
     "memory.done": ("done", "結果"),
-    "memory.open": ("open", "残り"),
     "memory.no_goal": ("(no goal)", "（目的なし）"),
     "memory.month": ("{month}: {count} {count:?session/sessions}", "{month}: {count} セッション"),
     # --- why the file cannot be used

@@ -33,7 +33,7 @@ _OVERLAP = 64  # characters in front of the rest, for a word that the end of the
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in a list. `began` and `changed` are seconds since the epoch (`began` 0.0 in logs of old versions);
+    """A session in a list. `began` and `changed` are seconds since the epoch;
     `first` is the first request on one line; `said` the beginning of all that the person said, and `words` what further
     words he used, each once. `ended`: closed in good order. `read`: bytes of the log that were read for this."""
 

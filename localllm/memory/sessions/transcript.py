@@ -154,7 +154,7 @@ def _call(finished: ToolFinished, started: ToolStarted | None, result: str) -> C
 
 
 def _told(payload: Mapping[str, Json]) -> str:
-    """What a log of an old version has of a result."""
+    """The text of a result whose message is not in the log: the program was killed before it was kept."""
     texts = (payload.get(name) for name in ("content", "stdout", "output", "error"))
     return next((text for text in texts if isinstance(text, str) and text), "")
 

@@ -89,11 +89,20 @@ def test_thinking_is_watched_on_its_own() -> None:
     assert (text, thinking) == ("[broken off: it repeated itself]", f"Hm. {PASSAGE}".strip())
 
 
-def test_text_and_thinking_are_not_added_up() -> None:
+def rounds_until_broken_off(*chunks: TextChunk | ThinkingChunk) -> int:
     watch = ChantWatch()
-    for _ in range(7):
-        watch.see(TextChunk(PASSAGE))
-        watch.see(ThinkingChunk(PASSAGE))
+    for number in range(1, 40):
+        try:
+            for chunk in chunks:
+                watch.see(chunk)
+        except Chanting:
+            return number
+    return 0
+
+
+def test_text_and_thinking_are_not_added_up() -> None:
+    alone = rounds_until_broken_off(TextChunk(PASSAGE))
+    assert alone == rounds_until_broken_off(TextChunk(PASSAGE), ThinkingChunk(PASSAGE)) > 1
 
 
 def test_the_memory_it_takes_does_not_grow() -> None:

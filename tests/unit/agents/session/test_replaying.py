@@ -19,7 +19,6 @@ from localllm.base.events import (
     RunFinished,
     RunStarted,
     ToolCall,
-    ToolFinished,
     ToolStarted,
     Usage,
 )
@@ -239,49 +238,6 @@ class TestForeign:
             self.EVIL[0], Kept(message=UserMessage("q")), Kept(message=AssistantMessage("a")), evil, is_ours=False
         )
         assert replayed.history.messages == (SystemMessage("of this version"), UserMessage("q"), AssistantMessage("b"))
-
-
-class TestOldLogs:
-    """Of versions that kept events alone."""
-
-    ENTRIES: tuple[AgentEvent, ...] = (
-        STARTED,
-        MessageCompleted(text="I look.", tool_calls=(CALL, SECOND)),
-        ToolFinished(call_id="c1", name="run_command", success=True, summary="s", payload={"stdout": "ok"}),
-        RunFinished(status="interrupted", answer=""),
-        RunStarted(session_id="s", query="again", provider="p", model="m"),
-        MessageCompleted(text="Done.", usage=Usage(prompt_tokens=5)),
-        RunFinished(status="done", answer="Done."),
-    )
-
-    def test_what_can_be_is_rebuilt(self) -> None:
-        replayed = rebuilt(*self.ENTRIES, is_ours=False)
-        system, first, asked, ran, missing, closed, second, done = replayed.history.messages
-        assert system == SystemMessage("of this version")
-        assert (first, second) == (UserMessage("Fix it\nplease"), UserMessage("again"))
-        assert asked == AssistantMessage("I look.", (CALL, SECOND))
-        assert ran == ToolMessage("c1", "run_command", '{"stdout":"ok"}')
-        assert isinstance(missing, ToolMessage)
-        assert missing.call_id == "c2"
-        assert isinstance(closed, AssistantMessage)
-        assert done == AssistantMessage("Done.")
-        assert replayed.lost == ()
-        assert replayed.usage.prompt_tokens == 5
-
-    def test_one_that_was_gone_on_with_comes_back_again(self) -> None:
-        went_on: list[Entry] = list(self.ENTRIES[:2])
-        history = rebuilt(*went_on, is_ours=False).history
-        history.listen(went_on.append)
-        history.close_turn("broken off", "broken off")
-        history.add_user("go on")
-        history.append_note("note")
-        again = rebuilt(*went_on, is_ours=False)
-        assert again.history.messages == history.messages
-        assert not any("do not fit" in line for line in again.lost)
-
-    def test_the_web_taints(self) -> None:
-        fetched = ToolStarted(call_id="c", name="fetch_page", arguments={})
-        assert rebuilt(Kept(message=SystemMessage("s")), fetched).tainted
 
 
 def test_a_compaction_event_counts_tokens_and_has_no_messages_of_its_own() -> None:

@@ -44,7 +44,7 @@ class TestTranscript:
         assert parts[1].result == "x" * 5000
         assert parts[1].arguments == {"command": "pytest"}
 
-    def test_a_log_of_an_old_version(self) -> None:
+    def test_a_result_whose_message_was_not_kept(self) -> None:
         entries: list[Entry] = [
             RunStarted(session_id="s", query="q", provider="p", model="m"),
             ToolStarted(call_id="c", name="read_file", arguments={"file_path": "a"}),

@@ -95,8 +95,7 @@ def test_any_text_is_read(seed: int) -> None:
     for _ in range(15):
         line = "".join(chance.choices(alphabet, k=chance.randrange(60)))
         read = Line(line)
-        assert isinstance(read.unreadable, bool)
-        assert all(words is not None for words in read.commands)
+        assert read.unreadable or all(word for words in read.commands for word in words[:1])
 
 
 @each("line", TABLE["dangerous"])
