@@ -39,7 +39,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     `seen` knows which version of each file the model read or wrote last. `sees` tells whether the model can see
     pictures; None where nobody knows. `web` is None where the settings keep it off. `emit` is where what happens while
     the tool runs is shown. `may_follow` tells whether a page may lead to another address without a question; it raises
-    SafetyViolationError for one that is denied.
+    SafetyViolationError for one that is denied. `plan` is what the call's preview has planned.
     """
 
     root: ProjectRoot
@@ -56,6 +56,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     memory: ProjectMemory | None = None
     emit: Emit = _nobody
     may_follow: Callable[[str, str], bool] = _never
+    plan: object = None
 
     @property
     def project_memory(self) -> ProjectMemory:

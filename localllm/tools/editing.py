@@ -23,7 +23,7 @@ def _preview(
 
     edit = plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all)
     path = shown(edit.file.path)
-    return Preview(tr("edit.preview", path=path), unified(edit.file.text, edit.raw, path), "diff", danger(edit))
+    return Preview(tr("edit.preview", path=path), unified(edit.file.text, edit.raw, path), "diff", danger(edit), edit)
 
 
 @tool(
@@ -45,8 +45,10 @@ async def edit_file(
 
     old_string: the text to replace, copied exactly
     """
-    from localllm.tools.edits import plan, put
+    from localllm.tools.edits import Edit, plan, put
 
+    if isinstance(context.plan, Edit):
+        return await put(context, context.plan)
     asked = _asked(old_string, new_string, edits)
     return await put(context, await asyncio.to_thread(plan, context, file_path, asked, replace_all=replace_all))
 

@@ -148,6 +148,11 @@ class _Change(NamedTuple):
     data: bytes
 
     @property
+    def is_new_text(self) -> bool:
+        """Whether the file is not, or holds something else."""
+        return self.old is None or self.old.data != self.data
+
+    @property
     def danger(self) -> str:
         """What it would lose of the old text, if that is much."""
         from localllm.tools.guard.destruction import detect_code_destruction
@@ -174,7 +179,13 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 
     change = _plan_write(context, file_path, content)
     detail = unified(change.old.text if change.old else None, change.new.text, shown(change.path))
-    return Preview(tr("files.preview.write", path=shown(change.path)), detail, "diff", change.danger)
+    return Preview(
+        tr("files.preview.write", path=shown(change.path)),
+        detail,
+        "diff",
+        change.danger,
+        change if change.is_new_text else None,
+    )
 
 
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
@@ -182,11 +193,14 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
     """Write a whole file, new or in place of the old. To change a part, use edit_file."""
     from localllm.tools.guard.destruction import new_errors
 
-    change = await asyncio.to_thread(_plan_write, context, file_path, content)
-    changed = change.old is None or change.old.data != change.data
+    if isinstance(context.plan, _Change):
+        change = context.plan
+    else:
+        change = await asyncio.to_thread(_plan_write, context, file_path, content)
+    changed = change.is_new_text
     if changed:
-        over = change.old.data if change.old else None
-        await asyncio.to_thread(context.root.write_bytes, change.path, change.data, over=over)
+        over, is_new = change.old.data if change.old else None, change.old is None
+        await asyncio.to_thread(context.root.write_bytes, change.path, change.data, over=over, create_only=is_new)
     context.seen.note(change.path, change.data)
     facts = metadata(context.root, change.path, change.new)
     payload: dict[str, Json] = {

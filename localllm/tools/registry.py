@@ -56,12 +56,15 @@ class Preview(msgspec.Struct, frozen=True):
     """What a person sees before allowing a call: `kind` is "diff", "command" or "text".
 
     `danger` says what would be lost by it: then it is done only where a person, having been shown this, said yes.
+    `plan`: the change itself, where the tool can carry it out as it was shown (ToolContext.plan) and fails if the file
+    is no longer what it was planned for.
     """
 
     summary: str
     detail: str
     kind: Literal["diff", "command", "text"] = "text"
     danger: str = ""
+    plan: object = None
 
 
 PreviewFunction = Callable[..., Preview | Awaitable[Preview]]

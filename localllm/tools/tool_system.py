@@ -274,12 +274,12 @@ class ToolSystem:
             asked = await self._with_warning(tool, verdict, preview)
             request = question(tool, call, verdict, asked, self._scope(tool, arguments), self._agent)
             record.approval = await self._ask(request, emit, preview)
-            if await self._preview(tool, arguments) != preview:  # what was allowed is what was shown
+            if not (preview and preview.plan) and await self._preview(tool, arguments) != preview:
                 raise ToolExecutionError("changed_while_asked", name=tool.name)
         elif preview and preview.danger:
             raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
         try:
-            output = await self._run(tool, arguments, record, emit)
+            output = await self._run(tool, arguments, record, emit, preview.plan if preview else None)
         except LocalLLMError:
             self._tainted = self._tainted or bool(tool.fetches or tool.sends)  # an error may hold strangers' words
             raise
@@ -384,14 +384,14 @@ class ToolSystem:
     def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
         return tool.touches(self._context.settings, arguments) if tool.touches else ()
 
-    async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, emit: Emit) -> ToolOutput:
-        """Backup, run, and note what changed."""
+    async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, emit: Emit, plan: object) -> ToolOutput:
+        """Backup, run, and note what changed. `plan`: what was shown and allowed."""
         if tool.risk != Risk.SAFE:
             from localllm.base.own_modules import hold_source  # most answers change nothing
 
             hold_source(self._context.root.path)
         may_follow = partial(self._may_follow, tool, arguments)
-        context = msgspec.structs.replace(self._context, emit=emit, may_follow=may_follow)
+        context = msgspec.structs.replace(self._context, emit=emit, may_follow=may_follow, plan=plan)
         root = self._context.root
         paths = self._written(tool, arguments)
         backup = self._context.settings.safety.auto_backup

@@ -1,7 +1,7 @@
 """A model that answers by what it is asked, for an agent and those that work for it."""
 
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -49,7 +49,7 @@ class Brain:
     async def list_models(self) -> list[ModelInfo]:
         return [await self.describe("brain")]
 
-    async def describe(self, model: str) -> ModelInfo:
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
         return ModelInfo(model)
 
     async def aclose(self) -> None:

@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base.config.schema import SafetySettings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, ToolCall, ToolFinished, ToolStarted
 from localllm.tools.context import ToolContext
+from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.registry import Risk, ToolOutput, tool
 from tests.support.agents import Answering, Lasting, make_tools
@@ -360,3 +362,22 @@ class TestChecks:
     async def test_a_command(self, project: Path) -> None:
         tools = make_tools(project, confirmer=Answering(approve=False))
         assert (await tools.safe_command_execution("ls"))["code"] == "E9011"
+
+
+class CountedRoot(ProjectRoot):
+    reads = 0
+
+    def read_bytes(self, file_path: str, limit: int) -> bytes:
+        self.reads += 1
+        return super().read_bytes(file_path, limit)
+
+
+async def test_an_edit_that_is_asked_about_is_read_and_planned_once(project: Path) -> None:
+    (project / "a.py").write_text("x = 1\n")
+    tools = make_tools(project, confirmer=Answering(approve=True))
+    root = CountedRoot(project)
+    tools._context = msgspec.structs.replace(tools._context, root=root)
+    edit = ToolCall("c", "edit_file", json.dumps({"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}))
+    assert (await tools.execute(edit, lambda _: None)).success
+    assert (project / "a.py").read_text() == "x = 2\n"
+    assert root.reads == 1
