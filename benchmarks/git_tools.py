@@ -19,9 +19,9 @@ from localllm.base.config.schema import Settings
 from localllm.sandbox.levels import LEVELS
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Tool
 from localllm.tools.git import git_log, git_status
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.registry import Tool
 
 IN_A_FOLDER = 200
 SETTLING_SECONDS = 3.5  # a folder younger than three seconds is looked at anew

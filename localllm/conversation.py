@@ -52,13 +52,13 @@ from localllm.sandbox.running import LateRunner
 from localllm.tools.background import note_end
 from localllm.tools.builtin import tools_for
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Tool
 from localllm.tools.guard.confirmer import Confirmer
 from localllm.tools.guard.journal import Journal, JournalEntry, digest
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.guard.snapshots import Snapshots, Transition
-from localllm.tools.registry import Tool
 from localllm.tools.text_files import load
 from localllm.tools.tool_system import ToolSystem
 

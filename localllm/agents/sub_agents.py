@@ -30,9 +30,10 @@ from localllm.base.i18n import tr
 from localllm.llm.clients import LLMClient
 from localllm.tools.code import analyze_code
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Risk, Tool, ToolOutput
 from localllm.tools.files import list_files, read_file
 from localllm.tools.git import git_diff, git_log, git_status
-from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from localllm.tools.registry import tool
 from localllm.tools.search import search_files
 from localllm.tools.tool_system import ToolSystem
 

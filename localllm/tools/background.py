@@ -4,10 +4,11 @@ from localllm.base import logs
 from localllm.base.i18n import tr
 from localllm.sandbox.background import BackgroundCommand
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Risk, ToolOutput
 from localllm.tools.guard.journal import Journal, JournalEntry, digest
 from localllm.tools.guard.paths import some_of
 from localllm.tools.output import cap
-from localllm.tools.registry import Risk, ToolOutput, tool
+from localllm.tools.registry import tool
 
 _FIRST_LOOK = 1.0  # seconds: by then most that fail have failed, and servers have said where they listen
 _END = 5.0  # seconds an end may take

@@ -4,11 +4,11 @@ from localllm.base.config.schema import Settings
 from localllm.tools.background import command_output
 from localllm.tools.code import analyze_code
 from localllm.tools.commands import run_command
+from localllm.tools.definition import Tool
 from localllm.tools.editing import edit_file
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
 from localllm.tools.memory import recall, todo
-from localllm.tools.registry import Tool
 from localllm.tools.search import search_files
 from localllm.tools.web import fetch_page, searxng_search, web_search, web_tools
 

@@ -1,7 +1,8 @@
 """analyze_code: what a source file, or a folder of them, is made of."""
 
 from localllm.tools.context import ToolContext
-from localllm.tools.registry import Risk, ToolOutput, tool
+from localllm.tools.definition import Risk, ToolOutput
+from localllm.tools.registry import tool
 
 
 @tool(risk=Risk.SAFE, brief="Outline a source file, or map a folder.")

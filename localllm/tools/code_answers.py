@@ -19,9 +19,9 @@ from localllm.syntax.outline import MAX_BYTES, Definition, NotParsedError, Outli
 from localllm.text.cleaning import clean
 from localllm.text.decoding import NotTextError, decode
 from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.definition import ToolOutput
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.output import cap
-from localllm.tools.registry import ToolOutput
 from localllm.tools.text_files import LARGEST
 
 if TYPE_CHECKING:

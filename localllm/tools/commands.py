@@ -11,9 +11,10 @@ from localllm.base.i18n import Phrase, tr
 from localllm.base.patterns import late_pattern
 from localllm.tools.background import begin
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Preview, Risk, ToolOutput
 from localllm.tools.guard.paths import shown, some_of
 from localllm.tools.output import cap
-from localllm.tools.registry import Preview, Risk, ToolOutput, tool
+from localllm.tools.registry import tool
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from localllm.base.i18n import tr
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Preview, Risk, ToolOutput
 from localllm.tools.guard.paths import shown
-from localllm.tools.registry import Preview, Risk, ToolOutput, tool
+from localllm.tools.registry import tool
 from localllm.tools.replacement import Replacement
 
 

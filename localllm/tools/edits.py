@@ -16,9 +16,9 @@ from localllm.text.merging import indent_unit, merge
 from localllm.text.placeholders import placeholder
 from localllm.tools import edit_answers
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import ToolOutput
 from localllm.tools.guard.destruction import detect_code_destruction, new_errors
 from localllm.tools.guard.paths import shown
-from localllm.tools.registry import ToolOutput
 from localllm.tools.replacement import Replacement
 from localllm.tools.text_files import TextFile, load, metadata, refuse_stale, to_bytes
 

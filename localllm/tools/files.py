@@ -15,9 +15,10 @@ from localllm.base.walking import DEEPEST, walk
 from localllm.text.decoding import Decoded
 from localllm.tools import listing
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Preview, Risk, ToolOutput
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.patience import Patience, in_thread
-from localllm.tools.registry import Preview, Risk, ToolOutput, tool
+from localllm.tools.registry import tool
 from localllm.tools.text_files import TextFile, load_existing, metadata, refuse_stale, to_bytes
 
 _LISTING = 8_000

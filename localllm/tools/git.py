@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from localllm.tools.context import ToolContext
-from localllm.tools.registry import Preview, Risk, ToolOutput, tool
+from localllm.tools.definition import Preview, Risk, ToolOutput
+from localllm.tools.registry import tool
 
 _MOST_COMMITS = 200
 

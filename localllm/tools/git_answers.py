@@ -11,11 +11,11 @@ from localllm.base.i18n import Phrase, tr
 from localllm.text.decoding import NotTextError, decode
 from localllm.tools.commands import remarks_on
 from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.definition import Preview, ToolOutput
 from localllm.tools.git_execution import LARGEST_OUTPUT, Question
 from localllm.tools.guard.paths import ProjectRoot, shown
 from localllm.tools.guard.rules import is_within
 from localllm.tools.output import cap
-from localllm.tools.registry import Preview, ToolOutput
 from localllm.tools.repository import Change, Commit, Repository, Status, WaysToCommit, by_kind, open_repository
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from localllm.memory.todo_told import state_told, todo_text
 from localllm.memory.todo_words import by_word
 from localllm.text.cleaning import clean, shorten
 from localllm.tools.context import ToolContext
-from localllm.tools.registry import Preview, Risk, ToolOutput, tool
+from localllm.tools.definition import Preview, Risk, ToolOutput
+from localllm.tools.registry import tool
 
 if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem

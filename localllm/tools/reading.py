@@ -14,10 +14,10 @@ from localllm.text.magic import HEAD, Picture, kind_of, picture_in
 from localllm.text.notebooks import notebook_text
 from localllm.text.pdf import PdfError, pdf_text
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import ToolOutput
 from localllm.tools.guard.paths import shown
 from localllm.tools.huge_files import HugeFile, Lines, encoding_of
 from localllm.tools.patience import Patience, in_thread
-from localllm.tools.registry import ToolOutput
 from localllm.tools.text_files import LARGEST, TextFile, load, local_time, metadata, not_text
 
 _NOTES = 300

@@ -8,9 +8,9 @@ import msgspec
 from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import Json, ToolCall, ToolFinished
 from localllm.llm.messages import Image
+from localllm.tools.definition import Preview, ToolOutput
 from localllm.tools.guard.change_log import Change
 from localllm.tools.guard.journal import JournalEntry, digest
-from localllm.tools.registry import Preview, ToolOutput
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,8 @@
 """The tool search_files."""
 
 from localllm.tools.context import ToolContext
-from localllm.tools.registry import Risk, ToolOutput, tool
+from localllm.tools.definition import Risk, ToolOutput
+from localllm.tools.registry import tool
 from localllm.tools.wanted_lines import WantedLines
 
 

@@ -19,9 +19,9 @@ from localllm.base.programs import find_program
 from localllm.base.walking import Entry, walk
 from localllm.text.code_lines import SETTINGS, SOURCES, defining, defining_exactly, escape, spoken, together
 from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.definition import ToolOutput
 from localllm.tools.guard.paths import shown
 from localllm.tools.guard.rules import is_within
-from localllm.tools.registry import ToolOutput
 from localllm.tools.search_engines import (
     LARGEST,
     Engine,

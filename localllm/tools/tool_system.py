@@ -27,6 +27,7 @@ from localllm.base.jsontext import encode_json
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Preview, Risk, Tool, ToolOutput
 from localllm.tools.guard.command_snapshots import CommandSnapshots
 from localllm.tools.guard.confirmer import Confirmer
 from localllm.tools.guard.journal import Journal, JournalEntry
@@ -38,7 +39,6 @@ from localllm.tools.guard.rules import COMMAND_TOOL, listed
 from localllm.tools.guard.snapshots import Snapshots, Transition, held
 from localllm.tools.output import keep_same
 from localllm.tools.parsing import first_line, parse_arguments
-from localllm.tools.registry import Preview, Risk, Tool, ToolOutput
 from localllm.tools.results import Record, ToolResult, failed, own_entry, succeeded
 from localllm.tools.seen import SeenFiles
 

@@ -10,8 +10,9 @@ from localllm.base.i18n import tr
 from localllm.base.patterns import late_pattern
 from localllm.text.cleaning import clean
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Preview, Risk, Tool, ToolOutput
 from localllm.tools.output import cap
-from localllm.tools.registry import Preview, Risk, Tool, ToolOutput, tool
+from localllm.tools.registry import tool
 
 if TYPE_CHECKING:
     from localllm.web.access import WebAccess

@@ -14,9 +14,9 @@ from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.sandbox.levels import LEVELS, Level
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Preview, Tool, ToolOutput
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.registry import Preview, Tool, ToolOutput
 
 pytestmark = pytest.mark.anyio
 

@@ -15,12 +15,12 @@ from localllm.llm.providers.scripted import Script, Scripted
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Tool
 from localllm.tools.guard.journal import Journal
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.guard.snapshots import Snapshots
-from localllm.tools.registry import Tool
 from localllm.tools.tool_system import ToolSystem
 
 

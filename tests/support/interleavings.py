@@ -39,12 +39,13 @@ from localllm.llm.dialects.choosing import Speaking
 from localllm.llm.messages import AssistantMessage, Completion, Image, Message, SystemMessage
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Risk, Tool, ToolOutput
 from localllm.tools.files import create_file, read_file, write_file
 from localllm.tools.guard.journal import Journal
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy
 from localllm.tools.guard.snapshots import Snapshots
-from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from localllm.tools.registry import tool
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 from tests.support.accepting import check_accepted

@@ -8,8 +8,8 @@ from localllm.base.config.schema import ProjectSettings, SafetySettings, Setting
 from localllm.sandbox.background import Handle
 from localllm.sandbox.runner import CommandResult, Inspected, SandboxLevel
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Preview, Tool, ToolOutput
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.registry import Preview, Tool, ToolOutput
 
 
 class NoRunner:

@@ -13,8 +13,8 @@ import msgspec
 from localllm.base.config.schema import Mode, SafetySettings
 from localllm.base.events import Json
 from localllm.base.patterns import late_pattern
+from localllm.tools.definition import Tool
 from localllm.tools.guard.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, listed, rules_of
-from localllm.tools.registry import Tool
 
 Why = Literal["", "plan", "unreadable", "untrusted", "address", "instruction"]
 

@@ -5,10 +5,10 @@ from uuid import uuid4
 from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, ToolCall
 from localllm.base.i18n import tr
+from localllm.tools.definition import Preview, Tool
 from localllm.tools.guard.policy import Verdict
 from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.guard.rules import lasting_rule
-from localllm.tools.registry import Preview, Tool
 
 
 def question(

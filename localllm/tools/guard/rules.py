@@ -20,7 +20,7 @@ from localllm.base.config.schema import SafetyRule, SafetySettings
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
-from localllm.tools.registry import Tool
+from localllm.tools.definition import Tool
 
 if TYPE_CHECKING:
     from localllm.tools.guard.line import Line

@@ -14,7 +14,8 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Compacted, MessageCompleted, RunFinished, Usage
 from localllm.llm.clients import LLMClient
 from localllm.tools.context import ToolContext
-from localllm.tools.registry import Risk, ToolOutput, tool
+from localllm.tools.definition import Risk, ToolOutput
+from localllm.tools.registry import tool
 from tests.support.agents import make_tools, play
 from tests.support.llama import Served, answered, asks
 

@@ -23,7 +23,8 @@ from localllm.llm.clients import LLMClient
 from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolMessage
 from localllm.llm.tokens import estimate_tokens
 from localllm.tools.builtin import BUILTIN_TOOLS
-from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from localllm.tools.definition import Risk, Tool, ToolOutput
+from localllm.tools.registry import tool
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import Answering, make_agent, make_tools, play
 from tests.support.brains import Brain, Turn, asked_as, results_in, task_of, to_call

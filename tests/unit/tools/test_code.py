@@ -12,8 +12,8 @@ from localllm.core.repo.repomap import RepoMap
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.code import analyze_code
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import ToolOutput
 from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.registry import ToolOutput
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import make_tools
 from tests.support.tools import make_context, use

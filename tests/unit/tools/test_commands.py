@@ -13,7 +13,7 @@ from localllm.sandbox.proxy import Contact
 from localllm.sandbox.runner import CommandResult, SandboxLevel, SandboxRunner
 from localllm.tools.commands import run_command
 from localllm.tools.context import ToolContext
-from localllm.tools.registry import Risk
+from localllm.tools.definition import Risk
 from tests.support.sandbox_world import level_here
 from tests.support.tools import make_context, preview, use
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.tools.definition import Risk
 from localllm.tools.editing import edit_file
 from localllm.tools.files import read_file, write_file
-from localllm.tools.registry import Risk
 from tests.support.tools import make_context, preview, put, use
 
 pytestmark = pytest.mark.anyio

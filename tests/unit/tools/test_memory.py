@@ -8,8 +8,8 @@ import pytest
 
 from localllm.base.config.schema import SafetySettings
 from localllm.base.events import AgentEvent, Json, ToolCall
+from localllm.tools.definition import Tool
 from localllm.tools.memory import recall, todo
-from localllm.tools.registry import Tool
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import Answering, Lasting, make_tools

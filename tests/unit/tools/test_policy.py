@@ -9,10 +9,11 @@ from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Risk, Tool, ToolOutput
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.policy import Policy, Situation, Verdict
 from localllm.tools.guard.rules import check_rules, closed_to_commands
-from localllm.tools.registry import Risk, Tool, ToolOutput, tool
+from localllm.tools.registry import tool
 from tests.support.each import each
 
 

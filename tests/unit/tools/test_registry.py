@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from localllm.tools.context import ToolContext
-from localllm.tools.registry import Risk, ToolOutput, tool
+from localllm.tools.definition import Risk, ToolOutput
+from localllm.tools.registry import tool
 
 
 class Change(msgspec.Struct):

@@ -10,9 +10,10 @@ from localllm.base.config.schema import SafetySettings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, ToolCall, ToolFinished, ToolStarted
 from localllm.tools.context import ToolContext
+from localllm.tools.definition import Risk, ToolOutput
 from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.guard.remembered import RememberedRules
-from localllm.tools.registry import Risk, ToolOutput, tool
+from localllm.tools.registry import tool
 from tests.support.agents import Answering, Lasting, make_tools
 from tests.support.sandbox_world import level_here
 

@@ -7,9 +7,9 @@ import pytest
 from localllm.base.config.schema import SafetyRule, SafetySettings
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.definition import Tool
 from localllm.tools.guard.policy import Policy, Situation, Verdict, was_said
 from localllm.tools.guard.rules import check_rules, lasting_rule
-from localllm.tools.registry import Tool
 from tests.support.each import each
 
 RUN = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
