@@ -88,6 +88,7 @@ class TerminalConfirmer:
                 return await self._ask(request)
             except KeyboardInterrupt:
                 self._interrupt()
+                await asyncio.sleep(0)  # the run ends here, before it could ask the model again
             except EOFError:
                 pass
         return _answer(request, approved=False)
