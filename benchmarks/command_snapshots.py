@@ -16,9 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from localllm.tools.guard.command_snapshots import CommandSnapshots
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.snapshots import Snapshots
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots.recorder import CommandSnapshots
+from localllm.snapshots.store import Snapshots
 
 ROUNDS = 15
 A_FOLDER = 50

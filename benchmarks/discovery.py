@@ -17,8 +17,8 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from socket import socket
 
-from localllm.base.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
-from localllm.llm.discovery.looking import discover
+from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
+from localllm.llm.discovery.scan import discover
 from localllm.llm.discovery.servers import Server
 
 Pages = dict[str, object]

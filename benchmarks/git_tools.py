@@ -15,13 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from localllm.base.config.schema import Settings
-from localllm.sandbox.levels import LEVELS
+from localllm.config.schema import Settings
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.tool_definition import Tool
+from localllm.sandbox.backend import LEVELS
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Tool
 from localllm.tools.git import git_log, git_status
-from localllm.tools.guard.paths import ProjectRoot
 
 IN_A_FOLDER = 200
 SETTLING_SECONDS = 3.5  # a folder younger than three seconds is looked at anew

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from localllm.memory.document import Document
 from localllm.memory.external_memory import ExternalMemorySystem
-from localllm.memory.recall import MemoryEntry
+from localllm.memory.search import MemoryEntry
 from localllm.memory.session_records import SessionRecord, put
 
 ENTRIES = 10_000

@@ -57,7 +57,7 @@ def run(root: Path, cache: Path) -> tuple[float, ...]:
 
 def one(root: Path, cache: Path) -> None:
     from localllm.base.cache import CacheManager
-    from localllm.core.project.analyzer import ProjectAnalyzer
+    from localllm.project.analyzer import ProjectAnalyzer
 
     began = time.perf_counter()
     analyzer = ProjectAnalyzer(root, cache, exclude=("node_modules",), seconds=PATIENCE, caches=CacheManager())

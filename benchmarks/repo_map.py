@@ -71,8 +71,8 @@ def in_new_process(root: Path, cache: Path, words: str) -> dict[str, int | float
 
 async def draw(root: Path, cache: Path, words: str) -> dict[str, int | float | str]:
     """Draw it twice, and see how long the loop stands still."""
-    from localllm.core.repo.repomap import RepoMap
     from localllm.llm.tokens import estimate_tokens
+    from localllm.repo_map.repo_map import RepoMap
 
     stalls: list[float] = []
     watching = asyncio.create_task(watch(stalls))

@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from localllm.sandbox.levels import LEVELS
+from localllm.sandbox.backend import LEVELS
 from localllm.sandbox.runner import SandboxRunner
 
 AT_ONCE = 10

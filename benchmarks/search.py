@@ -89,8 +89,8 @@ async def listed_by_glob(root: Path) -> object:
 
 def searching(pattern: str, *, literal: bool = False, use_ripgrep: bool = True) -> Callable[[Path], Awaitable[object]]:
     async def search(root: Path) -> object:
-        from localllm.tools.search_engines import Query
-        from localllm.tools.searching import Request, find
+        from localllm.tools.search import Request, find
+        from localllm.tools.search_backends import Query
         from tests.support.tools import make_context
 
         found = await find(make_context(root), Request(Query(pattern, literal=literal)), use_ripgrep=use_ripgrep)
@@ -100,7 +100,7 @@ def searching(pattern: str, *, literal: bool = False, use_ripgrep: bool = True) 
 
 
 async def completed(root: Path) -> object:
-    from localllm.ui.completion import Suggester
+    from localllm.tui.input.completion import Suggester
 
     return len(Suggester(root, (), lambda: ()).suggest("look at @part000/"))
 

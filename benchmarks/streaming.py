@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from localllm.llm.clients import LLMClient
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import CompletionRequest, UserMessage
 from localllm.llm.providers.base import TextChunk
 from localllm.llm.providers.openai_compatible import OpenAICompatible

@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from localllm.base.config.editing import write_value
-from localllm.base.config.keys import Setting, all_settings
-from localllm.base.config.schema import HARMLESS, SECRET_VARIABLES, Section
-from localllm.base.config.values import describe
+from localllm.config.editor import write_value
+from localllm.config.keys import Setting, all_settings
+from localllm.config.schema import HARMLESS, SECRET_VARIABLES, Section
+from localllm.config.values import describe
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 
 INTRODUCTION = """\
 # Settings
 
-<!-- Written by scripts/settings_doc.py from localllm/base/config/schema.py. -->
+<!-- Written by scripts/settings_doc.py from localllm/config/schema.py. -->
 
 Everything has a default; a settings file is only needed for what should be different. Values come from these places,
 and the later wins:

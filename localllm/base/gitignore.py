@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from localllm.base.patterns import late_pattern
+from localllm.base.lazy_patterns import late_pattern
 
 Judge = Callable[[str], bool | None]
 """Of a path (relative, with `/`; a folder's ends with `/`): True leaves it out, False takes it back in, None says

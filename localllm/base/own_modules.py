@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from localllm.base.own_environment import environment_in
+from localllm.base.environment import environment_in
 
 _PACKAGE = __name__.partition(".")[0]
 _FOLDER = Path(os.path.realpath(__file__)).parents[1]

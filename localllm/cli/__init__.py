@@ -11,10 +11,10 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"localllm {__version__}")  # noqa: T201 - this is the answer
         return
-    from localllm.base.own_environment import search_no_project
+    from localllm.base.environment import search_no_project
 
     search_no_project()
-    from localllm.cli.opening import open_chat  # the first line of a chat comes before everything heavy
+    from localllm.cli.fast_start import open_chat  # the first line of a chat comes before everything heavy
 
     opening = open_chat(sys.argv[1:])
     try:

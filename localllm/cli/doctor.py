@@ -10,18 +10,18 @@ import click
 import msgspec
 
 from localllm import __version__
-from localllm.base.config.loading import Loaded
-from localllm.base.config.schema import Settings
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import set_language, tr
 from localllm.base.paths import find_project
-from localllm.cli.loading import load_here
-from localllm.integrations.doctor.examination import examine
+from localllm.cli.settings import load_here
+from localllm.config.loader import Loaded
+from localllm.config.schema import Settings
+from localllm.integrations.doctor.checks import examine
 from localllm.integrations.doctor.finding import STATUSES, Finding, Status
-from localllm.integrations.doctor.surroundings import Surroundings, look_around
-from localllm.text.cleaning import clean, display_width
+from localllm.integrations.doctor.inputs import Surroundings, look_around
+from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap
-from localllm.ui.theme import Style, Theme, choose_theme
+from localllm.tui.theme import Style, Theme, choose_theme
 
 _STYLES: dict[Status, Style] = {"problem": "error", "warning": "warning", "note": "accent", "ok": "good"}
 _LEAST_TEXT = 30  # cells; where there is less room beside the columns, the text stands below them

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from localllm.base.config.schema import ProjectSettings
+from localllm.app.init import Step, present, set_up
+from localllm.app.project_notes import analysed
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import tr
-from localllm.cli.loading import load_here
-from localllm.cli.saying import say
-from localllm.integrations.project_notes import analysed
-from localllm.integrations.workspace import Step, present, set_up
-from localllm.text.cleaning import clean, display_width
+from localllm.cli.settings import load_here
+from localllm.cli.stderr import say
+from localllm.config.schema import ProjectSettings
+from localllm.text.sanitising import clean, display_width
 
 EXIT_LEFT_ALONE = 1
 

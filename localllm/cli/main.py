@@ -1,36 +1,72 @@
-"""The root of the command line: the chat, the one-shot, and the commands below them."""
+"""The root of the command line: the chat, the one-shot, and the commands below it."""
 
 import asyncio
 import os
+import re
 import signal
+import stat
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from localllm import __version__
-from localllm.app import LocalLLMCode
+from localllm.app.app import LocalLLMCode
 from localllm.base import logs
-from localllm.base.config.loading import Loaded, load
-from localllm.base.config.trusted import Answers
-from localllm.base.errors import InternalError, LocalLLMError
-from localllm.base.i18n import set_language
+from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError
+from localllm.base.i18n import set_language, tr
 from localllm.base.paths import find_project, state_folder
-from localllm.cli.loading import overrides
-from localllm.cli.opening import Opening
-from localllm.cli.saying import print_error, say
-from localllm.cli.standard_input import read_piped_input
-from localllm.ui.forced_end import ForcedEnd
-from localllm.ui.headless import Headless, exit_code
-from localllm.ui.signals import add_handlers
+from localllm.cli.fast_start import Opening
+from localllm.cli.settings import overrides
+from localllm.cli.stderr import print_error, say
+from localllm.config.loader import Loaded, load
+from localllm.config.trust_store import Answers
+from localllm.text.decoding import NotTextError, decode
+from localllm.tui.headless import Headless, exit_code
+from localllm.tui.signals import ForcedEnd, add_handlers
 
 if TYPE_CHECKING:
-    from localllm.ui.repl import Terminal
+    from localllm.tui.repl import Terminal
+
+
+_SECONDS_BEFORE_NOTICE = 2.0
+
+
+def read_piped_input(stream: TextIO | None) -> str:
+    """The text piped into the program, framed to follow a prompt, the frame's own marks in it made harmless;
+    empty where nothing is piped.
+
+    Only pipes and files are read: a terminal or /dev/null has nothing to add. An open pipe nobody writes to is
+    waited for, and after a moment that is said. Raises ConfigurationError where what comes is not text.
+    """
+    if stream is None or stream.closed:
+        return ""
+    mode = os.fstat(stream.fileno()).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
+        return ""
+    notice = threading.Timer(_SECONDS_BEFORE_NOTICE, lambda: print(tr("input.waiting"), file=sys.stderr))  # noqa: T201
+    notice.daemon = True
+    notice.start()
+    try:
+        data = stream.buffer.read()
+    finally:
+        notice.cancel()
+    text = re.sub(r"<(\s{0,9}/?\s{0,9}stdin\s{0,9})>", r"‹\1›", _decode(data).strip("\n"), flags=re.IGNORECASE)
+    return f"\n\n<stdin>\n{text}\n</stdin>" if text.strip() else ""
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return decode(data).text
+    except NotTextError as error:
+        raise ConfigurationError("input_not_text") from error
+
 
 EXIT_INTERRUPTED = 130
 _SECONDS_TO_CLOSE = 15.0  # for the session, its commands and connections; threads that are still at work then are left
@@ -194,14 +230,14 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 
 def _terminal(opening: Opening | None) -> "Terminal":
     """The chat's terminal. A one-shot run starts without all that makes it."""
-    from localllm.ui.repl import Terminal
+    from localllm.tui.repl import Terminal
 
     return Terminal(is_open=opening is not None, modes=opening and opening.modes)
 
 
 def _say_if_a_command(prompt: str, loaded: Loaded) -> None:
     """Tell who meant a command of the chat that none was carried out. What knows them is loaded for this alone."""
-    from localllm.cli.words import sent_as_words
+    from localllm.cli.chat_words import sent_as_words
 
     if told := sent_as_words(prompt, loaded.settings.commands.aliases):
         say(told)
@@ -209,7 +245,7 @@ def _say_if_a_command(prompt: str, loaded: Loaded) -> None:
 
 def _settled(project: Path, terminal: "Terminal", options: dict[str, Any]) -> Loaded:
     """The settings, after the person at the terminal was asked whether he believes the project's."""
-    from localllm.cli.trusting import settle
+    from localllm.cli.trust import settle
 
     return settle(project, _load(project, options), terminal, partial(_load, project, options), Answers.of_user())
 

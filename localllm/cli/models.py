@@ -9,18 +9,18 @@ from collections.abc import Iterator, Sequence
 import click
 import msgspec
 
-from localllm.base.config.schema import SECRET_VARIABLES
+from localllm.app.server_check import WITHOUT_SERVER, Answering, find_out, is_at
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
-from localllm.cli.loading import load_here
-from localllm.cli.saying import print_error, say
-from localllm.integrations.answering import WITHOUT_SERVER, Answering, find_out, is_at
+from localllm.cli.settings import load_here
+from localllm.cli.stderr import print_error, say
+from localllm.config.schema import SECRET_VARIABLES
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo
-from localllm.text.cleaning import clean, display_width
+from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap
-from localllm.ui.theme import Theme, choose_theme
+from localllm.tui.theme import Theme, choose_theme
 
 Row = tuple[str, ...]
 

@@ -14,16 +14,16 @@ import msgspec
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import tr
 from localllm.base.paths import state_folder
-from localllm.cli.loading import load_here
-from localllm.cli.saying import print_error, say
-from localllm.sandbox.levels import Network
-from localllm.sandbox.remedies import remedies
+from localllm.cli.settings import load_here
+from localllm.cli.stderr import print_error, say
+from localllm.sandbox.backend import Network
+from localllm.sandbox.probe import remedies
 from localllm.sandbox.runner import CommandResult, SandboxRunner
-from localllm.sandbox.trial import Attempt, attempts
-from localllm.text.cleaning import clean, display_width
+from localllm.sandbox.self_test import Attempt, attempts
+from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap
-from localllm.tools.commands import remarks_on
-from localllm.ui.theme import Theme, choose_theme
+from localllm.tools.shell import remarks_on
+from localllm.tui.theme import Theme, choose_theme
 
 NOT_RUN = 125
 TIMED_OUT = 124

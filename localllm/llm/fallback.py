@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.i18n import tr
-from localllm.llm.clients import Asking, LLMClient, OnNotice
+from localllm.llm.client import Asking, LLMClient, OnNotice
 from localllm.llm.providers.base import Chunk, Provider
 
 PAUSE_SECONDS = 60.0

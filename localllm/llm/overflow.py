@@ -1,4 +1,4 @@
-"""A prompt that is longer than the model's window: how servers say so, and what they tell of it."""
+"""Prompts longer than the window: how servers report them, and what they say of it."""
 
 import re
 from collections.abc import Mapping
@@ -7,6 +7,14 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
+
+_LONGEST = 400
+
+
+def short_reason(text: str) -> str:
+    """`text` on one line, of bounded length, without a final stop."""
+    return " ".join(text.split())[:_LONGEST].rstrip(". ")
+
 
 # Patterns are compiled when they are first needed: most sessions never see an overflow.
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.base.config.schema import LLMSettings, ProviderName
 from localllm.base.errors import LLMConnectionError, LocalLLMError
-from localllm.llm.building import make_provider, provider_for
-from localllm.llm.clients import LLMClient
+from localllm.config.schema import LLMSettings, ProviderName
+from localllm.llm.client import LLMClient
 from localllm.llm.discovery.candidates import same_place
 from localllm.llm.discovery.servers import Server, choose, nearest_models
+from localllm.llm.factory import make_provider, provider_for
 from localllm.llm.providers.base import ModelInfo, Provider
 
 Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
@@ -28,7 +28,7 @@ _NAMED = 8
 
 
 async def _discover(settings: LLMSettings, environ: Mapping[str, str]) -> Sequence[Server]:
-    from localllm.llm.discovery.looking import discover  # nobody is looked for where the settings name the server
+    from localllm.llm.discovery.scan import discover  # nobody is looked for where the settings name the server
 
     return await discover(settings, environ)
 
@@ -244,7 +244,7 @@ class Selection:
 def model_nowhere(name: str, offered: Sequence[str], root: Path) -> LLMConnectionError:
     """No server has the model `name`; `offered` is what they have, the nearest first. It may be meant as a file."""
     available = ", ".join(offered[:_NAMED]) or "—"
-    from localllm.llm.gguf.files import SUFFIX, near
+    from localllm.llm.gguf.model_file import SUFFIX, near
 
     if name.lower().endswith(SUFFIX):
         return LLMConnectionError("gguf_nowhere", model=name, available=available, near=near(Path.cwd(), root))

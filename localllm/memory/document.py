@@ -12,8 +12,8 @@ from typing import NamedTuple
 from localllm.base import i18n
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
-from localllm.memory import markdown
-from localllm.memory.markdown import Block
+from localllm.memory import markdown_structure
+from localllm.memory.markdown_structure import Block
 from localllm.memory.sections import JAPANESE, KINDS, Language, SectionKind, heading, in_language, is_name, kind_of
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -48,7 +48,7 @@ class Item(NamedTuple):
     @property
     def content(self) -> str:
         """What stands after the marker on the first line, without its newline."""
-        return markdown.item_content(self.lines[0].rstrip("\r\n"))
+        return markdown_structure.item_content(self.lines[0].rstrip("\r\n"))
 
 
 class Document:
@@ -57,15 +57,15 @@ class Document:
     def __init__(self, text: str) -> None:
         self.text = text
         self._mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
-        self._lines = markdown.lines_of(text.removeprefix(_BYTE_ORDER_MARK))
-        self._unended = bool(self._lines) and not markdown.ending(self._lines[-1])
+        self._lines = markdown_structure.lines_of(text.removeprefix(_BYTE_ORDER_MARK))
+        self._unended = bool(self._lines) and not markdown_structure.ending(self._lines[-1])
         if self._unended:
             self._lines[-1] += self._newline_at(len(self._lines) - 1)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Everything in the file, in order."""
-        return tuple(markdown.scan(self._lines))
+        return tuple(markdown_structure.scan(self._lines))
 
     @cached_property
     def sections(self) -> dict[SectionKind, Section]:
@@ -109,7 +109,7 @@ class Document:
         """The number of the line with which the conflict of a merge begins that nobody has settled; 0 for none."""
         begun = 0
         for number, line in enumerate(self._lines, start=1):
-            mark = markdown.conflict(line.rstrip("\r\n"))
+            mark = markdown_structure.conflict(line.rstrip("\r\n"))
             if mark == "<":
                 begun = number
             elif mark == ">" and begun:
@@ -151,7 +151,11 @@ class Document:
                 end += 1
         below = self._lines[end].rstrip("\r\n") if end < len(self._lines) else ""
         is_text = any(block.kind == "text" and block.end == item.start for block in self.blocks)
-        joins = markdown.goes_on(below) or markdown.underlines(below) or (is_text and markdown.goes_on_text(below))
+        joins = (
+            markdown_structure.goes_on(below)
+            or markdown_structure.underlines(below)
+            or (is_text and markdown_structure.goes_on_text(below))
+        )
         apart = end == item.end and joins
         return self.with_lines(item.start, end, [""] if apart else ())
 
@@ -169,8 +173,8 @@ class Document:
     def with_first_line(self, item: Item, content: str) -> "Document":
         """The document with other content on the item's first line; its marker, and all nested, stay."""
         line = self._lines[item.start]
-        marker = markdown.item_marker(line.rstrip("\r\n"))
-        changed = marker + content + markdown.ending(line)
+        marker = markdown_structure.item_marker(line.rstrip("\r\n"))
+        changed = marker + content + markdown_structure.ending(line)
         return self._joined([*self._lines[: item.start], changed, *self._lines[item.start + 1 :]])
 
     def with_item(self, kind: SectionKind, content: Sequence[str], *, first: bool = False) -> "Document":
@@ -204,19 +208,19 @@ class Document:
         """The document of these lines; with no newline at the end where this one has none."""
         whole = "".join(lines)
         if self._unended:
-            whole = whole[: len(whole) - len(markdown.ending(whole))]
+            whole = whole[: len(whole) - len(markdown_structure.ending(whole))]
         return Document(self._mark + whole)
 
     def _goes_on(self, at: int) -> bool:
         """Whether line `at` would belong to an item that is put, or comes to stand, right before it."""
-        return at < len(self._lines) and markdown.goes_on(self._lines[at])
+        return at < len(self._lines) and markdown_structure.goes_on(self._lines[at])
 
     def _outside(self, at: int, step: int) -> int:
         """`at`, or the border of the conflict of a merge that it is in: what is put into one side would be lost with
         it. `step` 1 or -1: after the conflict or before it."""
         lines = self._lines[at:] if step > 0 else self._lines[:at][::-1]
         for beyond, line in enumerate(lines, start=1):
-            mark = markdown.conflict(line.rstrip("\r\n"))
+            mark = markdown_structure.conflict(line.rstrip("\r\n"))
             if mark == ("<" if step > 0 else ">"):
                 break
             if mark == (">" if step > 0 else "<"):
@@ -243,7 +247,8 @@ class Document:
         if self._opened(at):
             at = max(section.body, self.blocks[-1].start)
         below = next((line for line in self._lines[at:] if line.strip()), "")
-        marker = "- " if markdown.indentation(below) < len("- ") else "-   "  # what is below must not come to be nested
+        is_nested = markdown_structure.indentation(below) >= len("- ")
+        marker = "-   " if is_nested else "- "  # what is below must not come to be nested
         after = [""] if at < len(self._lines) and self._lines[at].strip() else []
         return self.with_lines(at, at, ["", *_item_lines(marker, content), *after])
 
@@ -306,11 +311,11 @@ class Document:
     def _newline_at(self, at: int) -> str:
         """The newline for a line put at `at`: that of the line before, else of the one there, else `\\n`."""
         near = (self._lines[index] for index in (at - 1, at) if 0 <= index < len(self._lines))
-        return next((end for line in near if (end := markdown.ending(line))), "\n")
+        return next((end for line in near if (end := markdown_structure.ending(line))), "\n")
 
 
 def _item_lines(marker: str, content: Sequence[str]) -> list[str]:
-    column = markdown.content_column(marker + "x")
+    column = markdown_structure.content_column(marker + "x")
     rest = (" " * column + line if line.strip() else "" for line in content[1:])
     return [marker + content[0], *rest]
 
@@ -318,8 +323,8 @@ def _item_lines(marker: str, content: Sequence[str]) -> list[str]:
 def _next_marker(beside: Item, *, first: bool) -> str:
     """The marker that an item beside this one has: the same, of a numbered list the next number."""
     line = beside.lines[0].rstrip("\r\n")
-    marker = markdown.item_marker(line)
-    if not markdown.item_content(line).strip() or len(marker.strip()) + 4 < len(marker.lstrip()):
+    marker = markdown_structure.item_marker(line)
+    if not markdown_structure.item_content(line).strip() or len(marker.strip()) + 4 < len(marker.lstrip()):
         marker = marker.rstrip() + " "  # an empty item, or one that begins with indented code
     number = marker.strip().rstrip(".)")
     if number.isdecimal() and not first and len(number) < 9:

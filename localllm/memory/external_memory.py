@@ -11,18 +11,17 @@ import msgspec
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.memory import notes, session_records, todos
-from localllm.memory.chunking import chunk
-from localllm.memory.digest import digest
 from localllm.memory.document import Document
 from localllm.memory.entries import Named, one_of, refuse_vague
 from localllm.memory.memory_file import NAME, Change, MemoryFile, T
 from localllm.memory.notes import Note, NoteKind
-from localllm.memory.parts import TASK_SIZE, parts_of, refuse_many
-from localllm.memory.recall import MemoryEntry, Recall, entries_of
+from localllm.memory.prompt_summary import digest
+from localllm.memory.search import MemoryEntry, Recall, entries_of
 from localllm.memory.session_records import Recorded, SessionRecord
+from localllm.memory.task_splitting import TASK_SIZE, chunk, parts_of, refuse_many
 from localllm.memory.todos import Priority, State, Todo, as_priority
-from localllm.text.cleaning import clean, shorten
-from localllm.text.masking import has_secret, masked
+from localllm.text.sanitising import clean, shorten
+from localllm.text.secret_masking import has_secret, masked
 
 RememberedKind = Literal["todo", "decision", "preference"]
 

@@ -21,9 +21,9 @@ from localllm.base.files import (
     real_path,
 )
 from localllm.base.i18n import Phrase
-from localllm.llm.project_texts import LINKED
+from localllm.llm.framed_texts import LINKED
 from localllm.memory.document import Document
-from localllm.sandbox.protected import is_protected
+from localllm.sandbox.protect.protected_names import is_protected
 
 NAME = "LOCALLLM.md"
 LARGEST = 4_000_000

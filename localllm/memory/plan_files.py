@@ -9,8 +9,8 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import open_folder, real_path
 from localllm.base.i18n import Phrase
 from localllm.base.regular_files import read_beneath, read_regular
-from localllm.text.cleaning import clean
 from localllm.text.decoding import NotTextError, decode
+from localllm.text.sanitising import clean
 
 LARGEST = 1_000_000
 """Bytes."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem
-    from localllm.memory.recall import MemoryEntry
+    from localllm.memory.search import MemoryEntry
 
 
 class ProjectMemory:

@@ -19,7 +19,7 @@ import msgspec
 from localllm.base.i18n import fill
 from localllm.memory.document import Document, Item
 from localllm.memory.entries import ids_of, on_one_line
-from localllm.memory.markdown import content_column
+from localllm.memory.markdown_structure import content_column
 from localllm.memory.notes import descends
 from localllm.memory.sections import Language, in_language
 

@@ -29,7 +29,7 @@ from localllm.memory.todo_notation import (
     parse_task,
     restyled,
 )
-from localllm.text.cleaning import clean
+from localllm.text.sanitising import clean
 
 
 def as_priority(text: str) -> Priority:

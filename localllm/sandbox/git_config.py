@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from localllm.base.patterns import late_pattern
+from localllm.base.lazy_patterns import late_pattern
 
 _PASSED_OVER = late_pattern(r"(?:\s++|[#;][^\n]*+)*+")
 _HEADING = late_pattern(r'\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')

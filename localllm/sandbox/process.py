@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from localllm.sandbox.launches import Launch, Running
+from localllm.sandbox.process_launch import Launch, Running
 
 _HEAD = 0.2  # the share of the cap that goes to the head of an output that is cut
 _RUNAWAY = 64  # output of so many times the cap ends the command

@@ -13,28 +13,27 @@ from typing import cast
 import msgspec
 
 from localllm.base import logs
+from localllm.base.environment import believed_in
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.base.own_environment import believed_in
 from localllm.base.regular_files import NO_LINK, READ, opened
-from localllm.sandbox.bundle import Bundle
-from localllm.sandbox.confinement import Confinement, Surroundings
-from localllm.sandbox.forking import ForkServer
-from localllm.sandbox.hard_links import MOST_COPIED, Severed, sever
-from localllm.sandbox.home_settings import put_into, settings_for
-from localllm.sandbox.inventory import Inventory
-from localllm.sandbox.job import Done, Job
-from localllm.sandbox.launches import Excess, Launch, PlainLaunch
-from localllm.sandbox.levels import LEVELS, Level, Network, SandboxLevel
-from localllm.sandbox.network_hosts import NetworkHosts
+from localllm.sandbox.backend import LEVELS, Level, Network, SandboxLevel
+from localllm.sandbox.command_job import Done, Job
+from localllm.sandbox.dotfiles import put_into, settings_for
+from localllm.sandbox.environment import Visibility, survey, variables
+from localllm.sandbox.linux.bundle import Bundle
+from localllm.sandbox.linux.confinement import Confinement, Surroundings
+from localllm.sandbox.linux.fork_client import ForkServer
+from localllm.sandbox.macos.seatbelt import SeatbeltConfinement
+from localllm.sandbox.network.hosts import NetworkHosts
+from localllm.sandbox.network.proxy import Contact
+from localllm.sandbox.network.sockets import MachineSockets, in_use
 from localllm.sandbox.probe import Probed, probe
 from localllm.sandbox.process import HeadAndTail, Process
-from localllm.sandbox.proxy import Contact
-from localllm.sandbox.reverting import ProtectedFiles
+from localllm.sandbox.process_launch import Excess, Launch, PlainLaunch
+from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch, remove_stale
-from localllm.sandbox.seatbelt import SeatbeltConfinement
-from localllm.sandbox.sockets import MachineSockets, in_use
-from localllm.sandbox.visibility import Visibility, survey, variables
+from localllm.sandbox.shared_files import MOST_COPIED, Inventory, Severed, sever
 
 __all__ = ["CommandResult", "SandboxLevel", "SandboxRunner"]
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.files import try_lock
-from localllm.sandbox.removal import delete_tree
+from localllm.sandbox.launcher.removal import delete_tree
 
 _NAME = re.compile(r"localllm-[0-9a-f]{16}")
 _STALE = 3600.0  # seconds; a moment would do, in which one is made but not locked yet

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from localllm.sandbox.home_settings import has_private_key, has_secret, is_git_secret
+from localllm.sandbox.dotfiles import has_private_key, has_secret, is_git_secret
 
 _SECRET = re.compile(
     r"(?i)\.?credentials(\.(json|toml|ya?ml|xml|ini|conf|cfg|db|txt))?|[._]netrc|\.pypirc|\.git-credentials|\.env"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
-from localllm.base.patterns import late_pattern
+from localllm.base.lazy_patterns import late_pattern
 
 _PLAIN = " \t\u3000"  # people write these: Japanese text has a blank of its own
 _ODD = "\u00a0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3164\uffa0"

@@ -8,10 +8,10 @@ word.
 from collections import Counter
 from itertools import accumulate
 
-from localllm.base.patterns import late_pattern
-from localllm.text.alignment import Alignment, Budget, TooMuchWorkError
-from localllm.text.closest import window_starts
-from localllm.text.tokens import Token, plain, tokens
+from localllm.base.lazy_patterns import late_pattern
+from localllm.text.diffing import Alignment, Budget, TooMuchWorkError
+from localllm.text.lexer import Token, plain, tokens
+from localllm.text.nearest_region import window_starts
 
 _MOST = 0.1
 """The part of a passage that may differ; white space counts a tenth."""

@@ -11,11 +11,11 @@ from html import unescape
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from localllm.base.patterns import late_pattern
-from localllm.text.alignment import Budget
+from localllm.base.lazy_patterns import late_pattern
+from localllm.text.diffing import Budget
 from localllm.text.fuzzy import fuzzy_span
+from localllm.text.lexer import plain, tokens
 from localllm.text.merging import indent_unit, merge
-from localllm.text.tokens import plain, tokens
 
 _MOST_STEPS = 10_000_000
 """Of the comparisons that putting one replacement everywhere takes, 1 to 2 s: the places after that are only

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from localllm.text.alignment import Alignment, Budget, TooMuchWorkError
-from localllm.text.tokens import Token, plain, tokens
+from localllm.text.diffing import Alignment, Budget, TooMuchWorkError
+from localllm.text.lexer import Token, plain, tokens
 
 _MOST_TOKENS = 3_000
 

@@ -2,7 +2,7 @@
 
 import re
 
-from localllm.base.patterns import late_pattern
+from localllm.base.lazy_patterns import late_pattern
 
 _SIGN = r"(?:\#+|//+|/\*+|\*+|<!--|--+|;+|%+|\{/\*|\"\"\"|''')"
 _DOTS = r"(?:\.{3,}|…+|‥+)"

@@ -8,7 +8,7 @@ import re
 from functools import cache
 from itertools import pairwise
 
-from localllm.text.cleaning import clusters, display_width
+from localllm.text.sanitising import clusters, display_width
 
 _NOT_FIRST = frozenset("、。，．・：；？！ー）］｝〕〉》」』】〙〗’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ々…‥％")
 _NOT_LAST = frozenset("（［｛〔〈《「『【〘〖‘“")

@@ -1,15 +1,14 @@
 """The tools of a session: those every one has, and those of the web where the settings turn them on."""
 
-from localllm.base.config.schema import Settings
-from localllm.tools.background import command_output
+from localllm.config.schema import Settings
+from localllm.safety.tool_definition import Tool
 from localllm.tools.code import analyze_code
-from localllm.tools.commands import run_command
-from localllm.tools.definition import Tool
-from localllm.tools.editing import edit_file
+from localllm.tools.edit import edit_file
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
 from localllm.tools.memory import recall, todo
 from localllm.tools.search import search_files
+from localllm.tools.shell import command_output, run_command
 from localllm.tools.web import fetch_page, searxng_search, web_search, web_tools
 
 BUILTIN_TOOLS: tuple[Tool, ...] = (

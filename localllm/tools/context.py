@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from localllm.base.config.schema import Settings
 from localllm.base.events import AgentEvent, Emit
-from localllm.core.repo.focus import Focus
-from localllm.core.repo.repomap import RepoMap
+from localllm.config.schema import Settings
 from localllm.memory.project_memory import ProjectMemory
+from localllm.repo_map.focus import Focus
+from localllm.repo_map.repo_map import RepoMap
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.rules import closed_to_reading
 from localllm.sandbox.background import BackgroundCommands
-from localllm.sandbox.running import CommandRunner
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.rules import closed_to_reading
-from localllm.tools.seen import SeenFiles
+from localllm.sandbox.command_runner import CommandRunner
+from localllm.tools.text_files import SeenFiles
 
 if TYPE_CHECKING:
     from localllm.web.access import WebAccess

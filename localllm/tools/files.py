@@ -2,24 +2,100 @@
 
 import asyncio
 import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import NamedTuple
 
 import msgspec
 
+from localllm.base.directory_walk import DEEPEST, Entry, walk
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.gitignore import matcher
 from localllm.base.i18n import tr
-from localllm.base.walking import DEEPEST, walk
+from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.decoding import Decoded
-from localllm.tools import listing
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Preview, Risk, ToolOutput
-from localllm.tools.guard.paths import ProjectRoot, shown
-from localllm.tools.patience import Patience, in_thread
+from localllm.tools.deadline import Patience, in_thread
 from localllm.tools.registry import tool
 from localllm.tools.text_files import TextFile, load_existing, metadata, refuse_stale, to_bytes
+
+
+class Listing(NamedTuple):
+    """The lines to show; the items that stand in them by name; and how many files do not."""
+
+    lines: list[str]
+    named: list[str]
+    left_out: int
+
+
+def items(entries: Iterable[Entry]) -> Iterator[str]:
+    """The paths of files, and of folders in which the walk found nothing (or did not look), these with a `/`."""
+    folder = ""
+    for entry in entries:
+        if folder and not entry.path.startswith(folder + "/"):
+            yield folder + "/"
+        folder = entry.path if entry.is_dir else ""
+        if not entry.is_dir:
+            yield entry.path
+    if folder:
+        yield folder + "/"
+
+
+def fit(found: Sequence[str], preferred: Callable[[str], bool], *, above: int, limit: int) -> Listing:
+    """The items in at most `limit` characters, the preferred ones first.
+
+    Where they do not fit, the deeper folders are folded into one line each: those of the other files first.
+    `above` is how many folders deep the listing begins.
+    """
+    first = [item for item in found if preferred(item)]
+    others = [item for item in found if not preferred(item)]
+    folded: list[tuple[str, int]] = []
+    for depth, depth_of_others in _depths(found, above):
+        folded = [*_fold(first, above + depth).items(), *_fold(others, above + depth_of_others).items()]
+        if sum(len(path) + 14 * (count > 0) for path, count in folded) + len(folded) <= limit:
+            return _listing(found, folded)
+    return _listing(found, _cut(folded, limit))
+
+
+def _depths(found: Sequence[str], above: int) -> Iterator[tuple[int, int]]:
+    deepest = max((item.count("/") - above + 1 for item in found), default=1)
+    yield from ((deepest, depth) for depth in range(deepest, 0, -1))
+    yield from ((depth, 1) for depth in range(deepest - 1, 0, -1))
+
+
+def _fold(found: Iterable[str], depth: int) -> dict[str, int]:
+    """Each item with 0, or, for those deeper than `depth`, their folder (with `/`) and how many files are below it."""
+    folded: dict[str, int] = {}
+    for item in found:
+        parts = item.split("/", depth)
+        if len(parts) <= depth or not parts[depth]:
+            folded.setdefault(item, 0)
+        else:
+            folder = "/".join(parts[:depth]) + "/"
+            folded[folder] = folded.get(folder, 0) + (not item.endswith("/"))
+    return folded
+
+
+def _cut(folded: list[tuple[str, int]], limit: int) -> list[tuple[str, int]]:
+    kept: list[tuple[str, int]] = []
+    for path, count in folded:
+        limit -= len(path) + 15
+        if limit < 0:
+            break
+        kept.append((path, count))
+    return kept
+
+
+def _listing(found: Sequence[str], folded: list[tuple[str, int]]) -> Listing:
+    lines = [
+        tr("files.folder_count", path=shown(path), count=count) if count else shown(path) for path, count in folded
+    ]
+    named = [path for path, count in folded if not count]
+    files = sum(not item.endswith("/") for item in found)
+    return Listing(lines, named, files - sum(not path.endswith("/") for path in named))
+
 
 _LISTING = 8_000
 """Characters of a listing of files at most: beyond that it tells less than the folders' names do."""
@@ -65,7 +141,7 @@ async def list_files(context: ToolContext, path: str = ".", pattern: str = "", r
         )
         above = 0 if start == "." else start.count("/") + 1
     preferred = matcher(context.settings.project.include_patterns)
-    result = listing.fit(found, preferred, above=above, limit=min(_LISTING, context.output_limit))
+    result = fit(found, preferred, above=above, limit=min(_LISTING, context.output_limit))
     total = sum(not item.endswith("/") for item in found)
     payload: dict[str, Json] = {
         "files": [shown(item) for item in result.named if not item.endswith("/")],
@@ -95,7 +171,7 @@ def _find(
         below = 0 if start == "." else len(start) + 1
         found = (entry.path for entry in walked if not entry.is_dir and (fits(entry.path[below:]) or fits(entry.path)))
     else:
-        found = listing.items(walked)
+        found = items(walked)
     kept = list(islice(found, _MOST))
     return kept, len(kept) < _MOST and not patience.over
 
@@ -118,7 +194,7 @@ def _preview_create(context: ToolContext, file_path: str, content: str) -> Previ
 @tool(risk=Risk.MEDIUM, writes=("file_path",), preview=_preview_create)
 async def create_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Create a new file."""
-    from localllm.tools.guard.destruction import new_errors
+    from localllm.safety.destruction import new_errors
 
     path = _new_path(context.root, file_path)
     decoded = Decoded(content)
@@ -156,7 +232,7 @@ class _Change(NamedTuple):
     @property
     def danger(self) -> str:
         """What it would lose of the old text, if that is much."""
-        from localllm.tools.guard.destruction import detect_code_destruction
+        from localllm.safety.destruction import detect_code_destruction
 
         lost = detect_code_destruction(self.old.text, self.new.text, self.path) if self.old else None
         return str(lost or "")
@@ -192,7 +268,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Write a whole file, new or in place of the old. To change a part, use edit_file."""
-    from localllm.tools.guard.destruction import new_errors
+    from localllm.safety.destruction import new_errors
 
     if isinstance(context.plan, _Change):
         change = context.plan

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Preview, Risk, ToolOutput
 from localllm.tools.registry import tool
 
 _MOST_COMMITS = 200
@@ -12,9 +12,9 @@ _MOST_COMMITS = 200
 @tool(risk=Risk.SAFE)
 async def git_status(context: ToolContext) -> ToolOutput:
     """Show the branch and which files are staged, changed or new."""
-    from localllm.tools import git_answers
+    from localllm.tools import git_reports
 
-    return await git_answers.status(context)
+    return await git_reports.status(context)
 
 
 @tool(risk=Risk.SAFE)
@@ -23,10 +23,10 @@ async def git_diff(context: ToolContext, file_path: str = "", staged: bool = Fal
 
     file_path: file or folder
     """
-    from localllm.tools import git_answers
+    from localllm.tools import git_reports
 
-    path = git_answers.git_path(context.root, file_path) if file_path else "."
-    return await git_answers.diff(context, path, ("--cached",) if staged else ())
+    path = git_reports.git_path(context.root, file_path) if file_path else "."
+    return await git_reports.diff(context, path, ("--cached",) if staged else ())
 
 
 @tool(risk=Risk.SAFE)
@@ -35,14 +35,14 @@ async def git_log(context: ToolContext, max_count: int = 10, file_path: str = ""
 
     file_path: file or folder
     """
-    from localllm.tools import git_answers
+    from localllm.tools import git_reports
 
-    path = git_answers.git_path(context.root, file_path) if file_path else ""
-    return await git_answers.log(context, max(1, min(max_count, _MOST_COMMITS)), path)
+    path = git_reports.git_path(context.root, file_path) if file_path else ""
+    return await git_reports.log(context, max(1, min(max_count, _MOST_COMMITS)), path)
 
 
 async def _preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
-    from localllm.tools.git_answers import preview_commit
+    from localllm.tools.git_reports import preview_commit
 
     return await preview_commit(context, message, files)
 
@@ -59,6 +59,6 @@ async def git_commit(context: ToolContext, message: str, files: list[str] = []) 
 
     files: files or folders
     """
-    from localllm.tools import git_answers
+    from localllm.tools import git_reports
 
-    return await git_answers.commit(context, message, files)
+    return await git_reports.commit(context, message, files)

@@ -16,9 +16,9 @@ from shlex import join, quote
 from typing import IO, NamedTuple, Protocol
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.executables import find_program, search_path
 from localllm.base.i18n import Phrase
-from localllm.base.programs import find_program, search_path
-from localllm.sandbox.running import CommandRunner
+from localllm.sandbox.command_runner import CommandRunner
 
 LARGEST_OUTPUT = 4_000_000
 """Bytes of an answer that are kept."""

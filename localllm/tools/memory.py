@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
-from localllm.base.config.schema import Settings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
-from localllm.memory.todo_told import state_told, todo_text
-from localllm.memory.todo_words import by_word
-from localllm.text.cleaning import clean, shorten
+from localllm.config.schema import Settings
+from localllm.memory.todo_actions import by_word
+from localllm.memory.todo_summary import state_told, todo_text
+from localllm.safety.tool_definition import Preview, Risk, ToolOutput
+from localllm.text.sanitising import clean, shorten
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Preview, Risk, ToolOutput
 from localllm.tools.registry import tool
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import msgspec
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.jsontext import decode_json
-from localllm.tools.definition import Tool
+from localllm.safety.tool_definition import Tool
 
 
 def parse_arguments(tool: Tool, text: str, *, was_cut: bool) -> dict[str, Any]:

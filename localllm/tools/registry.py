@@ -20,7 +20,7 @@ import msgspec
 
 from localllm.base.events import Json
 from localllm.llm.messages import ToolSpec
-from localllm.tools.definition import PreviewFunction, Risk, Tool, ToolFunction, Touches
+from localllm.safety.tool_definition import PreviewFunction, Risk, Tool, ToolFunction, Touches
 
 
 def tool(

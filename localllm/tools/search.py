@@ -1,9 +1,342 @@
-"""The tool search_files."""
+"""The tool search_files: a pattern or a definition, in the files of a project."""
 
-from localllm.tools.context import ToolContext
-from localllm.tools.definition import Risk, ToolOutput
+import asyncio
+import os
+import re
+import stat
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from localllm.base.directory_walk import Entry, walk
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Json
+from localllm.base.executables import find_program
+from localllm.base.gitignore import matcher
+from localllm.base.i18n import Phrase, tr
+from localllm.base.lazy_patterns import late_pattern
+from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defining_exactly, escape, spoken, together
+from localllm.safety.paths import shown
+from localllm.safety.rules import is_within
+from localllm.safety.tool_definition import Risk, ToolOutput
+from localllm.tools.context import ToolContext, closed_paths
 from localllm.tools.registry import tool
-from localllm.tools.wanted_lines import WantedLines
+from localllm.tools.search_backends import (
+    LARGEST,
+    Engine,
+    Found,
+    Hit,
+    PythonEngine,
+    Query,
+    Reason,
+    RipgrepEngine,
+    Skipped,
+    UnsupportedPatternError,
+)
+
+_Patterns = Annotated[list[str], msgspec.Meta(max_length=12)]
+
+
+class WantedLines(msgspec.Struct, frozen=True):
+    """`files`: those of source code alone, or of that and settings. `defines`: lines that may define something in whose
+    name the pattern occurs, or that is called exactly so. `beside`: at least `least` of the pattern and these stand in
+    the line, or one of them and some of `loose`. `words`: all of these are no regular expressions, but words as
+    `spoken` has them.
+    """
+
+    files: Literal["", "source", "settings"] = ""
+    defines: Literal["", "like", "exactly"] = ""
+    beside: _Patterns = []
+    loose: _Patterns = []
+    least: int = 2
+    words: bool = False
+
+
+_SECONDS = 20.0
+_LONGEST_PATTERN = 4_000
+_SHOWN_PATTERN = 100
+_FILES_AT_ONCE = (200, 4_000)  # the first batch is small: what is looked for often stands near the top
+_LOOKED_AT_ONCE = 20_000  # entries of the walk, some 0.2 s
+_BYTES_AT_ONCE = 400_000  # of names: well below what a command line may hold (1 MB on macOS)
+
+
+class Request(NamedTuple):
+    """What is searched for, and where. `start` is a folder or a file, relative to the root; `include` a glob or "".
+    `said` is the pattern that was asked for, where the query is more than that."""
+
+    query: Query
+    start: str = "."
+    include: str = ""
+    max_results: int = 100
+    said: str = ""
+
+    @property
+    def called(self) -> str:
+        """The pattern as it was asked for."""
+        return self.said or self.query.pattern
+
+
+class Outcome(NamedTuple):
+    """The first hits, how many files were searched and how many skipped for what reason, and whether there is more.
+
+    `engine` says what searched: ripgrep, or python and why not ripgrep. `timed_out`: not all files were searched.
+    """
+
+    hits: list[Hit]
+    searched: int
+    skipped: Skipped
+    truncated: bool
+    engine: str = "ripgrep"
+    why: str = ""
+    timed_out: bool = False
+
+
+async def search(context: ToolContext, request: Request, reason: str) -> ToolOutput:
+    """What the search finds, for the model. `reason`: why the pattern is read as plain text, "" where it is not."""
+    pattern = request.called
+    outcome = await find(context, request)
+    lines, shown_hits = _fitting(outcome.hits, context.output_limit)
+    truncated = outcome.truncated or len(shown_hits) < len(outcome.hits)
+    notes = [tr("search.as_text", reason=reason)] if reason else []
+    if truncated:
+        notes.append(tr("search.more"))
+    notes += _left_out(outcome, found=bool(lines))
+    payload: dict[str, Json] = {
+        "matches": [{"file": hit.path, "line": hit.line, "text": hit.text} for hit in shown_hits],
+        "files_searched": outcome.searched,
+        "files_skipped": outcome.skipped.total(),
+        "truncated": truncated or outcome.timed_out,
+        "metadata": {
+            "engine": outcome.engine,
+            "engine_reason": outcome.why,
+            "skipped": {str(reason): count for reason, count in outcome.skipped.items()},
+            "timed_out": outcome.timed_out,
+        },
+    }
+    summary = tr("search.found_more" if truncated else "search.found", count=len(shown_hits), pattern=shown(pattern))
+    lines = lines or _nothing(pattern, outcome)
+    return ToolOutput(payload=payload, for_model="\n".join([*lines, *notes]), summary=summary)
+
+
+async def find(
+    context: ToolContext, request: Request, *, use_ripgrep: bool = True, seconds: float = _SECONDS
+) -> Outcome:
+    """Search, with ripgrep where it is installed and understands the pattern.
+
+    After `seconds` it gives what it has so far; where that is not a single file, it raises ToolExecutionError
+    search_timeout. Raises file_missing where `request.start` is not there.
+    """
+    async with AsyncExitStack() as stack:
+        search = _Search(context, request, stack, use_ripgrep=use_ripgrep)
+        try:
+            async with asyncio.timeout(seconds):
+                await search.run()
+        except TimeoutError as error:
+            if not search.searched:
+                pattern = shown(request.called)
+                raise ToolExecutionError("search_timeout", pattern=pattern, seconds=seconds) from error
+            return search.outcome(timed_out=True)
+        return search.outcome()
+
+
+class _Search:
+    """A search under way: what it has found so far."""
+
+    def __init__(self, context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool) -> None:
+        self._most = request.max_results
+        self._batches = _batches(_candidates(context, request), closed_paths(context))
+        self._engines, self._why = _engines(context, request, stack, use_ripgrep=use_ripgrep)
+        self._hits: list[Hit] = []
+        self._skipped: Skipped = Counter()
+        self.searched = 0
+
+    async def run(self) -> None:
+        """Go through the files until there are hits enough and one more."""
+        while len(self._hits) <= self._most and (batch := await asyncio.to_thread(next, self._batches, None)):
+            found = await self._ask(batch.paths) if batch.paths else Found([], Counter())
+            self._hits += found.hits
+            self.searched += len(batch.paths) - found.skipped.total()
+            self._skipped += batch.skipped + found.skipped
+
+    def outcome(self, *, timed_out: bool = False) -> Outcome:
+        """What there is now."""
+        more = len(self._hits) > self._most
+        engine = self._engines[0].name
+        why = self._why if engine == "python" else ""
+        return Outcome(self._hits[: self._most], self.searched, self._skipped, more, engine, why, timed_out)
+
+    async def _ask(self, paths: list[str]) -> Found:
+        """The answer of the first engine; one that does not understand the pattern is not asked again."""
+        limit = self._most + 1 - len(self._hits)
+        try:
+            return await self._engines[0].search(paths, limit)
+        except UnsupportedPatternError:
+            del self._engines[0]
+            return await self._engines[0].search(paths, limit)
+
+
+def _engines(
+    context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool
+) -> tuple[list[Engine], str]:
+    """What may search, the fastest first, and why it is Python where it is."""
+    query = request.query
+    python = PythonEngine(context.root, query, stack)
+    if context.root.is_kept_outside(request.start):
+        return [python], "ripgrep only looks into the project"
+    program = find_program("rg", context.root.path) if use_ripgrep else None
+    if program is None:
+        return [python], "ripgrep is not installed"
+    if not (query.literal or _reads_alike(query.pattern)):
+        return [python], "ripgrep reads this pattern differently"
+    return [RipgrepEngine(context.root, query, program, python, stack), python], "ripgrep has no such pattern"
+
+
+class _Batch(NamedTuple):
+    """Files to search together (there may be none), and how many were passed over on the way to them."""
+
+    paths: list[str]
+    skipped: Skipped
+
+
+def _batches(candidates: Iterator[Entry | None], closed: Sequence[str]) -> Iterator[_Batch]:
+    batch = _Batch([], Counter())
+    size = looked_at = 0
+    most = _FILES_AT_ONCE[0]
+    for entry in candidates:
+        looked_at += 1
+        if entry and (reason := _unfit(entry, closed)):
+            batch.skipped[reason] += 1
+        elif entry:
+            batch.paths.append(entry.path)
+            size += len(os.fsencode(entry.path)) + 1
+        if len(batch.paths) >= most or size >= _BYTES_AT_ONCE or looked_at >= _LOOKED_AT_ONCE:
+            yield batch
+            batch, size, looked_at, most = _Batch([], Counter()), 0, 0, _FILES_AT_ONCE[1]
+    if batch.paths or batch.skipped:
+        yield batch
+
+
+def _unfit(entry: Entry, closed: Sequence[str]) -> Reason | None:
+    if any(is_within(entry.path, folder) for folder in closed):
+        return "closed"
+    if entry.size > LARGEST:
+        return "large"
+    return "name" if shown(entry.path) != entry.path else None
+
+
+def _candidates(context: ToolContext, request: Request) -> Iterator[Entry | None]:
+    """The files to search; None for each that was passed over, so that whoever waits can give up."""
+    facts = context.root.stat(request.start)
+    if not stat.S_ISDIR(facts.st_mode):
+        yield Entry(request.start, is_dir=False, size=facts.st_size)
+        return
+    fits = matcher([request.include]) if request.include else None
+    below = 0 if request.start == "." else len(request.start) + 1
+    exclude = context.settings.project.exclude_patterns
+    for entry in walk(context.root.path, exclude=exclude, start=request.start):
+        is_file = not (entry.is_dir or entry.is_link)
+        chosen = is_file and (fits is None or fits(entry.path[below:]) or fits(entry.path))
+        yield entry if chosen else None
+
+
+_LINE_BREAK = late_pattern(r"\n|(?<!\\)(?:\\\\)*\\n")
+_BRACKETS = late_pattern(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
+_MEANT_AS_REGEX = late_pattern(r"\\[wdsbWDSB]|\.[*+]|\||^\^|\$$|\(\?|\[[^\]]*\]")
+_READ_DIFFERENTLY = late_pattern(r"\\[<>]|\\b\{|[*+?}]\+")  # word ends and possessive repetition
+_IN_SETS = late_pattern(r"\[|&&|--|~~|\|\|")  # ripgrep knows sets in sets, and operators on them
+
+
+def understand(pattern: str, *, ignore_case: bool) -> tuple[Query, str]:
+    """The query, and why it is read as plain text ("" where it is a regular expression).
+
+    Raises ToolExecutionError search_bad_pattern.
+    """
+    if not pattern:
+        raise ToolExecutionError("search_bad_pattern", pattern="", reason=Phrase("path.empty"))
+    if len(pattern) > _LONGEST_PATTERN:
+        reason = Phrase("search.too_long", most=_LONGEST_PATTERN)
+        raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern[:_SHOWN_PATTERN]), reason=reason)
+    if _LINE_BREAK.search(_BRACKETS.sub("", pattern)):
+        raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern), reason=Phrase("search.one_line"))
+    try:
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            re.compile(pattern)
+    except re.error as error:
+        if _MEANT_AS_REGEX.search(pattern):
+            raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern), reason=str(error)) from error
+        return Query(pattern, literal=True, ignore_case=ignore_case), str(error)
+    return Query(pattern, ignore_case=ignore_case), ""
+
+
+def understand_code(pattern: str, wanted: WantedLines, *, ignore_case: bool) -> tuple[Query, str]:
+    """The same for lines of code."""
+    if wanted.defines == "exactly":
+        return Query(defining_exactly(pattern), ignore_case=ignore_case), ""
+    plain, reason = _meant(pattern, wanted, ignore_case=ignore_case)
+    if wanted.defines == "like":
+        return plain._replace(pattern=defining(_group(plain)), literal=False), reason
+    firm = [_group(_meant(one, wanted, ignore_case=False)[0]) for one in wanted.beside]
+    loose = [_group(_meant(one, wanted, ignore_case=False)[0]) for one in wanted.loose]
+    if not firm and not loose:
+        return plain, reason
+    least = min(max(2, wanted.least), 3, 1 + len(firm) + len(loose))
+    return plain._replace(pattern=together([_group(plain), *firm], loose, least=least), literal=False), reason
+
+
+def _meant(pattern: str, wanted: WantedLines, *, ignore_case: bool) -> tuple[Query, str]:
+    return understand(spoken(pattern) if wanted.words and pattern else pattern, ignore_case=ignore_case)
+
+
+def _group(query: Query) -> str:
+    return f"(?:{escape(query.pattern) if query.literal else query.pattern})"
+
+
+def glob_of(wanted: WantedLines) -> str:
+    """The files that are searched, "" for all."""
+    match wanted.files:
+        case "source":
+            return f"*.{{{SOURCES}}}"
+        case "settings":
+            return f"*.{{{SOURCES},{SETTINGS}}}"
+        case _:
+            return ""
+
+
+def _reads_alike(pattern: str) -> bool:
+    """Whether ripgrep, if it takes the pattern at all, reads it as Python does."""
+    sets: list[str] = _BRACKETS.findall(pattern)
+    return not _READ_DIFFERENTLY.search(pattern) and not any(_IN_SETS.search(found[1:]) for found in sets)
+
+
+def _fitting(hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
+    """The hits as lines, as many as go into `limit` characters."""
+    lines: list[str] = []
+    for hit in hits:
+        line = f"{hit.path}:{hit.line}: {hit.text}"
+        limit -= len(line) + 1
+        if limit < 0:
+            break
+        lines.append(line)
+    return lines, hits[: len(lines)]
+
+
+def _nothing(pattern: str, outcome: Outcome) -> list[str]:
+    told = tr("search.nothing", pattern=shown(pattern), count=outcome.searched)
+    return [told, tr("search.alternatives")] if r"\|" in pattern else [told]
+
+
+def _left_out(outcome: Outcome, *, found: bool) -> list[str]:
+    """What was not searched, and may hold what is looked for. Of binary files that is said where nothing was found."""
+    notes = [tr("search.timed_out", count=outcome.searched)] if outcome.timed_out else []
+    skipped = [(reason, count) for reason, count in sorted(outcome.skipped.items()) if reason != "binary" or not found]
+    if skipped:
+        parts = [tr(f"search.skipped.{reason}", count=count) for reason, count in skipped]
+        notes.append(tr("search.skipped", parts=", ".join(parts)))
+    return notes
 
 
 @tool(risk=Risk.SAFE, paths=("path",), unlisted=("code",), rare=("ignore_case", "max_results"))
@@ -20,7 +353,6 @@ async def search_files(
 
     include: glob such as *.py
     """
-    from localllm.tools.searching import Request, glob_of, search, understand, understand_code
 
     if code:
         query, reason = understand_code(pattern, code, ignore_case=ignore_case)

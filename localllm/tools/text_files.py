@@ -1,15 +1,37 @@
-"""The text files of the project as the tools see them: loaded whole, written back in their own encoding."""
+"""The project's text files as tools load and write them, and which version the model knows."""
 
+import hashlib
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.base.regular_files import clock_time
+from localllm.safety.paths import ProjectRoot, shown
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
-from localllm.text.magic import HEAD, kind_of
-from localllm.tools.guard.paths import ProjectRoot, shown
-from localllm.tools.seen import SeenFiles
+from localllm.text.file_type import HEAD, kind_of
+
+
+class SeenFiles:
+    """The files of one conversation by their canonical paths, each with the SHA-256 of the content last seen."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, bytes] = {}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Those files."""
+        return tuple(self._digests)
+
+    def note(self, path: str, data: bytes) -> None:
+        """The model knows `path` as `data` now."""
+        self._digests[path] = hashlib.sha256(data).digest()
+
+    def is_stale(self, path: str, data: bytes) -> bool:
+        """Whether `path` holds something else than what the model knows; not so where it never saw it."""
+        known = self._digests.get(path)
+        return known is not None and known != hashlib.sha256(data).digest()
+
 
 LARGEST = 20_000_000
 """Bytes of the largest file that is read whole."""

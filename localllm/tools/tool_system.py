@@ -26,21 +26,19 @@ from localllm.base.i18n import tr
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
+from localllm.safety.confirmation import Confirmer, question, refusal, remember
+from localllm.safety.journal import Journal, JournalEntry
+from localllm.safety.paths import shown
+from localllm.safety.policy import Policy, Situation, Verdict
+from localllm.safety.rules import COMMAND_TOOL, listed
+from localllm.safety.saved_rules import RememberedRules
+from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
+from localllm.snapshots.recorder import CommandSnapshots
+from localllm.snapshots.store import Snapshots, Transition, held
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Preview, Risk, Tool, ToolOutput
-from localllm.tools.guard.command_snapshots import CommandSnapshots
-from localllm.tools.guard.confirmer import Confirmer
-from localllm.tools.guard.journal import Journal, JournalEntry
-from localllm.tools.guard.paths import shown
-from localllm.tools.guard.policy import Policy, Situation, Verdict
-from localllm.tools.guard.questions import question, refusal, remember
-from localllm.tools.guard.remembered import RememberedRules
-from localllm.tools.guard.rules import COMMAND_TOOL, listed
-from localllm.tools.guard.snapshots import Snapshots, Transition, held
-from localllm.tools.output import keep_same
 from localllm.tools.parsing import first_line, parse_arguments
-from localllm.tools.results import Record, ToolResult, failed, own_entry, succeeded
-from localllm.tools.seen import SeenFiles
+from localllm.tools.results import Record, ToolResult, failed, keep_same, own_entry, succeeded
+from localllm.tools.text_files import SeenFiles
 
 _MOST_NAMED = 20
 
@@ -230,7 +228,7 @@ class ToolSystem:
     def detect_code_destruction(self, old_content: str, new_content: str, file_path: str = "") -> dict[str, Json]:
         """Whether the new text of a file has lost what the old one held: {destructive, …}. The file's name tells the
         language."""
-        from localllm.tools.guard.destruction import detect_code_destruction
+        from localllm.safety.destruction import detect_code_destruction
 
         found = detect_code_destruction(old_content, new_content, file_path)
         return {"destructive": found is not None, **(msgspec.to_builtins(found) if found else {})}
@@ -342,7 +340,7 @@ class ToolSystem:
         if tool.name == COMMAND_TOOL:
             return arguments["command"].strip()
         if tool.fetches:
-            from localllm.tools.guard.addresses import site_of  # the first address brings it
+            from localllm.safety.addresses import site_of  # the first address brings it
 
             return site_of(arguments[tool.fetches[0]])
         files = self._written(tool, arguments)
@@ -412,7 +410,7 @@ class ToolSystem:
         """The result of a command, which also says what it changed of the texts that assistants obey."""
         if result.call.name != COMMAND_TOOL or not result.changes:
             return result
-        from localllm.sandbox.believed_names import is_instruction  # the table is loaded with the first change
+        from localllm.sandbox.protect.believed_names import is_instruction  # the table is loaded with the first change
 
         changed = [shown(path) for path in result.changes if is_instruction(path)]
         if not changed:

@@ -3,16 +3,16 @@
 import re
 from typing import TYPE_CHECKING
 
-from localllm.base.config.schema import WebSettings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
-from localllm.base.patterns import late_pattern
-from localllm.text.cleaning import clean
+from localllm.base.lazy_patterns import late_pattern
+from localllm.config.schema import WebSettings
+from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
+from localllm.text.sanitising import clean
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Preview, Risk, Tool, ToolOutput
-from localllm.tools.output import cap
 from localllm.tools.registry import tool
+from localllm.tools.results import cap
 
 if TYPE_CHECKING:
     from localllm.web.access import WebAccess
@@ -57,7 +57,7 @@ def _preview(context: ToolContext, url: str) -> Preview:
 @tool(risk=Risk.SAFE, fetches=("url",), preview=_preview)
 async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
     """Read a page of the web as text."""
-    from localllm.text.pdf import PdfError
+    from localllm.documents.pdf import PdfError
     from localllm.web.addresses import shown_address
     from localllm.web.extraction import NoTextError, extract
     from localllm.web.fetching import Moved

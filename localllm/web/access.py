@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from localllm.base.config.schema import WebSettings
 from localllm.base.errors import WebSearchError
+from localllm.config.schema import WebSettings
 from localllm.web.addresses import shown_address
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine

@@ -10,7 +10,7 @@ import msgspec
 
 from localllm.base.errors import SafetyViolationError
 from localllm.base.i18n import Phrase
-from localllm.text.cleaning import clean
+from localllm.text.sanitising import clean
 
 if TYPE_CHECKING:
     import httpx

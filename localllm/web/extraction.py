@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from localllm.base.patterns import late_pattern
+from localllm.base.lazy_patterns import late_pattern
+from localllm.documents.pdf import pdf_text
 from localllm.text.decoding import NotTextError, decode
-from localllm.text.pdf import pdf_text
 from localllm.web.fetching import Page
 
 _SECONDS = 20.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
-from localllm.text.cleaning import clean
+from localllm.text.sanitising import clean
 from localllm.web.addresses import checked_url, host_of, is_public, place_of, port_of, refuse_private, shown_address
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import msgspec
 
-from localllm.base.config.schema import CommandSettings, Mode, Settings, UISettings
 from localllm.base.errors import LLMConnectionError, ToolExecutionError
 from localllm.base.events import (
     AgentEvent,
@@ -28,13 +27,14 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import set_language
+from localllm.config.schema import CommandSettings, Mode, Settings, UISettings
 from localllm.llm.discovery.servers import Server
-from localllm.llm.introducing import Introduction
-from localllm.llm.profiles import COMPACT
+from localllm.llm.model_features import COMPACT
 from localllm.llm.providers.base import ModelInfo
-from localllm.tools.guard.remembered import Remembered
-from localllm.tools.guard.rules import lasting_rule
-from localllm.ui.repl import Terminal
+from localllm.llm.server_summary import Introduction
+from localllm.safety.rules import lasting_rule
+from localllm.safety.saved_rules import Remembered
+from localllm.tui.repl import Terminal
 
 ANSWER = """# A heading
 

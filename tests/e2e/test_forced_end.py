@@ -15,7 +15,7 @@ from tests.support.in_time import LIMIT
 HANGS = """
 import sys, threading
 from pathlib import Path
-from localllm.tools.guard import paths
+from localllm.safety import paths
 
 real = paths.ProjectRoot.{method}
 
@@ -96,9 +96,7 @@ def test_a_session_that_was_ended_so_is_closed_by_the_next_start(tmp_path: Path)
 
 
 def test_it_can_be_called_off() -> None:
-    code = (
-        "from localllm.ui.forced_end import ForcedEnd; f = ForcedEnd(); f.begin(7, 0.01); f.call_off(); print('ends')"
-    )
+    code = "from localllm.tui.signals import ForcedEnd; f = ForcedEnd(); f.begin(7, 0.01); f.call_off(); print('ends')"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT, check=False)
     assert (run.returncode, run.stdout) == (0, "ends\n")
 
@@ -106,7 +104,7 @@ def test_it_can_be_called_off() -> None:
 def test_what_is_done_before_may_hang_as_well() -> None:
     code = """
 import threading
-from localllm.ui.forced_end import ForcedEnd
+from localllm.tui.signals import ForcedEnd
 ForcedEnd(threading.Event().wait).begin(7, 0.01)
 threading.Event().wait()
 """
@@ -119,7 +117,7 @@ SEARCH = "import re; re.search('(?:a|a)*b', 'a' * 100)"
 
 def test_a_search_that_holds_the_interpreter_is_ended_as_well() -> None:
     code = f"""
-from localllm.ui.forced_end import ForcedEnd
+from localllm.tui.signals import ForcedEnd
 ForcedEnd().begin(7, 0.01)
 {SEARCH}
 """
@@ -131,8 +129,8 @@ ForcedEnd().begin(7, 0.01)
 def test_signals_are_heard_during_a_search_that_holds_the_interpreter(pressed: list[str]) -> None:
     code = f"""
 import asyncio, os, signal
-from localllm.ui.forced_end import ForcedEnd
-from localllm.ui.signals import signal_handlers
+from localllm.tui.signals import ForcedEnd
+from localllm.tui.signals import signal_handlers
 
 async def main():
     heard = lambda: None
@@ -150,8 +148,8 @@ asyncio.run(main())
 def test_interrupts_that_are_heard_end_nothing() -> None:
     code = """
 import asyncio, os, signal
-from localllm.ui.forced_end import ForcedEnd
-from localllm.ui.signals import signal_handlers
+from localllm.tui.signals import ForcedEnd
+from localllm.tui.signals import signal_handlers
 
 async def main():
     heard = asyncio.Queue()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.text.cleaning import display_width
+from localllm.text.sanitising import display_width
 from tests.support.tmux import TMUX, Tmux
 
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")

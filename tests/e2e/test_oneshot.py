@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from localllm.base.events import AgentEvent, RunFinished, TextDelta, ThinkingDelta, ToolFinished, decode
-from localllm.memory.sessions.log import read_session
+from localllm.sessions.log import read_session
 from tests.support.wire_server import Reply, WireServer, calls, cassette, delta, fails, says, sse
 
 BUG = "def total(prices, discount=0.0):\n    return sum(prices) * discount\n"

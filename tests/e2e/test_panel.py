@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from localllm.base.events import Consulted, MessageCompleted, RunFinished, decode
-from localllm.memory.sessions.log import read_session
+from localllm.sessions.log import read_session
 from tests.e2e.test_oneshot import kept_sessions
 from tests.support.sandbox_world import level_here
 from tests.support.tmux import TMUX, Tmux

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.memory.sessions.entries import Ended, Titled
-from localllm.memory.sessions.log import SessionLog, read_session
+from localllm.sessions.entries import Ended, Titled
+from localllm.sessions.log import SessionLog, read_session
 from tests.e2e.test_oneshot import EDIT, FIX, RUN_TESTS, configure, kept_sessions, localllm, start
 from tests.support.session_logs import Holder
 from tests.support.wire_server import WireServer, calls, says

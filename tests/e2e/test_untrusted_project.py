@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.config.schema import KEY_VARIABLES
+from localllm.config.schema import KEY_VARIABLES
 from tests.support.loopback import LoopbackServer
 from tests.support.peers import closed_ports
 from tests.support.sandbox_world import level_here

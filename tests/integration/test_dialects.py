@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from localllm.base.events import MessageCompleted, Notice, RunFinished, TextDelta, ThinkingDelta, ToolFinished
-from localllm.llm.dialects.base import DialectName
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.openai_compatible import OpenAICompatible
+from localllm.llm.tool_calling.base import DialectName
 from tests.support.agents import make_agent, play
 from tests.support.wire_server import Reply, WireServer, delta, fails, sse
 

@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from localllm.base.config.schema import Settings
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.sandbox.levels import LEVELS, Level
+from localllm.config.schema import Settings
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.tool_definition import Preview, Tool, ToolOutput
+from localllm.sandbox.backend import LEVELS, Level
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Preview, Tool, ToolOutput
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
-from localllm.tools.guard.paths import ProjectRoot
 
 pytestmark = pytest.mark.anyio
 

@@ -76,5 +76,5 @@ def test_the_program_itself_changed_by_a_command(project: Path) -> None:
     shutil.copytree(PACKAGE, project / "localllm", ignore=shutil.ignore_patterns("__pycache__"))
     command = f'find localllm -name "*.py" | while read f; do echo "{sprung(trap)}" >> $f; done'
     assert "Done." in run(project, command)
-    assert "trap" in (project / "localllm/tools/git_answers.py").read_text()
+    assert "trap" in (project / "localllm/tools/git_reports.py").read_text()
     assert not trap.exists()

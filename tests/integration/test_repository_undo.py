@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ToolExecutionError
-from localllm.tools.guard import repository_backup
-from localllm.tools.guard.change_log import Change
-from localllm.tools.guard.command_snapshots import CommandSnapshots
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.snapshots import Snapshots
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots import repository_backup
+from localllm.snapshots.change_log import Change
+from localllm.snapshots.recorder import CommandSnapshots
+from localllm.snapshots.store import Snapshots
 from tests.support.agents import Answering, make_tools
 from tests.support.killed_writer import die_at
 from tests.support.tools import put

@@ -32,13 +32,13 @@ def test_the_rooms_hold(project: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("tools/context.py", "import localllm.agents"),
+        ("tools/context.py", "import localllm.agent"),
         ("text/__init__.py", "import rich"),
-        ("tools/context.py", "import localllm.llm.clients"),
-        ("ui/__init__.py", "import localllm.app"),
+        ("tools/context.py", "import localllm.llm.client"),
+        ("tui/__init__.py", "import localllm.app.app"),
         ("a_room_nobody_planned.py", ""),
-        ("core/repo/shown.py", "def late():\n    from localllm.core.repo import repomap"),
-        ("agents/panel/roles.py", "from localllm.agents import multi_agent"),
+        ("repo_map/rendering.py", "def late():\n    from localllm.repo_map import repo_map"),
+        ("agent/panel/members.py", "from localllm.agent.panel import multi_agent"),
     ],
 )
 def test_a_forbidden_import_is_noticed(project: Path, file: str, line: str) -> None:

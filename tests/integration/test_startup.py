@@ -58,12 +58,12 @@ def test_a_first_answer_loads_nothing_that_comes_later(tmp_path: Path) -> None:
     with WireServer([says("Hello.")]) as server:
         printed, loaded = probe("-p", "hi", "--base-url", server.url, "-m", "m", cwd=project, env=home)
     assert printed.strip() == "Hello."
-    assert "localllm.agents.react_agent" in loaded
+    assert "localllm.agent.react_agent" in loaded
     assert {module.partition(".")[0] for module in loaded} & LATER == set()
 
 
 def test_a_prompt_loads_nothing_that_comes_behind_it() -> None:
-    code = "import sys, localllm.cli.main, localllm.ui.repl, localllm.ui.prompt; print(*sys.modules)"
+    code = "import sys, localllm.cli.main, localllm.tui.repl, localllm.tui.input.prompt; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     loaded = {module.partition(".")[0] for module in done.stdout.split()}
     assert "prompt_toolkit" in loaded

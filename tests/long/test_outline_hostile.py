@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from localllm.syntax.grammars import GRAMMARS
-from localllm.syntax.outline import NotParsedError, count_lines, outline
+from localllm.code.grammars import GRAMMARS
+from localllm.code.outline import NotParsedError, count_lines, outline
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 

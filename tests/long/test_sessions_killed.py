@@ -16,8 +16,8 @@ import pytest
 
 from localllm.base.events import RunFinished, RunStarted
 from localllm.llm.messages import AssistantMessage
-from localllm.memory.sessions.entries import Entry, Kept
-from localllm.memory.sessions.log import read_session
+from localllm.sessions.entries import Entry, Kept
+from localllm.sessions.log import read_session
 from tests.e2e.test_oneshot import EDIT, configure, localllm, start
 from tests.e2e.test_sessions import goes_on, is_valid, logs
 from tests.support.wire_server import Reply, WireServer, calls, says

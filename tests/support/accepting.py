@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from localllm.llm.dialects.structured import StructuredDialect
-from localllm.llm.dialects.text import TextDialect
+from localllm.llm.message_format import LOOKING, SHOWN, normalised
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
@@ -16,9 +15,10 @@ from localllm.llm.messages import (
     ToolSpec,
     UserMessage,
 )
-from localllm.llm.normalising import LOOKING, SHOWN, normalised
 from localllm.llm.providers import ollama, openai_compatible
 from localllm.llm.providers.gemini_messages import NO_SIGNATURES, contents
+from localllm.llm.tool_calling.structured import StructuredDialect
+from localllm.llm.tool_calling.text_dialect import TextDialect
 
 
 def check_accepted(messages: Sequence[Message], tools: tuple[ToolSpec, ...]) -> None:

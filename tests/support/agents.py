@@ -6,21 +6,21 @@ from typing import Any, Literal
 
 import msgspec
 
-from localllm.agents.react_agent import ReActAgent
-from localllm.base.config.schema import AgentSettings, SafetySettings, Settings
+from localllm.agent.react_agent import ReActAgent
 from localllm.base.events import AgentEvent, ConfirmationAnswered, ConfirmationRequested
-from localllm.llm.clients import LLMClient
+from localllm.config.schema import AgentSettings, SafetySettings, Settings
+from localllm.llm.client import LLMClient
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.scripted import Script, Scripted
+from localllm.safety.journal import Journal
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.policy import Policy
+from localllm.safety.saved_rules import RememberedRules
+from localllm.safety.tool_definition import Tool
 from localllm.sandbox.runner import SandboxRunner
+from localllm.snapshots.store import Snapshots
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Tool
-from localllm.tools.guard.journal import Journal
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.policy import Policy
-from localllm.tools.guard.remembered import RememberedRules
-from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.tool_system import ToolSystem
 
 

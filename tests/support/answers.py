@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from localllm.base.events import Json
-from localllm.llm.assembling import MessageAssembler
-from localllm.llm.dialects.base import Reader
-from localllm.llm.dialects.native import NativeDialect
+from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolSpec
 from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk
+from localllm.llm.tool_calling.base import Reader
+from localllm.llm.tool_calling.router import NativeDialect
 from localllm.tools.builtin import BUILTIN_TOOLS
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "salvage"

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from localllm.agents.prompting import system_prompt
+from localllm.agent.system_prompt import system_prompt
 from localllm.llm.messages import CompletionRequest, ToolMessage
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk
 

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from localllm.llm.assembling import MessageAssembler
-from localllm.llm.dialects.base import Dialect, Reader
+from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolSpec, UserMessage
 from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ThinkingChunk
+from localllm.llm.tool_calling.base import Dialect, Reader
 
 READ_FILE = ToolSpec(
     "read_file",

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from localllm.base.config.loading import Loaded
-from localllm.base.config.schema import LLMSettings, Settings
-from localllm.integrations.answering import Look
+from localllm.app.server_check import Look
+from localllm.config.loader import Loaded
+from localllm.config.schema import LLMSettings, Settings
 from localllm.integrations.doctor.finding import Finding
-from localllm.integrations.doctor.surroundings import Screen, Surroundings
+from localllm.integrations.doctor.inputs import Screen, Surroundings
 from localllm.llm.discovery.servers import Server
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from localllm.core.project.instructions import Instructions
-from localllm.llm.profiles import Profile
+from localllm.llm.model_features import Profile
 from localllm.memory.todos import Todo
+from localllm.project.instructions import Instructions
 
 
 class Forgetful:

@@ -13,14 +13,13 @@ from typing import Any
 
 import msgspec
 
-from localllm.agents.compaction import Surroundings
-from localllm.agents.middleware import Decision, Inject, Middleware, RunState, Stop
-from localllm.agents.panel.dossier import Consultation, Dossier
-from localllm.agents.planning import PlanMode
-from localllm.agents.prompting import system_prompt
-from localllm.agents.react_agent import ReActAgent
-from localllm.agents.session.checkpoints import Checkpoints, Point
-from localllm.base.config.schema import AgentSettings, SafetySettings, Settings
+from localllm.agent.checkpoints import Checkpoints, Point
+from localllm.agent.compaction import Surroundings
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop
+from localllm.agent.panel.dossier import Consultation, Dossier
+from localllm.agent.plan_mode import PlanMode
+from localllm.agent.react_agent import ReActAgent
+from localllm.agent.system_prompt import system_prompt
 from localllm.base.errors import LLMConnectionError, ToolExecutionError
 from localllm.base.events import (
     AgentEvent,
@@ -33,24 +32,25 @@ from localllm.base.events import (
     Steered,
     Usage,
 )
-from localllm.core.window.conversation import Conversation
-from localllm.llm.clients import LLMClient
-from localllm.llm.dialects.choosing import Speaking
+from localllm.config.schema import AgentSettings, SafetySettings, Settings
+from localllm.context.conversation import Conversation
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, Image, Message, SystemMessage
+from localllm.llm.tool_calling.router import Speaking
+from localllm.safety.journal import Journal
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.policy import Policy
+from localllm.safety.tool_definition import Risk, Tool, ToolOutput
 from localllm.sandbox.runner import SandboxRunner
+from localllm.snapshots.store import Snapshots
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Risk, Tool, ToolOutput
 from localllm.tools.files import create_file, read_file, write_file
-from localllm.tools.guard.journal import Journal
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.policy import Policy
-from localllm.tools.guard.snapshots import Snapshots
 from localllm.tools.registry import tool
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 from tests.support.accepting import check_accepted
 from tests.support.wild_model import WildModel
-from tests.unit.agents.test_history import check_valid
+from tests.unit.agent.test_history import check_valid
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\x80\0\0\1\xe0" + bytes(100)
 PICTURE = Image("image/png", PNG)

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from localllm.sandbox import seccomp
-from localllm.sandbox.spec import LaunchSpec
+from localllm.sandbox.launcher.spec import LaunchSpec
+from localllm.sandbox.linux import seccomp
 
 
 def order(folder: Path, command: str) -> LaunchSpec:

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import msgspec
 
-from localllm.llm.assembling import MessageAssembler
 from localllm.llm.gguf.process import ModelProcess, Order
+from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import CompletionRequest, Message, UserMessage
 from localllm.llm.providers.base import Chunk
 from localllm.llm.providers.openai_compatible import OpenAICompatible

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from localllm.sandbox.levels import LEVELS, Level, SandboxLevel
+from localllm.sandbox.backend import LEVELS, Level, SandboxLevel
 from localllm.sandbox.runner import CommandResult, SandboxRunner
 
 SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----"

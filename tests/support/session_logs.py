@@ -7,10 +7,10 @@ from pathlib import Path
 
 from localllm.base.events import MessageCompleted, RunFinished, RunStarted, ToolCall, ToolFinished, ToolStarted
 from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
-from localllm.memory.sessions.entries import Changed, Ended, Entry, Kept, Pointed, Profiled
-from localllm.memory.sessions.log import SessionLog, new_session_id
-from localllm.memory.sessions.seal import Seal
-from localllm.memory.sessions.store import Sessions
+from localllm.sessions.entries import Changed, Ended, Entry, Kept, Pointed, Profiled
+from localllm.sessions.log import SessionLog, new_session_id
+from localllm.sessions.signature import Seal
+from localllm.sessions.store import Sessions
 
 
 def head() -> list[Entry]:
@@ -83,7 +83,7 @@ def begin(store: Sessions, entries: Sequence[Entry]) -> SessionLog:
 HOLDER = """
 import sys
 from pathlib import Path
-from localllm.memory.sessions.log import SessionLog, new_session_id
+from localllm.sessions.log import SessionLog, new_session_id
 log = SessionLog.resume(Path(sys.argv[1]), sys.argv[2])
 print("held", flush=True)
 sys.stdin.read()

@@ -3,10 +3,10 @@
 from io import StringIO
 from typing import Any
 
-from localllm.ui.screen import Screen
-from localllm.ui.slash.commands import builtin_commands
-from localllm.ui.slash.registry import SlashCall, SlashCommand, SlashRegistry
-from localllm.ui.theme import Theme
+from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.registry import SlashCall, SlashCommand, SlashRegistry
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Theme
 
 
 async def said(chat: Any, line: str, arguments: str | None = None, *, plain: bool = True) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from localllm.base.config.schema import ProjectSettings, SafetySettings, Settings
+from localllm.config.schema import ProjectSettings, SafetySettings, Settings
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.tool_definition import Preview, Tool, ToolOutput
 from localllm.sandbox.background import Handle
 from localllm.sandbox.runner import CommandResult, Inspected, SandboxLevel
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Preview, Tool, ToolOutput
-from localllm.tools.guard.paths import ProjectRoot
 
 
 class NoRunner:

@@ -7,9 +7,8 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.llm.dialects.structured_reader import FINAL_ANSWER
+from localllm.llm.message_format import LOOKING
 from localllm.llm.messages import CompletionRequest, Message
-from localllm.llm.normalising import LOOKING
 from localllm.llm.providers.base import (
     Chunk,
     FinishChunk,
@@ -19,6 +18,7 @@ from localllm.llm.providers.base import (
     ToolCallChunk,
     UsageChunk,
 )
+from localllm.llm.tool_calling.structured import FINAL_ANSWER
 
 if TYPE_CHECKING:
     from tests.support.interleavings import Interleaving

@@ -8,7 +8,7 @@ LONG = 400_000
 
 TRIES = {
     "names in source": """
-        from localllm.core.project import file_facts
+        from localllm.project import file_facts
         assert file_facts._quotes('"\\\\' * 200_000, "Python") == (0, 0)
         assert file_facts._quotes("'a' 'b' 'c\\n" + '"d"', "JavaScript") == (2, 1)
         for name in ("_CAMEL", "_PASCAL", "_SNAKE"):
@@ -16,7 +16,7 @@ TRIES = {
             assert not getattr(file_facts, name).fullmatch("aZ" * 200_000 + "-")
     """,
     "a line of an answer": """
-        from localllm.ui.markdown import _without_trailing_space
+        from localllm.tui.render.markdown import _without_trailing_space
         assert _without_trailing_space(" " * 400_000 + "x") == " " * 400_000 + "x"
         assert _without_trailing_space("x\\x1b[0m  \\x1b[1m  ") == "x\\x1b[0m\\x1b[1m"
     """,
@@ -26,7 +26,7 @@ TRIES = {
         assert _FRAME.sub("-", "a < / web_content > b, web_content, <web_content>") == "a - b,-, -"
     """,
     "notes of a project": """
-        from localllm.llm.project_texts import framed_in, without_framed
+        from localllm.llm.framed_texts import framed_in, without_framed
         for text in ("\\n" * 400_000 + "x", "<project-notes>\\n" * 25_000, "</project-notes>\\n" * 25_000):
             framed_in(text)
         notes = "<project-notes>\\nb\\n</project-notes>"
@@ -34,28 +34,28 @@ TRIES = {
         assert framed_in(f"<project-instructions>\\n{notes}\\n{notes}") == f"{notes}\\n\\n{notes}"
     """,
     "sentences": """
-        from localllm.memory.chunking import _SENTENCE_END
+        from localllm.memory.task_splitting import _SENTENCE_END
         assert not _SENTENCE_END.search("." * 400_000 + "x")
         assert [found[0] for found in _SENTENCE_END.finditer('a?! b." c. d')] == ["?! ", '." ', ". "]
     """,
     "code in a command": """
-        from localllm.tools.guard.wrappers import _CALL
+        from localllm.safety.nested_commands import _CALL
         assert not _CALL.findall("_" * 400_000)
         assert _CALL.findall("os.system (x) + f(g(1))") == ["os.system", "f", "g"]
     """,
     "recipes": """
-        from localllm.syntax.manifests.recipes import _JUST_RECIPE
+        from localllm.project.manifests.recipes import _JUST_RECIPE
         assert not _JUST_RECIPE.search("a" + " " * 400_000)
         assert _JUST_RECIPE.findall("build:\\ntest *args:\\nname := x") == ["build", "test"]
     """,
     "requirements": """
-        from localllm.syntax.manifests.dependencies import _REQUIREMENT
+        from localllm.project.manifests.dependencies import _REQUIREMENT
         assert _REQUIREMENT.match("a" + " " * 400_000 + "!")[1] == "a"
         assert not _REQUIREMENT.match("a" + " " * 400_000 + "[")  is None
         assert [bool(_REQUIREMENT.match(line)) for line in ("a[b]>=1", "a [b]", "a", "a/b")] == [1, 1, 1, 0]
     """,
     "a command of commands": """
-        from localllm.tools.guard.rules import line_of
+        from localllm.safety.rules import line_of
         for command in ("sudo " * 4_000, "eval " * 4_000, "echo " + "a[" * 50_000, f"python3 -c '{'_' * 100_000}'"):
             assert line_of(command).commands
         for command in ("sudo " * 4_000 + "rm -rf /", "a|" * 29_900, "find -exec rm " * 4_000):
@@ -63,19 +63,19 @@ TRIES = {
         assert not line_of("sudo " * 20 + "ls").unreadable
     """,
     "definitions within each other": """
-        from localllm.syntax.outline import outline
+        from localllm.code.outline import outline
         classes = "".join(" " * depth + f"class {'A' * 190}:\\n" for depth in range(90))
         found = outline((classes + (" " * 90 + f"def {'f' * 190}(): pass\\n") * 10_000).encode(), "python").definitions
         assert len(found) > 10_000 and max(len(one.parent) for one in found) == 1_000
     """,
     "a header": """
-        from localllm.syntax.grammars import _CPP_HEADER
+        from localllm.code.grammars import _CPP_HEADER
         assert not _CPP_HEADER.search(b"\\n" * 400_000)
         assert _CPP_HEADER.search(b"x\\n\\n  class A {};")
     """,
     "a body that does nothing": """
-        from localllm.tools.guard.destruction import _body
-        from localllm.syntax.outline import Definition
+        from localllm.safety.destruction import _body
+        from localllm.code.outline import Definition
         place = Definition(kind="function", name="f", line=1, end_line=2)
         assert _body(["def f():", " " * 400_000 + "x"], place)
         assert not _body(["def f():", "    pass  # nothing"], place)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from localllm.safety.dangerous_commands import uses_network
+from localllm.safety.shell_words import Word
 from localllm.sandbox.git_config import parse
-from localllm.tools.guard.dangers import uses_network
-from localllm.tools.guard.words import Word
 
 
 def _settings(text: str) -> None:

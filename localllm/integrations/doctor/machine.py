@@ -8,10 +8,10 @@ from localllm import __version__
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import language, tr
 from localllm.integrations.doctor.finding import Finding, note, of_error, ok, warning
-from localllm.integrations.doctor.surroundings import Screen, Surroundings
-from localllm.sandbox.remedies import landlock_remedy, remedies
-from localllm.tools.guard.journal import check
-from localllm.tools.repository import examine_repository
+from localllm.integrations.doctor.inputs import Screen, Surroundings
+from localllm.safety.journal import check
+from localllm.sandbox.probe import landlock_remedy, remedies
+from localllm.tools.git_repository import examine_repository
 
 _LEAST_COLUMNS, _LEAST_LINES = 60, 15
 

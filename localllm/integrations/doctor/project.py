@@ -1,17 +1,87 @@
-"""The folders: can they be written to, is there room, and is this a project at all?"""
+"""Checks of the project: settings, folders, LOCALLLM.md and AGENTS.md."""
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from localllm.base.directory_walk import walk
+from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase, tr
 from localllm.base.paths import project_folder, project_name
-from localllm.base.walking import walk
-from localllm.integrations.doctor.finding import Finding, note, ok, problem, warning
-from localllm.integrations.doctor.surroundings import Surroundings, nearest_existing
-from localllm.sandbox.visibility import survey
+from localllm.config.loader import RESERVED_VARIABLES, left_out_notice
+from localllm.integrations.doctor.finding import Finding, note, of_error, ok, problem, warning
+from localllm.integrations.doctor.inputs import Surroundings, nearest_existing
+from localllm.llm.model_features import Profile
+from localllm.memory.memory_file import MemoryFile
+from localllm.memory.project_memory import ProjectMemory
+from localllm.project.instructions import read_instructions
+from localllm.safety.rules import still_showing, usable_rules
+from localllm.sandbox.environment import survey
+from localllm.text.sanitising import clean
+from localllm.tools.builtin import ALL_TOOLS
+
+_CONFLICT = re.compile(r"^<{7} (?:(?!<{7} |={7}\s).*+\n)*+={7}[^\S\n]*+\n(?:(?!<{7} |>{7} ).*+\n)*+>{7} ", re.MULTILINE)
+"""The two sides of a conflict, as git leaves them in a file."""
+
+
+def memory(here: Surroundings) -> Iterator[Finding]:
+    """Whether what is remembered can be read, and is one text; nothing where there is none yet."""
+    name = here.loaded.settings.project.memory_file
+    if not ProjectMemory(here.project, name).is_there:
+        return
+    try:
+        text = MemoryFile(here.project, name).read().text
+    except LocalLLMError as error:
+        yield of_error("memory", error)
+        return
+    if found := _CONFLICT.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        yield warning(
+            "memory", tr("doctor.memory_conflict", file=name, line=line), tr("doctor.memory_conflict_mend", file=name)
+        )
+    else:
+        yield ok("memory", tr("doctor.memory", file=name, count=len(text.encode())))
+
+
+def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
+    """Files of instructions of which a model that is asked by `profile` reads only a part."""
+    for file in read_instructions(here.project, profile.instructions, here.folder):
+        if file.is_cut:
+            told = {"file": clean(file.path, keep_newlines=False), "size": file.size, "kept": len(file.text)}
+            key = "doctor.instructions_cut" if file.text else "doctor.instructions_left_out"
+            yield warning("instructions", tr(key, **told), tr("doctor.instructions_mend", most=profile.instructions))
+
+
+def settings(here: Surroundings) -> Iterator[Finding]:
+    """Files, faults in them, variables that name no setting, and what waits for trust."""
+    if here.fault is not None:
+        yield of_error("settings", here.fault)
+        return
+    files = ", ".join(str(file) for file in here.loaded.files.values())
+    yield ok("settings", tr("doctor.settings_files", files=files) if files else tr("doctor.settings_none"))
+    for remark in here.loaded.remarks:
+        yield warning("settings", str(remark), tr("doctor.settings_variable_mend"))
+    safety, faulty_rules = usable_rules(here.loaded.settings.safety, here.loaded.unchecked, ALL_TOOLS)
+    for error in (*here.loaded.left_out, *faulty_rules):
+        yield warning("settings", left_out_notice(error), tr("doctor.left_out_mend"))
+    if here.loaded.withheld:
+        keys = ", ".join(here.loaded.withheld)
+        yield note("trust", tr("doctor.withheld", keys=keys), tr("doctor.withheld_mend"))
+    if unsent := here.loaded.unsent_keys(here.environ):
+        yield note("trust", tr("start.keyless", variables=", ".join(unsent)), tr("doctor.withheld_mend"))
+    if showing := ", ".join(still_showing(safety)):
+        yield warning("rules", tr("doctor.only_read_file", tools=showing), tr("doctor.only_read_file_mend"))
+
+
+def folders_moved(here: Surroundings) -> Iterator[Finding]:
+    """Variables that put our folders elsewhere: easily forgotten."""
+    moved = [name for name in sorted(RESERVED_VARIABLES) if here.environ.get(name)]
+    if moved:
+        yield note("settings", tr("doctor.folders_moved", variables=", ".join(moved)))
+
 
 MANY_FILES = 50_000
 """Files from which on listings and searches take seconds."""

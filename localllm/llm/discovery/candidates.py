@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from localllm.base.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
+from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.llm.addresses import address_fault, is_loopback, server_root
 
 VLLM = "http://localhost:8000"

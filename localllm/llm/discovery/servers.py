@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
-from localllm.base.config.schema import ProviderName
-from localllm.base.config.trust import runs_elsewhere
+from localllm.config.schema import ProviderName
+from localllm.config.trust_policy import runs_elsewhere
 from localllm.llm.providers.base import ModelInfo
 
 State = Literal["ready", "empty", "locked", "silent", "foreign", "absent"]

@@ -8,10 +8,10 @@ from math import isfinite
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
+from localllm.llm.http.transport import HttpFailure, HttpRequest
 from localllm.llm.providers.base import Embeddings
 from localllm.llm.providers.http_provider import AnswerBody, HttpProvider
 from localllm.llm.providers.openai_errors import error_in
-from localllm.llm.transport import HttpFailure, HttpRequest
 
 _NO_EMBEDDINGS = (
     r"does not support embed|embeddings? operation does not work|generate embeddings from this model"

@@ -1,25 +1,143 @@
-"""Google's Gemini API: generateContent, streamed as server-sent events."""
+"""Google's Gemini API: generateContent, streamed as server-sent events; models, embeddings, errors."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
-from urllib.parse import quote
+from itertools import chain
+from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 import msgspec
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.jsontext import encode_json
+from localllm.llm.addresses import is_loopback
+from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import CompletionRequest
-from localllm.llm.providers.base import Chunk, Embeddings, ModelInfo, ToolCallChunk
+from localllm.llm.providers.base import Ability, Chunk, Embeddings, ModelInfo, ToolCallChunk
 from localllm.llm.providers.embedding import EmbeddingProvider, check_vectors
-from localllm.llm.providers.gemini_answers import GeminiParser, SignedCallChunk
-from localllm.llm.providers.gemini_embeddings import batches, embedding_body, joined, parse_embeddings
-from localllm.llm.providers.gemini_errors import GeminiErrors
+from localllm.llm.providers.gemini_answers import GeminiErrors, GeminiParser, SignedCallChunk
 from localllm.llm.providers.gemini_messages import NO_SIGNATURES, Signatures, request_json
-from localllm.llm.providers.gemini_models import GeminiModel, gemini_root, parse_model, parse_page, resource_name
 from localllm.llm.providers.http_provider import AnswerBody, EventParser, whole_or_streamed
-from localllm.llm.providers.sight import Sight
-from localllm.llm.transport import HttpRequest
+from localllm.llm.providers.vision import Sight
+
+_MOST_TEXTS = 100
+"""So many a request may have: the API refuses one more."""
+
+
+def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """`texts` in the portions they are sent in."""
+    return (texts[start : start + _MOST_TEXTS] for start in range(0, len(texts), _MOST_TEXTS))
+
+
+def embedding_body(texts: Sequence[str], resource: str) -> bytes:
+    """The body of a request for the vectors of `texts`, by the model at the path `resource`."""
+    return encode_json({"requests": [{"model": resource, "content": {"parts": [{"text": text}]}} for text in texts]})
+
+
+def parse_embeddings(body: bytes) -> Embeddings:
+    """The vectors in an answer, in the order of their texts. Raises msgspec.DecodeError."""
+    answer = msgspec.json.decode(body, type=_Answer)
+    usage = answer.usage_metadata or _Usage()
+    return Embeddings(tuple(embedding.values for embedding in answer.embeddings), usage.prompt_token_count or 0)
+
+
+def joined(parts: Sequence[Embeddings]) -> Embeddings:
+    """The answers to all portions as one."""
+    vectors = tuple(chain.from_iterable(part.vectors for part in parts))
+    return Embeddings(vectors, sum(part.tokens for part in parts))
+
+
+# The server's JSON, as far as it is read.
+
+
+class _Embedding(msgspec.Struct):
+    values: tuple[float, ...] = ()
+
+
+class _Usage(msgspec.Struct, rename="camel"):
+    prompt_token_count: int | None = None
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    embeddings: list[_Embedding]
+    usage_metadata: _Usage | None = None
+
+
+_VERSION = re.compile(r"(.*?/v1[a-z0-9]*)(/.*)?")
+_NO_TEXT = ("-tts", "-image", "embedding")
+"""In the names of models that generate content, but speech or pictures."""
+
+
+class GeminiModel(msgspec.Struct, rename="camel"):
+    """A model as the API lists it."""
+
+    name: str
+    input_token_limit: int | None = None
+    supported_generation_methods: list[str] | None = None
+    thinking: bool | None = None
+
+    @property
+    def chats(self) -> bool:
+        """Whether it answers in text."""
+        return "generateContent" in (self.supported_generation_methods or ()) and not any(
+            part in self.name for part in _NO_TEXT
+        )
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it makes vectors of texts. Of its two methods the list names the one, the other or both."""
+        return not {"embedContent", "batchEmbedContents"}.isdisjoint(self.supported_generation_methods or ())
+
+    @property
+    def info(self) -> ModelInfo:
+        """The same in our words. The window is for what is read; an answer has a limit of its own."""
+        return ModelInfo(
+            self.name.removeprefix("models/"), context_window=self.input_token_limit or 0, abilities=self._abilities
+        )
+
+    @property
+    def _abilities(self) -> frozenset[Ability] | None:
+        """All Gemini models call tools and see; the API does not say it, and serves models of other families too."""
+        if not self.name.startswith("models/gemini-"):
+            return None
+        told: dict[Ability, bool | None] = {"tools": True, "vision": True, "thinking": self.thinking}
+        return frozenset(ability for ability, has in told.items() if has)
+
+
+class ModelsPage(msgspec.Struct, rename="camel"):
+    """A page of the list; `next_page_token` is empty on the last one."""
+
+    models: list[GeminiModel] | None = None
+    next_page_token: str | None = None
+
+
+def parse_page(body: bytes) -> ModelsPage:
+    """A page of the list of models. Raises msgspec.DecodeError."""
+    return msgspec.json.decode(body, type=ModelsPage)
+
+
+def parse_model(body: bytes) -> GeminiModel:
+    """One model. Raises msgspec.DecodeError."""
+    return msgspec.json.decode(body, type=GeminiModel)
+
+
+def resource_name(model: str) -> str:
+    """The path of a model under the API's root: models/NAME, or as it is where it names a collection itself."""
+    name = model.strip("/")
+    return quote(name if "/" in name else f"models/{name}", safe="/")
+
+
+def gemini_root(base_url: str) -> str:
+    """The root with the version in it, …/v1beta unless `base_url` says another; whatever follows it is left out."""
+    text = base_url.strip()
+    if "://" not in text:
+        text = f"{'http' if is_loopback(text) else 'https'}://{text}"
+    parts = urlsplit(text)
+    path = parts.path.rstrip("/")
+    found = _VERSION.fullmatch(path)
+    return f"{parts.scheme}://{parts.netloc}{found[1] if found else f'{path}/v1beta'}"
+
 
 BASE_URL = "https://generativelanguage.googleapis.com"
 KEY_VARIABLE = "GEMINI_API_KEY"

@@ -10,11 +10,11 @@ from typing import Protocol
 
 from localllm.base.errors import LLMConnectionError
 from localllm.llm.addresses import apart_from_password
+from localllm.llm.http.sse import ServerSentEvent, SSEDecoder, check_length
+from localllm.llm.http.transport import HttpFailure, HttpRequest, HttpTransport
 from localllm.llm.overflow import is_never_granted
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader
-from localllm.llm.transport import HttpFailure, HttpRequest, HttpTransport
-from localllm.llm.wire import ServerSentEvent, SSEDecoder, check_length
 
 DONE = FinishChunk("")
 """What a parser gives when the answer is over: nothing that follows is part of it."""

@@ -11,6 +11,8 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.jsontext import encode_json
 from localllm.llm.addresses import server_root
+from localllm.llm.http.sse import NDJSONDecoder
+from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
@@ -44,9 +46,7 @@ from localllm.llm.providers.ollama_models import (
 )
 from localllm.llm.providers.openai_compatible import replayable, tool_json
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in
-from localllm.llm.providers.sight import Sight, base64_text
-from localllm.llm.transport import HttpRequest
-from localllm.llm.wire import NDJSONDecoder
+from localllm.llm.providers.vision import Sight, base64_text
 
 _SECONDS_TO_TELL = 3.0
 """At most, for what the server tells of a model before its first request; then the window is chosen without it."""

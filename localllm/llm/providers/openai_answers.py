@@ -3,6 +3,7 @@
 import msgspec
 
 from localllm.base.events import Json
+from localllm.llm.http.sse import ServerSentEvent
 from localllm.llm.providers.base import (
     Chunk,
     FinishChunk,
@@ -11,10 +12,8 @@ from localllm.llm.providers.base import (
     ToolCallChunk,
     UsageChunk,
 )
-from localllm.llm.providers.content_filter import filtered_categories
 from localllm.llm.providers.http_provider import DONE, FilteredChunk
-from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in
-from localllm.llm.wire import ServerSentEvent
+from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in, filtered_categories
 
 
 def parse_event(event: ServerSentEvent, errors: ErrorReader) -> list[Chunk]:

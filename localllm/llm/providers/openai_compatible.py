@@ -8,6 +8,7 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.jsontext import encode_json
 from localllm.llm.addresses import api_root, server_root
+from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
@@ -31,8 +32,7 @@ from localllm.llm.providers.openai_models import (
     parse_entries,
     told_by_props,
 )
-from localllm.llm.providers.sight import Sight, base64_text
-from localllm.llm.transport import HttpRequest
+from localllm.llm.providers.vision import Sight, base64_text
 
 _DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stop"})
 """Parameters a request may do without. Reasoning models take max_completion_tokens for max_tokens and refuse stop and

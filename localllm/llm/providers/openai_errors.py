@@ -1,20 +1,46 @@
-"""What the failures of OpenAI-compatible servers and of Ollama mean. Servers agree on little: an error may be a
-string, an object, a list, HTML; it may come with status 200, in the middle of a stream, or as a polite empty answer."""
+"""What failures of OpenAI-compatible servers, Azure and Ollama mean."""
 
 import difflib
 import math
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.base.patterns import late_pattern
-from localllm.llm.overflow import Overflow, read_overflow
-from localllm.llm.providers.content_filter import filtered_in
-from localllm.llm.reasons import short_reason
+from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.overflow import Overflow, read_overflow, short_reason
+
+
+def filtered_in(error: dict[str, Json]) -> str:
+    """The categories an error of the filter names. Its fields are spelled in two ways, with and without "_" and "s"."""
+    inner: Any = error.get("innererror") or error.get("inner_error")
+    match inner:
+        case {"content_filter_result": results} | {"content_filter_results": results}:
+            return filtered_categories(results)
+        case _:
+            return ""
+
+
+def filtered_categories(results: Json) -> str:
+    """The categories that were filtered and how severe the filter found them: "violence (medium), jailbreak"."""
+    if not isinstance(results, dict):
+        return ""
+    verdicts = cast("dict[str, Any]", results).items()
+    return ", ".join(filter(None, (_category(name, verdict) for name, verdict in verdicts)))
+
+
+def _category(name: str, verdict: Any) -> str:
+    match verdict:
+        case {"filtered": True, "severity": str(severity)}:
+            return f"{name} ({severity})"
+        case {"filtered": True}:
+            return name
+        case _:
+            return ""
+
 
 _DEFAULT_WAIT = 2.0
 

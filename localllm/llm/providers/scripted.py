@@ -25,6 +25,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.events import Json
+from localllm.llm.http.transport import refused
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import (
     Chunk,
@@ -34,7 +35,6 @@ from localllm.llm.providers.base import (
     ThinkingChunk,
     ToolCallChunk,
 )
-from localllm.llm.transport import refused
 
 DEMO = Path(__file__).with_name("demo.toml")
 

@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import ToolCall
-from localllm.llm.clients import LLMClient
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import (
     AssistantMessage,
     Completion,

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from localllm.base.events import ToolCall
-from localllm.llm.assembling import MessageAssembler
-from localllm.llm.dialects.structured import StructuredDialect
+from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import AssistantMessage, CompletionRequest, SystemMessage, ToolMessage, ToolSpec, UserMessage
 from localllm.llm.providers.base import FinishChunk, TextChunk, UsageChunk
+from localllm.llm.tool_calling.structured import StructuredDialect
 from tests.support.llama import Served, answered, asks, chunks_of
 
 pytestmark = pytest.mark.anyio

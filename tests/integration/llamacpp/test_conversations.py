@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from localllm.agents.react_agent import ReActAgent
-from localllm.base.config.schema import AgentSettings
+from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Compacted, MessageCompleted, RunFinished, Usage
-from localllm.llm.clients import LLMClient
+from localllm.config.schema import AgentSettings
+from localllm.llm.client import LLMClient
+from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Risk, ToolOutput
 from localllm.tools.registry import tool
 from tests.support.agents import make_tools, play
 from tests.support.llama import Served, answered, asks

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from localllm.agents.panel.verdict import verdict_schema
+from localllm.agent.panel.verdict import verdict_schema
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.llm.clients import LLMClient
-from localllm.llm.dialects.choosing import DialectSetting, Question, Speaking
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import Completion, SystemMessage, UserMessage
+from localllm.llm.tool_calling.router import DialectSetting, Question, Speaking
 from tests.support.dialects import REQUEST, TOOLS
 from tests.support.llama import Served
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from localllm.agents.react_agent import ReActAgent
-from localllm.base.config.schema import AgentSettings, GgufSettings, LLMSettings
+from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, RunFinished, TextDelta
-from localllm.llm.building import make_provider
-from localllm.llm.clients import LLMClient
-from localllm.llm.http_messages import HttpRequest
+from localllm.config.schema import AgentSettings, GgufSettings, LLMSettings
+from localllm.llm.client import LLMClient
+from localllm.llm.factory import make_provider
+from localllm.llm.gguf.provider import Gguf
+from localllm.llm.http.messages import HttpRequest
 from localllm.llm.messages import AssistantMessage, CompletionRequest, SystemMessage, UserMessage
 from localllm.llm.providers.base import Chunk
-from localllm.llm.providers.gguf import Gguf
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.integration.llamacpp.conftest import ModelFile
 from tests.support.agents import make_tools, play

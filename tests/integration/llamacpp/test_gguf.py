@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.config.schema import GgufSettings, LLMSettings
+from localllm.app.server_check import find_out
 from localllm.base.errors import LLMConnectionError
-from localllm.integrations.answering import find_out
-from localllm.llm.assembling import MessageAssembler
-from localllm.llm.building import make_provider
-from localllm.llm.clients import LLMClient
+from localllm.config.schema import GgufSettings, LLMSettings
+from localllm.llm.client import LLMClient
 from localllm.llm.discovery.servers import Server
+from localllm.llm.factory import make_provider
+from localllm.llm.gguf.provider import USUAL_WINDOW, WORTH_TELLING, Gguf
+from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import CompletionRequest, UserMessage
-from localllm.llm.providers.gguf import USUAL_WINDOW, WORTH_TELLING, Gguf
 from tests.integration.llamacpp.conftest import ModelFile
 from tests.support.llama import asks
 from tests.support.tiny_gguf import WINDOW, make_tiny_gguf

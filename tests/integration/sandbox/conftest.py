@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox import bubblewrap
-from localllm.sandbox.levels import LEVELS, Level
+from localllm.sandbox.backend import LEVELS, Level
+from localllm.sandbox.launcher import bubblewrap
 from tests.support.sandbox_world import World
 
 

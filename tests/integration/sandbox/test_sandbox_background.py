@@ -9,12 +9,11 @@ import pytest
 
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import tr
+from localllm.safety.journal import Journal
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.runner import SandboxRunner
-from localllm.tools.background import command_output, note_end
-from localllm.tools.commands import run_command
 from localllm.tools.context import ToolContext
-from localllm.tools.guard.journal import Journal
+from localllm.tools.shell import command_output, note_end, run_command
 from tests.support.sandbox_world import World, open_descriptors, processes_with, unlike_any_other, until
 from tests.support.tools import make_context, use
 

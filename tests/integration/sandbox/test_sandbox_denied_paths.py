@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.sandbox.levels import Level
+from localllm.sandbox.backend import Level
 from localllm.sandbox.runner import SandboxRunner
 from tests.support.sandbox_world import World
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.own_environment import base_interpreter
+from localllm.base.environment import base_interpreter
 from tests.support.sandbox_world import World
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.sandbox.levels import Level
+from localllm.sandbox.backend import Level
 from localllm.sandbox.runner import SandboxRunner
 from tests.support.sandbox_world import SECRET, World, processes_with, unlike_any_other
 
@@ -122,7 +122,7 @@ asyncio.run(main())
 STARTS_PYTHON = """
 import subprocess
 from localllm.sandbox.runner import SandboxRunner
-from localllm.base.own_environment import base_interpreter
+from localllm.base.environment import base_interpreter
 subprocess.run([base_interpreter(), "-c", ""], check=True)
 """
 BARE = {

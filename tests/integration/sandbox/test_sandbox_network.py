@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.levels import Level
+from localllm.sandbox.backend import Level
 from localllm.sandbox.runner import CommandResult, SandboxRunner
 
 pytestmark = pytest.mark.anyio

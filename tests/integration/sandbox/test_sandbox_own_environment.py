@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox import bubblewrap
+from localllm.sandbox.launcher import bubblewrap
 
 PROGRAM = """
 import asyncio, sys

@@ -8,12 +8,12 @@ import pytest
 from localllm.base.errors import SafetyViolationError
 from localllm.base.events import RunStarted
 from localllm.llm.messages import AssistantMessage, UserMessage
-from localllm.memory.sessions.entries import Entry, Kept, encode
-from localllm.sandbox.levels import Level
+from localllm.sandbox.backend import Level
 from localllm.sandbox.runner import SandboxRunner
+from localllm.sessions.entries import Entry, Kept, encode
 from tests.support.sandbox_world import World
 from tests.support.wire_server import WireServer, says
-from tests.unit.test_app import app_over, played, state
+from tests.unit.app.test_app import app_over, played, state
 
 __all__ = ["state"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from localllm.sandbox.levels import Level
-from localllm.sandbox.trial import attempts
+from localllm.sandbox.backend import Level
+from localllm.sandbox.self_test import attempts
 from tests.support.sandbox_world import World
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.directory_walk import walk
 from localllm.base.gitignore import judge, matcher
-from localllm.base.walking import walk
 from tests.support.each import each
 from tests.support.in_time import ends
 

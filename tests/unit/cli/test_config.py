@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from localllm.base import i18n
-from localllm.base.config.keys import all_settings
-from localllm.base.config.schema import SECRET_VARIABLES
 from localllm.base.errors import ConfigurationError
 from localllm.cli.config import config
-from localllm.text.cleaning import display_width
+from localllm.config.keys import all_settings
+from localllm.config.schema import SECRET_VARIABLES
+from localllm.text.sanitising import display_width
 
 SECRET = "sk-do-not-show-me"
 

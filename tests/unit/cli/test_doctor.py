@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from localllm.base import i18n
-from localllm.base.config.schema import SECRET_VARIABLES
 from localllm.cli.doctor import listing
 from localllm.cli.main import run
+from localllm.config.schema import SECRET_VARIABLES
 from localllm.integrations.doctor.finding import Finding, note, ok, problem, warning
-from localllm.text.cleaning import display_width
-from localllm.ui.theme import Theme
+from localllm.text.sanitising import display_width
+from localllm.tui.theme import Theme
 
 SECRET = "sk-secret-do-not-show"
 

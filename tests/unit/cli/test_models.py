@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from localllm.app.server_check import Answering
 from localllm.base.errors import LLMConnectionError
 from localllm.cli.main import run
 from localllm.cli.models import as_json, listing
-from localllm.integrations.answering import Answering
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo
-from localllm.text.cleaning import display_width
-from localllm.ui.theme import Theme
+from localllm.text.sanitising import display_width
+from localllm.tui.theme import Theme
 from tests.support.wire_server import WireServer
 
 PLAIN = Theme(plain=True)

@@ -9,7 +9,7 @@ import pytest
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.events import ToolCall
 from localllm.base.i18n import set_language
-from localllm.llm.clients import LLMClient
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import (
     AssistantMessage,
     Completion,

@@ -1,6 +1,6 @@
 """Azure's addresses, in the forms people paste them."""
 
-from localllm.llm.providers.azure_address import NEWEST_DATED, azure_place
+from localllm.llm.providers.azure import NEWEST_DATED, azure_place
 from tests.support.each import each
 
 BY_DATE = f"https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version={NEWEST_DATED}"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from localllm.base.errors import LLMConnectionError
-from localllm.base.ratelimit import RateLimiter
-from localllm.llm.clients import LLMClient
+from localllm.base.rate_limit import RateLimiter
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import UserMessage
 from localllm.llm.overflow import Overflow, overflow_of
 from localllm.llm.providers.openai_compatible import OpenAICompatible

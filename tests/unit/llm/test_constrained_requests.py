@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from localllm.llm.clients import LLMClient
-from localllm.llm.dialects.base import DialectName
-from localllm.llm.dialects.choosing import Speaking
+from localllm.llm.client import LLMClient
+from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, UserMessage
 from localllm.llm.providers.azure import Azure
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.transport import HttpRequest
+from localllm.llm.tool_calling.base import DialectName
+from localllm.llm.tool_calling.router import Speaking
 from tests.support.wire_server import Reply, WireServer, fails, says
 
 pytestmark = pytest.mark.anyio

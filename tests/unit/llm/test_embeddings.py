@@ -9,11 +9,11 @@ import pytest
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import set_language
+from localllm.llm.gguf.provider import Gguf
 from localllm.llm.messages import CompletionRequest, UserMessage
 from localllm.llm.providers.azure import Azure
 from localllm.llm.providers.base import Embedding, Embeddings
 from localllm.llm.providers.embedding import EmbeddingProvider
-from localllm.llm.providers.gguf import Gguf
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.ollama_models import TagEntry

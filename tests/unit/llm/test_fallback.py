@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.config.loading import load
-from localllm.base.config.schema import HARMLESS, LLMSettings, OllamaSettings, OpenAISettings
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.events import MessageCompleted, Notice, RunFinished
-from localllm.llm.building import make_client
-from localllm.llm.clients import LLMClient
+from localllm.config.loader import load
+from localllm.config.schema import HARMLESS, LLMSettings, OllamaSettings, OpenAISettings
+from localllm.llm.client import LLMClient
+from localllm.llm.factory import make_client
 from localllm.llm.fallback import PAUSE_SECONDS, FallbackClient, Standby
 from localllm.llm.messages import UserMessage
 from localllm.llm.providers.openai_compatible import OpenAICompatible

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from localllm.agents.react_agent import ReActAgent
+from localllm.agent.react_agent import ReActAgent
 from localllm.base.events import AgentEvent, MessageCompleted, Notice, RunFinished
 from localllm.base.i18n.errors import ERRORS
-from localllm.base.ratelimit import RateLimiter
-from localllm.llm.clients import LLMClient
+from localllm.base.rate_limit import RateLimiter
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.lmstudio import LMStudio

@@ -8,7 +8,7 @@ import pytest
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.events import ToolCall
 from localllm.base.i18n import set_language
-from localllm.llm.clients import LLMClient
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import (
     AssistantMessage,
     Completion,
@@ -19,9 +19,8 @@ from localllm.llm.messages import (
     UserMessage,
 )
 from localllm.llm.providers.base import ModelInfo, ToolCallChunk
-from localllm.llm.providers.gemini import Gemini
+from localllm.llm.providers.gemini import Gemini, gemini_root, resource_name
 from localllm.llm.providers.gemini_messages import PLACEHOLDER
-from localllm.llm.providers.gemini_models import gemini_root, resource_name
 from tests.support.wire_server import FIXTURES, Reply, WireServer, cassette
 
 pytestmark = pytest.mark.anyio

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.clients import LLMClient
-from localllm.llm.dialects.choosing import Speaking
-from localllm.llm.dialects.structured import step_schema
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, Image, SystemMessage, ToolSpec, UserMessage
 from localllm.llm.providers.base import Embedding, Embeddings
 from localllm.llm.providers.gemini import Gemini
+from localllm.llm.tool_calling.router import Speaking
+from localllm.llm.tool_calling.structured import step_schema
 from tests.support.wire_server import Reply, WireServer, cassette
 
 pytestmark = pytest.mark.anyio

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from localllm.base.config.schema import LLMSettings
 from localllm.base.events import ToolCall
 from localllm.base.jsontext import encode_json
-from localllm.llm.dialects.structured import step_schema
+from localllm.config.schema import LLMSettings
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
@@ -24,11 +23,13 @@ from localllm.llm.providers.gemini_messages import (
     NO_SIGNATURES,
     PLACEHOLDER,
     Signatures,
+    answer_schema,
     contents,
     declaration,
     request_json,
+    schema,
 )
-from localllm.llm.providers.gemini_schemas import answer_schema, schema
+from localllm.llm.tool_calling.structured import step_schema
 from tests.support.each import each
 
 HELLO = (SystemMessage("You help."), UserMessage("Hello"))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.clients import LLMClient
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import UserMessage
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.providers.lmstudio import LMStudio, parse_native_models

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.base.events import ToolCall
+from localllm.llm.message_format import BEGINNING, LOOKING, NO_ANSWER, NOT_RUN, normalised
 from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
-from localllm.llm.normalising import BEGINNING, LOOKING, NO_ANSWER, NOT_RUN, normalised
 from tests.support.each import each
 from tests.support.pictures import JPEG, PNG, WEBP
 

@@ -12,7 +12,7 @@ import pytest
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import ToolCall
 from localllm.base.i18n import set_language
-from localllm.llm.clients import LLMClient
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, CompletionRequest, ToolMessage
 from localllm.llm.providers.base import FinishChunk, TextChunk, ToolCallChunk, UsageChunk
 from tests.support.ollama_wire import (

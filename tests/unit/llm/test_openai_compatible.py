@@ -10,7 +10,7 @@ import pytest
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import ToolCall
-from localllm.llm.clients import LLMClient
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import (
     AssistantMessage,
     Completion,

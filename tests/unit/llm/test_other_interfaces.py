@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.clients import LLMClient
-from localllm.llm.discovery.asking import Answer
-from localllm.llm.discovery.recognising import recognise
+from localllm.llm.client import LLMClient
+from localllm.llm.discovery.http_get import Answer
+from localllm.llm.discovery.scan import recognise
 from localllm.llm.messages import AssistantMessage, Completion, CompletionRequest, UserMessage
 from localllm.llm.providers.base import Embedding, Provider, TextChunk
 from localllm.llm.providers.lmstudio import LMStudio, parse_native_models

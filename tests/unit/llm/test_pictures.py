@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.llm.messages import AssistantMessage, Image, SystemMessage, ToolMessage, UserMessage
-from localllm.llm.pictures import LEAST_PICTURE, MOST_PICTURE, UNKNOWN_PICTURE, picture_tokens, pictures_in
+from localllm.llm.tokens import LEAST_PICTURE, MOST_PICTURE, UNKNOWN_PICTURE, picture_tokens, pictures_in
 
 
 def png(width: int, height: int) -> Image:

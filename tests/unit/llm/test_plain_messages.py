@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from localllm.base.events import ToolCall
+from localllm.llm.message_format import read_messages
 from localllm.llm.messages import AssistantMessage, Image, SystemMessage, ToolMessage, UserMessage
-from localllm.llm.plain_messages import read_messages
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"a": 1}'}}
 

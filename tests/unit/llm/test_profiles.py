@@ -2,10 +2,10 @@
 
 import pytest
 
-from localllm.llm.embedded.engine import MODEL
-from localllm.llm.gguf.header import Header
-from localllm.llm.profiles import COMPACT, STANDARD, Profile, choose, parameters, read_parameters
+from localllm.llm.gguf.model_file import Header
+from localllm.llm.model_features import COMPACT, STANDARD, Profile, choose, parameters, read_parameters
 from localllm.llm.providers.base import ModelInfo
+from localllm.lookup.engine import MODEL
 from localllm.tools.builtin import ALL_TOOLS, BUILTIN_TOOLS
 from tests.support.each import each
 

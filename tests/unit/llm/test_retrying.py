@@ -6,7 +6,7 @@ import pytest
 
 from localllm.base.errors import LLMConnectionError
 from localllm.llm.providers.openai_errors import ErrorReader
-from localllm.llm.retrying import is_passing, try_again
+from localllm.llm.retry import is_passing, try_again
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
-from localllm.llm.clients import LLMClient
+from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, SystemMessage, UserMessage
 from localllm.llm.providers.scripted import DEMO, Scripted, load_script
 

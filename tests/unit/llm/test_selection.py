@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from localllm.base.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
 from localllm.base.errors import LLMConnectionError, LocalLLMError
-from localllm.llm.building import make_client
-from localllm.llm.clients import LLMClient
-from localllm.llm.discovery.looking import discover
+from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
+from localllm.llm.client import LLMClient
+from localllm.llm.discovery.scan import discover
 from localllm.llm.discovery.servers import Server
+from localllm.llm.factory import make_client
 from localllm.llm.selection import Look, Selection
 from tests.support import peers
 from tests.support.peers import closed_ports, serving

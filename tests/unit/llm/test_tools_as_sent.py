@@ -8,18 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from localllm.llm.dialects.base import Dialect
-from localllm.llm.dialects.native import NativeDialect
-from localllm.llm.dialects.structured import StructuredDialect
-from localllm.llm.dialects.text import TextDialect
+from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import CompletionRequest, SystemMessage, UserMessage
-from localllm.llm.profiles import COMPACT
+from localllm.llm.model_features import COMPACT
 from localllm.llm.providers.azure import Azure
 from localllm.llm.providers.gemini import Gemini
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.transport import HttpRequest
+from localllm.llm.tool_calling.base import Dialect
+from localllm.llm.tool_calling.router import NativeDialect
+from localllm.llm.tool_calling.structured import StructuredDialect
+from localllm.llm.tool_calling.text_dialect import TextDialect
 from localllm.tools.builtin import BUILTIN_TOOLS
 from tests.support.each import each
 

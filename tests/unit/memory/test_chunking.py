@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.memory.chunking import chunk
+from localllm.memory.task_splitting import chunk
 from tests.support.each import each
 
 PIECES = (

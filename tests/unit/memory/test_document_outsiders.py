@@ -7,9 +7,9 @@ from unicodedata import normalize
 import pytest
 
 from localllm.memory import notes, todos
-from localllm.memory.digest import digest
 from localllm.memory.document import Document
-from localllm.memory.recall import entries_of
+from localllm.memory.prompt_summary import digest
+from localllm.memory.search import entries_of
 from localllm.memory.sections import kind_of
 from tests.support.each import each
 

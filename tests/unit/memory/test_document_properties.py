@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from localllm.base.errors import LocalLLMError
-from localllm.memory import described, notes, session_records, todos
+from localllm.memory import notes, project_description, session_records, todos
 from localllm.memory.document import Document
-from localllm.memory.markdown import lines_of, scan
+from localllm.memory.markdown_structure import lines_of, scan
 from localllm.memory.session_records import SessionRecord
 
 TODAY = date(2026, 11, 22)
@@ -130,7 +130,7 @@ def test_noting_only_inserts(text: str, kind: notes.NoteKind) -> None:
     assert note in notes.notes(after, kind)
 
 
-ANALYSIS: dict[described.SectionKind, tuple[str, ...]] = {
+ANALYSIS: dict[project_description.SectionKind, tuple[str, ...]] = {
     "dna": ("- What it is: <!-- one line -->", "- Language: Python"),
     "folders": ("- src/ - source code", "  - src/a/ - more"),
     "style": ("- Python: tabs", "<!-- more -->"),
@@ -146,7 +146,7 @@ def test_describing_only_inserts_and_a_second_time_does_nothing(
     text = f"{before}\n{headed}{after}"
     document = Document(text)
     try:
-        now, done = described.describe(document, ANALYSIS, {}, refresh=refresh)
+        now, done = project_description.describe(document, ANALYSIS, {}, refresh=refresh)
     except LocalLLMError:
         return
     assert now.text.startswith("\ufeff") == text.startswith("\ufeff")
@@ -155,7 +155,7 @@ def test_describing_only_inserts_and_a_second_time_does_nothing(
     assert raw_todos(now) == raw_todos(document)
     kept = (kind for kind in document.sections if kind not in done.added)
     assert all(now.body(kind) == document.body(kind) for kind in kept)
-    assert described.describe(now, ANALYSIS, ANALYSIS, refresh=True)[0].text == now.text or not done.added
+    assert project_description.describe(now, ANALYSIS, ANALYSIS, refresh=True)[0].text == now.text or not done.added
 
 
 @quick

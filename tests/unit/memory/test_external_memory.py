@@ -11,7 +11,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.memory import notes, session_records, todos
 from localllm.memory.document import Document
 from localllm.memory.external_memory import ExternalMemorySystem
-from localllm.memory.recall import MemoryEntry
+from localllm.memory.search import MemoryEntry
 from localllm.memory.session_records import SessionRecord
 
 pytestmark = pytest.mark.anyio

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ToolExecutionError
-from localllm.memory.chunking import chunk
 from localllm.memory.external_memory import ExternalMemorySystem
-from localllm.memory.parts import TASK_SIZE, Part, Parts, parts_of
 from localllm.memory.plan_files import LARGEST, read_plan
+from localllm.memory.task_splitting import TASK_SIZE, Part, Parts, chunk, parts_of
 
 pytestmark = pytest.mark.anyio
 

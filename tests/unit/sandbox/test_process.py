@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.sandbox.launches import PlainLaunch
 from localllm.sandbox.process import HeadAndTail, Outcome, Process
+from localllm.sandbox.process_launch import PlainLaunch
 from tests.support.sandbox_world import open_descriptors
 
 pytestmark = pytest.mark.anyio

@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.sandbox.remedies import remedies
+from localllm.sandbox.probe import remedies
 
 APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 DEBIAN = "/proc/sys/kernel/unprivileged_userns_clone"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from localllm.text.alignment import Alignment, Budget, TooMuchWorkError
-from localllm.text.diffing import changed_lines, unified
+from localllm.text.diffing import Alignment, Budget, TooMuchWorkError, changed_lines, unified
 
 
 def test_what_is_within_the_budget_is_as_difflib_has_it() -> None:

@@ -1,6 +1,6 @@
 """The stems of English words, by the examples of the paper as the published vocabulary has them."""
 
-from localllm.text.stemming import stem
+from localllm.text.tokenising import stem
 from tests.support.each import each
 
 EXAMPLES = """

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.text.cleaning import display_width
+from localllm.text.sanitising import display_width
 from localllm.text.wrapping import break_offsets, longest_piece, wrap
 
 

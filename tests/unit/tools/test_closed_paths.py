@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.config.schema import SafetySettings
 from localllm.base.events import Json
+from localllm.config.schema import SafetySettings
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.policy import Policy
+from localllm.safety.rules import closed_to_commands, still_showing
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.code import analyze_code
 from localllm.tools.git import git_diff
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.policy import Policy
-from localllm.tools.guard.rules import closed_to_commands, still_showing
 from localllm.tools.search import search_files
 from tests.support.tools import make_context, put, use
 

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from localllm.base.config.schema import ProjectSettings, Settings
 from localllm.base.errors import LocalLLMError
-from localllm.core.repo.repomap import RepoMap
+from localllm.config.schema import ProjectSettings, Settings
+from localllm.repo_map.repo_map import RepoMap
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.tool_definition import ToolOutput
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.code import analyze_code
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import ToolOutput
-from localllm.tools.guard.paths import ProjectRoot
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import make_tools
 from tests.support.tools import make_context, use

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from localllm.base.config.schema import SafetySettings, Settings
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.sandbox.proxy import Contact
+from localllm.config.schema import SafetySettings, Settings
+from localllm.safety.tool_definition import Risk
+from localllm.sandbox.network.proxy import Contact
 from localllm.sandbox.runner import CommandResult, SandboxLevel, SandboxRunner
-from localllm.tools.commands import run_command
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Risk
+from localllm.tools.shell import run_command
 from tests.support.sandbox_world import level_here
 from tests.support.tools import make_context, preview, use
 

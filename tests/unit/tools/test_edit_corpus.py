@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from localllm.base.errors import ToolExecutionError
-from localllm.tools.editing import edit_file
+from localllm.tools.edit import edit_file
 from tests.support.each import each
 from tests.support.tools import make_context, put, use
 

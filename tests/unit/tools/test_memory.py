@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from localllm.base.config.schema import SafetySettings
 from localllm.base.events import AgentEvent, Json, ToolCall
-from localllm.tools.definition import Tool
+from localllm.config.schema import SafetySettings
+from localllm.safety.tool_definition import Tool
 from localllm.tools.memory import recall, todo
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem

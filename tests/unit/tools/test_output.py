@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError
+from localllm.safety.paths import ProjectRoot
 from localllm.tools.files import read_file
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.output import cap, keep_same
+from localllm.tools.results import cap, keep_same
 from localllm.tools.search import search_files
 from tests.support.tools import make_context, use
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from localllm.core.window.conversation import Conversation
-from localllm.core.window.cutting import cut_message
+from localllm.context.conversation import Conversation
+from localllm.context.truncation import cut_message
 from localllm.llm.messages import SystemMessage, ToolMessage
 from localllm.llm.tokens import estimate_tokens
-from localllm.tools.output import cap
+from localllm.tools.results import cap
 from tests.support.tools import make_context
 
 FILE = Path(__file__).parent / "outside-outputs.toml"

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.config.schema import Mode, SafetySettings
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
+from localllm.config.schema import Mode, SafetySettings
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.policy import Policy, Situation, Verdict
+from localllm.safety.rules import check_rules, closed_to_commands
+from localllm.safety.tool_definition import Risk, Tool, ToolOutput
 from localllm.tools.builtin import BUILTIN_TOOLS
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Risk, Tool, ToolOutput
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.policy import Policy, Situation, Verdict
-from localllm.tools.guard.rules import check_rules, closed_to_commands
 from localllm.tools.registry import tool
 from tests.support.each import each
 

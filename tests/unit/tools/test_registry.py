@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Risk, ToolOutput
 from localllm.tools.registry import tool
 
 

@@ -12,10 +12,8 @@ import msgspec
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.tools.search import search_files
-from localllm.tools.search_engines import PythonEngine, Query, RipgrepEngine, around
-from localllm.tools.searching import Outcome, Request, find
-from localllm.tools.wanted_lines import WantedLines
+from localllm.tools.search import Outcome, Request, WantedLines, find, search_files
+from localllm.tools.search_backends import PythonEngine, Query, RipgrepEngine, around
 from tests.support.tools import make_context, put, use
 
 pytestmark = pytest.mark.anyio

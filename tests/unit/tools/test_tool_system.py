@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from localllm.base.config.schema import SafetySettings
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, ToolCall, ToolFinished, ToolStarted
+from localllm.config.schema import SafetySettings
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.saved_rules import RememberedRules
+from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.tools.context import ToolContext
-from localllm.tools.definition import Risk, ToolOutput
-from localllm.tools.guard.paths import ProjectRoot
-from localllm.tools.guard.remembered import RememberedRules
 from localllm.tools.registry import tool
 from tests.support.agents import Answering, Lasting, make_tools
 from tests.support.sandbox_world import level_here

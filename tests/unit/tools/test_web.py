@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from localllm.base.config.schema import Settings, WebSettings
 from localllm.base.errors import ToolExecutionError, WebSearchError
+from localllm.config.schema import Settings, WebSettings
 from localllm.tools.builtin import BUILTIN_TOOLS, tools_for
 from localllm.tools.context import ToolContext
 from localllm.tools.web import fetch_page, framed, searxng_search, web_search

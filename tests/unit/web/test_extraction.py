@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from localllm.text.pdf import PdfError
+from localllm.documents.pdf import PdfError
 from localllm.web.extraction import NoTextError, decoded, extract
 from localllm.web.fetching import Page
 from tests.support.pdfs import make_pdf

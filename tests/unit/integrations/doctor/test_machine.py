@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from localllm.base.config.loading import Loaded
-from localllm.base.config.schema import SafetySettings, Settings
 from localllm.base.i18n import set_language
+from localllm.config.loader import Loaded
+from localllm.config.schema import SafetySettings, Settings
 from localllm.integrations.doctor.finding import Finding
+from localllm.integrations.doctor.inputs import Screen
 from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
-from localllm.integrations.doctor.surroundings import Screen
-from localllm.tools.guard.journal import Journal, JournalEntry
+from localllm.safety.journal import Journal, JournalEntry
 from tests.support.doctor_world import Sandbox, only, surroundings
 
 NOWHERE = {"PATH": "/nowhere", "HOME": "/nowhere"}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.integrations.doctor.memory import instructions, memory
-from localllm.llm.profiles import COMPACT, STANDARD
+from localllm.integrations.doctor.project import instructions, memory
+from localllm.llm.model_features import COMPACT, STANDARD
 from tests.support.doctor_world import surroundings
 
 CONFLICT = "# Notes\n\n<<<<<<< HEAD\n- [ ] ours\n=======\n- [ ] theirs\n>>>>>>> topic\n"

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from localllm.base.config.schema import LLMSettings, LMStudioSettings, OpenAISettings
 from localllm.base.i18n import set_language
+from localllm.config.schema import LLMSettings, LMStudioSettings, OpenAISettings
 from localllm.integrations.doctor.finding import Finding
 from localllm.integrations.doctor.model import model
 from localllm.llm.discovery.servers import Server, State

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.config.loading import Loaded
-from localllm.base.config.schema import Settings
+from localllm.config.loader import Loaded
+from localllm.config.schema import Settings
+from localllm.integrations.doctor.inputs import look_around
 from localllm.integrations.doctor.project import size, space, writable
-from localllm.integrations.doctor.surroundings import look_around
 from tests.support.doctor_world import surroundings
 
 

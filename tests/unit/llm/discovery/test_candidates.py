@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.base.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
+from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
 from localllm.llm.discovery.candidates import candidates, ollama_address, same_place
 from tests.support.each import each
 

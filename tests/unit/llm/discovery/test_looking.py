@@ -10,9 +10,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from localllm.base.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
+from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
 from localllm.llm.discovery.candidates import found_keys
-from localllm.llm.discovery.looking import discover
+from localllm.llm.discovery.scan import discover
 from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Server
 from tests.support import peers
 from tests.support.peers import Peer, Site, answer, closed_ports, serving
@@ -57,8 +57,8 @@ async def test_nothing_runs(nobody: LLMSettings) -> None:
 def test_where_nothing_runs_no_http_library_is_loaded() -> None:
     program = """
 import asyncio, sys
-from localllm.base.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
-from localllm.llm.discovery.looking import discover
+from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
+from localllm.llm.discovery.scan import discover
 one, two, three = sys.argv[1:]
 settings = LLMSettings(
     lmstudio=LMStudioSettings(base_url=one),

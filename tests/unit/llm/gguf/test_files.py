@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ConfigurationError
-from localllm.llm.gguf.files import fault_of as fault_by_now
-from localllm.llm.gguf.files import open_model_file
+from localllm.llm.gguf.model_file import fault_of as fault_by_now
+from localllm.llm.gguf.model_file import open_model_file
 from tests.support.tiny_gguf import WINDOW, make_tiny_gguf
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.llm.gguf.header import Header, NotGgufError, read_header
+from localllm.llm.gguf.model_file import Header, NotGgufError, read_header
 from tests.support.tiny_gguf import WINDOW, make_tiny_gguf
 
 

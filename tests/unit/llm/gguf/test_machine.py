@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.llm.gguf.machine import lacks_avx2, physical_cores
+from localllm.llm.gguf.model_file import lacks_avx2, physical_cores
 
 pytestmark = pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="asks Linux")
 

@@ -1,0 +1,121 @@
+"""The blocker report: what a person reads where a run ended without its answer."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from localllm.agent.panel.dossier import Attempt
+from localllm.base.i18n import tr
+from localllm.llm.tool_calls import in_few_words
+
+_MOST_TRIED = 6
+_LONGEST_ERROR = 600
+_LONGEST_GOAL = 400
+_LONGEST_ADVICE = 600
+_MARKED = r"\S*(?:[*`~\\]|(?<!\w)_|_(?!\w))\S*"
+
+_HINTS = (
+    ("edit_", "edit"),
+    ("would_destroy", "edit"),
+    ("file_changed_since", "edit"),
+    ("file_missing", "missing"),
+    ("denied_plan_mode", ""),
+    ("denied_", "denied"),
+    ("path_", "denied"),
+    ("command_no_sandbox", "denied"),
+    ("network_", "sandbox"),
+    ("tool_crashed", ""),
+    ("tool_", "model"),
+)
+"""What would help, by the beginning of an error's key."""
+
+_HINTS_OF_PATTERN = {"monologue": "model", "chanting": "model", "bad_call": "model", "thrash": "window"}
+
+
+class Blocker(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that did not come to its end. `errors` are the keys of its errors, `pattern` the one it repeated, empty
+    where it met a limit; `advice` what others said."""
+
+    reason: str
+    goal: str
+    attempts: Sequence[Attempt] = ()
+    errors: Sequence[str] = ()
+    advice: Sequence[str] = ()
+    pattern: str = ""
+
+    def report(self) -> str:
+        """All of it, in the person's language."""
+        parts = [
+            _literal(self.reason),
+            tr("agent.blocker.goal", goal=_cut(self.goal, _LONGEST_GOAL)),
+            "\n".join([tr("agent.blocker.tried"), *self._tried()]),
+        ]
+        if self.attempts and not any(attempt.failed for attempt in self.attempts):
+            parts.append(f"{tr('agent.blocker.outcome')}\n{_exact(_cut(self.attempts[-1].result, _LONGEST_ERROR))}")
+        if self.advice:
+            advised = dict.fromkeys(f"- {_cut(' '.join(plan.split()), _LONGEST_ADVICE)}" for plan in self.advice)
+            parts.append("\n".join([tr("agent.blocker.advised"), *advised]))
+        parts.append(
+            "\n".join([tr("agent.blocker.unblock"), *(f"- {tr(f'agent.unblock.{hint}')}" for hint in self._hints())])
+        )
+        return "\n\n".join(parts)
+
+    def _tried(self) -> list[str]:
+        """The distinct attempts with their exact errors: those that failed, else all; the newest last."""
+        failed = [attempt for attempt in self.attempts if attempt.failed]
+        distinct = _distinct(failed or self.attempts)
+        left_out = len(distinct) - _MOST_TRIED
+        lines = [f"- {tr('agent.blocker.more', count=left_out)}"] if left_out > 0 else []
+        told: set[str] = set()
+        for attempt in distinct[-_MOST_TRIED:]:
+            call, count = _literal(in_few_words(attempt.call.name, attempt.call.arguments)), attempt.count
+            lines.append(f"- {tr('agent.blocker.times', call=call, count=count) if count > 1 else call}")
+            if attempt.failed and attempt.result not in told:
+                told.add(attempt.result)
+                lines.append(_exact(_cut(attempt.result, _LONGEST_ERROR)))
+        return lines or [f"- {tr('agent.blocker.nothing')}"]
+
+    def _hints(self) -> list[str]:
+        hints = [_hint(key) for key in self.errors]
+        if any(attempt.failed and attempt.call.name == "run_command" for attempt in self.attempts):
+            hints.append("command")
+        hints = [_HINTS_OF_PATTERN.get(self.pattern, ""), *hints]
+        hints.append("ask" if self.pattern else "limit")
+        return list(dict.fromkeys(filter(None, hints)))
+
+
+def _hint(key: str) -> str:
+    return next((hint for beginning, hint in _HINTS if key.startswith(beginning)), "")
+
+
+def _distinct(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """Equal calls once, counted, with their newest result, where they came last."""
+    found: dict[tuple[str, str], Attempt] = {}
+    for attempt in attempts:
+        key = attempt.call.name, attempt.call.arguments
+        before = found.pop(key, None)
+        count = attempt.count + (before.count if before else 0)
+        found[key] = msgspec.structs.replace(attempt, count=count)
+    return list(found.values())
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest].rstrip() + " …"
+
+
+def _literal(text: str) -> str:
+    """Words that would be read as Markdown, and lose their marks, as code."""
+    return re.sub(_MARKED, lambda word: f"`` {word[0]} ``" if "`" in word[0] else f"`{word[0]}`", text)
+
+
+def _exact(text: str) -> str:
+    """Below a line of the report, as it is: as code where it has several lines, whose beginnings count."""
+    lines = text.strip("\n").rstrip().splitlines()
+    if len(lines) == 1:
+        lines = [_literal(lines[0])]
+    elif lines:
+        longest = max((len(marks) for marks in re.findall(r"`{3,}", text)), default=2)
+        fence = "`" * (longest + 1)
+        lines = [fence, *lines, fence]
+    return "\n".join(f"  {line}".rstrip() for line in lines)

@@ -1,0 +1,171 @@
+"""Keeps the conversation within the model's window: before a request that would fill it, and after one the server has
+refused."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.agent.history import History
+from localllm.agent.middleware import Decision, Middleware, RunState
+from localllm.base import events
+from localllm.base.errors import LLMConnectionError
+from localllm.base.events import Emit, Notice, Usage
+from localllm.base.i18n import tr
+from localllm.context.budget import NO_MODEL, Scale
+from localllm.llm.client import LLMClient
+from localllm.llm.messages import ToolSpec, UserMessage
+from localllm.llm.overflow import Overflow, overflow_of
+
+if TYPE_CHECKING:
+    from localllm.context.compaction_steps import Compacted
+    from localllm.context.context_manager import SmartContextManager
+    from localllm.context.usage import WindowUse
+
+MOST_FAILURES = 3
+"""Compactions in a row that leave the conversation too long; then the run ends."""
+
+# The parts that make room are imported when there is too little: most conversations, and every start, need none.
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What the project tells of itself: where and when the work goes on; what is remembered of it; how central a file
+    is, 0 to 1; its text. `keep` writes what the person said where the model can read it, and gives its name there."""
+
+    situation: Callable[[], str] = str
+    notes: Callable[[], str] = str
+    rank: Callable[[str], float] | None = None
+    read: Callable[[str], str | None] = lambda _path: None
+    keep: Callable[[str], str] | None = None
+
+
+class Compaction(Middleware):
+    """Makes room in `history` for `client`'s answers. `tools` are those the model is offered now; `compact_at` is the
+    share of the window that may be full; `note` is told of each compaction, and what it cost."""
+
+    def __init__(
+        self,
+        client: LLMClient,
+        history: History,
+        tools: Callable[[], tuple[ToolSpec, ...]],
+        *,
+        compact_at: float,
+        surroundings: Surroundings,
+        note: Callable[[Usage], None],
+    ) -> None:
+        self._client = client
+        self._history = history
+        self._tools = tools
+        self._compact_at = compact_at
+        self._surroundings = surroundings
+        self._note = note
+        self._failures = 0
+
+    @cached_property
+    def manager(self) -> "SmartContextManager":
+        """What makes the conversation shorter."""
+        from localllm.context.context_manager import SmartContextManager
+
+        around = self._surroundings
+        return SmartContextManager(
+            self._client,
+            compact_at=self._compact_at,
+            surroundings=around.situation,
+            rank=around.rank,
+            read=around.read,
+            keep=around.keep,
+        )
+
+    async def before_step(self, state: RunState) -> Decision:
+        """Make room where the next request would have too little. Raises LLMConnectionError where it cannot be had."""
+        if self._is_full():
+            await self._client.get_ready()  # the window may have been a guess until now
+        if not self._is_full():
+            self._failures = 0
+        elif not self._client.assumes_window or self.manager.words_fit(self._history.conversation, self._tools()):
+            await self._compact(state.emit)
+        # else a window that is only a guess is too small for what the person said: the server shall decide
+        return None
+
+    def _is_full(self) -> bool:
+        return Scale(self._client, self._tools(), self._compact_at).is_full(self._history.messages)
+
+    async def recover(self, error: LLMConnectionError, emit: Emit) -> None:
+        """Make room after the server has refused a request as too long, or the model had too little to think to an end.
+        Raises LLMConnectionError, `error` itself where it tells of something else or nothing can be left out."""
+        overflow = overflow_of(error)
+        if overflow is None and not (error.key == "llm_thinking_cut" and self._is_half_full()):
+            raise error
+        before = self._history.generation
+        await self._compact(emit, overflow)
+        if self._history.generation == before:
+            raise error
+
+    def _is_half_full(self) -> bool:
+        used = self._client.expect_prompt(self._history.messages, self._tools())
+        return used > self._client.context_window // 2
+
+    async def by_hand(self, emit: Emit, wish: str = "") -> "Compacted":
+        """Sum the conversation up now, between two turns, and keep above all what `wish` says."""
+        made = await self.manager.compact(self._history.conversation, self._tools(), wish=wish, by_hand=True)
+        if made.conversation.messages == self._history.messages:
+            emit(Notice(text=tr("context.nothing_to_sum_up")))
+            return made
+        self._take(made, emit)
+        told = _told(made)
+        emit(Notice(text=f"{told} {tr('context.no_model')}" if made.why == NO_MODEL else told))
+        return made
+
+    def use(self) -> "WindowUse":
+        """Where the window goes."""
+        from localllm.context.usage import window_use
+
+        scale = Scale(self._client, self._tools(), self._compact_at)
+        return window_use(self._history.conversation, scale, assumed=self._client.assumes_window)
+
+    async def _compact(self, emit: Emit, overflow: Overflow | None = None) -> None:
+        def begins() -> None:
+            emit(Notice(text=tr("context.sums_up")))
+
+        tools = self._tools()
+        try:
+            made = await self.manager.compact(self._history.conversation, tools, overflow=overflow, begins=begins)
+        except LLMConnectionError:
+            self._withdraw()
+            raise
+        self._take(made, emit)
+        if made.fits:
+            self._failures = 0
+            emit(Notice(text=_told(made)))
+            return
+        self._failures += 1
+        emit(Notice(text=_told(made), level="warning"))
+        if self._failures >= MOST_FAILURES:
+            self._failures = 0
+            window = self.manager.budget(self._history.conversation, self._tools()).window
+            raise LLMConnectionError("context_full", count=MOST_FAILURES, after=f"{made.after:,}", window=f"{window:,}")
+
+    def _withdraw(self) -> None:
+        """Take a request back that does not fit: it would be in the way of every other."""
+        from localllm.context.handoff import is_head
+
+        newest = self._history.messages[-1]
+        if isinstance(newest, UserMessage) and not is_head(newest):
+            self._history.withdraw()
+
+    def _take(self, made: "Compacted", emit: Emit) -> None:
+        if made.conversation.messages == self._history.messages:
+            return
+        self._history.rewrite(made.conversation)
+        messages = tuple(msgspec.to_builtins(message) for message in made.conversation.messages)
+        emit(events.Compacted(how=made.how, before=made.before, after=made.after, messages=messages, usage=made.usage))
+        self._note(made.usage)
+
+
+def _told(made: "Compacted") -> str:
+    key = "context.pruned" if made.how == "pruned" else "context.summarised"
+    lines = [tr(key, before=f"{made.before:,}", after=f"{made.after:,}")]
+    if made.why and made.why != NO_MODEL:
+        lines.append(tr("context.plain", why=made.why))
+    return " ".join(lines)

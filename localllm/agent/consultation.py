@@ -1,0 +1,56 @@
+"""Asking for advice because the person wants to: what of the conversation is laid before the panel or the boss."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from localllm.agent.history import History
+from localllm.agent.panel.dossier import Attempt, Consultation, Dossier
+from localllm.agent.panel.dossier_text import make_dossier
+from localllm.agent.panel.excerpts import cut_middle
+from localllm.agent.panel.multi_agent import MultiAgentSystem
+from localllm.agent.react_agent import ReActAgent
+from localllm.base.errors import LLMConnectionError
+from localllm.base.events import Emit
+from localllm.base.i18n import tr
+from localllm.llm.messages import AssistantMessage
+
+_SAID_TOKENS = 80
+_EARLIER = 2
+"""Of the consultations in this conversation, how many the boss is shown."""
+
+
+async def consult(
+    panel: MultiAgentSystem, kind: Literal["panel", "boss"], question: str, agent: ReActAgent, emit: Emit
+) -> None:
+    """Have the three wise or the boss answer `question`, in the light of the agent's conversation; the agent's model
+    reads the plan with its next request. Raises LLMConnectionError panel_no_model where no role has a model."""
+    if not panel.llm_clients:
+        raise LLMConnectionError("panel_no_model")
+    dossier = dossier_by_hand(question, agent.history, agent.ladder.attempts)
+    if kind == "boss":
+        earlier = [Consultation(plan=event.plan) for event in panel.consultation_history[-_EARLIER:]]
+        given = await panel.ask_boss(dossier, earlier, emit, by_hand=True)
+    else:
+        given = await panel.ask_three(dossier, emit, by_hand=True)
+    if given.plan:
+        agent.offer(tr(f"{kind}.asked", question=question, plan=given.plan))
+
+
+def dossier_by_hand(question: str, history: History, attempts: Sequence[Attempt] = ()) -> Dossier:
+    """The question as the goal; what the conversation was about, what has failed in its last run, and the files it has
+    shown."""
+    return make_dossier(question, _situation(history), attempts, history.messages, unsolved=True)
+
+
+def _situation(history: History) -> str:
+    """What the person and the agent said last."""
+    texts = (message.text.strip() for message in reversed(history.messages) if isinstance(message, AssistantMessage))
+    answer = next(filter(None, texts), "")
+    if not answer:
+        return "The person asks, before anything was done."
+    said = cut_middle(history.words[-1], _SAID_TOKENS) if history.words else "—"
+    return (
+        "The person asks, in the middle of a conversation with the agent.\n"
+        f"The person said last: {said}\n"
+        f"The agent said last: {cut_middle(answer, _SAID_TOKENS)}"
+    )

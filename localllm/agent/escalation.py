@@ -1,0 +1,244 @@
+"""Escalation of a stuck run: hint, panel, boss, and at last a report of what blocks it."""
+
+from collections import deque
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from localllm.agent.completion_checks import has_announced
+from localllm.agent.loop_detection import Loop, LoopDetector, Step
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop
+from localllm.agent.panel.dossier import Advisers, Attempt, Consultation, Dossier
+from localllm.agent.repetition_guard import FINISH_REASON
+from localllm.agent.system_prompt import remark
+from localllm.base.events import Notice
+from localllm.base.i18n import tr
+from localllm.llm.messages import Completion
+from localllm.tools.results import ToolResult
+
+if TYPE_CHECKING:
+    from localllm.agent.blocker_report import Blocker
+
+_ATTEMPTS_KEPT = 60
+_REFILLS = 3
+_RIGHT_AFTER = 2
+"""Steps from one summing up to the next that are no time to have done anything in."""
+
+_MOST_CONSULTATIONS = 2
+"""How often the three wise, and the boss, are asked in one run."""
+
+_LONGEST_GOAL_ASKED = 600
+
+
+class Rung(IntEnum):
+    """How far a run has come."""
+
+    GROUND = 0
+    NOTICE = 1
+    STEP_BACK = 2
+    THREE = 3
+    BOSS = 4
+    STOP = 5
+
+
+class Ladder(Middleware):
+    """Each loop that is seen leads one rung up: the model is told; it is asked to step back; the three wise are asked,
+    and the boss at once where they are unsure, else the next time; the run is stopped with a report.
+
+    Where a file gets a state it has not had before, the run comes one rung down, once after each loop: what was done
+    about that loop has helped, but a run that was in trouble is not told everything anew. Without `advisers` their
+    rungs are left out.
+    """
+
+    def __init__(self, detector: LoopDetector, advisers: Advisers | None = None) -> None:
+        self.detector = detector
+        self.advisers = advisers
+        self.begin()
+
+    def begin(self) -> None:
+        """The user spoke: begin afresh, on the ground."""
+        self.detector.reset()
+        self.rung = Rung.GROUND
+        self.attempts: deque[Attempt] = deque(maxlen=_ATTEMPTS_KEPT)
+        self._errors: dict[str, None] = {}
+        self._three: list[Consultation] = []
+        self._boss: list[Consultation] = []
+        self._alarm: Loop | None = None
+        self._loop: Loop | None = None
+        self._may_come_down = False
+        self._step = 0
+        self._compacted_at = 0
+        self._refills = 0
+        self._chants = 0
+        self._announcements = 0
+        self._has_announced = False
+
+    def note_compaction(self) -> None:
+        """The conversation was written anew to make room."""
+        self.detector.note_compaction()
+        if self._compacted_at == self._step:
+            return
+        is_refilled = 0 < self._compacted_at >= self._step - _RIGHT_AFTER
+        self._refills = self._refills + 1 if is_refilled else 0
+        self._compacted_at = self._step
+        if self._refills >= _REFILLS:
+            self._alarm = Loop("thrash", self._refills)
+            self._refills = 0
+
+    def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
+        """Take note of what was done."""
+        self._step = state.step
+        self._has_announced = False
+        for result in results:
+            self._note(result)
+            self.detector.record(step_of(result))
+            if self.detector.has_changed_files:
+                self._come_down()
+            self._alarm = self.detector.look() or self._alarm
+
+    async def before_step(self, state: RunState) -> Decision:
+        """Climb, where a loop was seen."""
+        self._step = state.step
+        loop, self._alarm = self._alarm, None
+        return await self._climb(state, loop) if loop else None
+
+    async def after_answer(self, state: RunState, answer: Completion) -> Decision:
+        """Say something to an answer that repeated itself, and to a model that announces more than it does."""
+        if answer.finish_reason == FINISH_REASON:
+            return await self._after_chant(state)
+        if self._has_announced or not has_announced(state, answer):
+            return None
+        self._has_announced = True
+        self._announcements += 1
+        if self._announcements < self.detector.threshold or self.rung >= Rung.STEP_BACK:
+            return None  # words are no reason to ask others
+        loop = Loop("monologue", self._announcements)
+        self._announcements = 0
+        return await self._climb(state, loop)
+
+    def blocker(self, reason: str, goal: str) -> "Blocker":
+        """What is in the way of this run, as far as it has come."""
+        from localllm.agent.blocker_report import Blocker  # few runs ever need one
+
+        return Blocker(
+            reason=reason,
+            goal=goal,
+            attempts=tuple(self.attempts),
+            errors=tuple(self._errors),
+            advice=tuple(consultation.plan for consultation in self._consultations if consultation.plan),
+            pattern=self._loop.pattern if self._loop and self.rung is Rung.STOP else "",
+        )
+
+    @property
+    def _consultations(self) -> tuple[Consultation, ...]:
+        return (*self._three, *self._boss)
+
+    def _note(self, result: ToolResult) -> None:
+        self.attempts.append(Attempt(result.call, result.for_model, not result.success))
+        if result.error:
+            self._errors[result.error.key] = None
+
+    def _come_down(self) -> None:
+        self._announcements = 0
+        if self._may_come_down and self.rung > Rung.GROUND:
+            self.rung = Rung(self.rung - 1)
+        self._may_come_down = False
+
+    async def _after_chant(self, state: RunState) -> Decision:
+        """The first is told and no more; the next ones climb."""
+        self._chants += 1
+        if self._chants > 1:
+            return await self._climb(state, Loop("chanting", self._chants))
+        state.emit(Notice(text=tr("agent.rung.chanting"), level="warning"))
+        return Inject(remark("chanting"))
+
+    async def _climb(self, state: RunState, loop: Loop) -> Decision:
+        """Take the next rung there is."""
+        self._loop = loop
+        self._may_come_down = True
+        self.rung = self._next()
+        said, told = _said(loop), _told(loop)
+        match self.rung:
+            case Rung.NOTICE:
+                state.emit(Notice(text=tr("agent.rung.notice", loop=said), level="warning"))
+                return Inject(told)
+            case Rung.STEP_BACK:
+                state.emit(Notice(text=tr("agent.rung.step_back", loop=said), level="warning"))
+                goal = goal_of(state)[:_LONGEST_GOAL_ASKED]
+                return Inject(
+                    remark("step_back", loop=remark(loop.pattern, count=loop.count, what=loop.what), goal=goal)
+                )
+            case Rung.THREE | Rung.BOSS if self.advisers:
+                return await self._consult(state, loop, self.advisers)
+            case _:
+                return Stop("stuck", tr("agent.stuck", loop=said))
+
+    def _next(self) -> Rung:
+        rung = Rung(min(self.rung + 1, Rung.STOP))
+        if rung is Rung.THREE and (not self.advisers or len(self._three) >= _MOST_CONSULTATIONS):
+            rung = Rung.BOSS
+        if rung is Rung.BOSS and (not self.advisers or len(self._boss) >= _MOST_CONSULTATIONS):
+            rung = Rung.STOP
+        return rung
+
+    async def _consult(self, state: RunState, loop: Loop, advisers: Advisers) -> Decision:
+        """Ask the three wise, and the boss where they have no sure advice; or the boss."""
+        from localllm.agent.panel.dossier_text import make_dossier  # few runs ever need advice
+
+        dossier = make_dossier(goal_of(state), _said(loop), tuple(self.attempts), state.history.messages)
+        earlier = self._consultations
+        given, asks_boss = Consultation(), self.rung is Rung.BOSS
+        if not asks_boss:
+            given = await self._ask_three(state, dossier, advisers)
+            self._three.append(given)
+        if not (given.plan and given.is_sure) and len(self._boss) < _MOST_CONSULTATIONS:
+            self.rung = Rung.BOSS
+            asked = (*earlier, given) if given.plan else earlier
+            key = "agent.rung.boss" if asks_boss else "agent.rung.boss_too"
+            state.emit(Notice(text=tr(key, loop=dossier.problem), level="warning"))
+            boss = await advisers.ask_boss(dossier, asked, state.emit)
+            self._boss.append(boss)
+            given = boss if boss.plan else given
+        return self._with_plan(state, loop, given)
+
+    async def _ask_three(self, state: RunState, dossier: Dossier, advisers: Advisers) -> Consultation:
+        state.emit(Notice(text=tr("agent.rung.three", loop=dossier.problem), level="warning"))
+        return await advisers.ask_three(dossier, state.emit)
+
+    def _with_plan(self, state: RunState, loop: Loop, given: Consultation) -> Inject:
+        """Give the model the plan; where there is none, it and the person are told that it goes on alone."""
+        if given.plan:
+            return Inject(remark("advice", loop=_said(loop), plan=given.plan))
+        names = [name for consultation in self._consultations for name in consultation.left_out]
+        state.emit(Notice(text=tr("agent.rung.alone", names="; ".join(dict.fromkeys(names)) or "—"), level="warning"))
+        return Inject(remark("alone", loop=_told(loop)))
+
+
+def step_of(result: ToolResult) -> Step:
+    """A call and its result as the detector compares them."""
+    return Step(
+        tool=result.call.name.strip().lower(),
+        arguments=result.call.arguments,
+        result=result.for_model,
+        error=result.error.key if result.error else "",
+        changed=result.changes,
+        waits=result.call.name == "command_output" and result.payload.get("running") is True,
+    )
+
+
+def goal_of(state: RunState) -> str:
+    """What the person wants: the request, and what was said since, in the middle of the run."""
+    words = list(state.history.words)
+    if state.query not in words:
+        return state.query
+    return "\n".join(words[len(words) - 1 - words[::-1].index(state.query) :])
+
+
+def _said(loop: Loop) -> str:
+    """The loop in the person's language."""
+    return tr(f"agent.loop.{loop.pattern}", count=loop.count, what=loop.what)
+
+
+def _told(loop: Loop) -> str:
+    """The loop as the model is told of it."""
+    return remark(loop.pattern, count=loop.count, what=loop.what)

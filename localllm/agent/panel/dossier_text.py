@@ -1,0 +1,292 @@
+"""Write a dossier: choose what the panel is shown of a stuck run, and cut it to its window."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from localllm.agent.panel.dossier import Attempt, Dossier
+from localllm.agent.panel.excerpts import cut_end, cut_middle, excerpt
+from localllm.base.events import ToolCall
+from localllm.base.jsontext import encode_json
+from localllm.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from localllm.llm.tokens import estimate_tokens
+from localllm.llm.tool_calls import arguments_in, path_of
+from localllm.text.nearest_region import closest_region
+
+_CHANGING = ("edit_file", "write_file")
+_CHANGE_TOKENS = 150
+_RANGE = re.compile(r"\((?:lines |全 \d+ 行中 )(\d+)-(\d+)")
+_REFERENCE = re.compile(r'^<file path="([^"\n]+)">\n((?:(?!</file>$|<file path=").*+\n)*+)</file>$', re.MULTILINE)
+_MOST_FILES = 3
+_MOST_LINES = 120
+_LEAST = 80
+"""Tokens below which a piece of a file says nothing."""
+
+
+class ShownFile(msgspec.Struct, frozen=True):
+    """What the model was shown of a file: `lines`, the first of which has the number `first`. `change`: what the tool
+    said that has changed it since; empty where none has."""
+
+    path: str
+    lines: tuple[str, ...]
+    first: int = 1
+    change: str = ""
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What was tried on files: a call and what came of it."""
+
+    call: ToolCall
+    result: str
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """What the pieces are looked for by: `works`, and files that `about` names. `failures` are the results of calls
+    that have changed nothing."""
+
+    works: tuple[Work, ...] = ()
+    about: str = ""
+    failures: frozenset[str] = frozenset()
+
+
+def snippets(messages: Sequence[Message], subject: Subject, room: int) -> tuple[str, ...]:
+    """The pieces, in about `room` tokens: of the files the subject is about, as read last, around the place that was
+    worked on. The newest come first."""
+    told = [*map(_mention, subject.works), subject.about]
+    shown = reversed(shown_files(messages, subject.failures))
+    chosen = [file for file in shown if _is_meant(file.path, told)][:_MOST_FILES]
+    pieces: list[str] = []
+    for left, file in zip(range(len(chosen), 0, -1), chosen, strict=True):
+        share = room // left
+        if share < _LEAST:
+            break
+        piece = _piece(file, _place(file, subject.works), share)
+        room -= estimate_tokens(piece)
+        pieces.append(piece)
+    return tuple(pieces)
+
+
+def shown_files(messages: Iterable[Message], failures: Collection[str] = ()) -> list[ShownFile]:
+    """The newest content of every file that read_file has shown, or the person has named, the newest last; with the
+    last change since, which is one that has none of the results in `failures`."""
+    found: dict[str, ShownFile] = {}
+    asked: dict[str, ToolCall] = {}
+    for message in messages:
+        match message:
+            case AssistantMessage(tool_calls=calls):
+                asked = {call.id: call for call in calls}
+            case ToolMessage(call_id=call_id, text=text) if call_id in asked:
+                _note(found, asked[call_id], text, failures)
+            case UserMessage(text=text) if '<file path="' in text:
+                for path, content in _REFERENCE.findall(text):
+                    _keep(found, path, content.removesuffix("\n"))
+            case _:
+                pass
+    return list(found.values())
+
+
+def _note(found: dict[str, ShownFile], call: ToolCall, text: str, failures: Collection[str]) -> None:
+    """What a result tells of a file: its content, or that it is another now."""
+    path = path_of(call)
+    if call.name == "read_file" and path:
+        _keep(found, path, text)
+    elif call.name in _CHANGING and path in found and not any(map(text.startswith, failures)):
+        found[path] = msgspec.structs.replace(found.pop(path), change=text)
+
+
+def _keep(found: dict[str, ShownFile], path: str, text: str) -> None:
+    """The file in a result of read_file; not where that says only what was wrong, or was left out since."""
+    title, _, rest = (text := text.removesuffix("\n")).partition("\n")
+    if not rest and (path in title or title.startswith("[")):
+        return
+    found.pop(path, None)
+    if title.startswith(path) and (place := _RANGE.search(title)):
+        found[path] = ShownFile(path, tuple(rest.split("\n")), int(place[1]))
+    else:
+        found[path] = ShownFile(path, tuple(text.split("\n")))
+
+
+def _mention(work: Work) -> str:
+    return f"{work.call.arguments}\n{work.result}"
+
+
+def _is_meant(path: str, texts: Iterable[str]) -> bool:
+    name = path.rpartition("/")[2]
+    word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
+    return any(word.search(text) for text in texts)
+
+
+def _place(file: ShownFile, works: Sequence[Work]) -> tuple[int, int]:
+    """Indexes of the first line and behind the last one that the newest work on the file was about."""
+    for work in reversed(works):
+        if path_of(work.call) == file.path:
+            arguments = arguments_in(work.call.arguments)
+            passage = arguments.get("old_string") or arguments.get("old_str")
+            region = closest_region("\n".join(file.lines), passage) if isinstance(passage, str) and passage else None
+            if region:
+                return region.start - 1, region.end
+        if line := _line_named(file, work.result):
+            return line - file.first, line - file.first + 1
+    return 0, 1
+
+
+def _line_named(file: ShownFile, text: str) -> int:
+    """The last line of the file that a traceback, a compiler or a test run has named; 0 where none has."""
+    name = re.escape(file.path.rpartition("/")[2])
+    named = [int(number) for number in re.findall(rf'{name}["\']?(?:, line |:|\()(\d+)', text)]
+    last = file.first + len(file.lines)
+    return next((number for number in reversed(named) if file.first <= number < last), 0)
+
+
+def _piece(file: ShownFile, place: tuple[int, int], room: int) -> str:
+    """The lines around `place` that fit, with a heading."""
+    heading = f"{file.path}, lines {{}}-{{}}:"
+    change = f"\n[It was changed since: {cut_end(file.change, _CHANGE_TOKENS)}]" if file.change else ""
+    start, end = _span(file.lines, place, room - estimate_tokens(heading) - estimate_tokens(change) - 4)
+    body = "\n".join(file.lines[start:end]) + change
+    return f"{heading.format(file.first + start, file.first + max(end, start + 1) - 1)}\n{body}"
+
+
+def _span(lines: Sequence[str], place: tuple[int, int], room: int) -> tuple[int, int]:
+    """The index of the first line and behind the last one of what fits: the place itself, then as much before as
+    after it."""
+    start = end = place[0]
+    is_full = False
+    while not is_full and end - start < _MOST_LINES:
+        is_full = True
+        if end < len(lines) and (cost := estimate_tokens(lines[end]) + 1) <= room:
+            end, room, is_full = end + 1, room - cost, False
+        if end >= place[1] and start > 0 and (cost := estimate_tokens(lines[start - 1]) + 1) <= room:
+            start, room, is_full = start - 1, room - cost, False
+    return start, end
+
+
+MOST_TOKENS = 3_000
+"""Tokens of a whole dossier, as estimated."""
+
+_GOAL = 800
+_PROBLEM = 200
+_ATTEMPTS = 1_400
+_ONE_ATTEMPT = 700
+_LEAST_FOR_ATTEMPT = 60
+_ARGUMENT = 120
+_HEADINGS = 60
+"""Tokens each part may take. What is not used of one goes to the pieces of files, the last part."""
+
+
+def make_dossier(
+    goal: str,
+    problem: str,
+    attempts: Sequence[Attempt],
+    messages: Sequence[Message],
+    *,
+    unsolved: bool = False,
+) -> Dossier:
+    """The dossier on `problem`: of `attempts` the failed ones (all, where none has failed), equal ones once; of the
+    files shown in `messages`, the pieces these attempts are about. `unsolved`: of the failed ones only those that have
+    not succeeded since.
+
+    The goal and every error text stay as they are, unless one alone would take the room of all others: then its middle,
+    and of a result the lines that tell no error, are left out, with a note.
+    """
+    goal, problem = cut_middle(goal, _GOAL), cut_middle(problem, _PROBLEM)
+    failed = [attempt for attempt in attempts if attempt.failed]
+    distinct = _counted(_unsolved(attempts) if unsolved else failed or attempts)
+    kept = _fitting(distinct)
+    without = Dossier(goal=goal, problem=problem, attempts=kept, left_out=len(distinct) - len(kept))
+    room = MOST_TOKENS - estimate_tokens(_written(without)) - _HEADINGS
+    subject = Subject(
+        works=tuple(Work(attempt.call, attempt.result) for attempt in distinct),
+        about=f"{goal}\n{problem}",
+        failures=frozenset(attempt.result for attempt in failed),
+    )
+    return msgspec.structs.replace(without, snippets=snippets(messages, subject, room))
+
+
+def dossier_text(dossier: Dossier, room: int = 0) -> str:
+    """All of a dossier, as others read it; with `room`, what fits so many tokens: the pieces of files give way first,
+    then the oldest attempts."""
+    text = _written(dossier)
+    if not room or estimate_tokens(text) <= room:
+        return text
+    bare = msgspec.structs.replace(dossier, snippets=())
+    if (left := room - estimate_tokens(_written(bare)) - _HEADINGS) >= 0:
+        return _written(msgspec.structs.replace(dossier, snippets=_pieces_in(dossier.snippets, left)))
+    short = Dossier(goal=cut_middle(dossier.goal, room // 3), problem=cut_middle(dossier.problem, room // 6))
+    kept = _fitting(dossier.attempts, max(room - estimate_tokens(_written(short)) - _HEADINGS, _LEAST_FOR_ATTEMPT))
+    left_out = dossier.left_out + len(dossier.attempts) - len(kept)
+    return _written(msgspec.structs.replace(short, attempts=kept, left_out=left_out))
+
+
+def _written(dossier: Dossier) -> str:
+    parts = [f"## Goal\n{dossier.goal}", f"## Problem\n{dossier.problem}"]
+    if dossier.attempts:
+        tried = [_attempt_text(number, attempt) for number, attempt in enumerate(dossier.attempts, 1)]
+        earlier = [f"(earlier ones left out: {dossier.left_out})"] if dossier.left_out else []
+        parts.append("\n\n".join(["## What was tried, and the exact results, oldest first", *earlier, *tried]))
+    if dossier.snippets:
+        parts.append("\n\n".join(["## From the files, as last read", *dossier.snippets]))
+    return "\n\n".join(parts)
+
+
+def _pieces_in(snippets: Sequence[str], room: int) -> tuple[str, ...]:
+    """The first ones that fit, the last of them cut."""
+    kept: list[str] = []
+    for piece in snippets:
+        if room < _LEAST_FOR_ATTEMPT:
+            break
+        kept.append(cut_end(piece, room))
+        room -= estimate_tokens(kept[-1])
+    return tuple(kept)
+
+
+def _unsolved(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """What has failed, and has not succeeded since: the same command, or the same tool on the same file."""
+    solved: set[tuple[str, str]] = set()
+    failed: list[Attempt] = []
+    for attempt in reversed(attempts):
+        work = (attempt.call.name, path_of(attempt.call) or attempt.call.arguments)
+        if not attempt.failed:
+            solved.add(work)
+        elif work not in solved:
+            failed.insert(0, attempt)
+    return failed
+
+
+def _counted(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Equal ones once, where they came last."""
+    found: dict[tuple[str, str, str], Attempt] = {}
+    for attempt in attempts:
+        key = (attempt.call.name, attempt.call.arguments, attempt.result)
+        before = found.pop(key, None)
+        count = attempt.count + (before.count if before else 0)
+        found[key] = msgspec.structs.replace(attempt, count=count)
+    return list(found.values())
+
+
+def _fitting(attempts: Sequence[Attempt], room: int = _ATTEMPTS) -> tuple[Attempt, ...]:
+    """The newest that fit, oldest first, their results cut where they are long."""
+    kept: list[Attempt] = []
+    for attempt in reversed(attempts):
+        bare = estimate_tokens(_attempt_text(1, msgspec.structs.replace(attempt, result="")))
+        most = min(_ONE_ATTEMPT, room - bare)
+        if kept and most < _LEAST_FOR_ATTEMPT:
+            break
+        fitting = msgspec.structs.replace(attempt, result=excerpt(attempt.result, max(most, _LEAST_FOR_ATTEMPT)))
+        room -= bare + estimate_tokens(fitting.result)
+        kept.insert(0, fitting)
+    return tuple(kept)
+
+
+def _attempt_text(number: int, attempt: Attempt) -> str:
+    times = f" ({attempt.count} times)" if attempt.count > 1 else ""
+    return f"{number}. {attempt.call.name} {_arguments_text(attempt.call)}{times}\n{attempt.result}"
+
+
+def _arguments_text(call: ToolCall) -> str:
+    """The arguments as JSON, each long text cut in its middle."""
+    if not (arguments := arguments_in(call.arguments)):
+        return cut_middle(call.arguments or "{}", 2 * _ARGUMENT)
+    short = {name: cut_middle(text, _ARGUMENT) if isinstance(text, str) else text for name, text in arguments.items()}
+    return cut_middle(encode_json(short).decode(), 3 * _ARGUMENT)

@@ -1,0 +1,158 @@
+"""What the judge and the boss answer: read however it was written, and made into the plan for the agent."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from localllm.agent.panel.excerpts import cut_end
+from localllm.base.events import Json, Opinion
+from localllm.base.i18n import tr
+from localllm.llm.tool_calling.json_repair import repair_json
+
+PLAN_TOKENS = 400
+"""Tokens of a plan, as estimated: all of a consultation that enters the history."""
+
+SURE = 0.5
+"""The confidence from which the boss need not be asked."""
+
+_SHARES = {"verdict": 110, "next_action": 150, "avoid": 60, "check": 50}
+"""Tokens of each part of a plan, labels not counted."""
+
+_ALSO = {
+    "verdict": ("judgement", "judgment", "diagnosis", "cause", "conclusion"),
+    "next_action": ("next", "next_step", "next_steps", "action", "plan", "recommendation"),
+    "avoid": ("what_to_avoid", "do_not", "dont"),
+    "check": ("proof", "test", "verification", "verify"),
+    "confidence": ("certainty", "score"),
+}
+"""What models call the fields where no server holds them to the schema."""
+
+_FIELD = re.compile(r'"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+
+_WORDS = {"high": 0.8, "certain": 0.9, "medium": 0.5, "moderate": 0.5, "low": 0.2, "高": 0.8, "中": 0.5, "低": 0.2}
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided. `confidence` is between 0 and 1; 0 where nothing was said of it."""
+
+    verdict: str = ""
+    next_action: str = ""
+    avoid: str = ""
+    check: str = ""
+    confidence: float = 0.0
+
+
+def verdict_schema() -> dict[str, Json]:
+    """The form a server holds the answer to."""
+    properties: dict[str, Json] = {name: {"type": "string"} for name in _SHARES}
+    properties["confidence"] = {"type": "number"}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def read_verdict(text: str) -> Verdict:
+    """The verdict in an answer. One that is no JSON is all verdict, and nothing is known of its confidence."""
+    fields = _fields(text)
+    if fields is None:
+        return Verdict(verdict=text.strip())
+    texts = {name: _text(fields.get(name)) for name in _SHARES}
+    return Verdict(**texts, confidence=_confidence(fields.get("confidence")))
+
+
+def plan_of(verdict: Verdict) -> str:
+    """The verdict as a few lines, of at most PLAN_TOKENS. One that was no JSON is its text."""
+    if not (verdict.next_action or verdict.avoid or verdict.check):
+        return cut_end(verdict.verdict, PLAN_TOKENS)
+    lines = [
+        f"{tr(f'panel.plan.{name}')} {cut_end(text, most)}"
+        for name, most in _SHARES.items()
+        if (text := getattr(verdict, name))
+    ]
+    return "\n".join(lines)
+
+
+def plan_without_judge(opinions: Sequence[Opinion]) -> str:
+    """The opinions themselves as the plan, which says that nobody has weighed them."""
+    share = (PLAN_TOKENS - 40) // max(len(opinions), 1) - 10
+    told = [f"{tr(f'panel.role.{opinion.role}')}: {cut_end(opinion.text, share)}" for opinion in opinions]
+    return "\n\n".join([tr("panel.plan.unjudged"), *told])
+
+
+def _fields(text: str) -> dict[str, Json] | None:
+    """The known fields of the object in `text`, by their own names; None where there is none of them."""
+    found = _object_in(text)
+    named = {key.strip().lower().replace(" ", "_").replace("-", "_"): value for key, value in found.items()}
+    fields: dict[str, Json] = {}
+    for name, others in _ALSO.items():
+        for key in (name, *others):
+            if named.get(key) is not None:
+                fields[name] = named[key]
+                break
+    return fields if fields.keys() & _SHARES.keys() else None
+
+
+def _object_in(text: str) -> Mapping[str, Json]:
+    """The object in `text`; of one that was cut off, the texts that are whole."""
+    start, end = text.find("{"), text.rfind("}")
+    candidates = [text, text[start : end + 1] if 0 <= start < end else "", text[start:] if start >= 0 else ""]
+    for candidate in filter(None, candidates):
+        mended = repair_json(candidate)
+        try:
+            value = msgspec.json.decode(mended) if mended is not None else None
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            continue
+        if isinstance(value, list) and len(cast("list[Any]", value)) == 1:
+            value = cast("list[Any]", value)[0]
+        if isinstance(value, dict):
+            return cast("dict[str, Json]", value)
+    return dict(_FIELD.findall(text[start:])) if start >= 0 else {}
+
+
+def _text(value: Json) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value.strip()
+        case list():
+            return "; ".join(filter(None, map(_text, cast("list[Json]", value))))
+        case dict():
+            return "; ".join(f"{key}: {_text(one)}" for key, one in cast("dict[str, Json]", value).items())
+        case _:
+            return str(value)
+
+
+def _confidence(value: Json) -> float:
+    """Between 0 and 1: a number, one of a hundred or of ten, or a word. 0 where it says nothing."""
+    match value:
+        case bool() | None:
+            return 0.0
+        case int() | float():
+            return _scaled(float(value))
+        case str():
+            return _confidence_said(value)
+        case _:
+            return 0.0
+
+
+def _confidence_said(text: str) -> float:
+    told = re.search(r"(\d+(?:\.\d+)?)\s*(%|/\s*(\d+))?", text)
+    if told is None:
+        return next((value for word, value in _WORDS.items() if word in text.lower()), 0.0)
+    number = float(told[1])
+    if told[3]:
+        return min(1.0, number / max(float(told[3]), 1.0))
+    return min(1.0, number / 100) if told[2] else _scaled(number)
+
+
+def _scaled(number: float) -> float:
+    if not math.isfinite(number) or number < 0:
+        return 0.0
+    return number if number <= 1 else min(1.0, number / (10 if number <= 10 else 100))

@@ -1,0 +1,369 @@
+"""ReActAgent: thinks, acts, observes, until the model answers without calling a tool."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.agent.compaction import Compaction, Surroundings
+from localllm.agent.completion import ask
+from localllm.agent.completion_checks import Finishing
+from localllm.agent.escalation import Ladder
+from localllm.agent.file_references import with_files
+from localllm.agent.history import History
+from localllm.agent.loop_detection import LoopDetector
+from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
+from localllm.agent.panel.dossier import Advisers
+from localllm.agent.run_stats import AgentResult, Tally
+from localllm.agent.steering import Steering, unforged
+from localllm.agent.system_prompt import situation, system_prompt
+from localllm.base.errors import LLMConnectionError, LocalLLMError
+from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, Usage
+from localllm.base.i18n import Phrase, tr
+from localllm.config.schema import AgentSettings
+from localllm.context.budget import MENTIONS, output_limit
+from localllm.llm.client import LLMClient
+from localllm.llm.message_assembly import MessageAssembler
+from localllm.llm.messages import Completion, Image
+from localllm.tools.results import ToolResult
+from localllm.tools.tool_system import ToolSystem
+
+if TYPE_CHECKING:
+    from localllm.memory.external_memory import ExternalMemorySystem
+
+
+class EventStream:
+    """Runs one piece of work at a time and hands out the events it emits.
+
+    `listeners` are shown every event at once, also those after an interrupt, when nobody iterates any more.
+    """
+
+    def __init__(self, listeners: Sequence[Emit]) -> None:
+        self._listeners = tuple(listeners)
+        self._running: asyncio.Task[None] | None = None
+
+    async def of(self, work: Callable[[Emit], Awaitable[None]]) -> AsyncGenerator[AgentEvent]:
+        """The events of `work`, as they happen, the last of them RunFinished. Closing the generator interrupts it."""
+        events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
+        ended = False
+
+        def emit(event: AgentEvent) -> None:
+            nonlocal ended
+            ended = ended or isinstance(event, RunFinished)
+            for listener in self._listeners:
+                listener(event)
+            events.put_nowait(event)
+
+        def close(task: asyncio.Task[None]) -> None:
+            if task.cancelled() and not ended:  # before it had begun
+                emit(RunFinished(status="interrupted", answer=""))
+            events.put_nowait(None)
+
+        async def run() -> None:
+            await work(emit)
+
+        task = self._running = asyncio.create_task(run())
+        task.add_done_callback(close)
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            if not task.cancelled():
+                task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def interrupt(self) -> None:
+        """Break off what is going on; its events still end with RunFinished."""
+        if self._running is not None:
+            self._running.cancel()
+
+
+class ReActAgent:
+    """One conversation with one model and one set of tools.
+
+    `run` is an event generator; `execute_query` is the same run, gathered. `listeners` are shown every event at
+    once, also those after an interrupt, when nobody iterates any more. `middleware`: policies besides its own limits
+    and its ladder. `advisers` are asked when it is stuck. `history` is one to go on with. Whatever ends a run, the
+    conversation stays valid and can be gone on with.
+    """
+
+    def __init__(
+        self,
+        llm_client: LLMClient,
+        tool_system: ToolSystem,
+        *,
+        settings: AgentSettings = AgentSettings(),  # noqa: B008 - immutable
+        session_id: str = "",
+        listeners: Sequence[Emit] = (),
+        middleware: Sequence[Middleware] = (),
+        advisers: Advisers | None = None,
+        surroundings: Surroundings = Surroundings(),  # noqa: B008 - immutable
+        history: History | None = None,
+    ) -> None:
+        self.llm_client = llm_client
+        self.tool_system = tool_system
+        self.session_id = session_id
+        self.max_iterations = settings.max_iterations
+        self._time_limit = settings.time_limit
+        self.thought_history: list[Completion] = []
+        """The answers of this run, or the last one."""
+        self.history = history or History(system_prompt())
+        self._notes = surroundings.notes
+        self._stream = EventStream(listeners)
+        self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers)
+        self._steering = Steering(self.auto_load_file_references, self.ladder.begin)
+        self.compaction = Compaction(
+            llm_client,
+            self.history,
+            tool_system.specs,
+            compact_at=settings.compact_at,
+            surroundings=msgspec.structs.replace(surroundings, situation=self._situation, keep=tool_system.keep_words),
+            note=self._note_compaction,
+        )
+        limits = Limits(
+            settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit
+        )
+        policies = [limits, self._steering, self.compaction, self.ladder, Finishing(), *middleware]
+        self._policies = Policies(policies, self._tell)
+        self._tally = Tally()
+        self._offered: list[str] = []
+        self._told: list[str] = []
+        """What was offered and went with this run's request."""
+        self._require_call = False
+
+    @property
+    def external_memory(self) -> "ExternalMemorySystem":
+        """What is remembered of the project."""
+        return self.tool_system.memory.system
+
+    @property
+    def current_iteration(self) -> int:
+        """How many answers the model has given in this run, or the last one."""
+        return self._tally.steps
+
+    async def run(self, query: str, *, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
+        """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it.
+        `piped` follows the query as text of strangers: no file it names is read, no address in it was typed. `typed`:
+        the end of the query that is the user's, where the rest of it is no more than such text either."""
+        typed = query if typed is None else typed
+        async with aclosing(self._stream.of(lambda emit: self._run(query, piped, typed, emit))) as events:
+            async for event in events:
+                yield event
+
+    def offer(self, text: str) -> None:
+        """Let the model read `text` with the next request: what the person has looked at, and did not write."""
+        self._offered.append(unforged(text))
+
+    def steer(self, text: str) -> bool:
+        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        if is_taken := self._steering.say(text):
+            self.tool_system.hear(text)
+        return is_taken
+
+    @property
+    def listens(self) -> bool:
+        """Whether a run goes on that `steer` can tell something."""
+        return self._steering.is_open
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What `steer` took and the model has not read yet, the oldest first."""
+        return self._steering.unread
+
+    def unsteer(self) -> str:
+        """Take the newest of `unread` back; empty where there is none."""
+        return self._steering.take_back()
+
+    def interrupt(self) -> None:
+        """Break off the run that is going on; its events still end with RunFinished."""
+        self._stream.interrupt()
+
+    async def execute_query(self, query: str) -> AgentResult:
+        """The whole run as one result."""
+        finished = RunFinished(status="interrupted", answer="")
+        async for event in self.run(query):
+            if isinstance(event, RunFinished):
+                finished = event
+        return self._tally.result(finished)
+
+    async def _run(self, query: str, piped: str, typed: str, emit: Emit) -> None:
+        """A run from the query to RunFinished, with the conversation left valid on every way out."""
+        client, note = self.llm_client, Phrase("agent.interrupted")
+        said = len(self.history.words)
+        try:
+            self._begin(query, piped, typed)
+            emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
+            async with asyncio.timeout(self._time_limit or None):
+                await self._begin_turn(query, piped, typed, emit)
+                finished = await self._loop(query, emit)
+        except TimeoutError:
+            reason = tr("agent.limit.time", seconds=f"{self._time_limit:g}")
+            note = Phrase("agent.stopped", reason=reason)
+            finished = self._tally.finished("limit", await self.handle_stuck_situation(reason, query))
+        except LocalLLMError as error:
+            note = Phrase("agent.failed", reason=error.what)
+            if len(self.history.words) == said:  # the request was taken back
+                self._offered[:0] = self._told
+            finished = self._tally.finished("error", "", error_code=error.code, error=error.lines())
+        except asyncio.CancelledError:
+            emit(self._tally.finished("interrupted", ""))
+            raise
+        finally:
+            self._steering.close()
+            self.history.close_turn(Phrase("agent.interrupted"), note)
+        emit(finished)
+
+    async def _loop(self, query: str, emit: Emit) -> RunFinished:
+        state = RunState(query, self.history, self._tally.counting(emit), self.tool_system.specs())
+        while True:
+            if stop := await self._policies.before_step(state):
+                return await self._stopped(stop, query)
+            state.step = self._tally.steps = state.step + 1
+            thought = await self.think(emit)
+            state.usage = self._tally.usage
+            if thought.message.tool_calls:
+                results: list[ToolResult] = []
+                async for result in self.act(thought, emit):
+                    self.observe(result)
+                    results.append(result)
+                state.tool_calls, state.usage = state.tool_calls + len(results), self._tally.usage
+                self._policies.after_results(state, results)
+            elif (said := await self._policies.after_answer(state, thought)) is None:
+                return self._answered(thought, emit)
+            elif isinstance(said, Stop):
+                return await self._stopped(said, query)
+
+    async def think(self, emit: Emit) -> Completion:
+        """Ask the model, show its answer as it arrives, and keep it. A broken-off answer is kept as far as it came."""
+        gathered = MessageAssembler()
+        try:
+            try:
+                completion = await self._ask(gathered, emit)
+            except LLMConnectionError as error:
+                await self.compaction.recover(error, emit)
+                completion = await self._ask(gathered := MessageAssembler(), emit)
+        except LLMConnectionError as error:
+            self._keep_broken_off(gathered, tr("agent.failed", reason=error.what), emit)
+            raise
+        except asyncio.CancelledError:
+            self._keep_broken_off(gathered, tr("agent.interrupted"), emit)
+            raise
+        self._require_call = False
+        self.thought_history.append(completion)
+        self._tally.usage += completion.usage
+        self._keep(completion, emit)
+        return completion
+
+    async def _ask(self, gathered: MessageAssembler, emit: Emit) -> Completion:
+        return await ask(
+            self.llm_client,
+            self.history.messages_to_send(),
+            self.tool_system.specs(),
+            emit,
+            tool_choice="required" if self._require_call else "auto",
+            gathered=gathered,
+        )
+
+    async def act(self, thought: Completion, emit: Emit) -> AsyncGenerator[ToolResult]:
+        """Run the calls of an answer, one after another: a later one may build on an earlier one."""
+        was_cut, emit = thought.finish_reason == "length", self._tally.counting(emit)
+        for call in thought.message.tool_calls:
+            yield await self.tool_system.execute(call, emit, was_cut=was_cut and call is thought.message.tool_calls[-1])
+
+    def observe(self, result: ToolResult) -> None:
+        """Add a result to the conversation, as the model reads it next, and count what it gave or was refused."""
+        self.history.add_result(result.call.id, unforged(result.for_model), result.images)
+        self._tally.note(result)
+
+    def detect_loop(self) -> bool:
+        """Whether the last steps go round in circles: one of loop_detector.PATTERNS."""
+        return self.ladder.detector.detected()
+
+    async def handle_stuck_situation(self, reason: str, query: str) -> str:
+        """What blocks the work, for the person: the goal, what was tried, the exact errors, what would help."""
+        return self.ladder.blocker(reason, query).report()
+
+    async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
+        """The query with the content of every file it names as @path behind it, and the pictures among these."""
+        return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit)
+
+    async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
+        """Add what the person said to the conversation, even where the reading of the files it names is broken off."""
+        request, images = query, ()
+        try:
+            with_files, images = await self.auto_load_file_references(typed, emit)
+            request = query.removesuffix(typed) + with_files
+        finally:
+            request = self._with_situation(self._with_offered(request + unforged(piped)))
+            self.history.add_user(request, images, words=query, typed=None if typed == query else typed)
+
+    def _begin(self, query: str, piped: str, typed: str) -> None:
+        self._tally.begin()
+        self._told = []
+        self.thought_history = []
+        self._require_call = False
+        self._policies.begin()
+        self.tool_system.begin_turn(typed, beside=query.removesuffix(typed) + piped)
+
+    def _with_offered(self, query: str) -> str:
+        """The query behind what was offered since the last one."""
+        self._told, self._offered = self._offered, []
+        return "\n\n".join([*self._told, query])
+
+    def _with_situation(self, query: str) -> str:
+        return query if len(self.history.messages) > 1 else f"{query}\n\n{self._situation()}"
+
+    def _note_compaction(self, usage: Usage) -> None:
+        self._tally.usage += usage
+        self.ladder.note_compaction()
+
+    def _situation(self) -> str:
+        where = situation(self.tool_system.root, datetime.now(UTC).astimezone().date())
+        return "\n\n".join(filter(None, (self._notes(), where)))
+
+    def _tell(self, said: Inject) -> None:
+        """Let the model read what a policy has to say."""
+        self.history.add_remark(said.text, said.images, words=said.words)
+        self._require_call = self._require_call or said.require_call
+
+    async def _stopped(self, stop: Stop, query: str) -> RunFinished:
+        report = await self.handle_stuck_situation(stop.reason, query)
+        self.history.close_turn("", tr("agent.stopped", reason=stop.reason))
+        return self._tally.finished(stop.status, report)
+
+    def _answered(self, thought: Completion, emit: Emit) -> RunFinished:
+        answer = thought.message.text
+        if thought.finish_reason == "length":
+            emit(Notice(text=tr("agent.cut"), level="warning"))
+            return self._tally.finished("limit", answer)
+        if thought.finish_reason == "content_filter":
+            emit(Notice(text=tr("agent.filtered"), level="warning"))
+        if not self._tally.refused:
+            return self._tally.finished("done", answer)
+        return self._tally.finished("refused", answer + tr("agent.refused", tools="; ".join(self._tally.refused)))
+
+    def _keep(self, completion: Completion, emit: Emit) -> None:
+        message, client = completion.message, self.llm_client.answering
+        self.history.add_assistant(message)
+        emit(
+            MessageCompleted(
+                text=message.text,
+                thinking=message.thinking,
+                tool_calls=message.tool_calls,
+                finish_reason=completion.finish_reason,
+                model=client.model,
+                usage=completion.usage,
+                provider=client.provider.name,
+            )
+        )
+
+    def _keep_broken_off(self, gathered: MessageAssembler, note: str, emit: Emit) -> None:
+        """Keep what the model had said, and why no more; calls that may be incomplete are not among it."""
+        if gathered.text.strip() and self.history.awaits_answer:
+            said = gathered.message(with_calls=False)
+            marked = msgspec.structs.replace(said, text=f"{said.text} {note}")
+            self._keep(Completion(marked, "interrupted", Usage()), emit)

@@ -1,0 +1,260 @@
+"""Resume a session from its log: every change of its conversation is made again, in order.
+
+What does not fit any more, in a log that was damaged or edited, is passed over: what comes out is always valid.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.agent.checkpoints import Point, lose, regain
+from localllm.agent.history import Forgotten, History, Mark
+from localllm.agent.system_prompt import system_prompt
+from localllm.base.events import (
+    Compacted,
+    Consulted,
+    Delegated,
+    MessageCompleted,
+    Rewound,
+    RunFinished,
+    RunStarted,
+    ToolStarted,
+    Usage,
+)
+from localllm.base.i18n import tr
+from localllm.context.conversation import Conversation, Spoken
+from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
+from localllm.sessions.entries import (
+    Adopted,
+    Changed,
+    Entry,
+    Kept,
+    Noted,
+    Pointed,
+    Profiled,
+    Rewritten,
+    Tainted,
+    Titled,
+    Withdrawn,
+)
+from localllm.sessions.index import Session
+from localllm.sessions.log import SessionLog, SessionRead
+from localllm.sessions.store import Sessions
+from localllm.text.sanitising import clean, shorten
+
+_REQUEST = 60  # cells of a request in a sentence
+_CALL = 100
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session goes on with. `profile` is a name, "" where the log has none; `context_used` tokens; `lost` is
+    for the person, a sentence each. `typed`: see Kept; by the words they are part of."""
+
+    history: History
+    points: tuple[Point, ...] = ()
+    changes: tuple[Changed, ...] = ()
+    tainted: bool = False
+    profile: str = ""
+    title: str = ""
+    usage: Usage = Usage()
+    context_used: int = 0
+    turns: int = 0
+    lost: tuple[str, ...] = ()
+    typed: dict[str, str] = {}
+
+
+def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
+    """The session of a log. A turn that was broken off is still open in it.
+
+    `system` is the system message where the log has none. Of a log that is not `is_ours` the messages alone are taken
+    over, as text of strangers: no system message, and nothing that would have files changed.
+    """
+    player = _Player(system, keeps_system=is_ours)
+    entries = read.entries
+    for entry in entries:
+        player.play(entry)
+    return Replayed(
+        history=player.history,
+        points=tuple(player.points) if is_ours else (),
+        changes=tuple(entry for entry in entries if isinstance(entry, Changed)) if is_ours else (),
+        tainted=not is_ours or any(map(_taints, entries)),
+        profile=_last(entry.name for entry in entries if isinstance(entry, Profiled)),
+        title=_last(entry.title for entry in entries if isinstance(entry, Titled)),
+        usage=sum(map(_usage, entries), Usage()),
+        context_used=_context_used(entries),
+        turns=sum(isinstance(entry, RunStarted) for entry in entries),
+        lost=tuple(_lost(read, entries, player)),
+        typed={entry.words: entry.typed for entry in entries if isinstance(entry, Kept) and entry.typed is not None},
+    )
+
+
+class _Player:
+    """Makes the changes again. `misfits`: how many could not be made."""
+
+    def __init__(self, system: str, *, keeps_system: bool) -> None:
+        self.history = History(system)
+        self.points: list[Point] = []
+        self.misfits = 0
+        self._system = SystemMessage(system)
+        self._keeps_system = keeps_system
+        self._rewinds: list[tuple[Forgotten, frozenset[int]]] = []
+
+    def play(self, entry: Entry) -> None:
+        try:
+            self._play(entry)
+        except (ValueError, IndexError):
+            self.misfits += 1
+
+    def _play(self, entry: Entry) -> None:
+        history = self.history
+        match entry:
+            case Kept():
+                self._keep(entry)
+            case Noted(text=text, images=images, words=words):
+                history.append_note(text, images, words=words)
+            case Rewritten(messages=messages, words=worded):
+                head = messages[:1] if self._keeps_system else (self._system,)
+                spoken = tuple(Spoken(words.text, words.message) for words in worded)
+                history.rewrite(Conversation((*head, *messages[1:]), spoken))
+            case Withdrawn():
+                history.withdraw()
+            case Rewound(taken_back=True):
+                forgotten, lost = self._rewinds.pop()
+                history.restore(forgotten)
+                regain(self.points, lost)
+            case Rewound(messages=count, generation=generation):
+                forgotten = history.rewind(Mark(count, generation))
+                self._rewinds.append((forgotten, lose(self.points, history.mark())))
+            case Pointed():
+                self.points.append(_point(entry))
+                history.mark()
+            case _:
+                pass
+
+    def _keep(self, kept: Kept) -> None:
+        match kept.message:
+            case SystemMessage(text):
+                if self._keeps_system:
+                    self.history.begin_with(text)
+            case UserMessage(text, images):
+                self.history.add_user(text, images, words=kept.words)
+            case AssistantMessage() as message:
+                self.history.add_assistant(message)
+            case ToolMessage(call_id, _, text, images):
+                self.history.add_result(call_id, text, images)
+
+
+def _point(entry: Pointed) -> Point:
+    return Point(
+        number=entry.number,
+        name=entry.name,
+        by_hand=entry.by_hand,
+        time=entry.time,
+        mark=Mark(entry.messages, entry.generation),
+        position=entry.position,
+    )
+
+
+def _lost(read: SessionRead, entries: Sequence[Entry], player: _Player) -> list[str]:
+    """What a crash, or damage, has taken from the session."""
+    lost = [*_broken_off(entries, player.history)]
+    if read.is_torn:
+        lost.append(tr("session.lost_line"))
+    elif read.torn_lines:
+        lost.append(tr("session.lost_lines", count=read.torn_lines))
+    if player.misfits:
+        lost.append(tr("session.lost_entries", count=player.misfits))
+    return lost
+
+
+def _broken_off(entries: Sequence[Entry], history: History) -> list[str]:
+    """What the last run was at when it was broken off; nothing where it came to its end."""
+    numbers = [number for number, entry in enumerate(entries) if isinstance(entry, RunStarted | RunFinished)]
+    if not numbers or not isinstance(started := entries[numbers[-1]], RunStarted):
+        return []
+    request = _shown(started.query, _REQUEST)
+    rest = entries[numbers[-1] :]
+    if history.open_calls:
+        begun = {entry.call_id: entry for entry in rest if isinstance(entry, ToolStarted)}
+        running = [begun[call.id] for call in history.open_calls if call.id in begun]
+        waiting = ", ".join(f"`{call.name}`" for call in history.open_calls if call.id not in begun)
+        said = [tr("session.lost_call", request=request, call=_call(call)) for call in running[:1]]
+        return said or [tr("session.lost_calls", request=request, calls=waiting)]
+    match history.messages[-1]:
+        case UserMessage() | ToolMessage():
+            return [tr("session.lost_answer", request=request)]
+        case _:
+            was_asked = any(isinstance(entry, Kept | MessageCompleted) for entry in rest)
+            return [] if was_asked else [tr("session.lost_before", request=request)]
+
+
+def _call(started: ToolStarted) -> str:
+    names = ("command", "file_path", "pattern", "query", "url")
+    main = next((str(started.arguments[name]) for name in names if started.arguments.get(name)), "")
+    if started.name == "run_command":
+        return f"`{_shown(main, _CALL)}`"
+    return f"`{_shown(f'{started.name} {main}', _CALL)}`"
+
+
+def _shown(text: str, cells: int) -> str:
+    return shorten(clean(" ".join(text.split()), keep_newlines=False), cells)
+
+
+def _usage(entry: Entry) -> Usage:
+    match entry:
+        case (
+            MessageCompleted(usage=usage)
+            | Consulted(usage=usage)
+            | Compacted(usage=usage)
+            | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage))
+        ):
+            return usage
+        case _:
+            return Usage()
+
+
+def _context_used(entries: Sequence[Entry]) -> int:
+    for entry in reversed(entries):
+        match entry:
+            case MessageCompleted(usage=usage) if used := usage.prompt_tokens + usage.completion_tokens:
+                return used
+            case Compacted(after=after):
+                return after
+            case Rewound():
+                return 0
+            case _:
+                pass
+    return 0
+
+
+def _taints(entry: Entry) -> bool:
+    """Whether strangers' text came with it."""
+    return isinstance(entry, Tainted)
+
+
+def _last(texts: Iterable[str]) -> str:
+    return next(iter(deque(texts, maxlen=1)), "")
+
+
+class Reopened(NamedTuple):
+    """Its name, its log, which is locked and written to from now on, and what it goes on with. `is_ours`: all of it was
+    written by this user's program."""
+
+    id: str
+    log: SessionLog
+    replayed: Replayed
+    is_ours: bool
+
+
+def reopen(sessions: Sessions, session: Session) -> Reopened:
+    """Open a session. Raises ConfigurationError session_open, session_unknown, session_unreadable."""
+    log = sessions.open_log(session.id)
+    try:
+        read = sessions.read(session.id)
+        is_ours = sessions.is_ours(session) and not any(isinstance(entry, Adopted) for entry in read.entries)
+        return Reopened(session.id, log, replay(read, system=system_prompt(), is_ours=is_ours), is_ours)
+    except BaseException:
+        log.close()
+        raise

@@ -1,0 +1,106 @@
+"""What a run has used and produced so far, and its result."""
+
+from typing import Any
+
+import msgspec
+
+from localllm.base.events import (
+    AgentEvent,
+    Compacted,
+    Consulted,
+    Delegated,
+    Emit,
+    Json,
+    MessageCompleted,
+    RunFinished,
+    Usage,
+)
+from localllm.llm.tool_calls import in_few_words
+from localllm.tools.results import ToolResult
+
+_NOT_PERMITTED = {
+    "denied_unattended",
+    "denied_dangerous",
+    "denied_address",
+    "command_no_sandbox",
+    "command_root_too_wide",
+    "command_state_exposed",
+}
+"""Errors of calls that a person, or a flag, would have permitted."""
+
+
+class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole run; str() is the answer. `data` has the fields of the tools' payloads, the newest of each name."""
+
+    success: bool
+    answer: str
+    data: dict[str, Json] = {}
+    status: str = "done"
+    usage: Usage = Usage()
+    steps: int = 0
+    refused: tuple[str, ...] = ()
+    error_code: str = ""
+    error: str = ""
+
+    def __str__(self) -> str:
+        return self.answer
+
+
+class Tally:
+    """Of the run that goes on, or the last one: how many steps, what tokens, what was refused, what the tools gave."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """A new run begins."""
+        self.steps = 0
+        self.usage = Usage()
+        self.refused: list[str] = []
+        self._data: dict[str, Json] = {}
+
+    def counting(self, emit: Emit) -> Emit:
+        """`emit`, which also counts what sub-agents and advisers use as used by this run."""
+
+        def counted(event: AgentEvent) -> None:
+            match event:
+                case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage)):
+                    self.usage += usage
+                case _:
+                    pass
+            emit(event)
+
+        return counted
+
+    def note(self, result: ToolResult) -> None:
+        """Take down what a call gave, or that a person would have had to permit it."""
+        if result.success:
+            self._data |= result.payload
+        elif result.error and result.error.key in _NOT_PERMITTED:
+            self.refused.append(in_few_words(result.call.name, result.call.arguments))
+
+    def finished(self, status: Any, answer: str, *, error_code: str = "", error: str = "") -> RunFinished:
+        """The end of the run."""
+        return RunFinished(
+            status=status,
+            answer=answer,
+            steps=self.steps,
+            usage=self.usage,
+            error_code=error_code,
+            error=error,
+            refused=tuple(self.refused),
+        )
+
+    def result(self, finished: RunFinished) -> AgentResult:
+        """The whole run, which ended so."""
+        return AgentResult(
+            success=finished.status == "done",
+            answer=finished.answer,
+            data=self._data,
+            status=finished.status,
+            usage=finished.usage,
+            steps=finished.steps,
+            refused=finished.refused,
+            error_code=finished.error_code,
+            error=finished.error,
+        )

@@ -1,0 +1,424 @@
+"""LocalLLMCode: the one place where the parts are built and put together."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
+
+from localllm.agent.advice import Panel
+from localllm.agent.checkpoints import Point
+from localllm.agent.react_agent import ReActAgent
+from localllm.agent.session_memory import Remembering
+from localllm.agent.subagents import Explorer
+from localllm.app.model_session import Answerer
+from localllm.app.request import Requests
+from localllm.app.session import Conversation, Project, ToolInfo
+from localllm.base import logs
+from localllm.base.errors import (
+    ConfigurationError,
+    SafetyViolationError,
+)
+from localllm.base.events import (
+    AgentEvent,
+    Emit,
+    RunFinished,
+    Usage,
+)
+from localllm.base.i18n import tr
+from localllm.base.paths import Storage, open_storage, session_key_file, state_folder
+from localllm.config.loader import Loaded, left_out_notice
+from localllm.config.schema import Mode, Settings
+from localllm.llm.model_features import Profile
+from localllm.memory.project_memory import ProjectMemory
+from localllm.repo_map.repo_map import RepoMap
+from localllm.repo_map.request import RepoMapText
+from localllm.safety.confirmation import Confirmer
+from localllm.safety.policy import Policy
+from localllm.safety.rules import closed_to_commands, usable_rules
+from localllm.safety.saved_rules import Remembered, RememberedRules
+from localllm.sandbox.background import BackgroundCommand
+from localllm.sandbox.command_runner import LateRunner
+from localllm.sessions.signature import Seal
+from localllm.tools.builtin import ALL_TOOLS
+from localllm.tools.tool_system import ToolSystem
+
+if TYPE_CHECKING:
+    from localllm.agent.panel.multi_agent import MultiAgentSystem
+    from localllm.app.session_manager import Keeping
+    from localllm.base.cache import CacheManager
+    from localllm.context.usage import WindowUse
+    from localllm.memory.external_memory import ExternalMemorySystem
+    from localllm.memory.search import MemoryEntry
+    from localllm.project.facts import ProjectAnalysis
+    from localllm.sandbox.runner import SandboxRunner
+
+
+class FrontEnd(Protocol):
+    """Whoever shows a run to a person: the chat's terminal, or the printer of a one-shot run."""
+
+    @property
+    def confirmer(self) -> Confirmer:
+        """Who answers confirmations."""
+        ...
+
+    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
+        """Show the events of one run, to their end."""
+        ...
+
+    async def interact(self, chat: "LocalLLMCode") -> int:
+        """Let the person talk until he leaves; the program's exit code."""
+        ...
+
+
+class LocalLLMCode(Answerer):
+    """The program without its screen: settings in, events out.
+
+    `root` is the project, `here` the folder in it where the person stands; `environ` holds the keys of model servers;
+    `accept_no_sandbox` lets commands run on a machine that has no sandbox. Making it raises ConfigurationError where
+    the settings cannot be followed.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        loaded: Loaded,
+        front_end: FrontEnd,
+        *,
+        environ: Mapping[str, str],
+        here: Path | None = None,
+        accept_no_sandbox: bool = False,
+    ) -> None:
+        super().__init__(root, loaded.settings.llm, loaded.allowed_environ(environ))
+        self.root = root
+        self._here = here or root
+        self.config = loaded
+        self._explore = Explorer(self.llm_client, lambda: self.tool_system, loaded.settings.agent).tool()
+        tools = (*ALL_TOOLS, self._explore)
+        safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools)
+        self.settings: Settings = msgspec.structs.replace(loaded.settings, safety=safety)
+        self._remembered = RememberedRules.of_user(root, environ)
+        self._policy = Policy(self.settings.safety, self._remembered.rules)
+        self._front_end = front_end
+        self._accept_no_sandbox = accept_no_sandbox
+        self._environ = environ
+        self._sandbox_level = ""
+        self._recovered = 0
+        self._panel = Panel(self._make_panel)
+        self._requests = Requests(self, lambda: self._conversation)
+        self._earlier_usage = Usage()
+        self._keeping: Keeping | None = None
+
+    async def initialize(self) -> bool:
+        """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
+        logs.start(state_folder() / "logs", self.settings.logging.level)
+        self._project = self._open_project()
+        self._conversation = Conversation(self._project)
+        self._recovered = self.tool_system.recover()
+        if self.mode == "auto":
+            await asyncio.to_thread(self._refuse_unheld)
+        return True
+
+    async def run_oneshot(self, prompt: str, piped: str = "") -> RunFinished:
+        """One request, shown by the front end; how it ended. `piped`: see `run`."""
+        if not (prompt.strip() or piped):
+            raise ConfigurationError("usage_no_prompt")
+        await self._front_end.consume(self.run(prompt, piped))
+        return self._conversation.finished
+
+    async def run_interactive(self) -> int:
+        """The chat, until the person leaves."""
+        self.keeping.tidy_soon()
+        return await self._front_end.interact(self)
+
+    async def cleanup(self) -> None:
+        """End the commands in the background, and close the session, and the connections."""
+        await self._conversation.background.end()
+        self._project.runner.close()
+        await self.keeping.end(self._conversation.finish())
+        await self._panel.aclose()
+        await self.aclose()
+
+    @property
+    def session_id(self) -> str:
+        """The name of the session, in the log and the journal."""
+        return self._conversation.id
+
+    @property
+    def react_agent(self) -> ReActAgent:
+        """The agent of the conversation that is going on."""
+        return self._conversation.agent
+
+    @property
+    def tool_system(self) -> ToolSystem:
+        """Its tools."""
+        return self._conversation.tool_system
+
+    @property
+    def memory(self) -> Remembering:
+        """What is remembered of the project, in the person's hands."""
+        return self._conversation.memory
+
+    @property
+    def external_memory(self) -> "ExternalMemorySystem":
+        """What is remembered of the project."""
+        return self.memory.system
+
+    # --- what the chat and its commands use
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all conversations since the start."""
+        return self._earlier_usage + self._conversation.usage
+
+    @property
+    def context_used(self) -> int:
+        """Tokens of the conversation as last sent; 0 where unknown."""
+        return self._conversation.context_used
+
+    async def run(self, query: str, piped: str = "", *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
+        """The events of one request. A fault of ours ends the run, not the program: it is logged, and told. `piped`
+        follows the query, and is not the user's words; `typed`: the end of the query that is, where not all is."""
+        async with aclosing(self._requests.events(query, piped, typed)) as events:
+            async for event in events:
+                yield event
+
+    @property
+    def project_aliases(self) -> frozenset[str]:
+        """Those of the aliases that the project's settings have given."""
+        prefix = "commands.aliases."
+        origins = self.config.origins.items()
+        return frozenset(key.removeprefix(prefix) for key, origin in origins if origin.layer == "project")
+
+    def steer(self, text: str) -> bool:
+        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        return self.react_agent.steer(text)
+
+    @property
+    def listens(self) -> bool:
+        """Whether a run goes on that `steer` can tell something."""
+        return self.react_agent.listens
+
+    @property
+    def unread(self) -> Sequence[str]:
+        """What `steer` took and the model has not read yet, the oldest first."""
+        return self.react_agent.unread
+
+    def unsteer(self) -> str:
+        """Take the newest of `unread` back; empty where there is none."""
+        return self.react_agent.unsteer()
+
+    def interrupt(self) -> None:
+        """Break off the run that is going on."""
+        self._requests.interrupt()
+
+    @property
+    def sandbox_level(self) -> str:
+        """How strongly commands are held; empty until `probe_sandbox` has found out."""
+        return self._sandbox_level
+
+    async def probe_sandbox(self) -> None:
+        """Find out how strongly commands are held. The first time this runs one, which takes some 30 ms."""
+        self._sandbox_level = await asyncio.to_thread(lambda: self._project.runner.level)
+        self._project.runner.prepare()
+
+    @property
+    def mode(self) -> Mode:
+        """What is asked about: plan, ask, auto-edit or auto."""
+        return self._policy.mode
+
+    def set_mode(self, mode: Mode) -> None:
+        """Ask about more or less from now on. SafetyViolationError for auto where nothing holds the commands."""
+        if mode == "auto":
+            self._refuse_unheld()
+        self._policy.mode = mode
+
+    def _refuse_unheld(self) -> None:
+        runner = self._project.runner
+        if runner.level == "none" and not self._accept_no_sandbox:
+            raise SafetyViolationError("mode_needs_sandbox", reason=runner.reason)
+
+    def rules(self) -> Sequence[Remembered]:
+        """What answers have allowed, for this session or this project."""
+        return self._remembered.all
+
+    def forget_rule(self, remembered: Remembered) -> None:
+        """Ask about it again."""
+        self._remembered.remove(remembered)
+
+    @property
+    def profile(self) -> Profile:
+        """What the model is told in this conversation; before its first answer, what it would be by what is known."""
+        return self._conversation.profile
+
+    def tools(self) -> Sequence[ToolInfo]:
+        """Every tool, whether the rules let the model have it, and whether it is told of it."""
+        return self._conversation.tools()
+
+    async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:
+        """Ask the panel or the boss, as the person wants; the model reads the plan with the next request. Raises
+        LLMConnectionError where no role has a model."""
+        await self.ready()
+        await self._panel.consult(kind, question, self.react_agent, self._telling(emit))
+
+    def offer(self, command: str, output: str, return_code: int) -> None:
+        """Let the model read, with the next request, what a command of the person's own printed."""
+        self._conversation.offer_output(command, output, return_code)
+
+    def undo(self, *, turn: bool = False) -> list[str]:
+        """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
+        conversation comes back as well."""
+        return self._conversation.undo(turn=turn)
+
+    def checkpoint(self, name: str) -> int:
+        """Remember this point under a number and a name (which may be empty); the number."""
+        return self._conversation.checkpoints.add(name).number
+
+    def checkpoints(self) -> Sequence[Point]:
+        """The points of this session, the newest last: one before each request, and those made by hand."""
+        return self._conversation.checkpoints.points()
+
+    def rewind(self, which: str) -> list[str]:
+        """Bring files and conversation back to the point of this number or name; a line for each thing done."""
+        lines = self._conversation.rewind(which)
+        self.react_agent.ladder.begin()
+        self._panel.forget()  # nobody knows which of it was before
+        return lines
+
+    def clear(self) -> None:
+        """Begin a new conversation, in a session of its own. Commands in the background end with the old one."""
+        self._earlier_usage += self._conversation.usage
+        self._change_to(Conversation(self._project))
+
+    def _change_to(self, conversation: Conversation) -> None:
+        self._conversation.background.kill_all()
+        self.keeping.close_soon(self._conversation.finish())
+        self._panel.forget()
+        self._conversation = conversation
+
+    def _go_on_with(self, conversation: Conversation) -> None:
+        """As `_change_to`, with one that has its own past."""
+        self._change_to(conversation)
+        self._earlier_usage = Usage()
+
+    @property
+    def keeping(self) -> "Keeping":
+        """What becomes of the sessions of this project."""
+        if self._keeping is None:
+            from localllm.app.session_manager import Keeping  # the first request comes before it
+
+            self._keeping = Keeping(self._project, lambda: self._conversation, self._go_on_with)
+        return self._keeping
+
+    def window_use(self) -> "WindowUse":
+        """Where the model's window goes."""
+        return self.react_agent.compaction.use()
+
+    async def compact(self, wish: str, emit: Emit) -> None:
+        """Sum the conversation up to make room, and keep above all what `wish` says; a Notice tells what was done."""
+
+        await self.settled()
+        with self._conversation.checkpoints.before("/compact"):
+            await self.react_agent.compaction.by_hand(self._telling(emit), wish)
+
+    def _telling(self, emit: Emit) -> Emit:
+        """`emit`, before which the log is told: what is done by hand is no run."""
+
+        def tell(event: AgentEvent) -> None:
+            self._conversation.tell(event)
+            emit(event)
+
+        return tell
+
+    def background(self) -> Sequence[BackgroundCommand]:
+        """The commands of the session that run in the background or did, the oldest first."""
+        return self._conversation.background.all()
+
+    async def draw_map(self, words: str, lines: int) -> RepoMapText:
+        """What matters most in the project, in so many lines; to `words`, or to what was talked about last."""
+        return await self._project.repo_map.draw_lines(lines, words=words or self._conversation.focus.words)
+
+    async def analyze(self) -> "ProjectAnalysis":
+        """What the project is, from its files alone; what was found out before is used as long as it holds."""
+        from localllm.project.analyzer import ProjectAnalyzer  # few sessions ever ask
+
+        store, exclude = self._project.storage.folder / "analysis.msgpack", self.settings.project.exclude_patterns
+        return await ProjectAnalyzer(self.root, store, exclude, caches=self.caches).analyze()
+
+    @cached_property
+    def caches(self) -> "CacheManager":
+        """What was worked out, kept for a while, as long as the program runs."""
+        from localllm.base.cache import CacheManager
+
+        return CacheManager()
+
+    def notices(self) -> list[str]:
+        """What the person should know at the start, whoever answers."""
+        withheld = [tr("start.withheld", keys=", ".join(self.config.withheld))] if self.config.withheld else []
+        unsent = ", ".join(self.config.unsent_keys(self._environ))
+        keyless = [tr("start.keyless", variables=unsent)] if unsent else []
+        recovered = [tr("undo.recovered", count=self._recovered)] if self._recovered else []
+        left_out = [*self.config.warnings, *map(left_out_notice, self._faulty_rules)]
+        return [*_stored(self._project.storage), *withheld, *keyless, *recovered, *left_out]
+
+    def _open_project(self) -> Project:
+        """What all conversations here share."""
+        storage = open_storage(self.root)
+        return Project(
+            root=self.root,
+            here=self._here,
+            storage=storage,
+            settings=self.settings,
+            client=self.llm_client,
+            policy=self._policy,
+            remembered=self._remembered,
+            confirmer=self._front_end.confirmer,
+            runner=self._make_runner(),
+            repo_map=RepoMap(self.root, storage.folder / "repomap.msgpack", self.settings.project.exclude_patterns),
+            explore=self._explore,
+            advisers=self._panel if self.settings.agents.panel.enabled else None,
+            seal=Seal(session_key_file()),
+            memory=ProjectMemory(self.root, self.settings.project.memory_file, sessions=self._past_sessions),
+        )
+
+    def _make_panel(self) -> "MultiAgentSystem":
+        from localllm.agent.panel.multi_agent import MultiAgentSystem  # few sessions ever ask
+
+        return MultiAgentSystem(self.llm_client, self.settings, self.root, self.config.allowed_environ(self._environ))
+
+    def _past_sessions(self) -> "list[MemoryEntry]":
+        """What can be found of all sessions but the one that is going on."""
+        return [entry for entry in self.keeping.sessions.entries() if entry.id != self.session_id]
+
+    def _make_runner(self) -> LateRunner:
+        """What runs commands in the project. Raises ConfigurationError."""
+        hosts = self.settings.safety.network_hosts
+        if hosts:
+            from localllm.sandbox.network.hosts import NetworkHosts
+
+            NetworkHosts.of(hosts)  # a mistake in them is told at the start
+
+        def make() -> "SandboxRunner":
+            from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
+
+            unreadable, unwritable = closed_to_commands(self.settings.safety)
+            return SandboxRunner(
+                self.root,
+                state_folder=state_folder(),
+                accept_no_sandbox=self._accept_no_sandbox,
+                unreadable=[self.root / path for path in unreadable],
+                unwritable=[self.root / path for path in unwritable],
+                network_hosts=hosts,
+            )
+
+        return LateRunner(make)
+
+
+def _stored(storage: Storage) -> list[str]:
+    """Where what happens is kept, if that is not in the project."""
+    if storage.place == "project":
+        return []
+    return [tr(f"start.stored_{storage.place}", own=storage.other.name, reason=storage.reason, folder=storage.folder)]

@@ -1,0 +1,264 @@
+"""`localllm init`: make a folder a project, and leave the user's files as they are."""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from localllm.app.project_notes import Analyse, ProjectNotes, add_notes, analysed, project_notes, remember_lines
+from localllm.base.errors import ConfigurationError, SafetyViolationError
+from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write_at, open_made
+from localllm.base.i18n import Phrase
+from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, project_folder
+from localllm.config.editor import write_value
+from localllm.config.keys import all_settings
+from localllm.memory.memory_file import NAME
+from localllm.text.wrapping import wrap
+
+_WIDTH = 96
+
+_KEYS: dict[str, Phrase] = {
+    "llm.provider": Phrase("toml.provider"),
+    "llm.model": Phrase("toml.model"),
+    "llm.context_window": Phrase("toml.context_window"),
+    "llm.temperature": Phrase("toml.temperature"),
+    "llm.lmstudio.base_url": Phrase("toml.base_url"),
+    "llm.ollama.base_url": Phrase("toml.base_url"),
+    "llm.openai.base_url": Phrase("toml.openai"),
+    "agent.max_iterations": Phrase("toml.max_iterations"),
+    "safety.require_confirmation": Phrase("toml.require_confirmation"),
+    "safety.deny": Phrase("toml.deny"),
+    "project.exclude_patterns": Phrase("toml.exclude_patterns"),
+    "ui.language": Phrase("toml.language"),
+}
+
+
+def settings_template() -> str:
+    """The file's text in the current language. It sets nothing: each key shows its default."""
+    lines = [*_comment(Phrase("toml.head"))]
+    for table, keys in groupby(_KEYS, key=lambda key: key.rpartition(".")[0]):
+        lines += ["", f"[{table}]"]
+        for key in keys:
+            lines += _comment(_KEYS[key])
+            lines.append(f"# {key.rpartition('.')[2]} = {write_value(all_settings()[key].default)}")
+    lines += ["", "[commands.aliases]", *_comment(Phrase("toml.aliases"))]
+    lines.append(f"# review = {write_value(str(Phrase('toml.alias_example')))}")
+    return "\n".join(lines) + "\n"
+
+
+def _comment(phrase: Phrase) -> Iterator[str]:
+    return (f"# {line}" for line in wrap(str(phrase), _WIDTH))
+
+
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What was done with one entry of the folder: made; kept, because it was there; a link, which is left alone; moved,
+    to `to`; or `parts` of it added or refreshed. `remarks`: sentences about what was made."""
+
+    path: Path
+    done: Literal["made", "kept", "link", "moved", "added", "refreshed"]
+    to: Path | None = None
+    parts: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """A file to make, and where its text comes from."""
+
+    name: str
+    text: Callable[[Path], str | ProjectNotes]
+
+
+_SERVICES = (
+    _Plan("compose.yaml", lambda _: _template("compose.yaml")),
+    _Plan("searxng/.gitignore", lambda _: "settings.yml\n"),  # it holds a key
+    _Plan("searxng/settings.yml", lambda _: _searxng_settings()),
+)
+
+
+def present(folder: Path, notes: str = NAME) -> list[Path]:
+    """What `set_up` with `stamp` would move aside."""
+    paths = (folder / SETTINGS_FILE, folder / notes, project_folder(folder))
+    return [path for path in paths if os.path.lexists(path)]
+
+
+def set_up(
+    folder: Path,
+    *,
+    notes: str = NAME,
+    services: bool = False,
+    stamp: str = "",
+    refresh: bool = False,
+    analyse: Analyse = analysed,
+) -> list[Step]:
+    """Make the project's files in `folder`, itself made if missing, where they are missing; with `services` also those
+    for SearxNG and Valkey. With a `stamp` what is there of the project is first renamed to NAME.old-STAMP. `notes` is
+    the memory's file, as the settings name it: where it is there, the sections of the analysis that it lacks are added;
+    with `refresh` our own lines in it are brought up to date.
+
+    Raises SafetyViolationError path_outside for `notes`; ConfigurationError: a folder that cannot be written to,
+    something else where a file or folder should be. If it fails half-way, what was renamed and not made anew has its
+    name back; what has not is named in the error.
+    """
+    with _explained(folder):
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "")
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder, FOLDER_PATIENCE):
+            plans = (*_project(folder, notes, analyse), *(_SERVICES if services else ()))
+            moved: list[Step] = []
+            try:
+                if stamp:
+                    # One by one, which keeps those before a failure.
+                    moved.extend(_move_aside(path, stamp) for path in present(folder, notes))
+                steps = [*moved, *_make_all(folder, plans)]
+            except (OSError, ConfigurationError) as error:
+                raise _unfinished(folder, error, _bring_back(moved)) from error
+            except BaseException:
+                _bring_back(moved)
+                raise
+        # Only now: the memory file's own lock may be the one of this folder.
+        return [after for step in steps for after in _with_notes(folder, notes, step, refresh, analyse)]
+
+
+def _project(folder: Path, notes: str, analyse: Analyse) -> tuple[_Plan, ...]:
+    inside = os.path.normpath(notes)
+    if os.path.isabs(inside) or inside.startswith("..") or inside == ".":  # noqa: PTH117 - of a text
+        raise SafetyViolationError("path_outside", path=notes, root=folder)
+    if not (folder / inside).parent.resolve().is_relative_to(folder.resolve()):  # a link on the way
+        raise SafetyViolationError("path_outside", path=notes, root=folder)
+    return _Plan(SETTINGS_FILE, lambda _: settings_template()), _Plan(inside, lambda it: project_notes(it, analyse))
+
+
+def _with_notes(folder: Path, notes: str, step: Step, refresh: bool, analyse: Analyse) -> list[Step]:
+    """A step; of the memory file that was there, what became of it."""
+    if step.done != "kept" or step.path != folder / os.path.normpath(notes):
+        return [step]
+    found = add_notes(folder, notes, refresh=refresh, analyse=analyse)
+    parts: tuple[tuple[Literal["added", "refreshed"], tuple[str, ...]], ...] = (
+        ("added", found.added),
+        ("refreshed", found.refreshed),
+    )
+    changed = [Step(step.path, done, parts=names) for done, names in parts if names] or [step]
+    return [*changed[:-1], msgspec.structs.replace(changed[-1], remarks=found.remarks)]
+
+
+def _make_all(folder: Path, plans: Sequence[_Plan]) -> Iterator[Step]:
+    yield _make_project_folder(folder)
+    for plan in plans:
+        yield _make(folder, plan)
+
+
+def _make_project_folder(folder: Path) -> Step:
+    """The folder of sessions: the one entry that may not be a link, because we write to it."""
+    there = os.path.lexists(project_folder(folder))
+    return Step(ensure_project_folder(folder), "kept" if there else "made")
+
+
+def _make(folder: Path, plan: _Plan) -> Step:
+    path = folder / plan.name
+    if path.parent.is_symlink() and path.parent != folder:
+        raise _unusable(path.parent, Phrase("paths.link"))
+    if os.path.lexists(path.parent) and not path.parent.is_dir():
+        raise _in_the_way(path.parent)
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        made = plan.text(folder)
+        notes = made if isinstance(made, ProjectNotes) else ProjectNotes(made)
+        _create(folder, path, notes.text.encode("utf-8", "replace"))  # a file's name may be in no encoding
+        if notes.lines:
+            remember_lines(folder, notes.lines)
+        return Step(path, "made", remarks=notes.remarks)
+    if stat.S_ISLNK(mode):
+        return Step(path, "link")
+    if not stat.S_ISREG(mode):
+        raise _in_the_way(path)
+    return Step(path, "kept")
+
+
+def _create(folder: Path, path: Path, data: bytes) -> None:
+    """Make a new file below `folder`, with the folders it lies in; FileExistsError, also for a link, if there is one
+    meanwhile."""
+    root = folder.resolve()
+    parent = open_made(root, str(path.parent.resolve().relative_to(root)))
+    try:
+        atomic_write_at(parent, path.name, data, create_only=True)
+    finally:
+        os.close(parent)
+
+
+def _template(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _searxng_settings() -> str:
+    return _template("searxng-settings.yml").replace("@SECRET_KEY@", secrets.token_hex(32))
+
+
+# --- moving aside
+
+
+def _move_aside(path: Path, stamp: str) -> Step:
+    """Rename an entry, a link as such, to a name that is free."""
+    wanted = path.with_name(f"{path.name}.old-{stamp}")
+    target, number = wanted, 1
+    while os.path.lexists(target):
+        number += 1
+        target = wanted.with_name(f"{wanted.name}-{number}")
+    path.rename(target)
+    return Step(path, "moved", target)
+
+
+def _bring_back(moved: Sequence[Step]) -> list[Step]:
+    """Give everything that was not made anew its old name; those that have a new name still."""
+    for step in moved:
+        if step.to is not None and (not os.path.lexists(step.path) or _is_folder(step.to)):
+            with suppress(OSError):  # a folder takes the place of an empty one, and of nothing else
+                step.to.rename(step.path)
+    return [step for step in moved if step.to is not None and os.path.lexists(step.to)]
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+# --- errors
+
+
+@contextmanager
+def _explained(folder: Path) -> Generator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise _unusable(folder, Phrase("paths.locked")) from error
+    except OSError as error:
+        raise _unusable(folder, os.strerror(error.errno or errno.EIO)) from error
+
+
+def _unusable(folder: Path, reason: object) -> ConfigurationError:
+    return ConfigurationError("workspace_unusable", folder=folder, reason=reason)
+
+
+def _in_the_way(path: Path) -> ConfigurationError:
+    return ConfigurationError("workspace_in_the_way", path=path)
+
+
+def _unfinished(folder: Path, error: OSError | ConfigurationError, still_moved: Sequence[Step]) -> ConfigurationError:
+    """The error, and where things are that do not have their old name back."""
+    if isinstance(error, OSError):
+        error = _unusable(folder, os.strerror(error.errno or errno.EIO))
+    if not still_moved:
+        return error
+    places = ", ".join(f"{step.path.name} → {step.to and step.to.name}" for step in still_moved)
+    reason = f"{error.what} {error.why}".rstrip(" .。")
+    return ConfigurationError("workspace_unfinished", folder=folder, reason=reason, places=places)

@@ -1,0 +1,400 @@
+"""One session in a project: its agent and tools, its log, and the points it can go back to."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from localllm.agent.checkpoints import Checkpoints
+from localllm.agent.compaction import Surroundings
+from localllm.agent.history import History
+from localllm.agent.panel.dossier import Advisers
+from localllm.agent.plan_mode import PlanMode
+from localllm.agent.react_agent import ReActAgent
+from localllm.agent.session_memory import Remembering
+from localllm.agent.steering import unforged
+from localllm.agent.system_prompt import Briefing, system_prompt
+from localllm.app.todo_sync import TodoNews
+from localllm.base import logs
+from localllm.base.errors import LocalLLMError
+from localllm.base.events import (
+    AgentEvent,
+    Compacted,
+    Consulted,
+    Delegated,
+    MessageCompleted,
+    Notice,
+    RunFinished,
+    RunStarted,
+    Usage,
+)
+from localllm.base.i18n import Phrase, tr
+from localllm.base.paths import Storage, state_folder
+from localllm.config.schema import Settings, WebSettings
+from localllm.context.budget import output_limit
+from localllm.llm.client import LLMClient
+from localllm.llm.model_features import Profile, choose, profile_named
+from localllm.memory.project_memory import ProjectMemory
+from localllm.repo_map.focus import Focus
+from localllm.repo_map.repo_map import RepoMap
+from localllm.safety.confirmation import Confirmer
+from localllm.safety.journal import Journal, JournalEntry, digest
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.policy import Policy
+from localllm.safety.saved_rules import RememberedRules
+from localllm.safety.tool_definition import Tool
+from localllm.sandbox.background import BackgroundCommands
+from localllm.sandbox.command_runner import LateRunner
+from localllm.sessions.entries import Changed, Entry, Kept, Profiled, Resumed, Tainted, Titled
+from localllm.sessions.log import SessionLog, new_session_id
+from localllm.sessions.relocation import settle
+from localllm.sessions.signature import Seal
+from localllm.snapshots.store import Snapshots, Transition
+from localllm.tools.builtin import tools_for
+from localllm.tools.context import ToolContext
+from localllm.tools.shell import note_end
+from localllm.tools.text_files import load
+from localllm.tools.tool_system import ToolSystem
+
+if TYPE_CHECKING:
+    from localllm.agent.replay import Reopened
+    from localllm.web.access import WebAccess
+
+
+class Recorder:
+    """Puts the entries of a session into its log: before each, whether strangers' text has come in by now, and which
+    files were changed."""
+
+    def __init__(self, log: SessionLog, tools: ToolSystem) -> None:
+        self.log = log
+        self._tools = tools
+        self._is_tainted = tools.tainted
+        self._position = tools.position
+        self._has_complained = False
+
+    def keep(self, entry: Entry) -> None:
+        """Put `entry` into the log."""
+        self.catch_up()
+        self.log.append(entry)
+
+    def catch_up(self) -> None:
+        """Put into the log what has become of the tools since the last entry."""
+        if self._tools.tainted and not self._is_tainted:
+            self._is_tainted = True
+            self.log.append(Tainted())
+        for change in self._tools.made_since(self._position):
+            self.log.append(Changed(path=change.path, before=change.before, after=change.after))
+        self._position = self._tools.position
+
+    def take_failure(self) -> str:
+        """Why nothing is kept, once; "" where all is well, or that was said."""
+        if self._has_complained:
+            return ""
+        self._has_complained = bool(self.failure)
+        return self.failure
+
+    @property
+    def failure(self) -> str:
+        """Which file cannot be written, and why; "" where all is well."""
+        failure = self.log.failure
+        return f"{failure.filename or self.log.file}: {failure.strerror or failure}" if failure else ""
+
+
+class Project(NamedTuple):
+    """What all conversations in a project share. `here` is the folder in it where the person stands; `storage` is where
+    what belongs to it is kept; `explore` the tool that lives above the others; `advisers` whom a stuck agent asks."""
+
+    root: Path
+    here: Path
+    storage: Storage
+    settings: Settings
+    client: LLMClient
+    policy: Policy
+    remembered: RememberedRules
+    confirmer: Confirmer
+    runner: LateRunner
+    repo_map: RepoMap
+    explore: Tool
+    advisers: Advisers | None
+    seal: Seal
+    memory: ProjectMemory
+
+
+class ToolInfo(msgspec.Struct, frozen=True):
+    """A tool as a person sees it: `risk` is safe, medium, high or highest; `offered` whether the model is told of it,
+    as far as the rules allow it."""
+
+    name: str
+    description: str
+    risk: str
+    allowed: bool
+    offered: bool
+
+
+class Conversation:
+    """From the first request to the last, in a session log of its own; `reopened` is an earlier one to go on with.
+
+    `usage` and `context_used` are tokens: of all requests so far, and of the conversation as last sent. `finished` is
+    how the last run ended. `title` is what the person calls it.
+    """
+
+    def __init__(self, project: Project, reopened: "Reopened | None" = None) -> None:
+        before = reopened.replayed if reopened else None
+        self.id = reopened.id if reopened else new_session_id()
+        self.usage = before.usage if before else Usage()
+        self.context_used = before.context_used if before else 0
+        self.title = before.title if before else ""
+        self.finished = RunFinished(status="interrupted", answer="")
+        self.focus = Focus()
+        self._project = project
+        self._profile = self._fitting_profile()
+        self._briefing = Briefing(project.root, project.memory, project.here)
+        self._log = reopened.log if reopened else self._new_log()
+        self._journal = Journal(state_folder() / "journal.jsonl", self.id)
+        self.background = BackgroundCommands(partial(note_end, self._journal))
+        self.tool_system = self._make_tools()
+        if reopened:
+            self._restore_tools(reopened)
+        self._recorder = Recorder(self._log, self.tool_system)
+        self.agent = ReActAgent(
+            project.client,
+            self.tool_system,
+            settings=project.settings.agent,
+            session_id=self.id,
+            listeners=[self.tell],
+            advisers=project.advisers,
+            middleware=[PlanMode(lambda: project.policy.mode == "plan")],
+            surroundings=Surroundings(notes=self._notes, rank=project.repo_map.rank, read=self._text_of),
+            history=before.history if before else History(system_prompt()),
+        )
+        points = before.points if before else ()
+        self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._recorder.keep, points)
+        self.memory = Remembering(
+            project.memory, self.tool_system, self._briefing, self._offer_news, self._recorder.catch_up
+        )
+        self._todo_news = TodoNews(project.memory)
+        self._is_behind = reopened is not None
+        self._begin_log(is_new=reopened is None)
+
+    @property
+    def profile(self) -> Profile:
+        """What the model is told in this conversation; before its first answer, what it would be by what is known."""
+        return self._profile if self.agent.history.is_answered else self._fitting_profile()
+
+    async def prepare(self) -> None:
+        """Before the first answer, learn what the model is, which decides what it is told. Raises
+        LLMConnectionError."""
+        project, history = self._project, self.agent.history
+        if not history.is_answered:
+            await project.client.get_ready()
+            self._profile = self._fitting_profile()
+            self._recorder.keep(Profiled(name=self._profile.name))
+            self.tool_system.offer_only(self._profile.tools, brief=self._profile.brief)
+            instructions = await asyncio.to_thread(self._briefing.for_system, self._profile)
+            history.begin_with("\n\n".join(filter(None, (system_prompt(self._profile.prompt), instructions))))
+        elif self._is_behind:
+            await asyncio.to_thread(self._catch_up)
+        await asyncio.to_thread(self._tell_todos)
+        self.tool_system.limit_output(output_limit(project.client))
+
+    def _notes(self) -> str:
+        """What is remembered of the project, for the message a conversation begins with."""
+        return unforged(self._briefing.notes(self.profile))
+
+    def _catch_up(self) -> None:
+        """Let the model read, with the next request of an earlier session or after a rewind, what is remembered by now,
+        if it was told otherwise."""
+        self._is_behind = False
+        notes = self._notes()
+        if notes and not any(notes in message.text for message in self.agent.history.messages):
+            self._offer_news(notes)
+
+    def _tell_todos(self) -> None:
+        """Let the model read with the next request what became of the TODO list, also where the person would not wait
+        for this one."""
+        if news := self._todo_news.take():
+            self._offer_news(news)
+
+    def _offer_news(self, text: str) -> None:
+        """Let the model read with the next request what was noted; a conversation that begins is told anyway."""
+        if len(self.agent.history.messages) > 1:
+            self.agent.offer(text)
+
+    def tools(self) -> Sequence[ToolInfo]:
+        """Every tool, whether the rules let the model have it, and whether it is told of it."""
+        told = self.profile.tools
+        return [
+            ToolInfo(
+                name=tool.name,
+                description=tool.spec.description,
+                risk=tool.risk.name.lower(),
+                allowed=not self.tool_system.is_denied(tool.name),
+                offered=told is None or tool.name in told,
+            )
+            for tool in (*tools_for(self._project.settings), self._project.explore)
+        ]
+
+    def offer_output(self, command: str, output: str, return_code: int) -> None:
+        """Let the model read, with the next request, what a command of the person's own printed."""
+        self.agent.offer(tr("own_command.for_model", command=command, code=return_code, output=output.rstrip()))
+        entry = JournalEntry(
+            tool="!",
+            target=command,
+            arguments=digest({"command": command}),
+            outcome="ok" if return_code == 0 else "failed",
+            approval="user",
+            sandbox="none",
+        )
+        try:
+            self._journal.write(entry)
+        except OSError as error:
+            logs.of("TOOL").warning("the journal cannot be written: %s", error)
+
+    def tell(self, event: AgentEvent) -> None:
+        """Take note of an event of a run, whether or not anybody iterates over them."""
+        self._recorder.keep(event)
+        match event:
+            case MessageCompleted(usage=usage):
+                self.usage += usage
+                self.context_used = usage.prompt_tokens + usage.completion_tokens or self.context_used
+                # The first answer has told the model's window, and each tells how its tokens are counted.
+                self.tool_system.limit_output(output_limit(self._project.client))
+            case Consulted(usage=usage) | Delegated(event=MessageCompleted(usage=usage) | Compacted(usage=usage)):
+                self.usage += usage
+            case Compacted(usage=usage, after=after):
+                self.usage += usage
+                self.context_used = after
+            case RunFinished():
+                self.finished = event
+                self._todo_news.seen()
+                logs.of("AGENT").info("run ended: %s after %d steps", event.status, event.steps)
+            case RunStarted():
+                logs.of("AGENT").info("run started: %s %s", event.provider, event.model)
+            case Notice(text=text, level="warning"):
+                logs.of("AGENT").warning("%s", text)
+            case _:
+                pass
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a log of it: something was said, and could be written down."""
+        return self._log.is_open
+
+    @property
+    def failure(self) -> str:
+        """Why it cannot be written down; "" where it can."""
+        return self._recorder.failure
+
+    def undo(self, *, turn: bool) -> list[str]:
+        """Take back the last change, or all of the last turn; a line for each. The log has it at once, whatever becomes
+        of the program."""
+        try:
+            return self.checkpoints.undo(turn=turn)
+        finally:
+            self._recorder.catch_up()
+
+    def rewind(self, which: str) -> list[str]:
+        """Go back to a point; a line for each thing done. As `undo`. Nobody knows what of the project the conversation
+        was told before that point: what is remembered is compared anew."""
+        try:
+            lines = self.checkpoints.rewind(which)
+        finally:
+            self._recorder.catch_up()
+        self.context_used = 0
+        self._is_behind = True
+        self._todo_news = TodoNews(self._project.memory)
+        return lines
+
+    def rename(self, title: str) -> None:
+        """Call it so from now on; "" for nothing."""
+        self.title = " ".join(title.split())
+        self._recorder.keep(Titled(title=self.title))
+
+    def take_failures(self) -> list[str]:
+        """What the person should know, once: why it cannot be written down, why what is remembered was not told."""
+        unkept = self._recorder.take_failure()
+        told = [tr("session.not_kept", reason=unkept)] if unkept and self._project.storage.place != "nowhere" else []
+        return [*told, *filter(None, [self._briefing.take_failure()])]
+
+    def finish(self) -> SessionLog:
+        """The whole log, which is still to be closed. Nothing more is said."""
+        self._recorder.catch_up()
+        return self._log
+
+    def _restore_tools(self, reopened: "Reopened") -> None:
+        """Let the tools know what they knew."""
+        before, tools = reopened.replayed, self.tool_system
+        tools.adopt([Transition(change.path, change.before, change.after) for change in before.changes])
+        if before.tainted:
+            tools.taint()
+        if reopened.is_ours:
+            for words in before.history.words:
+                tools.hear(before.typed.get(words, words))
+        if before.history.is_answered:
+            self._profile = profile_named(before.profile) or self._profile
+            tools.offer_only(self._profile.tools, brief=self._profile.brief)
+
+    def _begin_log(self, *, is_new: bool) -> None:
+        """From now on the log has every change of the conversation. A turn that was broken off is ended."""
+        history = self.agent.history
+        self._recorder.keep(Kept(message=history.messages[0]) if is_new else Resumed(time=time.time()))
+        history.listen(self._recorder.keep)
+        history.close_turn(Phrase("session.interrupted"), Phrase("session.interrupted"))
+
+    def _fitting_profile(self) -> Profile:
+        client = self._project.client
+        return choose(self._project.settings.agent.profile, client.info, client.context_window, client.assumes_window)
+
+    def _new_log(self) -> SessionLog:
+        storage = self._project.storage
+        made = partial(settle, storage.sessions, self._project.root, storage.older_sessions)
+        return SessionLog(storage.sessions, self.id, self._project.seal.begin(self.id), made)
+
+    def _make_tools(self) -> ToolSystem:
+        project = self._project
+        context = ToolContext(
+            root=ProjectRoot(project.root, project.storage.outputs_outside),
+            settings=project.settings,
+            runner=project.runner,
+            output_limit=output_limit(project.client),
+            overflow_folder=project.storage.outputs,
+            background=self.background,
+            sees=self._sees,
+            web=_open_web(project.settings.web),
+            focus=self.focus,
+            repo_map=project.repo_map,
+            memory=project.memory,
+        )
+        return ToolSystem(
+            (*tools_for(project.settings), project.explore),
+            context,
+            policy=project.policy,
+            confirmer=project.confirmer,
+            snapshots=Snapshots.of_project(project.root),
+            journal=self._journal,
+            remembered=project.remembered,
+        )
+
+    def _text_of(self, path: str) -> str | None:
+        """The text of a file of the project; None where it has none."""
+        try:
+            return load(ProjectRoot(self._project.root), path).text
+        except (LocalLLMError, OSError):
+            return None
+
+    def _sees(self) -> bool | None:
+        """Whether the model can see pictures, as far as its server tells."""
+        abilities = self._project.client.info.abilities
+        return None if abilities is None else "vision" in abilities
+
+
+def _open_web(settings: WebSettings) -> "WebAccess | None":
+    if not settings.enabled:
+        return None
+    from localllm.web.access import open_web
+
+    return open_web(settings)

@@ -1,0 +1,204 @@
+"""Session lifecycle: resume, fork, close, clean up crashed and expired sessions."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from localllm.app.session import Conversation, Project
+from localllm.app.session_end import Closing
+from localllm.base import logs
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import tr
+from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.sessions.index import Session, requests
+from localllm.sessions.log import SessionLog
+from localllm.sessions.store import Sessions
+from localllm.text.sanitising import clean, shorten
+
+if TYPE_CHECKING:
+    from localllm.agent.replay import Reopened
+    from localllm.sessions.transcript import Transcript
+
+_SOON = 1.0
+"""Seconds after which a chat tidies up: by then the prompt is there."""
+
+_WORDS = 60  # cells of a request in a line
+
+
+class Keeping:
+    """The sessions of a project. `current` gives the conversation that is going on, `change_to` goes on with another in
+    its place. What may take a while is done in threads, one after another.
+
+    `welcome` is what the person should know of the session that he goes on with, a line each; `stood` what he asked
+    last in it, and what was answered, "" where nothing was.
+    """
+
+    def __init__(
+        self, project: Project, current: Callable[[], Conversation], change_to: Callable[[Conversation], None]
+    ) -> None:
+        self._project = project
+        self._current = current
+        self._change_to = change_to
+        self._settings = project.settings.sessions
+        self.sessions = Sessions.of_project(project.root, project.storage, project.seal)
+        memory = project.settings.project.memory_file
+        self._closing = Closing(self.sessions, project.root, memory, record=self._settings.record)
+        self._lock = asyncio.Lock()
+        self._tidied = False
+        self._tidying: asyncio.Task[None] | None = None
+        self._at_work: set[asyncio.Task[None]] = set()
+        self.welcome: Sequence[str] = ()
+        self.stood: tuple[str, str] = ("", "")
+
+    @property
+    def known(self) -> Sequence[Session]:
+        """All sessions as they were last looked at, told without waiting."""
+        return self.sessions.known
+
+    async def find(self, words: str = "") -> Sequence[Session]:
+        """All sessions, the last worked in first; or those in which something like `words` was asked for, the best
+        first."""
+        async with self._lock:
+            if words.strip():
+                return await asyncio.to_thread(self.sessions.search, words)
+            return await asyncio.to_thread(self.sessions.all)
+
+    async def resume(self, wanted: str = "") -> Sequence[str]:
+        """Go on with the session whose name begins so, or whose title this is; with the newest where nothing is said.
+        What the person should know of it. Raises ConfigurationError, and then all stays as it is."""
+        reopened = await self._reopen(wanted)
+        self.stood = _last_exchange(reopened)
+        self._change_to(Conversation(self._project, reopened))
+        self.welcome = _told_of(reopened)
+        return self.welcome
+
+    @property
+    def last_said(self) -> Sequence[str]:
+        """What the person asked last in the session that he goes on with, in a line; where nobody is shown more."""
+        request, _ = self.stood
+        return [tr("session.last_said", words=_shown(request))] if request.strip() else []
+
+    def broken_off(self) -> str:
+        """The request in whose middle the last session was broken off; "" where it was not, or is gone on with. Reads a
+        file."""
+        return self.sessions.broken_off()
+
+    async def fork(self, point: int = 0) -> Sequence[str]:
+        """Go on in a copy of this session, or of what it was at that checkpoint; as `resume`."""
+        session_id = self._kept()
+        async with self._lock:
+            copy = await asyncio.to_thread(self.sessions.fork, session_id, point)
+        return await self.resume(copy)
+
+    async def transcript(self) -> "Transcript":
+        """This session as a person reads it again. Raises ConfigurationError."""
+        from localllm.sessions.transcript import transcript_of  # few are ever exported
+
+        session_id = self._kept()
+        read = await asyncio.to_thread(self.sessions.read, session_id)
+        return transcript_of(session_id, self._project.root.name, read.entries, read.torn_lines)
+
+    @property
+    def title(self) -> str:
+        """What the person calls this session."""
+        return self._current().title
+
+    def rename(self, title: str) -> None:
+        """Call this session so; "" for nothing."""
+        self._current().rename(title)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether this session can be gone on with later: something was said, and could be written down."""
+        return self._current().is_kept
+
+    @property
+    def failure(self) -> str:
+        """Why this session cannot be written down; "" where it can."""
+        return self._current().failure
+
+    def tidy_soon(self) -> None:
+        """Close what was killed and delete what is too old, in a moment."""
+        self._tidying = self._begin(self._tidy(after=_SOON))
+
+    def close_soon(self, log: SessionLog) -> None:
+        """Close a session that is over, while other things go on."""
+        self._begin(self._close(log))
+
+    async def end(self, log: SessionLog) -> None:
+        """Close the last session, and end what is still to be done."""
+        await self._close(log)
+        if not self._tidied:
+            await self._tidy()
+        if self._tidying is not None:
+            self._tidying.cancel()
+        await asyncio.gather(*self._at_work, return_exceptions=True)
+
+    def _kept(self) -> str:
+        """The name of this session. Raises session_empty, or session_unkept, where there is no log of it."""
+        if not self._current().is_kept and self.failure:
+            raise ConfigurationError("session_unkept", reason=self.failure)
+        if not self._current().is_kept:
+            raise ConfigurationError("session_empty")
+        return self._current().id
+
+    async def _reopen(self, wanted: str) -> "Reopened":
+        from localllm.agent.replay import reopen  # most sessions are new ones
+
+        async with self._lock:
+            if wanted.strip():
+                session = await asyncio.to_thread(self.sessions.find, wanted)
+            else:
+                session = await asyncio.to_thread(self.sessions.newest)
+            if session.id == self._current().id:
+                raise ConfigurationError("session_is_this")
+            return await asyncio.to_thread(reopen, self.sessions, session)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._at_work.add(task)
+        task.add_done_callback(self._at_work.discard)
+        return task
+
+    async def _close(self, log: SessionLog) -> None:
+        if log.is_open:
+            async with self._lock:
+                await asyncio.to_thread(self._closing.close, log)
+
+    async def _tidy(self, after: float = 0.0) -> None:
+        await asyncio.sleep(after)
+        async with self._lock:
+            if self._tidied:
+                return
+            self._tidied = True
+            try:
+                await asyncio.to_thread(self._tidy_now)
+            except OSError as error:
+                logs.of("MEMORY").warning("the sessions cannot be tidied: %s", error)
+
+    def _tidy_now(self) -> None:
+        """What is open, here or elsewhere, is left alone: its log is locked."""
+        self.sessions.adopt_sealed()
+        self._closing.close_killed()
+        self.sessions.prune(keep_days=self._settings.keep_days, keep_count=self._settings.keep_count)
+
+
+def _told_of(reopened: "Reopened") -> list[str]:
+    """What the person should know of a session he goes on with, a line each."""
+    replayed = reopened.replayed
+    name = _shown(replayed.title or reopened.id)
+    resumed = tr("session.resumed", name=name, requests=requests(replayed.turns))
+    return [resumed, *([] if reopened.is_ours else [tr("session.foreign")]), *replayed.lost]
+
+
+def _last_exchange(reopened: "Reopened") -> tuple[str, str]:
+    """What the person said last, and what the model answered it."""
+    history = reopened.replayed.history
+    behind = takewhile(lambda message: not isinstance(message, UserMessage), reversed(history.messages))
+    answers = (message.text for message in behind if isinstance(message, AssistantMessage))
+    return next(iter(history.words[-1:]), ""), next(filter(str.strip, answers), "")
+
+
+def _shown(text: str) -> str:
+    return shorten(clean(" ".join(text.split()), keep_newlines=False), _WORDS)

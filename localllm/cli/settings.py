@@ -1,0 +1,52 @@
+"""The settings as the command line has them, for the commands beside the chat."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from localllm.base.i18n import set_language
+from localllm.base.paths import find_project
+from localllm.config.loader import Loaded, load
+
+
+def overrides(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings named on the command line. An address, a script or a model file implies its provider."""
+    file = _model_file(options)
+    implied = "scripted" if options["script"] else "openai" if options["base_url"] else "gguf" if file else None
+    provider = options["provider"] or implied
+    named = {
+        "llm.provider": provider,
+        "llm.model": None if file else options["model"],
+        "llm.gguf.file": file,
+        f"llm.{provider}.base_url": options["base_url"],
+        "llm.scripted.file": options["script"] and str(Path(options["script"]).absolute()),
+    }
+    chosen = {key: value for key, value in named.items() if value}
+    if mode := options["mode"]:  # it is what holds, whatever require_confirmation says elsewhere
+        chosen |= {"safety.mode": mode, "safety.require_confirmation": mode != "auto"}
+    return chosen
+
+
+def _model_file(options: dict[str, Any]) -> str | None:
+    """The file --model names, None where it is the name of a model: some servers call theirs NAME.gguf as well, and
+    then the file is not there, and no folder is named."""
+    model, provider = options["model"], options["provider"]
+    if not model or options["base_url"] or options["script"] or provider not in (None, "gguf"):
+        return None
+    from localllm.llm.gguf.model_file import SUFFIX
+
+    file = Path(model).expanduser()
+    means_a_file = file.suffix.lower() == SUFFIX and (file.is_file() or file.name != model)
+    return str(file.absolute()) if provider == "gguf" or means_a_file else None
+
+
+def load_here(context: click.Context) -> tuple[Path, Loaded]:
+    """The project the program is started in and its settings, the root command's options included; from now on the
+    language is theirs. Raises ConfigurationError."""
+    options = context.find_root().params
+    project = find_project(Path.cwd())
+    loaded = load(project, overrides=overrides(options), environ=os.environ, trusted=options["trust_project"])
+    set_language(options["lang"] or loaded.settings.ui.language)
+    return project, loaded

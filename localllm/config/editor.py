@@ -1,0 +1,238 @@
+"""Change one value of a settings file and keep everything else as it stands."""
+
+import errno
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import Json
+from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write
+from localllm.base.i18n import Phrase
+from localllm.config.keys import find_setting, path_of
+from localllm.config.reader import file_values, parse, read_text
+from localllm.config.toml_positions import Entry, KeyPath, scan
+from localllm.config.values import parse_value
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def set_value(file: Path, key: str, text: str) -> None:
+    """Set `key` in the settings file to the value `text` spells (see `values.parse_value`).
+
+    Only the value's own bytes change, or a line is added; file and table are made when missing. What else is in the
+    file is checked before anything is written: ConfigurationError (E1001 to E1006), and the file is as it was.
+    """
+    value = msgspec.to_builtins(parse_value(key, text, Phrase("settings.command_line")))
+    written = write_value(value)
+    path = path_of(key)
+    _edit(file, lambda old: _put(old, path, written), lambda data: _put_into(data, path, value))
+
+
+def unset(file: Path, key: str) -> bool:
+    """Take `key` out of the settings file, with all that is below it; False if it is not in there.
+
+    Its line goes, comment and all; nothing else changes. Errors as `set_value`.
+    """
+    find_setting(key, Phrase("settings.command_line"))
+    path = path_of(key)
+    if read_text(file) is None:
+        return False
+    return _edit(file, lambda old: _remove(old, path), lambda data: _remove_from(data, path))
+
+
+def write_value(value: Json) -> str:
+    """The value of a setting as TOML, on one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float() if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        case int() | float():
+            return str(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case msgspec.Struct():
+            return write_value(msgspec.to_builtins(value))
+        case dict():
+            table = cast("dict[str, Json]", value)
+            return f"{{ {', '.join(f'{_write_key((name,))} = {write_value(item)}' for name, item in table.items())} }}"
+        case _:
+            return f"[{', '.join(write_value(item) for item in value)}]"
+
+
+def _edit(file: Path, change: Callable[[str], str], intend: Callable[[dict[str, Json]], None]) -> bool:
+    """Rewrite the file with `change`; whether that made a difference.
+
+    `intend` makes the same change to what the file means. The two must agree before anything is written.
+    """
+    target = Path(os.path.realpath(file))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(target.parent, FOLDER_PATIENCE):
+            old = read_text(target) or ""
+            data = parse(old, file)
+            before = _meaning(data)
+            intend(data)
+            if _meaning(data) == before:
+                return False
+            mark = _BYTE_ORDER_MARK if old.startswith(_BYTE_ORDER_MARK) else ""
+            new = mark + change(old.removeprefix(mark))
+            _check(new, old, data, file)
+            atomic_write(target, new.encode())
+    except TimeoutError as error:
+        raise _unwritable(file, Phrase("paths.locked")) from error
+    except OSError as error:
+        raise _unwritable(file, os.strerror(error.errno or errno.EIO)) from error
+    except UnicodeEncodeError as error:  # bytes of the command line that are no text
+        raise _unwritable(file, Phrase("settings.not_unicode")) from error
+    return True
+
+
+def _check(new: str, old: str, intended: dict[str, Json], file: Path) -> None:
+    """Every setting in the new text is sound, and it means what it should; else the error says what is wrong now."""
+    try:
+        _validate(new, file)
+        sound = _meaning(parse(new, file)) == _meaning(intended)
+    except ConfigurationError:
+        _validate(old, file)  # not our doing, then, and with the lines the user sees
+        sound = False
+    if not sound:
+        raise _unwritable(file, Phrase("settings.layout"))
+
+
+def _validate(text: str, file: Path) -> None:
+    for _ in file_values(text, file, "user"):
+        pass
+
+
+def _meaning(data: dict[str, Json]) -> str:
+    """What a file says, to compare: true is not 1, 30 is 30.0, and an empty table is as good as none."""
+    return json.dumps(_without_empty(data), sort_keys=True, default=str)
+
+
+def _without_empty(value: Json) -> Json:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, dict):
+        return value
+    table = cast("dict[str, Json]", value)
+    pruned = {key: _without_empty(below) for key, below in table.items()}
+    return {key: below for key, below in pruned.items() if below != {}}
+
+
+def _unwritable(file: Path, reason: object) -> ConfigurationError:
+    return ConfigurationError("config_unwritable", file=file, reason=reason)
+
+
+def _put_into(data: dict[str, Json], path: KeyPath, value: Json) -> None:
+    for part in path[:-1]:
+        below = data.setdefault(part, {})
+        if not isinstance(below, dict):
+            below = data[part] = {}  # the file is wrong, and `_check` will say so
+        data = cast("dict[str, Json]", below)
+    data[path[-1]] = value
+
+
+def _remove_from(data: dict[str, Json], path: KeyPath) -> None:
+    for part in path[:-1]:
+        below = data.get(part)
+        if not isinstance(below, dict):
+            return
+        data = cast("dict[str, Json]", below)
+    data.pop(path[-1], None)
+
+
+def _put(text: str, path: KeyPath, written: str) -> str:
+    """The text with the value at `path` replaced, or added where its table is, or with a new table at the end."""
+    entries = scan(text)
+    for entry in entries:
+        if entry.path == path and entry.kind != "header":
+            return text[: entry.value_start] + written + text[entry.end :]
+    around = [entry for entry in entries if entry.kind == "inline table" and path[: len(entry.path)] == entry.path]
+    if around:
+        return _add_to_inline_table(text, entries, around[-1], path, written)
+    parent = path[:-1]
+    # Beside what is there: the table's own header and keys, or dotted keys that reach into it from a table above.
+    beside = [entry for entry in entries if not entry.inline and entry.path[: len(parent)] == parent]
+    beside = [entry for entry in beside if len(entry.table) <= len(parent)]
+    if beside:
+        return _add_line(text, beside[-1], path, written)
+    return _add_table(text, path, written)
+
+
+def _add_to_inline_table(text: str, entries: list[Entry], table: Entry, path: KeyPath, written: str) -> str:
+    pair = f"{_write_key(path[len(table.path) :])} = {written}"
+    ends = [entry.end for entry in entries if table.value_start < entry.start < table.end]
+    if ends:
+        return f"{text[: max(ends)]}, {pair}{text[max(ends) :]}"
+    return f"{text[: table.value_start]}{{ {pair} }}{text[table.end :]}"
+
+
+def _add_line(text: str, before: Entry, path: KeyPath, written: str) -> str:
+    """The text with the pair on its own line after the line of the entry `before`, indented alike."""
+    indent = text[text.rfind("\n", 0, before.start) + 1 : before.start]
+    end = _end_of_line(text, before.end)
+    line = f"{indent}{_write_key(path[len(before.table) :])} = {written}"
+    return f"{text[:end]}{_newline(text)}{line}{text[end:]}"
+
+
+def _add_table(text: str, path: KeyPath, written: str) -> str:
+    """The text with a new table at its end; it ends with a newline if it did before."""
+    newline = _newline(text)
+    table = f"[{_write_key(path[:-1])}]{newline}{_write_key(path[-1:])} = {written}"
+    if not text:
+        return table + newline
+    if text.endswith("\n"):
+        return f"{text}{newline}{table}{newline}"
+    return f"{text}{newline}{newline}{table}"
+
+
+def _remove(text: str, path: KeyPath) -> str:
+    """The text without the pairs at `path` and below. Headers stay."""
+    while True:
+        entries = scan(text)
+        found = [entry for entry in entries if entry.path[: len(path)] == path and entry.kind != "header"]
+        if not found:
+            return text
+        start, end = _span(text, entries, found[0])
+        text = text[:start] + text[end:]
+
+
+def _span(text: str, entries: list[Entry], entry: Entry) -> tuple[int, int]:
+    """From where to where an entry is taken out: its line, or in an inline table itself with one comma."""
+    if not entry.inline:
+        return text.rfind("\n", 0, entry.start) + 1, _end_of_line(text, entry.end, inclusive=True)
+    siblings = [other for other in entries if other.table == entry.table and other.inline == entry.inline]
+    place = siblings.index(entry)
+    if place > 0:
+        return siblings[place - 1].end, entry.end
+    if len(siblings) > 1:
+        return entry.start, siblings[1].start
+    return entry.start, entry.end
+
+
+def _end_of_line(text: str, offset: int, *, inclusive: bool = False) -> int:
+    """Where the line at `offset` ends, before or (`inclusive`) after its newline."""
+    end = text.find("\n", offset)
+    if end < 0:
+        return len(text)
+    if inclusive:
+        return end + 1
+    return end - 1 if text[end - 1] == "\r" else end
+
+
+def _newline(text: str) -> str:
+    """The newline the text uses: that of its first line."""
+    end = text.find("\n")
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+
+
+def _write_key(path: KeyPath) -> str:
+    bare = re.compile(r"[A-Za-z0-9_-]+")
+    return ".".join(part if bare.fullmatch(part) else write_value(part) for part in path)

@@ -1,0 +1,342 @@
+"""The settings as they hold now: defaults < the user's file < the project's file < environment < command line."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import Json
+from localllm.base.files import real_path
+from localllm.base.i18n import Phrase
+from localllm.base.paths import SETTINGS_FILE, config_file
+from localllm.config.keys import PREFIX, all_settings, find_setting, nearest_key, path_of
+from localllm.config.reader import Layer, Origin, file_values, read_text
+from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, SafetyRule, Settings
+from localllm.config.trust_policy import SERVERS, addresses_of, admitted
+from localllm.config.trust_store import Answers, digest_of
+from localllm.config.values import checked, parse_value
+
+LOOKED_AT = "LOCALLLM_ALSO_LOOK_AT"
+"""The variable with further addresses of servers: see llm.candidates."""
+
+RESERVED_VARIABLES = frozenset(
+    {
+        "LOCALLLM_CONFIG_DIR",
+        "LOCALLLM_STATE_DIR",
+        "LOCALLLM_DATA_DIR",
+        "LOCALLLM_CACHE_DIR",
+        LOOKED_AT,
+    }
+)
+"""Variables of ours that are no settings."""
+
+
+class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
+    """The file of a project that is not trusted, where it says more than it may.
+
+    `digest` is that of exactly the text that was read. `values`: what would change if it were believed, by key; also
+    lists of which a part is in force, and the choice of a server that is sent no key. `answer`: False where the user
+    has refused to believe this content, None where he was not asked yet.
+    """
+
+    file: Path
+    digest: str
+    values: dict[str, Json]
+    answer: bool | None = None
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings, and how they came about.
+
+    `origins`: for each key that is not left at its default (one for each alias), who set it. `withheld`: keys of the
+    project's file that do nothing until it is trusted; where there are any, `held_back` tells about them. `keyless`:
+    the environment variables whose keys go nowhere, as the project, not trusted, has chosen the server. `left_out`:
+    what is wrong with the file of a project that is not trusted, and was left out. `unchecked`: the rules it adds.
+    `files`: the files that were read. `remarks` are further warnings, not yet in a language.
+    """
+
+    settings: Settings
+    origins: dict[str, Origin] = {}
+    withheld: tuple[str, ...] = ()
+    held_back: HeldBack | None = None
+    keyless: frozenset[str] = frozenset()
+    left_out: tuple[ConfigurationError, ...] = ()
+    unchecked: "Rules" = {}
+    remarks: tuple[Phrase, ...] = ()
+    files: dict[Layer, Path] = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know and is no error, in the current language."""
+        return (*map(left_out_notice, self.left_out), *map(str, self.remarks))
+
+    def allowed_environ(self, environ: Mapping[str, str]) -> Mapping[str, str]:
+        """The environment for everything that speaks to a model server: without the keys that may not be sent."""
+        return {name: value for name, value in environ.items() if name not in self.keyless}
+
+    def unsent_keys(self, environ: Mapping[str, str]) -> list[str]:
+        """The variables of `keyless` that hold a key."""
+        return sorted(name for name in self.keyless if environ.get(name, "").strip())
+
+
+Rules = dict[str, tuple[str | SafetyRule, ...]]
+"""Safety rules by the key of their list: safety.deny, safety.ask, safety.rules."""
+
+
+def left_out_notice(error: ConfigurationError) -> str:
+    """That the file of an untrusted project, or a key in it, was left out, in the current language."""
+    whole = error.key in ("config_bad_toml", "config_unreadable")
+    return " ".join(str(Phrase("settings.file_left_out" if whole else "settings.key_left_out", error=error)).split())
+
+
+def load(
+    project_root: Path,
+    *,
+    environ: Mapping[str, str],
+    overrides: Mapping[str, Json] | None = None,
+    trusted: bool = False,
+    believed: str = "",
+) -> Loaded:
+    """The settings for the project at `project_root`.
+
+    `overrides` are dotted keys from the command line. The project's own file may only set what `trust.admitted` lets
+    through, unless it is `trusted`, or its content has the digest `believed`, or the user has once answered that he
+    believes this content. Raises ConfigurationError (E1001 to E1005) for the first thing that is wrong, except in a
+    project's file that is not believed: what is wrong there is left out.
+    """
+    stack = _Stack()
+    files: dict[Layer, Path] = {}
+    user, project = config_file(environ), project_root / SETTINGS_FILE
+    if (text := read_text(user)) is not None:
+        files["user"] = user
+        for key, value, origin in file_values(text, user, "user"):
+            stack.put(key, value, origin)
+    above = _Stack()
+    remarks = _add_environment(above, environ)
+    _add_overrides(above, overrides or {})
+    reading = _ProjectFile(project_root, environ, trusted=trusted, believed=believed)
+    if not _same(user, project) and (text := reading.read()) is not None:
+        files["project"] = project
+        reading.put(text, stack, above)
+    stack.put_all(above)
+    return Loaded(
+        settings=stack.settings(),
+        origins=stack.origins,
+        withheld=reading.withheld(stack),
+        held_back=reading.held_back(stack),
+        keyless=reading.keyless,
+        left_out=tuple(reading.faults),
+        unchecked=reading.unchecked,
+        remarks=(*reading.remarks, *remarks),
+        files=files,
+    )
+
+
+def secret(key: str, environ: Mapping[str, str]) -> str:
+    """The secret that belongs to the setting `key` (such as llm.openai.api_key), from its variable; "" if not set."""
+    return environ.get(SECRET_VARIABLES[key], "").strip()
+
+
+class _Stack:
+    """The values of the layers read so far, the later over the earlier."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Json] = {}
+        self.origins: dict[str, Origin] = {}
+
+    def put(self, key: str, value: Json, origin: Origin) -> None:
+        self.values[key] = value
+        self.origins[key] = origin
+
+    def put_all(self, above: "_Stack") -> None:
+        self.values |= above.values
+        self.origins |= above.origins
+
+    def effective(self, key: str) -> Json:
+        return self.values[key] if key in self.values else find_setting(key, "").default
+
+    def settings(self) -> Settings:
+        tree: dict[str, Any] = {}
+        for key, value in self.values.items():
+            *path, name = path_of(key)
+            table = tree
+            for part in path:
+                table = table.setdefault(part, {})
+            table[name] = value
+        return msgspec.convert(tree, Settings)
+
+
+class _ProjectFile:
+    """The project's own file, and what of it is held back. The user's answers are looked up only if they matter."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str], *, trusted: bool, believed: str) -> None:
+        self.remarks: tuple[Phrase, ...] = ()
+        self.faults: list[ConfigurationError] = []
+        self.keyless: frozenset[str] = frozenset()
+        self.unchecked: Rules = {}
+        self._file = root / SETTINGS_FILE
+        self._root = root
+        self._environ = environ
+        self._trusted = trusted
+        self._believed = believed
+        self._digest = ""
+        self._is_trusted: bool | None = None
+        self._answer: bool | None = None
+        self._refused: dict[str, Json] = {}
+        self._changed: dict[str, Json] = {}
+        self._unkeyed: dict[str, Json] = {}
+
+    def read(self) -> str | None:
+        """The text of the file, None where there is none that can be read."""
+        try:
+            return read_text(self._file)
+        except ConfigurationError as error:
+            if self._trusted:
+                raise
+            self.faults.append(error)
+            return None
+
+    def put(self, text: str, stack: _Stack, above: _Stack) -> None:
+        """Put what the file says and may say on the stack; `above` is what will be put over it."""
+        written = self._written(text)
+        says = {key: value for key, value, _ in written}
+        before = {key: stack.effective(key) for key in says}
+        accepted = self._accepted(says, stack, above)
+        chosen = _chosen_servers({key for key in says if accepted[key] is not None}, accepted, before, above)
+        keyless = frozenset(name for server in chosen for name in KEY_VARIABLES[server])
+        rules = _added_rules(accepted, before)
+        changed = {key: value for key, value in says.items() if accepted[key] != value}
+        matters = changed or rules or any(self._environ.get(name, "").strip() for name in keyless)
+        if matters and not self._is_believed(text):
+            self._changed, self.keyless, self.unchecked = changed, keyless, rules
+            self._refused = {key: value for key, value in changed.items() if accepted[key] is None}
+            self._unkeyed = {key: says[key] for server, key in chosen.items() if self._has_key(server)}
+        for key, value, origin in written:
+            if key not in self._refused:
+                stack.put(key, accepted[key] if key in self._changed else value, origin)
+
+    def _written(self, text: str) -> list[tuple[str, Json, Origin]]:
+        """The settings in the file. What is wrong raises ConfigurationError where the file is believed."""
+        faults: list[ConfigurationError] = []
+        written: list[tuple[str, Json, Origin]] = []
+        try:
+            written = list(file_values(text, self._file, "project", faults))
+        except ConfigurationError as error:
+            faults = [error]
+        if faults and self._is_believed(text):
+            raise faults[0]
+        self.faults += faults
+        return written
+
+    def _accepted(self, says: dict[str, Json], stack: _Stack, above: _Stack) -> dict[str, Json]:
+        """What of each setting takes effect, None for nothing. The provider and the model come last: they depend on
+        addresses."""
+        accepted: dict[str, Json] = {}
+        for key in sorted(says, key=lambda key: (key == "llm.model", key == "llm.provider")):
+            bases = {server: f"llm.{server}.base_url" for server in SERVERS}
+            found = {
+                server: above.values.get(base) or accepted.get(base) or stack.effective(base)
+                for server, base in bases.items()
+            }
+            addresses = addresses_of(found, self._environ)
+            if key == "llm.model":
+                name = "llm.provider"
+                provider = above.values.get(name) or accepted.get(name) or stack.effective(name)
+                others = self._environ.get(LOOKED_AT, "").replace(",", " ").split()
+                addresses = addresses | dict(zip(others, others, strict=True)) if provider == "auto" else {}
+            accepted[key] = admitted(key, says[key], stack.effective(key), self._root, addresses)
+        return accepted
+
+    def _has_key(self, server: str) -> bool:
+        return any(self._environ.get(name, "").strip() for name in KEY_VARIABLES[server])
+
+    def withheld(self, stack: _Stack) -> tuple[str, ...]:
+        """The keys that were refused, but for those that another layer has set to the same."""
+        return tuple(key for key, value in self._refused.items() if value != stack.effective(key))
+
+    def held_back(self, stack: _Stack) -> HeldBack | None:
+        """What the user may want to decide about, where something is withheld; nothing where the file has faults: to
+        believe it would make them errors, and correcting them makes it another content."""
+        if self.faults or not (self.withheld(stack) or self._unkeyed):
+            return None
+        values = {key: value for key, value in self._changed.items() if value != stack.effective(key)}
+        values |= self._unkeyed
+        return HeldBack(file=self._file, digest=self._digest, values=values, answer=self._answer)
+
+    def _is_believed(self, text: str) -> bool:
+        if self._is_trusted is None:
+            self._digest = digest_of(text)
+            self._is_trusted = self._trusted or self._digest == self._believed
+            if not self._is_trusted:
+                self._answer, fault = Answers.of_user(self._environ).recall(self._root, self._digest)
+                self.remarks = (fault,) if fault else ()
+                self._is_trusted = self._answer is True
+        return self._is_trusted
+
+
+def _chosen_servers(
+    admitted_keys: set[str], accepted: dict[str, Json], before: dict[str, Json], above: _Stack
+) -> dict[str, str]:
+    """The providers whose server the file chooses, by naming them or their address, and the key that does it; not
+    where it says what holds anyway, or a later layer decides."""
+    deciding = {key for key in admitted_keys if accepted[key] != before[key] and key not in above.values}
+    chosen = {server: key for server in KEY_VARIABLES if (key := f"llm.{server}.base_url") in deciding}
+    if "llm.provider" in deciding and accepted["llm.provider"] in KEY_VARIABLES:
+        chosen.setdefault(accepted["llm.provider"], "llm.provider")
+    return chosen
+
+
+def _added_rules(accepted: dict[str, Json], before: dict[str, Json]) -> Rules:
+    """The rules that come to those of the user."""
+    lists = ("safety.deny", "safety.ask", "safety.rules")
+    added = {
+        key: tuple(rule for rule in accepted.get(key) or () if rule not in before[key])
+        for key in lists
+        if key in accepted
+    }
+    return {key: rules for key, rules in added.items() if rules}
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return real_path(one) == real_path(other)
+    except OSError:
+        return False
+
+
+def _add_environment(stack: _Stack, environ: Mapping[str, str]) -> tuple[Phrase, ...]:
+    """Put the settings among the variables on the stack; remarks on those of ours that are none. Empty is not set."""
+    named = {
+        name: value
+        for name, value in environ.items()
+        if name.startswith(PREFIX) and name not in RESERVED_VARIABLES and value
+    }
+    if not named:
+        return ()
+    known = {setting.variable: setting for setting in all_settings().values() if not setting.table}
+    remarks: list[Phrase] = []
+    for name, text in named.items():
+        setting = known.get(name)
+        if setting is None:
+            near = nearest_key(name, known)
+            remarks.append(Phrase("settings.unknown_variable", name=name, hint=_did_you_mean(near)))
+        elif setting.secret_variable:
+            remarks.append(Phrase("settings.secret_elsewhere", name=name, variable=setting.secret_variable))
+        else:
+            value = parse_value(setting.key, text, name)
+            stack.put(setting.key, value, Origin("environment", name))
+    return tuple(remarks)
+
+
+def _did_you_mean(near: str) -> object:
+    return Phrase("settings.nearest", key=near) if near else ""
+
+
+def _add_overrides(stack: _Stack, overrides: Mapping[str, Json]) -> None:
+    where = Phrase("settings.command_line")
+    for key, value in overrides.items():
+        setting = find_setting(key, where)
+        parsed = parse_value(key, value, where) if isinstance(value, str) else checked(setting, value, where)
+        stack.put(key, parsed, Origin("command line", "command line"))

@@ -1,0 +1,169 @@
+"""What a setting's value must be, and the errors for what it must not be."""
+
+import math
+import re
+from contextlib import suppress
+from typing import Any, cast, get_args
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import Json
+from localllm.base.i18n import Phrase
+from localllm.config.keys import Setting, find_setting
+from localllm.config.schema import SECRET_VARIABLES
+
+
+def checked(setting: Setting, value: Json, where: object, *, strict: bool = True) -> Json:
+    """`value` as the setting's type. With `strict` off, text is read as the number or truth value it spells.
+
+    ConfigurationError: config_wrong_type; config_secret_in_file for a secret that is not empty and for a password in
+    an address. A secret's value is in no error.
+    """
+    if setting.secret_variable and value != "":
+        raise _secret(setting, where, setting.secret_variable)
+    try:
+        converted = msgspec.convert(value, setting.annotation, strict=strict)
+    except msgspec.ValidationError as error:
+        raise wrong_type(setting, value, where) from error
+    if isinstance(converted, float) and not math.isfinite(converted):
+        raise wrong_type(setting, value, where)
+    if _is_address(setting) and _names_password(str(converted)):
+        raise _secret(setting, where, _key_variable(setting))
+    return converted
+
+
+def _secret(setting: Setting, where: object, variable: str) -> ConfigurationError:
+    return ConfigurationError("config_secret_in_file", where=where, key=setting.key, variable=variable)
+
+
+def _is_address(setting: Setting) -> bool:
+    return setting.key.endswith((".base_url", ".endpoint"))
+
+
+def _names_password(address: str) -> bool:
+    """Whether a user name with a password (`user:password@`) stands in front of the host."""
+    without_scheme = re.sub(r"^\s*(\w+:)?[/\\]+", "", address)
+    authority = re.split(r"[/\\?#]", without_scheme, maxsplit=1)[0]
+    user, at, _ = authority.rpartition("@")
+    return bool(at) and ":" in user
+
+
+def _key_variable(setting: Setting) -> str:
+    """The variable for the key of the server whose address this is."""
+    return SECRET_VARIABLES[f"{setting.key.rpartition('.')[0]}.api_key"]
+
+
+def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationError:
+    """The error for a value the setting cannot have."""
+    got, expected = describe_value(value), describe(setting)
+    if expected.key == "settings.list" and isinstance(value, list):
+        got = Phrase("settings.got_mixed_list")
+    if expected.key == "settings.one_of" and isinstance(value, str) and len(value) <= _QUOTABLE:
+        got = Phrase("settings.got_this_text", value=value)
+    if expected.key == "settings.list_of" and isinstance(value, list):
+        items = cast("list[Json]", value)
+        other = next(item for item in items if item not in _choices(setting))
+        got = Phrase("settings.got_list_with", value=str(other)[:_QUOTABLE])
+    return ConfigurationError("config_wrong_type", where=where, key=setting.key, got=got, expected=expected)
+
+
+_QUOTABLE = 40  # characters of a mistaken choice that are repeated to the user
+
+
+def describe_value(value: Json) -> Phrase:
+    """What kind of value this is, in plain words. A text is not repeated: who knows what it holds."""
+    match value:
+        case bool():
+            return Phrase("settings.got_value", value="true" if value else "false")
+        case int() | float():
+            return Phrase("settings.got_value", value=value)
+        case str():
+            return Phrase("settings.got_text")
+        case list() | tuple():
+            return Phrase("settings.got_list")
+        case dict():
+            return Phrase("settings.got_table")
+        case _:
+            return Phrase("settings.got_date")
+
+
+def describe(setting: Setting) -> Phrase:
+    """What the setting's value must be, in plain words."""
+    import msgspec.inspect as shapes
+
+    match shapes.type_info(setting.annotation):
+        case shapes.BoolType():
+            return Phrase("settings.bool")
+        case shapes.LiteralType():
+            return Phrase("settings.one_of", values=_quoted(_choices(setting)))
+        case shapes.VarTupleType(item_type=shapes.LiteralType()):
+            return Phrase("settings.list_of", values=_quoted(_choices(setting)))
+        case shapes.VarTupleType(item_type=shapes.StructType()):
+            return Phrase("settings.list_of_tables", key=setting.key)
+        case shapes.VarTupleType():
+            return Phrase("settings.list")
+        case shapes.DictType():
+            return Phrase("settings.table_of_texts", key=setting.key)
+        case shapes.IntType() as whole:
+            return _describe_range(Phrase("settings.whole"), whole)
+        case shapes.FloatType() as number:
+            return _describe_range(Phrase("settings.number"), number)
+        case _:
+            return Phrase("settings.text")
+
+
+def _choices(setting: Setting) -> tuple[str, ...]:
+    """The words a setting, or each item of one that is a list, may be, in the order of the schema."""
+    kind = setting.annotation
+    return get_args(get_args(kind)[0]) if isinstance(setting.default, tuple) else get_args(kind)
+
+
+def _quoted(words: tuple[str, ...]) -> str:
+    return ", ".join(f"“{word}”" for word in words)
+
+
+def _describe_range(kind: Phrase, shape: Any) -> Phrase:
+    match shape.gt, shape.ge, shape.le:
+        case None, None, None:
+            return kind
+        case least, None, None:
+            return Phrase("settings.above", kind=kind, least=least)
+        case None, least, None:
+            return Phrase("settings.at_least", kind=kind, least=least)
+        case _, least, most:
+            return Phrase("settings.between", kind=kind, least=least, most=most)
+
+
+def parse_value(key: str, text: str, where: object) -> Json:
+    """The value of the setting `key` as people type it: `true`, `8192`, `[a, b]` or `a,b`, any text as it is.
+
+    A list may also be written as TOML, which items with a comma in them need. ConfigurationError as `checked`.
+    """
+    setting = find_setting(key, where)
+    if setting.table:
+        raise wrong_type(setting, text, where)
+    if setting.annotation is str:
+        return checked(setting, text, where)
+    value = _items(text) if isinstance(setting.default, tuple) else _number(text.strip())
+    return checked(setting, value, where, strict=False)
+
+
+def _number(text: str) -> Json:
+    """The number the text spells, else the text."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _items(text: str) -> list[Json]:
+    import tomllib
+
+    stripped = text.strip()
+    if stripped.startswith("[") and stripped.endswith("]"):
+        try:
+            return tomllib.loads(f"items = {stripped}")["items"]
+        except ValueError:  # not TOML: words without quotes
+            stripped = stripped[1:-1]
+    return [item.strip() for item in stripped.split(",") if item.strip()]

@@ -1,0 +1,172 @@
+"""Shorten source text: signatures and docstrings stay, bodies of functions go."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from localllm.code.grammars import language_of
+from localllm.code.outline import parse, valid_utf8
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_FUNCTIONS = ("function", "method", "constructor")
+_STRINGS = ("string", "concatenated_string")
+
+
+class Body(NamedTuple):
+    """Lines counted from 1, `last` included: neither the signature, nor the docstring, nor a closing bracket."""
+
+    first: int
+    last: int
+
+
+def bodies(text: bytes, language: str) -> list[Body]:
+    """The bodies of at least two lines, in the order of the text, none inside another; `language` is a key of
+    `grammars.GRAMMARS`. Raises NotParsedError."""
+    text = valid_utf8(text)
+    waiting = [parse(text, language).root_node]
+    found: list[Body] = []
+    while waiting:
+        node = waiting.pop()
+        inner = node.child_by_field_name("body") if any(name in node.type for name in _FUNCTIONS) else None
+        if inner is None:
+            waiting += node.children
+        elif (body := _lines(inner, text)).last > body.first:
+            found.append(body)
+    return sorted(found)
+
+
+def _lines(block: "Node", text: bytes) -> Body:
+    first, last = block.start_point.row + 1, block.end_point.row + (block.end_point.column > 0)
+    if text[block.start_byte : block.start_byte + 1] == b"{":
+        return Body(first + 1, last - 1)
+    statement = block.named_children[0] if block.named_children else None
+    string = statement.named_children[0] if statement is not None and statement.named_children else None
+    if statement is not None and statement.type == "expression_statement" and string and string.type in _STRINGS:
+        return Body(statement.end_point.row + 2, last)
+    return Body(first, last)
+
+
+_MARK = "… lines {first}-{last} left out"
+_HEAD = 0.65
+"""Of a text without a grammar: it says at its beginning what it is."""
+
+_GUESSES = (
+    ("python", r"^(?:async )?def \w+\(.*|^class \w+.*:$|^from [\w.]+ import |^import [\w.]+$"),
+    ("go", r"^package \w+$|^func (?:\(|\w+\()"),
+    ("rust", r"^(?:pub )?(?:fn|impl|mod|struct|enum) \w|^use [\w:]+"),
+    ("java", r"^(?:public |final |abstract )+(?:class|interface|enum) \w+|^import [\w.]+;$"),
+    ("cpp", r"^#include [<\"]|^namespace \w+|^template ?<"),
+    ("typescript", r"^(?:export |import .* from )|^(?:async )?function \w+\(|^(?:const|let) \w+ = "),
+)
+"""What tells a language where no name of a file does: the pattern with the most lines wins, of two at least."""
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A line of the text, or what stands for the lines `first` to `last`."""
+
+    text: str
+    first: int
+    last: int
+
+
+def compress(content: str, target_ratio: float, *, file_path: str = "", first_line: int = 1) -> str:
+    """`content` in about `target_ratio` of its characters, never more than it has. `file_path` tells the language, else
+    the text itself; `first_line` is the number of its first line in the file."""
+    target = int(len(content) * min(max(target_ratio, 0.0), 1.0))
+    if len(content) <= target:
+        return content
+    rows = [_Row(line, number, number) for number, line in enumerate(content.split("\n"), first_line)]
+    language = language_of(file_path, content[:2_000].encode("utf-8", "replace")) or guess_language(content)
+    if language:
+        rows = _without_bodies(rows, _bodies(content, language, first_line), target)
+    shorter = _written(_without_middle(rows, target))
+    return shorter if len(shorter) <= max(target, 0) else _cut_line(shorter, target)
+
+
+def guess_language(content: str) -> str | None:
+    """The key of `grammars.GRAMMARS` a text without a name seems to be for."""
+    counts = {language: len(re.findall(pattern, content, re.MULTILINE)) for language, pattern in _GUESSES}
+    best = max(counts, key=lambda language: counts[language])
+    return best if counts[best] > 1 else None
+
+
+def _bodies(content: str, language: str, first_line: int) -> list[tuple[int, int]]:
+    from localllm.code.outline import NotParsedError
+
+    try:
+        found = bodies(content.encode("utf-8", "replace"), language)
+    except NotParsedError:
+        return []
+    return [(body.first + first_line - 1, body.last + first_line - 1) for body in found]
+
+
+def _without_bodies(rows: Sequence[_Row], found: Sequence[tuple[int, int]], target: int) -> list[_Row]:
+    """The rows without the largest bodies, as many as it takes; of the last one no more than it takes."""
+    start = rows[0].first
+    size = _size(rows)
+    gone: list[_Row] = []
+    for first, last in sorted(found, key=lambda body: -_size(rows[body[0] - start : body[1] - start + 1])):
+        if size <= target:
+            break
+        body = _last(rows[first - start : last - start + 1], size - target + len(_MARK) + 12)
+        mark = _mark(body)
+        if (gain := _size(body) - len(mark.text) - 1) > 0:
+            gone.append(mark)
+            size -= gain
+    kept = {row.first: row for row in rows if not any(mark.first <= row.first <= mark.last for mark in gone)}
+    return [row for _, row in sorted((kept | {mark.first: mark for mark in gone}).items())]
+
+
+def _last(rows: Sequence[_Row], size: int) -> Sequence[_Row]:
+    """As many of the last rows as have so many characters; all, where they have not."""
+    for number in range(len(rows) - 1, -1, -1):
+        size -= len(rows[number].text) + 1
+        if size <= 0:
+            return rows[number:]
+    return rows
+
+
+def _without_middle(rows: Sequence[_Row], target: int) -> list[_Row]:
+    """The rows without those in the middle that are too many."""
+    if _size(rows) - 1 <= target:
+        return list(rows)
+    room = max(0, target - len(_MARK) - 12)
+    head = _fitting(rows, int(room * _HEAD))
+    tail = _fitting(rows[: len(head) - 1 if head else None : -1], room - _size(head))[::-1]
+    middle = rows[len(head) : len(rows) - len(tail)]
+    return [*head, _mark(middle), *tail] if middle else list(rows)
+
+
+def _fitting(rows: Sequence[_Row], room: int) -> list[_Row]:
+    kept: list[_Row] = []
+    for row in rows:
+        room -= len(row.text) + 1
+        if room < 0:
+            break
+        kept.append(row)
+    return kept
+
+
+def _mark(rows: Sequence[_Row]) -> _Row:
+    """What stands for `rows`, indented as the first of them."""
+    first, last = rows[0].first, rows[-1].last
+    indent = rows[0].text[: len(rows[0].text) - len(rows[0].text.lstrip())]
+    return _Row(indent + _MARK.format(first=first, last=last), first, last)
+
+
+def _size(rows: Sequence[_Row]) -> int:
+    return sum(len(row.text) + 1 for row in rows)
+
+
+def _written(rows: Sequence[_Row]) -> str:
+    return "\n".join(row.text for row in rows)
+
+
+def _cut_line(text: str, target: int) -> str:
+    """A text whose lines are too long to choose among."""
+    return f"{text[: target - 1]}…" if target > 0 else ""

@@ -1,0 +1,63 @@
+"""All checks, one after the other: none can spoil another."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from subprocess import SubprocessError
+
+from localllm.base.errors import LocalLLMError
+from localllm.base.i18n import tr
+from localllm.integrations.doctor.finding import STATUSES, Finding, of_error, problem
+from localllm.integrations.doctor.inputs import Surroundings
+from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
+from localllm.integrations.doctor.model import model
+from localllm.integrations.doctor.project import folders_moved, memory, settings, size, space, writable
+
+Check = Callable[[Surroundings], Iterable[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    settings,
+    folders_moved,
+    writable,
+    space,
+    memory,
+    sandbox,
+    journal,
+    git,
+    size,
+    ripgrep,
+    terminal,
+    program,
+)
+"""Those that ask no server."""
+
+_FAULTS = (OSError, LocalLLMError, SubprocessError)
+
+
+async def examine(here: Surroundings, checks: Sequence[Check] = CHECKS) -> list[Finding]:
+    """The findings of all checks, the most important first. The servers are asked before anything else, while the
+    processor has nothing else to do: they have only tenths of a second to answer."""
+    found: list[Finding] = []
+    try:
+        found += await model(here)
+    except _FAULTS as error:
+        found.append(_failed("model", error))
+    for check in checks:
+        found += _run(check, here)
+    return sorted(found, key=lambda finding: STATUSES.index(finding.status))
+
+
+def _run(check: Check, here: Surroundings) -> list[Finding]:
+    """What one check finds, its own failure included."""
+    found: list[Finding] = []
+    try:
+        found.extend(check(here))  # a list keeps what came before the failure
+    except _FAULTS as error:
+        found.append(_failed(getattr(check, "__name__", "check"), error))
+    return found
+
+
+def _failed(name: str, error: Exception) -> Finding:
+    if isinstance(error, LocalLLMError):
+        return of_error(name, error)
+    reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+    return problem(name, tr("doctor.check_failed", reason=reason), tr("doctor.check_failed_mend"))

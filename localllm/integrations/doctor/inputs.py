@@ -1,0 +1,123 @@
+"""What the checks look at: the settings, the folders and the machine, each replaceable by another."""
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from localllm.app.server_check import Look
+from localllm.base.errors import ConfigurationError
+from localllm.base.paths import config_file, state_folder
+from localllm.config.loader import Loaded
+from localllm.llm.discovery.scan import discover
+from localllm.sandbox.runner import SandboxRunner
+
+
+class Held(Protocol):
+    """What is known of the sandbox: SandboxRunner is the real one."""
+
+    @property
+    def level(self) -> str:
+        """How strongly commands are held; "none" for not at all."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why they are not; empty where they are."""
+        ...
+
+    @property
+    def failed_levels(self) -> Mapping[str, str]:
+        """Why each better level does not hold, the best first."""
+        ...
+
+
+class Screen(msgspec.Struct, frozen=True, kw_only=True):
+    """The terminal the person sits at. `kind` is TERM; `encoding` that of what is printed."""
+
+    is_terminal: bool
+    columns: int = 80
+    lines: int = 24
+    kind: str = ""
+    encoding: str = "utf-8"
+    colours: bool = True
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program is started: in the `folder` of the project, its own unless given. `fault` is why the settings
+    could not be read; then `loaded` are the defaults.
+
+    `free_space` answers in bytes; `try_to_write` raises OSError for a folder in which no file can be made.
+    """
+
+    project: Path
+    loaded: Loaded
+    environ: Mapping[str, str]
+    state: Path
+    config: Path
+    screen: Screen
+    sandbox: Held
+    kernel: str
+    folder: Path | None = None
+    fault: ConfigurationError | None = None
+    look: Look = discover
+    free_space: Callable[[Path], int]
+    try_to_write: Callable[[Path], None]
+
+
+def look_around(
+    project: Path, loaded: Loaded, environ: Mapping[str, str], fault: ConfigurationError | None
+) -> Surroundings:
+    """The surroundings as they really are."""
+    state = state_folder(environ)
+    return Surroundings(
+        project=project,
+        loaded=loaded,
+        folder=Path.cwd(),
+        fault=fault,
+        environ=environ,
+        state=state,
+        config=config_file(environ).parent,
+        screen=_screen(environ),
+        sandbox=SandboxRunner(project, state_folder=state, network_hosts=loaded.settings.safety.network_hosts),
+        kernel=platform.release(),
+        free_space=_free_space,
+        try_to_write=_try_to_write,
+    )
+
+
+def nearest_existing(folder: Path) -> Path:
+    """The folder itself, or the one above it in which it would be made."""
+    folder = Path(os.path.abspath(folder))  # noqa: PTH100 - a link that leads nowhere is there, and is in the way
+    while not os.path.lexists(folder) and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def _screen(environ: Mapping[str, str]) -> Screen:
+    size = shutil.get_terminal_size()
+    return Screen(
+        is_terminal=sys.stdout.isatty(),
+        columns=size.columns,
+        lines=size.lines,
+        kind=environ.get("TERM", ""),
+        encoding=sys.stdout.encoding or "ascii",
+        colours=not environ.get("NO_COLOR"),
+    )
+
+
+def _free_space(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def _try_to_write(folder: Path) -> None:
+    """Make a file in `folder`, which exists, and write to it; nothing is left behind."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(b"\0" * 4096)
+        file.flush()

@@ -1,0 +1,410 @@
+"""LLMClient: one model behind one provider, as the agent sees it. Retries, gathers, counts."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+
+import msgspec
+
+from localllm.base.errors import LLMConnectionError
+from localllm.base.events import Json
+from localllm.base.i18n import tr
+from localllm.base.rate_limit import RateLimiter
+from localllm.llm.health import look_at, wait_for
+from localllm.llm.message_assembly import MessageAssembler
+from localllm.llm.message_format import read_messages
+from localllm.llm.messages import (
+    Completion,
+    CompletionRequest,
+    Message,
+    ToolChoice,
+    ToolSpec,
+)
+from localllm.llm.overflow import overflow_of
+from localllm.llm.providers.base import Chunk, ModelInfo, Provider, TextChunk
+from localllm.llm.retry import LONGEST_WAIT, Stopwatch, opened, try_again
+from localllm.llm.token_usage import Accounting, Exchange
+from localllm.llm.tokens import MOST_RATIO
+from localllm.llm.tool_calling.router import Question, Speaking
+
+ASSUMED_CONTEXT_WINDOW = 8192
+"""Tokens assumed where neither the settings nor the server tell the window."""
+
+LEAST_ANSWER = 256
+"""Tokens of an answer that are asked for at least, however full the window: less than a call of a tool is no use."""
+
+_SECONDS_TO_DESCRIBE = 5.0
+
+_WORTH_TELLING = 1.0
+"""Seconds of waiting for its turn that a person should know the reason of."""
+
+OnRetry = Callable[[LLMConnectionError, float], None]
+"""Told of each failure that is tried again, and in how many seconds."""
+
+
+OnNotice = Callable[[str], None]
+"""Told what a person should know of an answer that is not part of it."""
+
+
+def _nothing(_error: LLMConnectionError, _seconds: float) -> None:
+    """Nobody wants to know of retries."""
+
+
+def _nobody(_notice: str) -> None:
+    """Nobody wants to know."""
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """What a model is asked, and who wants to know of what happens meanwhile."""
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    tool_choice: ToolChoice
+    schema: dict[str, Json] | None
+    on_retry: OnRetry
+    on_notice: OnNotice
+    watch: Stopwatch
+    max_tokens: int = 0
+    """Of the answer; 0 takes the client's own limit."""
+
+
+class LLMClient:
+    """Asks `provider` for answers of `model`. An empty model name means the first the server offers.
+
+    `limiter` says when a server may be asked; clients may share one. `speaking` knows each model's dialect. `pause`
+    waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        model: str = "",
+        max_tokens: int = 0,
+        temperature: float | None = None,
+        max_retries: int = 3,
+        context_window: int = 0,
+        limiter: RateLimiter | None = None,
+        speaking: Speaking | None = None,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.provider = provider
+        self.model = model
+        self.info = ModelInfo(model)
+        self._described = ""
+        self._has_answered = False
+        self._failed_to_describe = False
+        self._context_window = context_window
+        self._max_tokens = max_tokens
+        self._temperature = temperature
+        self._max_retries = max_retries
+        self._pause = pause
+        self._limiter = limiter or RateLimiter(pause=pause)
+        self._accounting = Accounting()
+        self._speaking = speaking or Speaking()
+        self._ahead: str | LLMConnectionError = ""
+        self._overflowed: dict[str, int] = {}
+        """The windows that servers have told in refusing a prompt, by model."""
+
+    @property
+    def limiter(self) -> RateLimiter:
+        """What says when its server may be asked, by the server's address."""
+        return self._limiter
+
+    @property
+    def context_window(self) -> int:
+        """Tokens the model can read: the least of what is set and what the server told, of itself, in refusing a
+        prompt that was too long or in counting one of which it had dropped a part; else assumed."""
+        return min(self._windows(), default=ASSUMED_CONTEXT_WINDOW)
+
+    @property
+    def assumes_window(self) -> bool:
+        """Whether `context_window` is a guess: neither the settings nor the server tell."""
+        return not self._windows()
+
+    def _windows(self) -> list[int]:
+        told = self.info.context_window if self._described == self.model else 0
+        learned = self._overflowed.get(self.model, 0), self._accounting.evident_window(self.model)
+        return [window for window in (self._context_window, told, *learned) if window]
+
+    @property
+    def answering(self) -> "LLMClient":
+        """Whose the last answer was: this one's, unless another had to stand in."""
+        return self
+
+    async def use(self, provider: Provider, model: str) -> None:
+        """Ask `model` behind `provider` from now on; the one before is closed."""
+        before, self.provider = self.provider, provider
+        self.model = model
+        self.info = ModelInfo(model)
+        self._described = ""
+        self._ahead = ""
+        self._has_answered = False
+        self._forget_windows()
+        if before is not provider:
+            await before.aclose()
+
+    async def resolve_model(self) -> str:
+        """The model's name, asked of the server once where none is set; what the server tells of it is in `info`
+        afterwards. Raises LLMConnectionError."""
+        listed: Sequence[ModelInfo] = ()
+        if not self.model:
+            listed = await self.list_models()
+            if not listed:
+                raise LLMConnectionError("llm_no_models", url=self.provider.address)
+            self.model = listed[0].id
+        if self._described != self.model:
+            await self._describe(listed)
+        return self.model
+
+    async def get_ready(self) -> None:
+        """Have the model named and described before its next request, which then asks for neither again: what fails
+        here fails there, and is tried again there."""
+        try:
+            self._ahead = await self.resolve_model()
+        except LLMConnectionError as error:
+            self._ahead = error
+
+    async def _resolved(self) -> str:
+        """The model's name, as `get_ready` has found it out or failed to."""
+        ahead, self._ahead = self._ahead, ""
+        if isinstance(ahead, LLMConnectionError):
+            raise ahead
+        return ahead or await self.resolve_model()
+
+    async def list_models(self) -> list[ModelInfo]:
+        """What the server offers."""
+        return await self.provider.list_models()
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        schema: dict[str, Json] | None = None,
+        on_retry: OnRetry = _nothing,
+        on_notice: OnNotice = _nobody,
+        watch: Stopwatch | None = None,
+        max_tokens: int = 0,
+    ) -> AsyncGenerator[Chunk]:
+        """The answer as it arrives. A failure before there is anything to show is tried again where that may help;
+        afterwards it is raised. `watch` is told when its pieces came; `max_tokens` as in `complete`."""
+
+        asking = Asking(messages, tools, tool_choice, schema, on_retry, on_notice, watch or Stopwatch(), max_tokens)
+        async with aclosing(await self.open_answer(asking)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def open_answer(self, asking: Asking) -> AsyncGenerator[Chunk]:
+        """An answer that has something to show, whatever had to be tried again until then."""
+
+        async def begin() -> AsyncGenerator[Chunk]:
+            await self._wait_for_turn(asking.on_notice)
+            request = CompletionRequest(
+                model=await self._resolved(),
+                messages=tuple(asking.messages),
+                tools=tuple(asking.tools),
+                tool_choice=asking.tool_choice,
+                schema=asking.schema,
+                max_tokens=self._longest_answer(asking),
+                temperature=self._temperature,
+            )
+            stream = self._speaking.stream(Question(self.provider, self.info, request, asking.on_notice))
+            return await opened(stream, asking.watch, lambda gathered: self._nothing_said(gathered, request))
+
+        return await self._open(begin, asking)
+
+    def _longest_answer(self, asking: Asking) -> int:
+        """Tokens the answer may have: what is asked for, but no more than the prompt leaves of a known window, where
+        what is new in it may be longer than estimated: a server that is asked for one token too many refuses (vLLM)."""
+        wanted = asking.max_tokens or self._max_tokens
+        if not wanted or self.assumes_window:
+            return wanted
+        expect = self._accounting.expect_prompt
+        prompt = expect(self.model, asking.messages, asking.tools, margin=MOST_RATIO)
+        return min(wanted, max(self.context_window - prompt, LEAST_ANSWER))
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        schema: dict[str, Json] | None = None,
+        on_chunk: Callable[[Chunk], None] | None = None,
+        on_retry: OnRetry = _nothing,
+        on_notice: OnNotice = _nobody,
+        assembler: MessageAssembler | None = None,
+        max_tokens: int = 0,
+    ) -> Completion:
+        """The whole answer, its pieces shown to `on_chunk` on the way. With `schema` (and no tools) its text is to be a
+        JSON object of that schema, held to it where the server can. `max_tokens` of it at most; 0 takes the client's
+        own limit.
+
+        A caller that passes its own `assembler` still has what arrived when this is cancelled or fails.
+        """
+        gathered = assembler or MessageAssembler()
+        watch = Stopwatch()
+        answer = self.stream(
+            messages,
+            tools,
+            tool_choice=tool_choice,
+            schema=schema,
+            on_retry=on_retry,
+            on_notice=on_notice,
+            watch=watch,
+            max_tokens=max_tokens,
+        )
+        async with aclosing(answer) as chunks:
+            async for chunk in chunks:
+                gathered.add(chunk)
+                if on_chunk:
+                    on_chunk(chunk)
+        return self.answering.close_account(gathered, watch, messages, tools, on_notice)
+
+    def close_account(
+        self,
+        gathered: MessageAssembler,
+        watch: Stopwatch,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        on_notice: OnNotice = _nobody,
+    ) -> Completion:
+        """What was gathered of this client's answer to `messages`, with its cost. Raises LLMConnectionError where it
+        has neither text nor a call."""
+        message = gathered.message()
+        if not message.text.strip() and not message.tool_calls:
+            request = CompletionRequest(model=self.model, messages=tuple(messages), tools=tuple(tools))
+            raise self._nothing_said(gathered, request)
+        self._note_answer()
+        exchange = Exchange(self.model, messages, tools, message, gathered.usage)
+        usage, warning = self._accounting.settle(exchange, watch, self.context_window, assumed=self.assumes_window)
+        if warning:
+            on_notice(warning)
+        return Completion(message, gathered.finish_reason or "stop", usage)
+
+    async def chat_completion(
+        self, messages: Sequence[Mapping[str, Json]], stream: bool = True
+    ) -> str | AsyncGenerator[str]:
+        """The answer's text to messages in OpenAI's form: in pieces as they arrive, or whole. Raises ValueError for
+        what is no message, LLMConnectionError."""
+        read = read_messages(messages)
+        return self._texts(read) if stream else (await self.complete(read)).message.text
+
+    async def health_check(self) -> dict[str, Json]:
+        """How the server is: status (healthy, loading, unhealthy), connected, latency in milliseconds, model, …"""
+        return msgspec.to_builtins(await look_at(self.provider, self.model))
+
+    async def auto_reconnect(self) -> bool:
+        """Whether the server is well, after waiting a few seconds for one that restarts; what it told of its model is
+        asked anew then."""
+        is_well = await wait_for(self.provider, pause=self._pause)
+        if is_well:
+            self._described = ""
+            self._forget_windows()
+        return is_well
+
+    def estimate_tokens(self, text: str) -> int:
+        """An estimate of the tokens in `text`, as the counts of this model's server have taught."""
+        return self._accounting.estimate(self.model, text)
+
+    def estimate_prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
+        """An estimate of the tokens of a whole request, as `estimate_tokens`."""
+        return self._accounting.estimate_prompt(self.model, messages, tools)
+
+    def expect_prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
+        """As `estimate_prompt`, but nearer the truth for a request that continues the newest one: what that had was
+        counted."""
+        return self._accounting.expect_prompt(self.model, messages, tools)
+
+    async def aclose(self) -> None:
+        """Close the provider's connections."""
+        await self.provider.aclose()
+
+    async def _describe(self, listed: Sequence[ModelInfo]) -> None:
+        """Ask once what the model is. A server that does not say is no failure here: if something is wrong with it,
+        the request that follows tells. One that cannot be reached yet is asked again."""
+        model, self._failed_to_describe = self.model, False
+        try:
+            async with asyncio.timeout(_SECONDS_TO_DESCRIBE):
+                self.info = await self.provider.describe(model, listed)
+        except (LLMConnectionError, TimeoutError) as error:
+            self.info, self._failed_to_describe = ModelInfo(model), True
+            if isinstance(error, TimeoutError) or error.key == "llm_refused":
+                return
+        self._described = model
+
+    def _forget_windows(self) -> None:
+        """What was learned of windows holds no longer: another server, or one with other settings, will answer."""
+        self._overflowed.clear()
+        self._accounting.forget_windows()
+
+    def _note_answer(self) -> None:
+        """After the first answer the model is loaded: a server that tells what is loaded may know more of it now."""
+        is_incomplete = self.info.loaded is False or (self.info.loaded is True and not self.info.context_window)
+        if not self._has_answered and (is_incomplete or self._failed_to_describe):
+            self._described = ""
+        self._has_answered = True
+
+    async def _open(
+        self, begin: Callable[[], Awaitable[AsyncGenerator[Chunk]]], asking: Asking
+    ) -> AsyncGenerator[Chunk]:
+        """A stream that has something to show. Until then nothing was shown, and trying again is safe."""
+
+        async def attempt() -> AsyncGenerator[Chunk]:
+            try:
+                return await begin()
+            except LLMConnectionError as error:
+                self._take_note(error, asking)
+                raise
+
+        try:
+            return await attempt()
+        except LLMConnectionError as error:
+            if not error.retryable or not self._max_retries:
+                raise
+            failure = error
+        retries = self._max_retries
+        return await try_again(attempt, after=failure, retries=retries, on_retry=asking.on_retry, pause=self._pause)
+
+    def _take_note(self, error: LLMConnectionError, asking: Asking) -> None:
+        """What a failure teaches: the window, and how long the prompt is; how long everybody has to wait; that a server
+        which was there before may be restarting."""
+        if overflow := overflow_of(error):
+            if overflow.n_ctx:
+                self._overflowed[self.model] = overflow.n_ctx
+            if overflow.n_prompt_tokens:
+                self._accounting.learn(self.model, asking.messages, asking.tools, overflow.n_prompt_tokens)
+        if error.key == "llm_refused" and self._has_answered:
+            error.retryable = True
+        if error.key == "llm_rate_limited" and 0 < (error.retry_after or 0) <= LONGEST_WAIT:
+            self._limiter.hold(self.provider.address, error.retry_after or 0)
+
+    async def _wait_for_turn(self, on_notice: OnNotice) -> None:
+        def tell(seconds: float) -> None:
+            if seconds >= _WORTH_TELLING:
+                on_notice(tr("llm.waits", seconds=seconds))
+
+        await self._limiter.wait(self.provider.address, tell)
+
+    async def _texts(self, messages: Sequence[Message]) -> AsyncGenerator[str]:
+        async with aclosing(self.stream(messages)) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, TextChunk):
+                    yield chunk.text
+
+    def _nothing_said(self, gathered: MessageAssembler, request: CompletionRequest) -> LLMConnectionError:
+        """Why an answer has neither text nor a call. Some servers answer so to a prompt that is too long."""
+        url = self.provider.address
+        match gathered.finish_reason:
+            case "length" if gathered.thinking:
+                return LLMConnectionError("llm_thinking_cut", url=url)
+            case "content_filter":
+                return LLMConnectionError("llm_filtered", url=url, reason="")
+            case _:
+                pass
+        tokens = self._accounting.estimate_prompt(self.model, request.messages, request.tools)
+        if not self.assumes_window and tokens > (window := self.context_window):
+            return LLMConnectionError("llm_context_overflow", url=url, reason="", n_prompt_tokens=tokens, n_ctx=window)
+        return LLMConnectionError("llm_empty", url=url, reason="", retryable=True)

@@ -1,1 +1,0 @@
-"""Calls, and thinking, that a model wrote into its text."""

@@ -1,0 +1,412 @@
+"""Scan the likely addresses for model servers, all at once; a server is recognised by its answers."""
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from localllm.base.i18n import tr
+from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
+from localllm.llm.addresses import address_fault, api_root, is_loopback, server_root
+from localllm.llm.discovery.candidates import Candidate, candidates, usual_others
+from localllm.llm.discovery.http_get import Answer, StrangeAnswerError, get, get_with_library, knock
+from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Server, State
+from localllm.llm.http.h11_client import is_plain, is_proxied
+from localllm.llm.overflow import short_reason
+from localllm.llm.providers.base import ModelInfo
+from localllm.llm.providers.lmstudio import parse_native_models
+from localllm.llm.providers.ollama_models import list_info, parse_running, parse_tags
+from localllm.llm.providers.openai_errors import BLANK, error_in
+from localllm.llm.providers.openai_models import ModelEntry, parse_entries, told_by_props
+from localllm.text.sanitising import clean
+
+Ask = Callable[[str], Awaitable[Answer]]
+"""Gives the answer to GET of a path below the server's root: /v1/models, /api/tags, …"""
+
+T = TypeVar("T")
+
+_BEST_FIRST: tuple[State, ...] = ("ready", "empty", "locked", "silent", "foreign")
+_TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_LONGEST_TITLE = 60
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What answers. `provider` is None where nobody was recognised; the rest is as in Server. For a locked one, the
+    detail is left to those who know of the keys."""
+
+    state: State
+    provider: ProviderName | None = None
+    software: str = ""
+    models: tuple[ModelInfo, ...] = ()
+    detail: str = ""
+
+
+LOCKED = Found(state="locked")
+
+
+async def recognise(ask: Ask, expected: ProviderName, *, window: int = 0) -> Found:
+    """Who answers `ask`. The question `expected` understands comes first, and the others where that was not enough:
+    Ollama and LM Studio also list their models as OpenAI does. `window`: the tokens Ollama would be asked for."""
+    readers: dict[ProviderName, Callable[[Ask], Awaitable[Found | None]]] = {
+        "ollama": partial(_as_ollama, window=window),
+        "openai": _as_openai,
+        "lmstudio": _as_lmstudio,
+    }
+    seen: list[Found] = []
+    for name in sorted(readers, key=lambda name: name != expected):
+        found = await readers[name](ask)
+        if found and found.software:
+            return found
+        seen += [found] if found else []
+    return min(seen, key=lambda found: _BEST_FIRST.index(found.state))
+
+
+async def _as_ollama(ask: Ask, window: int) -> Found | None:
+    """Ollama tells its version and has its own list of models; many a web application has one of the two."""
+    version = await ask("/api/version")
+    if _wants_key(version):
+        return LOCKED
+    if not _decoded(version, lambda body: msgspec.json.decode(body, type=_Version)):
+        return None
+    tags = await ask("/api/tags")
+    if _wants_key(tags):
+        return LOCKED
+    if (offered := _decoded(tags, parse_tags)) is None:
+        return None
+    running = _decoded(await ask("/api/ps"), parse_running) or {}
+    models = [list_info(entry, running, 0, window) for entry in offered if entry.answers]
+    return _model_server("ollama", "Ollama", sorted(models, key=lambda info: not info.loaded))
+
+
+async def _as_lmstudio(ask: Ask) -> Found | None:
+    """LM Studio's own lists say of each model of what type it is and whether it is loaded. The oldest versions have
+    none, but a way of their own to say so."""
+    own = await ask("/api/v0/models")
+    if _wants_key(own):
+        return LOCKED
+    marks = _decoded(own, lambda body: msgspec.json.decode(body, type=_NativeList))
+    models = _decoded(own, parse_native_models)
+    if marks and models is not None and (marks.data or marks.object == "list"):
+        return _model_server("lmstudio", "LM Studio", models)
+    its_words = b"Unexpected endpoint" in own.body
+    if its_words or own.status == 404:  # versions that have the newer list alone
+        newer = await ask("/api/v1/models")
+        models = _decoded(newer, parse_native_models)
+        marks = _decoded(newer, lambda body: msgspec.json.decode(body, type=_NewerList))
+        if marks and models is not None and (marks.models or its_words):
+            return _model_server("lmstudio", "LM Studio", models)
+    if not its_words:
+        return None
+    entries = _listed(await ask("/v1/models"))
+    return None if entries is None else _model_server("lmstudio", "LM Studio", [entry.info for entry in entries])
+
+
+async def _as_openai(ask: Ask) -> Found:
+    """Anybody who lists models as OpenAI does; some leave their mark in the list."""
+    answer = await ask("/v1/models")
+    if _wants_key(answer):
+        return LOCKED
+    if _is_loading(answer):
+        return Found(state="silent", provider="openai", software="llama.cpp", detail=tr("found.loading"))
+    entries = _listed(answer)
+    if entries is None:
+        return Found(state="foreign", detail=_appearance(answer))
+    owners = {entry.owned_by for entry in entries}
+    models = [entry.info for entry in entries]
+    if ENSEMBLE_OWNER in owners:
+        return Found(state="foreign", software="localllm", detail=tr("found.ensemble"))
+    if "llamacpp" in owners:
+        return await _as_llama_cpp(ask, models)
+    return _model_server("openai", "vLLM" if "vllm" in owners else "", models)
+
+
+async def _as_llama_cpp(ask: Ask, models: list[ModelInfo]) -> Found:
+    """llama.cpp shows its models to everybody; where it wants a key, it wants it for all the rest."""
+    props = await ask("/props")
+    if _wants_key(props):
+        return LOCKED
+    if len(models) == 1:
+        models = [_decoded(props, lambda body: told_by_props(body, models[0])) or models[0]]
+    return _model_server("openai", "llama.cpp", models)
+
+
+def _model_server(provider: ProviderName, software: str, models: list[ModelInfo]) -> Found:
+    state = "ready" if models else "empty"
+    return Found(state=state, provider=provider, software=software, models=tuple(models))
+
+
+def _wants_key(answer: Answer) -> bool:
+    """Whether it is a program that wants a key. A web site that shows people a page is none."""
+    return answer.status in (401, 403) and not _is_html(answer)
+
+
+def _is_loading(answer: Answer) -> bool:
+    """llama.cpp listens before its model is there."""
+    error = _decoded(answer, lambda body: error_in(msgspec.json.decode(body)), status=503)
+    return error is not None and "loading" in error.message.lower()
+
+
+def _is_html(answer: Answer) -> bool:
+    return answer.body.lstrip(BLANK).startswith(b"<")
+
+
+def _decoded(answer: Answer, parse: Callable[[bytes], T], *, status: int = 200) -> T | None:
+    """What `parse` makes of the answer, None where it is something else."""
+    if answer.status != status or not answer.whole:
+        return None
+    try:
+        return parse(answer.body)
+    except (ValueError, msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _listed(answer: Answer) -> list[ModelEntry] | None:
+    """The chat models of an answer to /v1/models, None where it is no such answer: an empty list must say that it is
+    one, since other programs have something under "data" as well."""
+    marks = _decoded(answer, lambda body: msgspec.json.decode(body, type=_List))
+    return _decoded(answer, parse_entries) if marks and (marks.data or marks.object == "list") else None
+
+
+def _appearance(answer: Answer) -> str:
+    """What an answer looks like, for people."""
+    if not answer.whole:
+        return tr("found.endless")
+    if 300 <= answer.status < 400:
+        return tr("found.redirect", place=_ink(answer.headers.get("location", "?")), status=answer.status)
+    if not _is_html(answer):
+        return tr("found.other", status=answer.status)
+    title = _TITLE.search(answer.body)
+    name = _ink(title[1].decode("utf-8", errors="replace")) if title else ""
+    return tr("found.web_page", status=answer.status, title=f"“{name}”" if name else "").rstrip()
+
+
+def _ink(text: str) -> str:
+    return clean(short_reason(text)[:_LONGEST_TITLE], keep_newlines=False)
+
+
+# The servers' JSON, as far as it marks them.
+
+
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Entry(msgspec.Struct):
+    id: str
+
+
+class _List(msgspec.Struct):
+    data: list[_Entry] | None = None
+    object: str | None = None
+
+
+class _NativeEntry(msgspec.Struct):
+    type: str
+    state: str
+
+
+class _NativeList(msgspec.Struct):
+    data: list[_NativeEntry]
+    object: str | None = None
+
+
+class _NewerEntry(msgspec.Struct):
+    type: str
+    key: str
+    loaded_instances: list[object]
+
+
+class _NewerList(msgspec.Struct):
+    models: list[_NewerEntry]
+
+
+_SECONDS_TO_CONNECT = 2.0
+
+
+class Visit:
+    """One address being looked at. What it has learned stands when its time is up."""
+
+    def __init__(self, candidate: Candidate, settings: LLMSettings, environ: Mapping[str, str]) -> None:
+        self._candidate = candidate
+        self._environ = environ
+        self._window = settings.context_window
+        self._began = time.monotonic()
+        self._host = ""
+        self._key_variable = ""
+        self._key_was_refused = False
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it is another machine, which the user has named."""
+        url = self._candidate.base_url
+        return self._candidate.set_by_user and not address_fault(url) and not is_loopback(url)
+
+    async def look(self) -> Server:
+        """Who is there. Raises nothing."""
+        if fault := address_fault(self._candidate.base_url):
+            return self._server("absent", _in_a_line(fault))
+        try:
+            root = server_root(self._candidate.base_url)
+            if not is_proxied(root, self._environ):
+                self._host = await knock(root)
+            return self._recognised(await recognise(self._ask, self._candidate.provider, window=self._window))
+        except StrangeAnswerError as error:
+            return self._server("foreign", _strange(str(error)))
+        except OSError as error:
+            return self._server("absent", _reason(error))
+
+    def unfinished(self, seconds: float) -> Server:
+        """What can be said when its `seconds` are over."""
+        if self._host:
+            return self._server("silent", tr("found.silent", seconds=seconds))
+        return self._server("absent", tr("found.unreachable", seconds=seconds))
+
+    async def _ask(self, path: str) -> Answer:
+        """The answer to GET of `path`; with a key, once one has been asked for and if it may be sent."""
+        answer = await self._get(path, self._key_variable)
+        if answer.status not in (401, 403) or self._key_variable or self._key_was_refused:
+            return answer
+        for variable in filter(self._key, self._candidate.key_variables):
+            opened = await self._get(path, variable)
+            if opened.status not in (401, 403):
+                self._key_variable = variable
+                return opened
+            self._key_was_refused = True
+        return answer
+
+    async def _get(self, path: str, key_variable: str) -> Answer:
+        url = _url(self._candidate.base_url, path)
+        headers = {"accept": "application/json", "user-agent": "localllm"}
+        if key_variable:
+            headers["authorization"] = f"Bearer {self._key(key_variable)}"
+        if is_plain(url, self._environ):
+            return await get(url, headers, host=self._host)
+        return await get_with_library(url, headers, seconds=_SECONDS_TO_CONNECT)
+
+    def _key(self, variable: str) -> str:
+        """The key in `variable`, empty where there is none that a header can carry."""
+        key = self._environ.get(variable, "").strip()
+        return key if key.isascii() and key.isprintable() else ""
+
+    def _recognised(self, found: Found) -> Server:
+        server = self._server(found.state, self._about_the_key() if found.state == "locked" else found.detail)
+        return msgspec.structs.replace(
+            server,
+            base_url=server_root(server.base_url) if found.provider in ("ollama", "lmstudio") else server.base_url,
+            provider=found.provider or server.provider,
+            software=found.software,
+            models=found.models,
+            key_variable=self._key_variable,
+        )
+
+    def _server(self, state: State, detail: str) -> Server:
+        return Server(
+            base_url=_with_host(self._candidate.base_url, self._host),
+            provider=self._candidate.provider,
+            state=state,
+            seconds=time.monotonic() - self._began,
+            detail=detail,
+            set_by_user=self._candidate.set_by_user,
+        )
+
+    def _about_the_key(self) -> str:
+        """What a locked server lacks."""
+        allowed = self._candidate.key_variables
+        own = SECRET_VARIABLES[f"llm.{self._candidate.provider}.api_key"]
+        tried = next(filter(self._key, allowed), "")
+        set_variable = next((name for name in (*allowed, own) if self._environ.get(name, "").strip()), "")
+        if tried:
+            return tr("found.key_refused", variable=tried)
+        if set_variable and not self._key(set_variable):
+            return tr("found.key_unusable", variable=set_variable)
+        if allowed:
+            return tr("found.key_missing", variable=allowed[0])
+        how = {"variable": own, "provider": self._candidate.provider, "url": self._candidate.base_url}
+        return tr("found.key_withheld", **how) if set_variable else tr("found.key_needs_both", **how)
+
+
+def _url(base_url: str, path: str) -> str:
+    """Where `path` is. What begins with /v1 is below the root of the OpenAI-compatible interface, wherever a gateway
+    has put that."""
+    root, compatible = server_root(base_url), api_root(base_url)
+    if not path.startswith("/v1/") or compatible.startswith(f"{root}/api/"):
+        return root + path
+    return compatible + path.removeprefix("/v1")
+
+
+def _with_host(base_url: str, host: str) -> str:
+    """The address as it was written; with the host that answers where that is not what localhost means everywhere."""
+    if host != "::1" or "://" not in base_url:
+        return base_url
+    parts = urlsplit(base_url)
+    port = "" if parts.port is None else f":{parts.port}"
+    return parts._replace(netloc=f"[::1]{port}").geturl()
+
+
+def _strange(said: str) -> str:
+    words = _in_a_line(said)[:80]
+    return tr("found.not_http", said=words) if words else tr("found.closes")
+
+
+def _reason(error: OSError) -> str:
+    """Why nobody could be reached, in the system's words."""
+    if isinstance(error, ConnectionRefusedError):
+        return tr("found.refused")
+    return _in_a_line(os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error))
+
+
+def _in_a_line(text: str) -> str:
+    return clean(short_reason(text), keep_newlines=False)
+
+
+SECONDS = 0.3
+"""For a server on this machine: they answer within a few milliseconds, or are busy with something else."""
+
+SECONDS_FAR = 2.0
+"""For an address the user has set on another machine, which may be asleep or behind a VPN."""
+
+_LAST_PART = 0.25
+
+
+async def discover(
+    settings: LLMSettings,
+    environ: Mapping[str, str],
+    *,
+    also: Iterable[str] | None = None,
+    within: float = SECONDS,
+    within_far: float = SECONDS_FAR,
+) -> list[Server]:
+    """Every address a server may be at, asked at the same time; in the order in which they are preferred: those the
+    user has set, then LM Studio, Ollama, other servers, and `also` (`usual_others` where it is None).
+
+    Takes at most `within` seconds, or `within_far` where the user has set an address that is not this machine. Raises
+    nothing. A key from the environment goes only to an address the user has set, and only if it asks for one.
+    """
+    others = usual_others(environ) if also is None else also
+    visits = [Visit(candidate, settings, environ) for candidate in candidates(settings, environ, others)]
+    limits = [within_far if visit.is_far else within for visit in visits]
+    return list(await asyncio.gather(*map(_limited, visits, limits)))
+
+
+async def _limited(visit: Visit, seconds: float) -> Server:
+    """What `visit` finds in that time.
+
+    The time is given in two parts: where this program was busy with itself for all of the first, as it is when it
+    starts, the answers that have come meanwhile are still read in the second.
+    """
+    work = asyncio.create_task(visit.look())
+    try:
+        for part in (1 - _LAST_PART, _LAST_PART):
+            await asyncio.wait((work,), timeout=seconds * part)
+            if work.done():
+                return work.result()
+        return visit.unfinished(seconds)
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)

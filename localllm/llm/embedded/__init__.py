@@ -1,1 +1,0 @@
-"""The embedded engine: answers from the project by rule, without a model."""

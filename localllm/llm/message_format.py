@@ -1,0 +1,260 @@
+"""Bring a conversation into a form any server accepts, and messages into OpenAI's plain dicts."""
+
+import hashlib
+import re
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from localllm.base.events import Json, ToolCall
+from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
+from localllm.llm.overflow import short_reason
+
+_MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+
+_DATA_URL = late_pattern(r"data:(image/(?:png|jpe?g|webp|gif))(?:;[^;,]*)*?;base64,(.+)", re.IGNORECASE | re.DOTALL)
+
+
+def read_messages(dicts: Sequence[Mapping[str, Json]]) -> tuple[Message, ...]:
+    """The messages. Raises ValueError for what is none, saying which."""
+    names: dict[str, str] = {}
+    messages: list[Message] = []
+    for number, entry in enumerate(dicts):
+        try:
+            message = _read(entry, names)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"message {number}: {error}") from error
+        if isinstance(message, AssistantMessage):
+            names |= {call.id: call.name for call in message.tool_calls}
+        messages.append(message)
+    return tuple(messages)
+
+
+def _read(entry: Mapping[str, Json], names: Mapping[str, str]) -> Message:
+    """One message; `names` are the tools of the calls so far, by the calls' ids."""
+    text, images = _content(entry.get("content"))
+    match entry["role"]:
+        case "user":
+            return UserMessage(text, images)
+        case "tool":
+            call_id = str(entry["tool_call_id"])
+            return ToolMessage(call_id, str(entry.get("name") or names.get(call_id, "")), text, images)
+        case role if images:
+            raise TypeError(f"the role {role!r} has no pictures")
+        case "system" | "developer":
+            return SystemMessage(text)
+        case "assistant":
+            return AssistantMessage(text, tuple(_call(call) for call in entry.get("tool_calls") or ()))
+        case role:
+            raise TypeError(f"there is no role {role!r}")
+
+
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    function = call["function"]
+    return ToolCall(str(call["id"]), str(function["name"]), str(function["arguments"]))
+
+
+def _content(content: Json) -> tuple[str, tuple[Image, ...]]:
+    """The content's text and pictures: a string, or those of its parts. Nothing else can be sent."""
+    match content:
+        case None:
+            return "", ()
+        case str():
+            return content, ()
+        case list():
+            parts = [_part(part) for part in cast("list[Any]", content)]
+            texts = "".join(part for part in parts if isinstance(part, str))
+            return texts, tuple(part for part in parts if isinstance(part, Image))
+        case _:
+            raise TypeError(f"content is a text or a list of parts, not {content!r}")
+
+
+def _part(part: Any) -> str | Image:
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "image_url", "image_url": {"url": str(url)}}:
+            return _image(url)
+        case _:
+            raise TypeError(f"only text and pictures can be sent, not {part!r}")
+
+
+def _image(url: str) -> Image:
+    """The picture in a data: URL. Nothing is fetched."""
+    found = _DATA_URL.fullmatch(url)
+    if not found:
+        raise ValueError(f"a picture is a data: URL of {', '.join(_MEDIA_TYPES)} in base64, not {short_reason(url)!r}")
+    media_type = found[1].lower().replace("/jpg", "/jpeg")
+    return Image(media_type, b64decode("".join(found[2].split()), validate=True))
+
+
+NOT_RUN = "This call was not run."
+"""The result of a call that has none."""
+
+NO_ANSWER = "[no answer]"
+"""Stands for the model where results of tools were followed by the user."""
+
+BEGINNING = "[the conversation began earlier]"
+"""Stands for the user where the model spoke first."""
+
+LOOKING = "[looking at the pictures]"
+"""Stands for the model between the results of tools and the pictures among them, which are the user's to show."""
+
+SHOWN = "[picture"
+"""How the user's message begins that shows the pictures of results."""
+
+_SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+
+
+def normalised(messages: Iterable[Message], *, thinking: bool = True, short_ids: bool = False) -> tuple[Message, ...]:
+    """`messages` with one system message at most, the first; then user and assistant in turn, where the results of
+    all its calls directly follow an answer. No answer is empty, and no id is given twice.
+
+    What is valid already is passed on as it is, the same objects. The rest: system messages at the beginning are
+    joined, later ones become the user's words; neighbours of one role are joined; missing results and missing turns
+    are filled in; empty answers and results of no call are left out; names are made of what servers take. Pictures of
+    results, which no server takes there, become a turn of the user behind the results of the same answer. `thinking`:
+    keep the thinking behind answers. `short_ids`: ids are nine letters and digits.
+
+    It reads from the front to the back and never looks ahead past the end of an answer's results: what was made of a
+    conversation that the model was asked with is the beginning of what is made of its continuation.
+    """
+    conversation = _Conversation(thinking=thinking, short_ids=short_ids)
+    for message in messages:
+        conversation.add(message)
+    return conversation.finished()
+
+
+class _Conversation:
+    """A valid conversation that grows."""
+
+    def __init__(self, *, thinking: bool, short_ids: bool) -> None:
+        self._thinking = thinking
+        self._short_ids = short_ids
+        self._messages: list[Message] = []
+        self._open: list[tuple[ToolCall, ToolCall]] = []
+        """Calls without a result, as they came and as they are now."""
+        self._ids: set[str] = set()
+        self._results: list[ToolMessage] = []
+        """Those of the last answer, with their pictures."""
+
+    def add(self, message: Message) -> None:
+        match message:
+            case ToolMessage():
+                self._add_result(message)
+            case AssistantMessage():
+                self._close()
+                self._add_answer(message)
+            case UserMessage():
+                self._close()
+                self._add_user(message)
+            case SystemMessage(text):
+                self._close()
+                self._add_system(message, text)
+
+    def finished(self) -> tuple[Message, ...]:
+        self._close()
+        return tuple(self._messages)
+
+    @property
+    def _last(self) -> Message | None:
+        return self._messages[-1] if self._messages else None
+
+    def _add_system(self, message: SystemMessage, text: str) -> None:
+        match self._last:
+            case None:
+                self._messages.append(message)
+            case SystemMessage(before):
+                self._messages[-1] = SystemMessage(_joined(before, text))
+            case _:
+                self._add_user(UserMessage(text))
+
+    def _add_user(self, message: UserMessage) -> None:
+        if isinstance(self._last, UserMessage):
+            images = (*self._last.images, *message.images)
+            self._messages[-1] = UserMessage(_joined(self._last.text, message.text), images)
+            return
+        if isinstance(self._last, ToolMessage):
+            self._messages.append(AssistantMessage(NO_ANSWER))
+        self._messages.append(message)
+
+    def _add_answer(self, message: AssistantMessage) -> None:
+        if not message.text.strip() and not message.tool_calls:
+            return
+        if self._last is None or isinstance(self._last, SystemMessage):
+            self._messages.append(UserMessage(BEGINNING))
+        answer = self._tidied(message)
+        if isinstance(self._last, AssistantMessage):
+            self._messages[-1] = _merged(self._last, answer)
+        else:
+            self._messages.append(answer)
+
+    def _add_result(self, message: ToolMessage) -> None:
+        for asked, sent in self._open:
+            if asked.id == message.call_id:
+                self._open.remove((asked, sent))
+                same = (message.call_id, message.name, message.images) == (sent.id, sent.name, ())
+                self._results.append(msgspec.structs.replace(message, name=sent.name))
+                self._messages.append(message if same else ToolMessage(sent.id, sent.name, message.text))
+                return
+
+    def _close(self) -> None:
+        """Answer the calls that are open, and show the pictures of the others."""
+        self._messages += [ToolMessage(sent.id, sent.name, NOT_RUN) for _, sent in self._open]
+        self._open.clear()
+        if shown := _shown(self._results):
+            self._messages += [AssistantMessage(LOOKING), shown]
+        self._results.clear()
+
+    def _tidied(self, message: AssistantMessage) -> AssistantMessage:
+        calls = tuple(self._tidied_call(call) for call in message.tool_calls)
+        self._open = list(zip(message.tool_calls, calls, strict=True))
+        thinking = message.thinking if self._thinking else ""
+        if calls == message.tool_calls and thinking == message.thinking:
+            return message
+        return AssistantMessage(message.text, calls, thinking)
+
+    def _tidied_call(self, call: ToolCall) -> ToolCall:
+        name = _NOT_IN_A_NAME.sub("_", call.name)[:_LONGEST_NAME] or "unknown"
+        return msgspec.structs.replace(call, id=self._new_id(call.id), name=name)
+
+    def _new_id(self, wanted: str) -> str:
+        """`wanted` where it can be had, else one that depends on nothing but it and the ids before it."""
+        call_id, attempt = self._formed(wanted), 1
+        while call_id in self._ids:
+            attempt += 1
+            call_id = self._formed(f"{wanted or 'call'}_{attempt}")
+        self._ids.add(call_id)
+        return call_id
+
+    def _formed(self, wanted: str) -> str:
+        if not self._short_ids or _SHORT_ID.fullmatch(wanted):
+            return wanted or "call_1"
+        return hashlib.blake2s(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:9]
+
+
+def _merged(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
+    thinking = _joined(first.thinking, second.thinking)
+    return AssistantMessage(_joined(first.text, second.text), (*first.tool_calls, *second.tool_calls), thinking)
+
+
+def _shown(results: Sequence[ToolMessage]) -> UserMessage | None:
+    """The pictures of the results of one answer, with a line for each result that has some; None without any."""
+    lines: list[str] = []
+    images: list[Image] = []
+    for number, result in enumerate(results, 1):
+        if result.images:
+            shown = range(len(images) + 1, len(images) + len(result.images) + 1)
+            which = f"picture {shown[0]}" if len(shown) == 1 else f"pictures {shown[0]} to {shown[-1]}"
+            lines.append(f"[{which}: from result {number}, of {result.name}]")
+            images += result.images
+    return UserMessage("\n".join(lines), tuple(images)) if images else None
+
+
+def _joined(first: str, second: str) -> str:
+    return "\n\n".join(text for text in (first, second) if text)

@@ -1,0 +1,213 @@
+"""Retry a request: as the server asks or with exponential backoff, until the first visible chunk."""
+
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from localllm.base.errors import LLMConnectionError
+from localllm.llm.message_assembly import MessageAssembler
+from localllm.llm.providers.base import Chunk, TextChunk, ThinkingChunk, ToolCallChunk
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+
+class Stopwatch:
+    """When the pieces of one answer came, in seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = self._asked = self._first = self._last = clock()
+        self._pieces = 0
+
+    def start(self) -> None:
+        """The model is asked, perhaps again: what came so far is not part of the answer."""
+        self._asked = self._first = self._last = self._clock()
+        self._pieces = 0
+
+    def note(self, chunk: Chunk) -> None:
+        """A piece has come; only those of the answer itself count."""
+        if isinstance(chunk, TextChunk | ThinkingChunk | ToolCallChunk):
+            self._last = self._clock()
+            self._first = self._first if self._pieces else self._last
+            self._pieces += 1
+
+    @property
+    def first(self) -> float:
+        """From the request that was answered to the first piece; 0 where none came."""
+        return self._first - self._asked
+
+    @property
+    def generation(self) -> float:
+        """From the first piece to the last; 0 for an answer in one piece, which says nothing of its speed."""
+        return self._last - self._first
+
+    @property
+    def total(self) -> float:
+        """From the first request until now."""
+        return self._clock() - self._began
+
+
+async def opened(
+    stream: AsyncGenerator[Chunk], watch: Stopwatch, empty: Callable[[MessageAssembler], LLMConnectionError]
+) -> AsyncGenerator[Chunk]:
+    """`stream`, as soon as it has text or thinking to show, or is whole: what failed until then may be tried again.
+    Spaces are nothing to show. Pieces of tool calls are of no use before they are whole, so that they are waited for as
+    well.
+
+    Raises what the stream raises; and what `empty` makes of an answer that ends without a word or a call.
+    """
+    held: list[Chunk] = []
+    watch.start()
+    try:
+        while (chunk := await anext(stream, None)) is not None:
+            watch.note(chunk)
+            held.append(chunk)
+            if isinstance(chunk, TextChunk | ThinkingChunk) and chunk.text.strip():
+                return _rejoined(held, stream, watch)
+    except BaseException:
+        await stream.aclose()
+        raise
+    if not any(isinstance(chunk, ToolCallChunk) for chunk in held):
+        raise empty(_gathered(held))
+    return _rejoined(held, stream, watch)
+
+
+def _gathered(chunks: list[Chunk]) -> MessageAssembler:
+    gathered = MessageAssembler()
+    for chunk in chunks:
+        gathered.add(chunk)
+    return gathered
+
+
+async def _rejoined(held: list[Chunk], rest: AsyncGenerator[Chunk], watch: Stopwatch) -> AsyncGenerator[Chunk]:
+    async with aclosing(rest):
+        for chunk in held:
+            yield chunk
+        async for chunk in rest:
+            watch.note(chunk)
+            yield chunk
+
+
+LONGEST_WAIT = 60.0
+"""Seconds: a server that asks to wait longer is not waited for."""
+
+LONGEST_LOADING = 180.0
+"""Seconds a server is given to load its model: tens of gigabytes from a slow disk take so long."""
+
+_LOOK_AGAIN = 3.0
+"""Seconds between two looks at a server that loads its model."""
+
+_RESTART = 1.0
+"""Seconds before the first look at a server that restarts; each wait is twice the one before."""
+
+_ASKED_ONCE_MORE = frozenset({"llm_bad_call", "llm_empty"})
+"""What the model itself did wrong: it may do better at once, or never."""
+
+Kind = Literal["loading", "restart", "model", "server"]
+
+T = TypeVar("T")
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether the same request may succeed soon enough to wait for."""
+    return isinstance(error, LLMConnectionError) and error.retryable and (error.retry_after or 0) <= LONGEST_WAIT
+
+
+async def try_again(
+    request: Callable[[], Awaitable[T]],
+    *,
+    after: LLMConnectionError,
+    retries: int,
+    on_retry: Callable[[LLMConnectionError, float], None],
+    pause: Callable[[float], Awaitable[None]],
+) -> T:
+    """What `request` gives, called again after it has failed once with `after`; up to `retries` times, but once only
+    where the model is at fault, and as often as it takes while a model is being loaded.
+
+    `on_retry` is told each failure (of loading the first) and the seconds until the next attempt; `pause` waits them.
+    The last failure is raised.
+    """
+    from tenacity import AsyncRetrying, retry_if_exception
+
+    known: list[LLMConnectionError] = [after]
+    patience = _Patience(retries)
+
+    async def attempt() -> T:
+        if known:
+            raise known.pop()
+        return await request()
+
+    def tell(state: "RetryCallState") -> None:
+        error = _error(state)
+        if patience.failed[_kind(error)] == 1 or _kind(error) != "loading":
+            on_retry(error, state.upcoming_sleep)
+
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(is_passing),
+        stop=patience.is_at_an_end,
+        wait=patience.wait,
+        before_sleep=tell,
+        sleep=pause,
+        reraise=True,
+    )
+    return await retrying(attempt)
+
+
+class _Patience:
+    """How often, and for how long, each kind of failure is waited for. `failed` counts them."""
+
+    def __init__(self, retries: int) -> None:
+        from tenacity import wait_random_exponential
+
+        self.failed: Counter[Kind] = Counter()
+        self._retries = retries
+        self._backoff = wait_random_exponential(multiplier=0.5, max=8)
+
+    def wait(self, state: "RetryCallState") -> float:
+        """Seconds until the next attempt."""
+        error = _error(state)
+        kind = _kind(error)
+        self.failed[kind] += 1
+        if error.retry_after is not None:
+            return error.retry_after
+        match kind:
+            case "loading":
+                return _LOOK_AGAIN
+            case "restart":
+                return _RESTART * 2 ** (self.failed[kind] - 1)
+            case "model":
+                return 0.0
+            case "server":
+                return self._backoff(state)
+
+    def is_at_an_end(self, state: "RetryCallState") -> bool:
+        """Whether the failure is the last one of its kind to be waited for. Asked after `wait`."""
+        kind = _kind(_error(state))
+        match kind:
+            case "loading":
+                return self.failed[kind] * _LOOK_AGAIN > LONGEST_LOADING
+            case "model":
+                return self.failed[kind] > min(1, self._retries)
+            case "restart" | "server":
+                return self.failed[kind] > self._retries
+
+
+def _kind(error: LLMConnectionError) -> Kind:
+    match error.key:
+        case "llm_loading":
+            return "loading"
+        case "llm_refused":
+            return "restart"
+        case key if key in _ASKED_ONCE_MORE:
+            return "model"
+        case _:
+            return "server"
+
+
+def _error(state: "RetryCallState") -> LLMConnectionError:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, LLMConnectionError)  # noqa: S101 - only these are tried again
+    return error

@@ -1,0 +1,171 @@
+"""Names and arguments of calls as models write them, brought into the form of the tool."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import msgspec
+
+from localllm.base.events import Json
+from localllm.base.jsontext import encode_json
+from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.messages import ToolSpec
+from localllm.llm.tool_calling.json_repair import repair_json
+
+_NOT_IN_A_NAME = late_pattern(r"[\s_.\-]+")
+_AROUND = late_pattern(
+    r"^(?:(?:functions?|tools?|default_api|call|multi_tool_use|assistant)[.:/])+|(?::\d+|\(\)|\.call)$", re.IGNORECASE
+)
+
+
+class Names:
+    """The names of the tools a request offers."""
+
+    def __init__(self, offered: Iterable[str]) -> None:
+        self._exact = {name: name for name in offered}
+        self._loose: dict[str, str | None] = {}
+        for name in self._exact:
+            key = _loosened(name)
+            self._loose[key] = None if key in self._loose else name
+
+    def __bool__(self) -> bool:
+        return bool(self._exact)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._exact)
+
+    def resolve(self, written: str) -> str | None:
+        """The offered name that is meant by `written`, whatever its case, its underscores, and prefixes such as
+        `functions.`; None where there is none, or more than one."""
+        if written in self._exact:
+            return written
+        bare = tidied(written)
+        return self._exact.get(bare) or self._loose.get(_loosened(bare))
+
+
+def tidied(written: str) -> str:
+    """A name without what stands around it: quotes, `functions.`, the number Kimi adds, `.call`."""
+    name = written.strip().strip("\"'`“”<>").strip()
+    return _AROUND.sub("", _AROUND.sub("", name)) or name
+
+
+def _loosened(name: str) -> str:
+    return _NOT_IN_A_NAME.sub("", name).casefold()
+
+
+WRAPPERS = ("arguments", "parameters", "args", "params", "input", "kwargs", "properties", "action_input", "tool_input")
+"""Names models put around the arguments of a call."""
+
+_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_NOTHING = ("", "null", "none")
+
+Arguments = dict[str, Json]
+
+
+def settle(text: str, tool: ToolSpec | None, *, closes: bool = True) -> str:
+    """The JSON of a call's arguments, mended and coerced; `text` itself where it is right, or beyond mending.
+
+    `tool` is None where nobody knows it. `closes`: see repair_json.
+    """
+    mended = repair_json(text, closes=closes)
+    given = _decoded(mended)
+    if isinstance(given, str) and _may_hold_object(given):
+        given = _decoded(repair_json(given, closes=closes))
+    if isinstance(given, list) and len(cast("list[Json]", given)) == 1:
+        given = cast("list[Json]", given)[0]
+    if not isinstance(given, dict):
+        return "{}" if mended is not None and mended.strip() == "null" else _as_only_argument(text, tool)
+    arguments = cast("Arguments", given)
+    coerced = coerce(arguments, tool.parameters) if tool else arguments
+    if mended == text and coerced == _decoded(text):
+        return text
+    return encode_json(coerced).decode()
+
+
+def coerce(arguments: Arguments, parameters: dict[str, Json]) -> Arguments:
+    """`arguments` with what the tools' own conversion does not do.
+
+    Taken out of one wrapper too many; JSON inside a string where a list or an object is wanted; one value where a
+    list is; yes and no; a whole number or a truth value where text is; nothing (null) for what may be left out.
+    """
+    properties: dict[str, dict[str, Json]] = parameters.get("properties", {})
+    required: list[str] = parameters.get("required", [])
+    arguments = _unwrapped(arguments, properties)
+    return {
+        name: _coerced(value, properties.get(name, {}))
+        for name, value in arguments.items()
+        if name in required or name not in properties or not _says_nothing(value, properties[name])
+    }
+
+
+def _unwrapped(arguments: Arguments, properties: dict[str, Any]) -> Arguments:
+    """The arguments themselves: {"arguments": {…}}, also with the tool's name beside, is one wrapper too many."""
+    others = {key for key in arguments if key not in ("name", "tool", "function", "type", "id")}
+    if len(others) != 1 or any(key in properties for key in arguments):
+        return arguments
+    (wrapper,) = others
+    inner = arguments[wrapper]
+    if isinstance(inner, str):
+        inner = _decoded(repair_json(inner))
+    if wrapper not in WRAPPERS or not isinstance(inner, dict):
+        return arguments
+    return _unwrapped(cast("Arguments", inner), properties)
+
+
+def _says_nothing(value: Json, schema: dict[str, Json]) -> bool:
+    if isinstance(value, str) and schema.get("type") != "string":
+        return value.strip().lower() in _NOTHING
+    return value is None
+
+
+def _coerced(value: Json, schema: dict[str, Json]) -> Json:
+    match schema.get("type"), value:
+        case "string", bool() | int():
+            return msgspec.json.encode(value).decode()
+        case "boolean", str():
+            return _TRUTH.get(value.strip().lower(), value.strip())
+        case "integer" | "number", str():
+            return value.strip()
+        case "object", str():
+            inner = _decoded(repair_json(value))
+            return cast("Json", inner) if isinstance(inner, dict) else value
+        case "array", _:
+            return _as_list(value, schema.get("items", {}))
+        case _:
+            return value
+
+
+def _as_list(value: Json, items: dict[str, Json]) -> Json:
+    kind = items.get("type")
+    if isinstance(value, str):
+        inner = _decoded(repair_json(value)) if value.lstrip().startswith("[") else None
+        if isinstance(inner, list):
+            return cast("Json", inner)
+        return [value] if kind == "string" and value.strip() else value
+    return [value] if kind == "object" and isinstance(value, dict) else value
+
+
+def _as_only_argument(text: str, tool: ToolSpec | None) -> str:
+    """A JSON string that is not itself JSON, as the one argument the tool must have; else the text as it is."""
+    value = _decoded(text) if text.lstrip().startswith('"') else None
+    required: list[str] = tool.parameters.get("required", []) if tool else []
+    if tool is None or not isinstance(value, str) or len(required) != 1 or "{" in value:
+        return text
+    if tool.parameters["properties"][required[0]].get("type") != "string":
+        return text
+    return encode_json({required[0]: value}).decode()
+
+
+def _may_hold_object(text: str) -> bool:
+    """Whether an object in `text` is what is said with it, not a part of, say, a command."""
+    before = text.partition("{")[0].rstrip()
+    return not before or before[-1] in "`:：=" or before.endswith("json")
+
+
+def _decoded(text: str | None) -> object:
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None

@@ -1,0 +1,337 @@
+"""Choose the dialect a model calls tools in, by its abilities and by its answers."""
+
+import re
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import aclosing
+from typing import Literal
+
+import msgspec
+
+from localllm.base.errors import LLMConnectionError
+from localllm.base.i18n import tr
+from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.message_format import normalised
+from localllm.llm.messages import CompletionRequest
+from localllm.llm.model_features import replays_thinking, wants_short_ids
+from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, Provider, TextChunk, ThinkingChunk, ToolCallChunk
+from localllm.llm.tool_calling.base import Dialect, DialectName, Reader
+from localllm.llm.tool_calling.learned_dialects import DialectMemory
+
+MOST_CHARACTERS = 8_000_000
+"""Of the text, of the thinking, and of the calls of one answer; far more than any model says."""
+
+_OF_A_PIECE = 16  # characters that each piece counts as besides its own: one without any takes memory, too
+
+
+async def bounded(
+    chunks: AsyncGenerator[Chunk], on_notice: Callable[[str], None], most: int = MOST_CHARACTERS
+) -> AsyncGenerator[Chunk]:
+    """`chunks` up to `most` characters of each kind. Then the answer counts as cut at its limit, and is closed."""
+    said = {TextChunk: 0, ThinkingChunk: 0, ToolCallChunk: 0}
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            match chunk:
+                case TextChunk(text) | ThinkingChunk(text):
+                    said[type(chunk)] += len(text) + _OF_A_PIECE
+                case ToolCallChunk():
+                    said[ToolCallChunk] += len(chunk.id) + len(chunk.name) + len(chunk.arguments) + _OF_A_PIECE
+                case _:
+                    pass
+            if max(said.values()) > most:
+                on_notice(tr("llm.answer_too_long", most=most))
+                yield FinishChunk("length")
+                return
+            yield chunk
+
+
+_OF_REQUESTS = frozenset({"llm_bad_request", "llm_server_failed", "llm_parameter_refused"})
+
+_ABOUT_TOOLS = late_pattern(r"\btools?\b|tool.?c(?:all|hoice)|function.?call|jinja|chat.?template", re.IGNORECASE)
+"""What servers speak of in refusing tools: vLLM without a parser for them ("auto" tool choice requires …), llama.cpp
+without --jinja, a chat template that knows no tools."""
+
+_ABOUT_SCHEMAS = late_pattern(r"grammar|schema|response.?format|structured|guided|\bformat\b", re.IGNORECASE)
+
+
+def refuses(error: LLMConnectionError, dialect: DialectName) -> bool:
+    """Whether `error` says that the server, or the model, cannot be spoken to in `dialect` at all."""
+    if dialect == "native" and error.key == "llm_no_tools":
+        return True
+    if dialect == "text" or error.key not in _OF_REQUESTS:
+        return False
+    subject = _ABOUT_TOOLS if dialect == "native" else _ABOUT_SCHEMAS
+    return subject.search(_words(error)) is not None
+
+
+def refuses_schema(error: LLMConnectionError) -> bool:
+    """Whether `error` says that the server, or the model, cannot be held to the schema of an answer."""
+    return error.key in _OF_REQUESTS and _ABOUT_SCHEMAS.search(_words(error)) is not None
+
+
+def is_readable(arguments: str) -> bool:
+    """Whether arguments of a call are what they must be, a JSON object; nothing at all is none."""
+    try:
+        return not arguments.strip() or isinstance(msgspec.json.decode(arguments), dict)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+
+
+def _words(error: LLMConnectionError) -> str:
+    return f"{error.params.get('parameter', '')} {error.params.get('reason', '')}"
+
+
+class ExactDialect:
+    """Calls are the server's own calls, text is text."""
+
+    name: Literal["native"] = "native"
+
+    def encode(self, request: CompletionRequest) -> CompletionRequest:
+        """The request as it is."""
+        return request
+
+    def reader(self, request: CompletionRequest) -> "ExactReader":
+        """A reader that changes nothing."""
+        del request
+        return ExactReader()
+
+
+class ExactReader:
+    """What comes is what was meant."""
+
+    thinking_was_open = False
+    strayed: bool | None = None
+
+    def feed(self, chunk: Chunk) -> list[Chunk]:
+        """The chunk."""
+        return [chunk]
+
+    def close(self) -> list[Chunk]:
+        """Nothing was held back."""
+        return []
+
+
+class NativeDialect:
+    """Requests go out as they are.
+
+    `thinking_is_open`: the model's template begins its thinking, and the server does not take it out of the text:
+    what comes before </think> is thinking. A reader that meets such an answer tells (`thinking_was_open`).
+    """
+
+    def __init__(self, *, thinking_is_open: bool = False) -> None:
+        self._thinking_is_open = thinking_is_open
+
+    @property
+    def name(self) -> DialectName:
+        return "native"
+
+    def encode(self, request: CompletionRequest) -> CompletionRequest:
+        """The request itself."""
+        return request
+
+    def reader(self, request: CompletionRequest) -> Reader:
+        """A reader that salvages calls which arrive as text."""
+        # The tables of all families' markup take 20 ms to load, which the server can use to read the request.
+        from localllm.llm.tool_calling.text_tool_calls.reader import SalvagingReader
+
+        return SalvagingReader(request.tools, thinking_is_open=self._thinking_is_open)
+
+
+DialectSetting = Literal["auto", DialectName]
+
+_TOLERATED: dict[DialectName, int] = {"native": 3, "structured": 2, "text": 3}
+"""So many misspoken answers in a row, and the dialect is given up. A schema that is not kept to is no slip of the
+model."""
+
+_TOLERATED_BY_SERVER = 2
+"""The same for answers that the server itself could not read: of those nothing comes at all."""
+
+OnNotice = Callable[[str], None]
+Why = Literal["refused", "misspoken"]
+
+
+def choose(info: ModelInfo, provider: Provider, ruled_out: Collection[DialectName] = ()) -> DialectName:
+    """The best dialect that is not ruled out. Native where the model can use tools, or nobody says; structured where
+    the server can constrain; text always."""
+    if (info.abilities is None or "tools" in info.abilities) and "native" not in ruled_out:
+        return "native"
+    return "structured" if "structured" not in ruled_out and provider.constrains else "text"
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A request on its way: to whom it goes, and who is told when the dialect changes."""
+
+    provider: Provider
+    info: ModelInfo
+    request: CompletionRequest
+    on_notice: OnNotice
+
+    @property
+    def key(self) -> str:
+        """The model behind its server."""
+        return f"{self.provider.name} {self.provider.address} {self.request.model}"
+
+
+class _Evidence:
+    """What has been learned of one model behind one server."""
+
+    def __init__(self, ruled_out: Collection[DialectName]) -> None:
+        self.ruled_out = set(ruled_out)
+        self.thinking_is_open = False
+        self.refuses_schemas = False
+        self.unreadable_under_schema = 0
+        self.forget_slips()
+
+    def forget_slips(self) -> None:
+        self.misspoken = self.unreadable_to_server = 0
+
+
+class Speaking:
+    """Speaks with models, each in its dialect. `setting` other than auto is kept to, whatever happens.
+
+    A dialect that is given up is not taken up again in this session. `memory` tells later ones what it would cost
+    them to learn again, and what the server has said in so many words.
+    """
+
+    def __init__(self, setting: DialectSetting = "auto", memory: DialectMemory | None = None) -> None:
+        self._setting: DialectSetting = setting
+        self._memory = memory
+        self._known: dict[str, _Evidence] = {}
+
+    def dialect(self, question: Question) -> Dialect:
+        """The dialect the model is spoken to in now."""
+        if question.info.exact:
+            return ExactDialect()
+        evidence = self._of(question)
+        name = self._setting
+        if name == "auto":
+            name = choose(question.info, question.provider, evidence.ruled_out)
+        match name:
+            case "native":
+                return NativeDialect(thinking_is_open=evidence.thinking_is_open)
+            case "structured":  # most sessions need neither of these two, and each takes a while to load
+                from localllm.llm.tool_calling.structured import StructuredDialect
+
+                return StructuredDialect()
+            case "text":
+                from localllm.llm.tool_calling.text_dialect import TextDialect
+
+                return TextDialect()
+
+    async def stream(self, question: Question) -> AsyncGenerator[Chunk]:
+        """The answer as the agent reads it. Where it fails before anything of it was told, because of its dialect, it
+        is asked for again in another. So it is without the caller's own schema, where the server knows of none."""
+        while True:
+            question = self._without_refused(question)
+            dialect = self.dialect(question)
+            begun = False
+            try:
+                async with aclosing(self._read(question, dialect)) as chunks:
+                    async for chunk in chunks:
+                        begun = True
+                        yield chunk
+                    return
+            except LLMConnectionError as error:
+                changed = self._learn_of_schema(error, question) or self._learn_from(error, question, dialect.name)
+                if begun or not changed:
+                    raise
+
+    async def _read(self, question: Question, dialect: Dialect) -> AsyncGenerator[Chunk]:
+        request = _normalised(question.request, dialect.name)
+        reader: Reader | None = None
+        answer = question.provider.stream(dialect.encode(request))
+        async with aclosing(bounded(answer, question.on_notice)) as chunks:
+            async for chunk in chunks:
+                reader = reader or dialect.reader(request)  # takes a while the first time: the server reads meanwhile
+                for told in reader.feed(chunk):
+                    yield told
+        reader = reader or dialect.reader(request)
+        last = reader.close()
+        self._learn_of(reader, last, question, dialect.name)
+        for told in last:
+            yield told
+
+    def _of(self, question: Question) -> _Evidence:
+        key = question.key
+        if key not in self._known:
+            remembered = self._memory.recall(key) if self._memory and self._setting == "auto" else ()
+            self._known[key] = _Evidence(remembered)
+        return self._known[key]
+
+    def _without_refused(self, question: Question) -> Question:
+        """The question without a schema that its server would refuse."""
+        if question.request.schema is None or not self._of(question).refuses_schemas:
+            return question
+        return msgspec.structs.replace(question, request=msgspec.structs.replace(question.request, schema=None))
+
+    def _learn_of_schema(self, error: LLMConnectionError, question: Question) -> bool:
+        """Whether `error` says that the caller's schema cannot be held to, or is one of too many in a row whose server
+        cannot read what it has held to it."""
+        if question.request.schema is None:
+            return False
+        evidence = self._of(question)
+        evidence.unreadable_under_schema += error.key == "llm_bad_call"
+        unreadable = error.key == "llm_bad_call" and evidence.unreadable_under_schema >= _TOLERATED_BY_SERVER
+        evidence.refuses_schemas = refuses_schema(error) or unreadable
+        return evidence.refuses_schemas
+
+    def _learn_from(self, error: LLMConnectionError, question: Question, name: DialectName) -> bool:
+        """Whether `error` has changed the dialect."""
+        if refuses(error, name) and (question.request.tools or name == "structured"):
+            return self._give_up(question, name, "refused", for_later=error.key == "llm_no_tools")
+        if error.key != "llm_bad_call" or question.request.schema is not None:
+            return False  # what was held to the caller's own schema tells nothing of the dialect
+        evidence = self._of(question)
+        evidence.unreadable_to_server += 1
+        enough = evidence.unreadable_to_server >= _TOLERATED_BY_SERVER
+        return enough and self._give_up(question, name, "misspoken")
+
+    def _learn_of(self, reader: Reader, last: Collection[Chunk], question: Question, name: DialectName) -> None:
+        """What an answer that came to its end tells. `last`: its last chunks, calls among them."""
+        evidence = self._of(question)
+        evidence.unreadable_to_server = 0
+        if question.request.schema is not None:
+            evidence.unreadable_under_schema = 0
+        if reader.thinking_was_open:
+            evidence.thinking_is_open = True
+        if is_misspoken(reader, last):
+            evidence.misspoken += 1
+            if evidence.misspoken >= _TOLERATED[name]:
+                self._give_up(question, name, "misspoken")
+        elif reader.strayed is not None or any(isinstance(chunk, ToolCallChunk) for chunk in last):
+            evidence.misspoken = 0
+
+    def _give_up(self, question: Question, name: DialectName, why: Why, *, for_later: bool = True) -> bool:
+        """Rule `name` out, unless the user has set it or there is no other."""
+        if self._setting != "auto" or name == "text":
+            return False
+        evidence = self._of(question)
+        evidence.ruled_out.add(name)
+        evidence.forget_slips()
+        if self._memory and for_later:
+            self._memory.remember(question.key, evidence.ruled_out)
+        after = choose(question.info, question.provider, evidence.ruled_out)
+        reason = tr(f"llm.dialect.{name}_{why}", model=question.request.model)
+        question.on_notice(f"{reason} {tr(f'llm.dialect.now_{after}')}")
+        return True
+
+
+def is_misspoken(reader: Reader, last: Collection[Chunk]) -> bool:
+    """Whether the answer does not keep to its dialect: arguments that cannot be read although they were not cut off,
+    or no step although the server was told its schema."""
+    if reader.strayed is not None:
+        return reader.strayed
+    if any(isinstance(chunk, FinishChunk) and chunk.reason == "length" for chunk in last):
+        return False
+    return any(isinstance(chunk, ToolCallChunk) and not is_readable(chunk.arguments) for chunk in last)
+
+
+def _normalised(request: CompletionRequest, name: DialectName) -> CompletionRequest:
+    """The request with a conversation any server takes. Thinking stays where it is part of what the model wrote, and
+    for the families that need it."""
+    is_native = name == "native"
+    messages = normalised(
+        request.messages,
+        thinking=not is_native or replays_thinking(request.model),
+        short_ids=is_native and wants_short_ids(request.model),
+    )
+    return msgspec.structs.replace(request, messages=messages)

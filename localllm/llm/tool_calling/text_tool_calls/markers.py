@@ -1,0 +1,247 @@
+"""The markup in which model families write calls and thinking: one table for all of them."""
+
+import re
+
+import msgspec
+
+from localllm.llm.tool_calling.arguments import tidied
+from localllm.llm.tool_calling.text_tool_calls.payloads import Found
+from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
+
+CALL_OPENERS = (
+    "<tool_call>",  # Hermes, Qwen, GLM, Granite 4, ERNIE, …
+    "<tool_calls>",  # Hunyuan, Jamba, MiniMax M1, Apriel
+    "<toolcall>",  # Nemotron
+    "<tool>",
+    "<tools>",
+    "<tool_use>",
+    "<tool_code>",
+    "<function_call>",  # Granite 20b
+    "<function_calls>",  # Olmo 3, Claude
+    "<functioncall>",  # Glaive
+    "<tool-call>",
+    "<minimax:tool_call>",
+    "<seed:tool_call>",
+    "<longcat_tool_call>",
+    "<|tool_call|>",  # Granite 3, Phi-4
+    "<|tool_calls|>",
+    "<|tool_call_start|>",  # LFM2
+    "<|tool_call>",  # Gemma 4
+    "<start_function_call>",  # FunctionGemma
+    "<|function_call|>",
+    "<|python_tag|>",  # Llama 3
+    "<|python_start|>",  # Llama 4
+    "<|start_action|>",  # Command R7B and A
+    "<|action_start|><|plugin|>",  # InternLM
+    "<|tools_prefix|>",  # Apertus
+    "<|tool_calls_section_begin|>",  # Kimi K2
+    "<|tool_call_begin|>",
+    "<｜tool▁calls▁begin｜>",  # DeepSeek V3, R1
+    "<｜tool▁call▁begin｜>",
+    "<|tool▁calls▁begin|>",
+    "<|tool▁call▁begin|>",
+    "<｜tool_calls_begin｜>",  # Step 3
+    "<｜tool_call_begin｜>",
+    "<｜dsml｜function_calls>",  # DeepSeek V3.2
+    "<｜dsml｜tool_calls>",
+    "[tool_calls]",  # Mistral
+    "[tool_call]",
+    "[tool_request]",  # LM Studio's own
+)
+"""What begins one or more calls, whatever form they have in it. Lower case; models' case is not looked at."""
+
+_NAMESPACES = ("", "minimax:", "steptml:", "antml:", "｜dsml｜", "|dsml|")
+
+ELEMENTS = (
+    "<function=",  # Llama 3, Qwen3-Coder, Nemotron 3, Step 3.7
+    "<function name=",
+    "<tool_call name=",
+    "<tool name=",
+    "<tool_use name=",
+    *(f"<{namespace}invoke name=" for namespace in _NAMESPACES),  # MiniMax M2, Claude, DeepSeek V3.2
+)
+"""What begins a single call and holds its name, up to the next >."""
+
+CLOSERS = (
+    *(f"</{opener[1:]}" for opener in CALL_OPENERS if opener[0] == "<"),
+    *(f"</{namespace}{name}>" for namespace in _NAMESPACES for name in ("invoke", "function_calls", "tool_calls")),
+    "</function>",
+    "<|/tool_call|>",
+    "<|/tool_calls|>",
+    "<|tool_call_end|>",
+    "<|tool_calls_section_end|>",
+    "<tool_call|>",
+    "<end_function_call>",
+    "<|python_end|>",
+    "<|end_action|>",
+    "<|action_end|>",
+    "<|tools_suffix|>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁calls▁end｜>",
+    "<|tool▁call▁end|>",
+    "<|tool▁calls▁end|>",
+    "<｜tool_call_end｜>",
+    "<｜tool_calls_end｜>",
+    "[/tool_calls]",
+    "[/tool_call]",
+    "[end_tool_request]",
+    "<|call|>",
+)
+"""What ends calls. Models mix them up, so any of them ends any."""
+
+SEPARATORS = (
+    "[args]",
+    "<|tool_call_argument_begin|>",
+    "<｜tool▁sep｜>",
+    "<|tool▁sep|>",
+    "<｜tool_sep｜>",
+)
+"""What stands between the name of a call and its arguments."""
+
+PARAMETERS = {
+    "<parameter=": "</parameter>",
+    "<param name=": "</param>",
+    **{f"<{namespace}parameter name=": f"</{namespace}parameter>" for namespace in _NAMESPACES},
+}
+"""What begins an argument and holds its name, up to the next >; and what ends it."""
+
+THINKING = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<reasoning>": "</reasoning>",
+    "<seed:think>": "</seed:think>",
+    "[think]": "[/think]",  # Magistral
+    "◁think▷": "◁/think▷",  # Kimi VL
+    "<|start_thinking|>": "<|end_thinking|>",  # Command R7B and A
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|channel>thought": "<channel|>",  # Gemma 4
+    "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
+}
+"""What begins the model's thinking, and what ends it."""
+
+HARMONY = ("<|start|>", "<|channel|>", "<|from|>", "<|recipient|>")
+"""What begins the head of a message of gpt-oss, and of Functionary 2."""
+
+HARMONY_ENDS = ("<|end|>", "<|return|>", "<|call|>")
+
+HARMONY_LOOSE = ("to=functions.", "commentary to=", "assistant to=", "assistantcommentary to=", "analysis to=")
+"""The same head where the server has left out the special tokens; only at the beginning of a line."""
+
+SPECIAL_TOKENS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "<|end_of_turn|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<｜end▁of▁sentence｜>",
+    "<|end_of_role|>",
+    "<|eot|>",
+    "<|begin_of_text|>",
+    "<｜begin▁of▁sentence｜>",
+    "<|assistant|>",
+    "<｜assistant｜>",
+    "<end_code>",  # smolagents
+    "<eos>",
+    "<s>",
+    "</s>",
+    "<|start_response|>",
+    "<|end_response|>",
+    "<|start_text|>",
+    "<|end_text|>",
+    "<|begin_of_solution|>",
+    "<|end_of_solution|>",
+    "<|message|>",
+    *HARMONY_ENDS,
+)
+"""Tokens of chat templates that a server should have kept to itself."""
+
+TURNS = (
+    "<|im_start|>",
+    "<|start_header_id|>",  # Llama 3
+    "<|header_start|>",  # Llama 4
+    "<|start_of_role|>",  # Granite
+    "<start_of_turn>",  # Gemma
+)
+"""What begins a turn and goes before the name of whose it is."""
+
+OWN_TURNS = ("assistant", "model")
+OTHER_TURNS = ("user", "tool", "ipython", "system")
+HEADER_ENDS = ("<|end_header_id|>", "<|header_end|>", "<|end_of_role|>")
+
+RESULTS = (
+    "<tool_response>",  # Hermes, Qwen
+    "<tool_result>",
+    "<function_results>",
+    "<|observation|>",  # GLM
+    "<|user|>",
+    "[tool_results]",  # Mistral
+    "<|tool_response|>",
+    "<｜tool▁outputs▁begin｜>",  # DeepSeek
+    "<｜user｜>",
+)
+"""What begins the result of a call, or the user's turn. A model that writes such behind its call invents it."""
+
+OTHERS_IN_HARMONY = ("functions.", "user")
+"""The names behind <|start|> of whoever is not the model."""
+
+ORPHANS = (*dict.fromkeys(PARAMETERS.values()), "</arg_value>")
+"""What ends an argument. Behind the call that held it, it tells that the call did not end where it seemed to."""
+
+
+_RECIPIENT = re.compile(r"[\w.\-:/]")
+_CHANNELS = ("analysis", "commentary", "final")
+_WORDS = ("assistant", *_CHANNELS, "<|constrain|>", "json", "code", "to=", "<|message|>", "<|content|>", *HARMONY)
+_MOST_WORDS = 16
+"""The longest heads have ten."""
+_END = re.compile("|".join(map(re.escape, (*HARMONY_ENDS, *HARMONY))))
+_LONGEST = max(map(len, (*HARMONY_ENDS, *HARMONY)))
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What a head says: that a call follows, which is read too, or which channel the text is for."""
+
+    channel: str = ""
+    call: Found | None = None
+
+
+def read_head(source: Source) -> Reading[Head | None]:
+    """The head that begins here, whole or with pieces missing; None where it is none."""
+    channel = recipient = ""
+    seen = False
+    for _ in range(_MOST_WORDS):
+        place = source.place
+        yield from source.blank()
+        word = yield from source.accept(*_WORDS)
+        if word in ("to=", "<|recipient|>"):
+            recipient = yield from source.word(_RECIPIENT)
+        elif word in _CHANNELS:
+            channel = word
+        elif not word:
+            source.go(place)
+            break
+        seen = seen or word not in HARMONY
+        if word in ("<|message|>", "<|content|>"):
+            break
+    if recipient and recipient != "all":
+        return Head(channel, (yield from _read_call(source, tidied(recipient))))
+    return Head(channel) if seen else None
+
+
+def _read_call(source: Source, name: str) -> Reading[Found]:
+    yield from source.blank()
+    start = source.place
+    closed = (yield from source.peek()) in ("{", "[") and (yield from source.value())
+    if not closed:
+        source.go(start)
+        written, end = yield from source.until(_END, _LONGEST)
+        source.go(source.place - len(end))
+        closed = bool(end)
+    else:
+        written = source.since(start)
+    yield from source.blank()
+    yield from source.accept(*HARMONY_ENDS)
+    return Found(name, written.strip(), closed)

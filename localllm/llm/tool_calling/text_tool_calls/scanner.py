@@ -1,0 +1,428 @@
+"""Takes calls and thinking out of a text while it arrives."""
+
+import re
+from typing import Literal
+
+import msgspec
+
+from localllm.llm.providers.base import TextChunk, ThinkingChunk
+from localllm.llm.tool_calling.json_repair import BLANK, repair_json
+from localllm.llm.tool_calling.text_tool_calls.forms import CallReader, Calls
+from localllm.llm.tool_calling.text_tool_calls.markers import (
+    HARMONY_ENDS,
+    HEADER_ENDS,
+    OTHER_TURNS,
+    OTHERS_IN_HARMONY,
+    OWN_TURNS,
+    read_head,
+)
+from localllm.llm.tool_calling.text_tool_calls.payloads import UNNAMED, Found, Offer
+from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
+from localllm.llm.tool_calling.text_tool_calls.table import Kind, Table, tables
+
+Mode = Literal["text", "thinking"]
+Said = list[TextChunk | ThinkingChunk]
+
+_WINDOW = 2048
+"""Characters looked at together: with more, a whole answer in one piece would be searched again and again."""
+
+_NO_TAG = re.compile("[^<]")
+_LONGEST_FAILURE = 400
+"""Characters between the tags of a call that is none."""
+
+_QUOTING: dict[Kind, str] = {"fence": "", "token": "", "turn": "", "calls": '`"“「『', "element": '`"“「『'}
+"""What marks a literal of some kind as quoted where it stands right before it; a backtick for all others."""
+
+_ONLY_AT_THE_BEGINNING = ("<thinking>", "<thought>", "<reasoning>")
+
+
+class Spotted(msgspec.Struct, frozen=True):
+    """A call, and where it was."""
+
+    call: Found
+    mode: Mode
+
+
+class _Outcome(msgspec.Struct, frozen=True):
+    """What a reading came to: calls, and how to go on behind them."""
+
+    calls: tuple[Found, ...] = ()
+    mode: Mode | None = None
+    fence: str = ""
+    is_shown: bool = False
+    """Whether what was read is text after all."""
+
+
+_Outcomes = Reading[_Outcome | None]
+
+
+class Scanner:
+    """Goes through one text, which arrives in pieces. What it finds is in `calls`.
+
+    `mode` is what the text is as long as no markup in it says otherwise. A reading that may need more text is a
+    generator; while one is open, what arrives is held back.
+    """
+
+    def __init__(self, offer: Offer, mode: Mode = "text") -> None:
+        self.calls: list[Spotted] = []
+        self.ended_thought_it_never_began = False
+        self._offer = offer
+        self._base: Mode = mode
+        self._mode: Mode = mode
+        self._source = Source()
+        self._forms = CallReader(self._source, offer)
+        self._tables = tables(tuple(offer.names))
+        self._reading: _Outcomes | None = None
+        self._fence = ""
+        self._fence_is_shown = True
+        self._is_loose = False
+        self._is_over = False
+        self._out: Said = []
+        self._has_thought = False
+        self._has_said = False
+        self._shows_markup = False
+        # What was said last: whether its line is blank so far, its last character, whether that is white space (for
+        # each mode); and the white space behind it that is shown only if text follows.
+        self._line_is_blank = True
+        self._last = ""
+        self._ends_blank: dict[Mode, bool] = {"text": True, "thinking": True}
+        self._gap: list[str] = []
+        self._after_markup = False
+
+    def begin_in(self, mode: Mode) -> None:
+        """The text begins as `mode`, and its markup tells when that ends."""
+        self._mode = mode
+
+    def feed(self, text: str) -> Said:
+        """What can be shown now."""
+        said: Said = []
+        for start in range(0, len(text), _WINDOW):
+            self._source.push(text[start : start + _WINDOW])
+            said += self._run()
+        return said
+
+    def close(self, *, was_cut: bool) -> Said:
+        """What was held back, at the end. `was_cut`: the text ended at the token limit."""
+        self._source.ended = True
+        self._source.was_cut = was_cut
+        said = self._run()
+        if self._gap and not self._after_markup:
+            self._show("".join(self._gap))
+            said += self._take_out()
+        return said
+
+    def _run(self) -> Said:
+        while reading := self._reading or self._begin_reading():
+            self._reading = reading
+            try:
+                next(reading)
+                break
+            except StopIteration as done:
+                self._reading = None
+                self._conclude(done.value)
+        return self._take_out()
+
+    def _take_out(self) -> Said:
+        said, self._out = self._out, []
+        return said
+
+    @property
+    def _table(self) -> Table:
+        if self._fence:
+            return self._tables.in_fence
+        return self._tables.loose if self._is_loose else self._tables
+
+    def _begin_reading(self) -> _Outcomes | None:
+        """Say what comes before the next literal that may begin something, and begin to read that; None where there
+        is no such literal yet."""
+        source = self._source
+        text = source.text
+        if self._is_over:
+            source.skip(len(text))
+            source.mark()
+            return None
+        hit = self._table.find(text, line_is_blank=self._line_is_blank)
+        if hit is None:
+            if source.ended:
+                held = self._table.cut(text) if source.was_cut else 0
+            else:
+                held = self._table.held(text, line_is_blank=self._line_is_blank)
+            self._say(text[: len(text) - held])
+            source.skip(len(text) - held)
+            source.mark()
+            return None
+        start, literal, kind = hit
+        self._say(text[:start])
+        source.skip(start)
+        source.mark()
+        source.skip(len(literal))
+        return self._recognise(kind, literal, source.marked)
+
+    def _conclude(self, outcome: _Outcome | None) -> None:
+        source = self._source
+        if outcome is None:
+            self._shows_markup = True
+            source.go(source.marked)
+            first = source.text[:1]
+            source.skip(1)
+            self._say(first)
+        elif outcome.is_shown:
+            self._say(source.since(source.marked))
+        else:
+            self._after_markup = self._line_is_blank = True
+            self._gap = []
+            self.calls += [Spotted(call, self._mode) for call in outcome.calls]
+        if outcome:
+            self._mode = outcome.mode or self._mode
+            if outcome.fence and self._mode == "text":
+                self._fence, self._fence_is_shown = outcome.fence, outcome.is_shown
+        source.mark()
+
+    # What may begin where a literal was found.
+
+    def _recognise(self, kind: Kind, literal: str, start: int) -> _Outcomes:
+        source = self._source
+        if self._last and self._last in _QUOTING.get(kind, "`"):
+            return None
+        match kind:
+            case "calls":
+                return (yield from self._read_calls(literal))
+            case "element":
+                calls = yield from self._forms.element(literal, strict=bool(self._fence))
+                yield from self._forms.closers()
+                return _found(calls)
+            case "functools":
+                source.go(source.place - 1)
+                return _found((yield from self._forms.payload(strict=False)))
+            case "fence":
+                source.go(start)
+                return (yield from self._read_fence())
+            case "json" | "bracket" | "name":
+                source.go(start)
+                return (yield from self._read_bare(kind))
+            case "own_tag":
+                calls = yield from self._forms.own_tag(literal[1:-1])
+                return _found(calls)
+            case "action":
+                return (yield from self._read_action())
+            case "recipient":
+                return (yield from self._read_recipient())
+            case _:
+                return (yield from self._recognise_channel(kind, literal, start))
+
+    def _recognise_channel(self, kind: Kind, literal: str, start: int) -> _Outcomes:
+        """What says who the text is for."""
+        source = self._source
+        match kind:
+            case "thinking" if self._mode == "thinking":
+                return _Outcome()
+            case "thinking":
+                begins = self._line_is_blank and not (self._has_said and literal in _ONLY_AT_THE_BEGINNING)
+                return _Outcome(mode="thinking") if begins else None
+            case "thought":
+                return self._end_thought()
+            case "turn":
+                return (yield from self._read_turn(literal))
+            case "result" if self._has_called:
+                return self._end_all()
+            case "orphan":
+                return (yield from self._read_orphan())
+            case "harmony":
+                if literal == "<|start|>" and self._has_called and (yield from source.accept(*OTHERS_IN_HARMONY)):
+                    return self._end_all()
+                source.go(start)
+                head = yield from read_head(source)
+                if head is None:
+                    return None
+                mode: Mode | None = None if head.call else "thinking" if head.channel == "analysis" else "text"
+                return _Outcome((head.call,) if head.call else (), mode)
+            case "loose":
+                return (yield from self._begin_loosely(start))
+            case _:
+                return (yield from self._read_stray(literal))
+
+    def _begin_loosely(self, start: int) -> _Outcomes:
+        """gpt-oss through a server that leaves out the special tokens: analysisWe need to …assistantfinalHello!"""
+        if self._has_said or self._after_markup or not (yield from self._source.peek()).isupper():
+            return None
+        self._is_loose = True
+        return _Outcome(mode="thinking")
+
+    def _end_thought(self) -> _Outcome | None:
+        """The end of the thinking. Where no beginning was seen, the template had written it: what came before was
+        shown as text and stays so."""
+        if self._mode == "text":
+            if self._has_thought or self._last in ("'", '"'):
+                return None
+            self.ended_thought_it_never_began = True
+        self._has_thought = True
+        return _Outcome(mode=self._base)
+
+    @property
+    def _has_called(self) -> bool:
+        return any(spotted.mode == "text" for spotted in self.calls)
+
+    def _end_all(self) -> _Outcome:
+        """What follows is the result of the calls as the model imagines it, or what somebody else might say."""
+        self._is_over = True
+        return _Outcome()
+
+    def _read_turn(self, literal: str) -> _Outcomes:
+        """The beginning of somebody's turn: the model's own is no news, another's is invented."""
+        source = self._source
+        if self._has_called and (yield from source.accept(*OTHER_TURNS)):
+            return self._end_all()
+        is_own = yield from source.accept(*OWN_TURNS)
+        yield from source.accept(*HEADER_ENDS)
+        return _Outcome() if is_own and not self._has_said else (yield from self._read_stray(literal))
+
+    def _read_orphan(self) -> _Outcomes:
+        """The end of an argument behind the call that held it: what was taken for the end of the call was text of the
+        argument, which nobody should be given half of."""
+        if not self.calls or not self.calls[-1].call.tagged:
+            return None
+        if self._after_markup and not (yield from self._forms.closers()):
+            return _Outcome()
+        call, mode = self.calls[-1].call, self.calls[-1].mode
+        self.calls[-1] = Spotted(Found(call.name, call.tagged, closed=False), mode)
+        return _Outcome()
+
+    def _read_calls(self, literal: str) -> _Outcomes:
+        """What stands in the markup of calls: some, or, where a pair of tags has its lines to itself, a failed one."""
+        source = self._source
+        place = source.place
+        calls = yield from self._forms.payload(strict=bool(self._fence))
+        if calls:
+            return _found(calls)
+        source.go(place)
+        if self._after_markup and self._has_called and not (yield from source.blank()):
+            return _Outcome()  # it was meant to close
+        source.go(place)
+        if "call" not in literal or not self._line_is_blank or self._fence:
+            return None
+        written = yield from source.word(_NO_TAG, _LONGEST_FAILURE)
+        if not (yield from self._forms.closers()) or not (yield from _line_ends(self._source)):
+            return None
+        return _Outcome((Found(UNNAMED, written.strip(), closed=False),))
+
+    def _read_stray(self, literal: str) -> _Outcomes:
+        """The end of something that has ended before, or a token of the template: nothing, next to other markup or
+        at the end; in a sentence it is text."""
+        source = self._source
+        if literal in HARMONY_ENDS and self._mode != self._base:
+            return _Outcome(mode=self._base)
+        is_alone = self._after_markup and not self._gap
+        char = yield from source.blank()
+        return _Outcome() if is_alone or (char in ("", "<", "[") and not self._shows_markup) else None
+
+    def _read_bare(self, kind: Kind) -> _Outcomes:
+        """A call without any markup: it has its lines to itself."""
+        source = self._source
+        if kind == "bracket" and (longer := (yield from source.accept(*self._tables.brackets))):
+            return (yield from self._recognise(self._tables.brackets[longer], longer, source.marked))
+        calls: Calls
+        if kind == "name":
+            calls = yield from self._forms.named(strict=True)
+            is_name_alone = self._offer.names.resolve(source.since(source.marked)) is not None
+            if calls and (is_name_alone or not _fits(calls[0], self._offer)):
+                return None
+            yield from self._forms.closers()
+        else:
+            calls = yield from self._forms.payload(strict=True)
+        if calls and not (yield from _line_ends(self._source)):
+            return None
+        return _found(calls)
+
+    def _read_action(self) -> _Outcomes:
+        """Action: name, then Action Input: and its arguments; or Command R's Action: and a fence of JSON."""
+        source = self._source
+        char = yield from source.blank()
+        if char in ("`", "{", "["):
+            return _found((yield from self._forms.payload(strict=True)))
+        return _found((yield from self._forms.react()))
+
+    def _read_recipient(self) -> _Outcomes:
+        """Functionary's >>>name and arguments; >>>all goes before text."""
+        if (yield from self._source.accept("all\n")):
+            self._is_loose = True
+            return _Outcome(mode="text")
+        return _found((yield from self._forms.named(strict=True)))
+
+    def _read_fence(self) -> _Outcomes:
+        """A fence that begins here: with calls in it, or text as it is, or the end of one that is open."""
+        source = self._source
+        mark = yield from source.peek()
+        start = source.place
+        while (yield from source.peek()) == mark:
+            source.skip(1)
+        fence = source.since(start)
+        info, end = yield from source.line()
+        if self._fence:
+            if not fence.startswith(self._fence) or info.strip():
+                return None
+            was_shown, self._fence = self._fence_is_shown, ""
+            return _Outcome(is_shown=was_shown)
+        if "`" in info:
+            return None
+        if not end:
+            return _Outcome(is_shown=True, fence=fence)
+        behind = source.place
+        calls = yield from self._forms.fenced(info.strip())
+        if not calls:
+            source.go(behind)
+            return _Outcome(is_shown=True, fence=fence)
+        place = source.place
+        yield from source.blank()
+        if (yield from source.accept(fence)):
+            return _Outcome(tuple(calls))
+        source.go(place)
+        return _Outcome(tuple(calls), fence=fence)
+
+    # What is shown.
+
+    def _say(self, text: str) -> None:
+        """Show `text`. White space at the beginning, or behind markup, is held until there is text behind it."""
+        if not text:
+            return
+        line = text.rfind("\n")
+        self._line_is_blank = (line >= 0 or self._line_is_blank) and not text[line + 1 :].strip(BLANK)
+        self._last = text[-1]
+        if self._after_markup or not self._has_said:
+            self._gap.append(text)
+            if not text.strip(BLANK):
+                return
+            text = "".join(self._gap)
+            if self._after_markup and self._ends_blank[self._mode]:
+                text = text.lstrip(BLANK)
+            self._gap = []
+            self._after_markup = False
+        self._show(text)
+
+    def _show(self, text: str) -> None:
+        if self._mode == "thinking" and text.strip(BLANK):
+            # It went on thinking: the calls before were drafts.
+            self.calls = [spotted for spotted in self.calls if spotted.mode == "text"]
+        self._has_said = True
+        self._ends_blank[self._mode] = text[-1] in BLANK
+        self._out.append(TextChunk(text) if self._mode == "text" else ThinkingChunk(text))
+
+
+def _found(calls: Calls) -> _Outcome | None:
+    return _Outcome(tuple(calls)) if calls else None
+
+
+def _fits(call: Found, offer: Offer) -> bool:
+    """Whether what stands behind a name at the beginning of a line can be nothing but the arguments of a call."""
+    arguments = repair_json(call.arguments)
+    if arguments is None:
+        return not call.closed
+    return set(msgspec.json.decode(arguments)) <= set(offer.parameters(call.name))
+
+
+def _line_ends(source: Source) -> Reading[bool]:
+    """Whether nothing that is said follows on this line. The place stays."""
+    place = source.place
+    while (char := (yield from source.peek())) in (" ", "\t", "\r", ";", ",") and char:
+        source.skip(1)
+    source.go(place)
+    return char in ("", "\n", "<", "[", "{", "}", "`")

@@ -1,0 +1,224 @@
+"""Text that arrives in pieces, read as if it were all there."""
+
+import re
+from collections.abc import Generator
+from typing import TypeVar
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.tool_calling.json_repair import BLANK, QUOTES, VERBATIM
+
+T = TypeVar("T")
+
+Reading = Generator[None, None, T]
+"""Reading that yields where it needs more text than has come. How the text is cut can thus make no difference."""
+
+_NOT_BLANK = late_pattern(rf"[^{BLANK}]")
+_OF_VALUES = late_pattern(r'["\'“‘{}\[\]()<`/#]')
+_LINE_END = late_pattern(r"\n")
+_BRACKETS = {"}": "{", "]": "[", ")": "("}
+_QUOTES = tuple(QUOTES)
+
+
+class Source:
+    """A text as far as it has come, and a place in it.
+
+    Places are counted from the beginning of the whole text. What lies before `mark` is forgotten; what lies behind
+    it can be gone back to. `ended`: no more will come. `was_cut`: it ended at the token limit.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at = 0
+        self._base = 0
+        self._passed: list[str] = []
+        self._mark = 0
+        self.ended = False
+        self.was_cut = False
+
+    @property
+    def place(self) -> int:
+        """Where the reading is."""
+        return self._base + self._at
+
+    @property
+    def marked(self) -> int:
+        """Where the mark is."""
+        return self._mark
+
+    @property
+    def text(self) -> str:
+        """What has come and was not read yet."""
+        return self._text[self._at :]
+
+    def push(self, text: str) -> None:
+        """More text has come."""
+        if self._at:
+            kept = self._text[max(self._mark - self._base, 0) : self._at]
+            if kept:
+                self._passed.append(kept)
+            self._base += self._at
+            self._text = self._text[self._at :] + text
+            self._at = 0
+        else:
+            self._text += text
+
+    def mark(self) -> None:
+        """Forget what lies before this place."""
+        self._passed.clear()
+        self._mark = self.place
+
+    def since(self, place: int) -> str:
+        """The text from `place`, which is not before the mark, to here."""
+        if place >= self._base:
+            return self._text[place - self._base : self._at]
+        return "".join(self._passed)[place - self._mark :] + self._text[: self._at]
+
+    def go(self, place: int) -> None:
+        """Back to `place`, which is not before the mark."""
+        if place < self._base:
+            self._text = "".join(self._passed) + self._text
+            self._passed.clear()
+            self._base = self._mark
+        self._at = place - self._base
+
+    def more(self) -> Reading[bool]:
+        """Wait for more text; False where none will come."""
+        if self.ended:
+            return False
+        yield
+        return True
+
+    def peek(self, count: int = 1) -> Reading[str]:
+        """The next `count` characters, fewer at the end."""
+        while len(self._text) - self._at < count and (yield from self.more()):
+            pass
+        return self._text[self._at : self._at + count]
+
+    def skip(self, count: int) -> None:
+        """Over the next `count` characters, which have been looked at."""
+        self._at += count
+
+    def find(self, pattern: re.Pattern[str]) -> Reading[str]:
+        """To the next character `pattern` fits, and that character; to the end and "" where there is none."""
+        while True:
+            if hit := pattern.search(self._text, self._at):
+                self._at = hit.start()
+                return hit.group()
+            self._at = len(self._text)
+            if not (yield from self.more()):
+                return ""
+
+    def blank(self, besides: str = "") -> Reading[str]:
+        """Over white space and the characters `besides`; the next character."""
+        pattern = re.compile(rf"[^{BLANK}{besides}]") if besides else _NOT_BLANK
+        return (yield from self.find(pattern))
+
+    def accept(self, *literals: str) -> Reading[str]:
+        """Over the first of `literals` that stands here, in whatever case; "" where none does."""
+        for literal in literals:
+            wanted = literal.lower()
+            here = self._here(literal)
+            while len(here) < len(literal) and wanted.startswith(here):
+                if not (yield from self.more()):
+                    break
+                here = self._here(literal)
+            if here == wanted:
+                self._at += len(literal)
+                return literal
+        return ""
+
+    def _here(self, literal: str) -> str:
+        """As many characters as `literal` has, fewer where they have not come yet, in small letters."""
+        return self._text[self._at : self._at + len(literal)].lower()
+
+    def word(self, pattern: re.Pattern[str], longest: int = 120) -> Reading[str]:
+        """Over the characters from here on that `pattern`, a set, fits; "" where there are more than `longest`."""
+        start = self.place
+        while True:
+            char = yield from self.peek()
+            if not char or not pattern.match(char):
+                return self.since(start)
+            if self.place - start >= longest:
+                return ""
+            self._at += 1
+
+    def until(self, stops: re.Pattern[str], longest: int) -> Reading[tuple[str, str]]:
+        """The text up to the first of `stops`, none longer than `longest`, and that stop, read too; "" at the end."""
+        start = self.place
+        searched = self._at
+        while True:
+            if hit := stops.search(self._text, searched):
+                self._at = hit.start()
+                text = self.since(start)
+                self._at = hit.end()
+                return text, hit.group()
+            # What may be the beginning of a stop is looked at again; the rest is passed by once.
+            self._at = max(self._at, len(self._text) - longest + 1)
+            if not (yield from self.more()):
+                self._at = len(self._text)
+                return self.since(start), ""
+            searched = self._at
+
+    def line(self) -> Reading[tuple[str, str]]:
+        """The rest of the line, and the line break behind it, "" at the end of the text."""
+        return (yield from self.until(_LINE_END, 1))
+
+    def value(self) -> Reading[bool]:
+        """Over a value in brackets, JSON or much like it; whether its last bracket was there.
+
+        Where it was not, the place is the end, or what cannot stand in such a value: the beginning of a tag or fence.
+        """
+        open_brackets: list[str] = []
+        while True:
+            char = yield from self.find(_OF_VALUES)
+            match char:
+                case "" | "`":
+                    return False
+                case "{" | "[" | "(":
+                    open_brackets.append(char)
+                    self._at += 1
+                case "}" | "]" | ")":
+                    self._at += 1
+                    _close(open_brackets, _BRACKETS[char])
+                    if not open_brackets:
+                        return True
+                case "/" | "#":
+                    yield from self._comment()
+                case _:
+                    if not (yield from self.string()):
+                        return False
+
+    def string(self) -> Reading[str]:
+        """Over a string, if one stands here and ends: its opening quote, else ""."""
+        quote = yield from self.accept(*_QUOTES)
+        if not quote:
+            return ""
+        endings = QUOTES[quote]
+        first = re.compile("[" + "".join({ending[0] for ending in endings}) + ("]" if quote in VERBATIM else r"\\]"))
+        while True:
+            char = yield from self.find(first)
+            if not char:
+                return ""
+            if char == "\\":
+                if not (yield from self.peek(2)):
+                    return ""
+                self._at += 2
+            elif (yield from self.accept(*endings)):
+                return quote
+            else:
+                self._at += 1
+
+    def _comment(self) -> Reading[None]:
+        opening = yield from self.peek(2)
+        self._at += 1
+        if opening == "//" or opening.startswith("#"):
+            yield from self.find(_LINE_END)
+        elif opening == "/*":
+            yield from self.until(re.compile(r"\*/"), 2)
+
+
+def _close(open_brackets: list[str], opening: str) -> None:
+    """Close the innermost `opening` and what is open within it; a bracket that closes nothing is passed over."""
+    if opening in open_brackets:
+        while open_brackets.pop() != opening:
+            pass

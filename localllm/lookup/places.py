@@ -1,0 +1,59 @@
+"""What a path tells of a file: whether it is the program itself, a test, a document, somebody else's code, a secret."""
+
+from functools import cache, lru_cache
+from typing import Literal, cast
+
+from localllm.lookup import vocabulary
+
+Place = Literal["source", "test", "document", "example", "generated", "vendored", "data", "secret"]
+
+_WORTH: dict[Place, float] = {
+    "source": 1.0,
+    "test": 0.45,
+    "document": 0.5,
+    "example": 0.55,
+    "generated": 0.4,
+    "vendored": 0.35,
+    "data": 0.4,
+    "secret": 0.3,
+}
+
+
+@lru_cache(maxsize=50_000)
+def place_of(path: str) -> Place:
+    """What kind of file `path` is, by its name and the folders above it."""
+    *folders, name = path.split("/")
+    told = [place for place, pattern in vocabulary.patterns("file_names.txt") if pattern.search(name)]
+    if "secret" in told:
+        return "secret"
+    for folder in folders:
+        if place := _folders().get(folder.lower()):
+            return place
+        if folder.endswith((".dist-info", ".egg-info")):
+            return "generated"
+    return cast("Place", told[0]) if told else "source"
+
+
+@cache
+def _folders() -> dict[str, Place]:
+    return {name: cast("Place", place) for place, line in vocabulary.sections("places.txt") for name in line.split()}
+
+
+def worth(path: str, wanted: Place | None = None) -> float:
+    """How likely `path` is what a question means (0 to 1), where it asks for nothing special or for `wanted`."""
+    place = place_of(path)
+    if wanted is not None:
+        return 1.0 if place == wanted else 0.5 * _WORTH[place]
+    depth = path.count("/")
+    return _WORTH[place] * (1.0 - 0.015 * min(depth, 8))
+
+
+def is_secret(path: str) -> bool:
+    """Whether what is in `path` must not be repeated."""
+    return place_of(path) == "secret"
+
+
+def is_aside(folder: str) -> bool:
+    """Whether a top-level folder is beside the program: tests, documents, what others wrote."""
+    name = folder.rstrip("/").lower()
+    return name in _folders() or name.endswith((".dist-info", ".egg-info"))

@@ -1,0 +1,168 @@
+"""What kind of question it is, told by its words, and what it is about."""
+
+import re
+from collections.abc import Iterator
+from itertools import filterfalse
+from typing import Literal, cast
+
+import msgspec
+
+from localllm.lookup import vocabulary
+from localllm.lookup.entities import NAME, folder_in, is_path, name_in, path_and_line, path_in, quoted_in
+from localllm.lookup.terms import terms_of
+
+Kind = Literal[
+    "greeting", "thanks", "needs_model", "commits", "diff", "status", "message", "todo", "imports", "uses", "howto",
+    "project", "path", "list", "count", "tests", "define", "explain", "value", "people", "subclasses", "concept",
+    "decided", "preferred", "before",
+]  # fmt: skip
+
+_WITHOUT_NAMES = frozenset(
+    {
+        "greeting",
+        "thanks",
+        "needs_model",
+        "commits",
+        "diff",
+        "status",
+        "todo",
+        "howto",
+        "project",
+        "people",
+        "decided",
+        "preferred",
+        "before",
+    }
+)
+_OF_NAMES = frozenset({"define", "explain", "uses", "subclasses"})
+_WORDS_BESIDE_A_NAME = 2
+_SPEAKS_OF_ERRORS = re.compile(
+    r"\b(?:error|message|exception|warning|says|text|string|output|printed?|raised?|thrown?|log(?:ged)?)\b"
+    r"|エラー|メッセージ|例外|警告|表示|文言|文字列|出力",
+    re.IGNORECASE,
+)
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A question's kind and its subject: a name, a path, a quoted message, or "". `detail`: a line of that path, or
+    the path that a name is in."""
+
+    kind: Kind
+    subject: str = ""
+    detail: str = ""
+
+
+def understand(text: str) -> Question:
+    """The kind of question `text` is."""
+    asked = " ".join(text.split())
+    kind = _kind(asked)
+    if kind in _WITHOUT_NAMES:
+        return Question(kind, path_in(asked))
+    if message := _message(asked):
+        return Question("message", message)
+    path, line = path_and_line(asked)
+    if path and kind in ("list", "count"):
+        return Question(kind, path)
+    if not path and (folder := folder_in(asked)) and kind in ("explain", "define", "concept", "list", "count"):
+        return Question("path" if kind in ("explain", "define", "concept") else kind, folder)
+    if path and kind in ("explain", "define", "concept", "value"):
+        return _about_a_path(kind, asked, path, line)
+    if kind in ("tests", "list", "count"):
+        return Question(kind, name_in(asked) or _plain_name(kind, asked))
+    if kind == "imports":
+        return Question(kind, _imported(asked)) if _imported(asked) else Question("concept")
+    return _about_a_name(kind, asked)
+
+
+def _kind(asked: str) -> Kind:
+    found = next((kind for kind, pattern in vocabulary.patterns("questions.txt") if pattern.search(asked)), "concept")
+    return cast("Kind", found)
+
+
+def _about_a_path(kind: Kind, asked: str, path: str, line: str) -> Question:
+    """A question with a path in it: about the file, about a name in it, or about something else altogether."""
+    rest = asked.replace(path, " ")
+    if kind in ("concept", "value") and _firm_words(rest) >= _WORDS_BESIDE_A_NAME:
+        return Question(kind)
+    return Question(kind, name, path) if (name := name_in(rest)) else Question("path", path, line)
+
+
+def _about_a_name(kind: Kind, asked: str) -> Question:
+    name = name_in(asked) or _plain_name(kind, asked)
+    if not name:
+        return Question("concept" if kind in _OF_NAMES else kind)
+    if kind == "concept" and _firm_words(asked) > _WORDS_BESIDE_A_NAME:
+        return Question("concept")
+    return Question("define" if kind == "concept" else kind, name)
+
+
+def _firm_words(text: str) -> int:
+    return sum(not term.soft for term in terms_of(text))
+
+
+def _message(text: str) -> str:
+    """A quoted text of several words, or one that is called an error or message."""
+    for quoted in filterfalse(is_path, quoted_in(text)):
+        several = len(re.findall(r"\w+", quoted)) > 1 or re.search(r"[ぁ-んァ-ヶ一-龠]{4}", quoted)
+        if several and (" " in quoted or _SPEAKS_OF_ERRORS.search(text.replace(quoted, " "))):
+            return quoted
+    return ""
+
+
+_CALLED = (
+    "(?:the |a |an )?(?:class|function|method|constant|variable|setting|module|decorator|struct|type|macro|enum"
+    "|interface|command|fixture|exception)"
+)
+_CALLING = "calls?|uses?|invokes?|references?|usages of|uses of|callers of|references to"
+_PLAIN: dict[str, tuple[str, ...]] = {
+    "explain": (
+        rf"\b{_CALLED} ({NAME})\b",
+        rf"\bwhat (?:does|do|is|are) (?:the )?({NAME})(?: {_CALLED})? (?:do|mean|return|for)\b",
+        rf"\bwhat (?:does|is) (?:the )?({NAME}) {_CALLED}\b",
+        rf"\b(?:explain|describe) ({NAME})\W*$",
+        rf"\b(?:arguments?|args|parameters?) (?:does|do|of|for|to) (?:the )?({NAME})\b",
+        rf"\b(?:purpose|meaning|signature) of (?:the )?({NAME})(?: {_CALLED})?\W*$",
+    ),
+    "define": (
+        rf"\bwhere (?:is|are|was) (?:the )?(?:{_CALLED} )?({NAME})(?: {_CALLED})? (?:defined|declared)\b",
+        rf"\b(?:definition|declaration) of (?:the )?(?:{_CALLED} )?({NAME})\W*$",
+        rf"\b({NAME}) definition$",
+        rf"\bimplementation of (?:the )?(?:{_CALLED} )?({NAME})\W*$",
+        rf"\bwhere is (?:the )?({NAME}) {_CALLED}\W*$",
+        rf"\bwhere is the {_CALLED} ({NAME})\W*$",
+    ),
+    "uses": (
+        rf"\b(?:{_CALLING}) (?:the )?(?:{_CALLED} )?({NAME})\W*$",
+        rf"\bwhere (?:is|are) (?:the )?(?:{_CALLED} )?({NAME})(?: {_CALLED})? (?:used|called|invoked|referenced)\b",
+    ),
+    "subclasses": (
+        rf"\b(?:subclass(?:es)?|inherits? from|extends?|derived? from|implements?) (?:of )?(?:the )?({NAME})\W*$",
+        rf"\b(?:subclasses|children|implementations) of (?:the )?({NAME})",
+    ),
+    "list": (rf"\b(?:methods|functions|members|attributes) (?:does|do|of|in|on) (?:the )?(?:class )?({NAME})\b",),
+    "value": (rf"\b(?:value|default) (?:value )?(?:of|for) (?:the )?({NAME})\W*$",),
+}
+
+
+def _plain_name(kind: Kind, text: str) -> str:
+    """A name that looks like a word, where the question says that it is one: "the function slugify"."""
+    others = vocabulary.stop() | vocabulary.named("not_names") | vocabulary.named("categories")
+    for pattern in _PLAIN.get("define" if kind == "concept" else kind, ()):
+        match = re.search(pattern, text, re.IGNORECASE | re.ASCII)
+        if match and match[1].lower() not in others:
+            return match[1]
+    return ""
+
+
+def _imported(text: str) -> str:
+    """What is imported: the first name that is quoted, stands behind "import", or is anywhere in the question."""
+    others = vocabulary.named("not_names") | vocabulary.stop()
+    return next((name for name in _modules(text) if name.lower() not in others), "")
+
+
+def _modules(text: str) -> Iterator[str]:
+    yield from quoted_in(text)
+    importing = r"\b(?:imports?|includes?|requires?|depends? on|imported|importing)\s+(?:the )?[<\"'`]?"
+    if after := re.search(rf"{importing}({NAME}|[@\w./-]+\.?\w+)", text, re.ASCII):
+        yield after[1]
+    yield from re.findall(r"[@A-Za-z_][\w./-]*\w", text, re.ASCII)

@@ -1,0 +1,163 @@
+"""A command line as the policy judges it: by the grammar, and by words where that fails."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.safety.dangerous_commands import is_dangerous, may_run, uses_network
+from localllm.safety.shell_parser import Script, read_script
+from localllm.safety.shell_words import Piece, Word, expand
+
+_TOKEN = late_pattern(
+    r"""(?P<blank>(?:[ \t\r]|\\\n)+)
+    |(?P<comment>(?<![^\s;&|()])\#[^\n]*)
+    |(?P<redirection>\d*(?:<<<|<<-?|<>|<&|<|&>>?|>>|>&|>\||>))
+    |(?P<separator>[;&|()\n`]|\{(?=\s))
+    |(?P<word>(?:\$\$|\$'(?:\\.|[^'\\])*'|\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|()<>`'"\\])+)
+    |(?P<unclosed>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+_PIECE = late_pattern(
+    r"""\$\$|\$'(?:\\.|[^'\\])*'|\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\\'"$]+|\$""",
+    re.DOTALL,
+)
+_QUOTES = late_pattern(r"['\"]")
+_SUBSTITUTION = late_pattern(r"\$\(|`")
+_INTERPRETERS = frozenset(
+    {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "trap", "watch", "su", "env", "parallel"}
+)
+_MOST_TEXTS = 100  # how many texts within texts are read
+_MOST_CHARACTERS = 200_000  # of these texts together
+
+
+def commands_in(line: str) -> list[list[Word]]:
+    """The words of every command in the line: of pipelines, lists, groups, substitutions, `-c` and `eval` texts.
+
+    Redirections are left out. A line too deep to read ends with a command that is one computed word.
+    """
+    commands: list[list[Word]] = []
+    texts, seen = [line], {line}
+    while texts:
+        text = texts.pop()
+        for words, within in _read(text):
+            if words:
+                commands.append(words)
+            fresh = {*within, _interpreted(words)} - seen - {""}
+            texts.extend(fresh)
+            seen |= fresh
+        if len(seen) > _MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
+            return [*commands, [Word("$", computed=True)]]
+    return commands
+
+
+def _read(text: str) -> Iterator[tuple[list[Word], list[str]]]:
+    """Each command's words, and the texts in it that must be read by themselves."""
+    words: list[Word] = []
+    # The quotes in a here-document or a comment are none: they must not hide the lines after it.
+    within = [_QUOTES.sub("", text)] if re.search(r"(?<!<)<<(?!<)", text) else []
+    comments = ""
+    operator = ""
+    room = _MOST_CHARACTERS
+    for token in _TOKEN.finditer(text):
+        match token.lastgroup:
+            case "separator":
+                yield words, within
+                words, within, operator = [], [], ""
+            case "comment":
+                comments += _QUOTES.sub("", token[0][1:]) + "\n"
+            case "redirection":
+                operator = token[0]
+            case "word":
+                for inner in _substitutions(text, token):
+                    if room >= 0:  # where it is not, `commands_in` says that this is too much
+                        within.append(inner)
+                        room -= len(inner)
+                if operator == "<<<":
+                    within.append(_word(token[0]).text)
+                elif not operator:
+                    words.append(_word(token[0]))
+                operator = ""
+            case _:
+                pass
+    yield words, [*within, comments]
+
+
+def _word(raw: str) -> Word:
+    raw = raw.replace("\\\n", "")
+    pieces: list[str] = _PIECE.findall(raw)
+    computed = any(
+        re.search(r"[$`]", piece) or (piece[0] != '"' and re.search(r"[*?{\[]", piece))
+        for piece in pieces
+        if piece[0] not in "'\\"
+    )
+    plain = "".join("$" if piece.startswith("$'") else piece for piece in pieces)
+    return Word("".join(shlex.split(plain)), computed and raw not in ("[", "[[", "{}"))
+
+
+def _substitutions(text: str, word: re.Match[str]) -> Iterator[str]:
+    """What follows the first substitution of each double-quoted piece, to the end: quotes begin anew inside it."""
+    for piece in _PIECE.finditer(text, word.start(), word.end()):
+        if piece[0].startswith('"') and (found := _SUBSTITUTION.search(text, piece.start(), piece.end())):
+            yield text[found.end() :]
+
+
+def _interpreted(words: list[Word]) -> str:
+    """The text a shell, or `eval`, makes of its arguments; nothing where they are plain words, as read already."""
+    for position, word in enumerate(words):
+        if word.text.rpartition("/")[2] in _INTERPRETERS:
+            rest = [word.text for word in words[position + 1 :]]
+            return " ".join(rest) if any(_TOKEN.fullmatch(text) is None or "\\" in text for text in rest) else ""
+    return ""
+
+
+class Line:
+    """One command line. It is read when first asked about."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def script(self) -> Script:
+        """As the grammar reads it."""
+        return read_script(self.text)
+
+    @cached_property
+    def commands(self) -> list[Sequence[Word]]:
+        """Every command that either reader finds."""
+        by_grammar: list[Sequence[Word]] = [command.words for command in self.script.commands]
+        return by_grammar + [_with_braces(words) for text in self.script.texts for words in commands_in(text)]
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether something in it runs that cannot be told."""
+        return not self.script.sound or self.script.opaque
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether it talks to other machines, as far as can be told."""
+        targets = (*self.script.reads, *self.script.writes)
+        return any(uses_network(words) for words in [*self.commands, targets])
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders it changes to, as written."""
+        moving = (command.words for command in self.script.commands if command.words[0].text in ("cd", "pushd", "popd"))
+        return [words[1].text if len(words) > 1 else "~" for words in moving]
+
+    def danger(self, entries: Iterable[str]) -> str:
+        """The entry of `dangerous_commands` that a part of it matches, or nothing."""
+        found = (entry for entry in entries if entry.strip() and any(is_dangerous(w, entry) for w in self.commands))
+        return next(found, "")
+
+    def may_run(self, wanted: Sequence[str]) -> bool:
+        """Whether a part of it may be the command that begins with these words."""
+        return bool(wanted) and any(may_run(words, wanted) for words in self.commands)
+
+
+def _with_braces(words: Sequence[Word]) -> Sequence[Word]:
+    """The words with `{a,b}` made out, which the second reader leaves as it is."""
+    if not any(word.computed and "{" in word.text for word in words):
+        return words
+    return [made for word in words for made in (expand([Piece("plain", word.text)], {}) if word.computed else [word])]

@@ -1,0 +1,64 @@
+"""The question whether a call may be made, who answers it, and what a no means."""
+
+from typing import Protocol
+from uuid import uuid4
+
+from localllm.base.errors import LocalLLMError, SafetyViolationError
+from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, ToolCall
+from localllm.base.i18n import tr
+from localllm.safety.policy import Verdict
+from localllm.safety.rules import lasting_rule
+from localllm.safety.saved_rules import RememberedRules
+from localllm.safety.tool_definition import Preview, Tool
+
+
+class Confirmer(Protocol):
+    """Gives the answer to a confirmation."""
+
+    async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+        """The answer to `request`. Cancelling it cancels the call."""
+        ...
+
+
+def question(
+    tool: Tool, call: ToolCall, verdict: Verdict, preview: Preview | None, scope: str, agent: str
+) -> ConfirmationRequested:
+    """What a person is asked; `scope` is what an answer that lasts would be about, `agent` the sub-agent that asks."""
+    shown = preview or Preview(summary=tool.name, detail=call.arguments)
+    return ConfirmationRequested(
+        request_id=f"ask_{uuid4().hex[:12]}",
+        call_id=call.id,
+        tool=tool.name,
+        risk="dangerous" if verdict.dangerous or shown.danger else tool.risk.name.lower(),
+        summary=tr("destruction.asked", summary=shown.summary, lost=shown.danger) if shown.danger else shown.summary,
+        detail=shown.detail,
+        detail_kind=shown.kind,
+        reason=tr(f"policy.{verdict.why}") if verdict.why else verdict.rule,
+        lasting=verdict.lasting and not shown.danger,
+        scope=scope if verdict.lasting else "",
+        agent=agent,
+        needs_person=verdict.why == "address",
+    )
+
+
+def refusal(request: ConfirmationRequested, answer: ConfirmationAnswered) -> SafetyViolationError:
+    """The error of a call that was not permitted."""
+    if answer.by != "unattended":
+        return SafetyViolationError("denied_by_user", name=request.tool, feedback=answer.feedback)
+    if request.risk == "dangerous":
+        return SafetyViolationError("denied_dangerous", name=request.tool, rule=request.reason)
+    if request.needs_person:
+        return SafetyViolationError("denied_address", name=request.tool, site=request.scope)
+    return SafetyViolationError("denied_unattended", name=request.tool)
+
+
+def remember(rules: RememberedRules, request: ConfirmationRequested, answer: ConfirmationAnswered) -> str:
+    """Keep an answer that lasts as a rule. Why that cannot be, "" where it can: then it was a yes for once."""
+    rule = lasting_rule(request.tool, request.scope, answer.scope)
+    if rule is None or not answer.always:
+        return ""
+    try:
+        rules.add(rule, answer.always)
+    except LocalLLMError as error:
+        return str(error)
+    return ""

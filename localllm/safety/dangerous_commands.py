@@ -1,0 +1,232 @@
+"""What counts as one of the dangerous commands, by whatever name, and what reaches for the network."""
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.safety.shell_words import Word
+
+_MOST_TRIES = 100  # how often a program may be named in one command that is still told apart from a denied one
+_LONGEST_PATTERN = 1_000  # characters of a pattern of file names; a longer one may be any
+_DRIVE = late_pattern(r"[a-z]:", re.IGNORECASE)
+_ASSIGNMENT = late_pattern(r"\w+(\[.*\])?\+?=")
+
+_ALSO: dict[str, tuple[str, ...]] = {
+    "rm -rf": (
+        *("find -delete", "rimraf", "Remove-Item -Recurse -Force", "trash-empty", "rmtree", "shutil.rmtree"),
+        *("fs.rmSync", "fs.rm", "fs.rmdirSync", "FileUtils.rm_rf", "FileUtils.rm_r", "File::Path::rmtree"),
+    ),
+    "sudo": ("doas", "pkexec", "run0", "su", "gosu", "runuser"),
+    "format x:": ("mkfs", "mke2fs", "format.com x:", "Format-Volume"),
+    "del /s": ("erase /s", "rd /s", "rmdir /s"),
+    "chmod 777": ("chmod 0777", "chmod a+rwx", "chmod ugo+rwx", "chmod a=rwx", "chmod +rwx", "chmod 666", "chmod a+w"),
+}
+"""Entry → other commands that do the same; who names the entry means them as well."""
+
+_REMOVERS = ("rm", "unlink", "shred")
+
+PRINTERS = frozenset(
+    {"echo", "printf", "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "man", "which", "whatis", "apropos"}
+    | {"help", "type", "test", "[", "[[", "cat", "less", "head", "tail", "ls", "alias"}
+)
+"""Programs whose arguments are never run."""
+
+_NETWORK = frozenset(
+    {"curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "lftp", "aria2c"}
+    | {"http", "https", "xh", "dig", "nslookup", "host", "ping", "traceroute", "mail", "sendmail", "mutt", "openssl"}
+    | {"pip", "pip3", "pipx", "uv", "poetry", "npm", "npx", "pnpm", "yarn", "bun", "deno", "cargo", "gem", "bundle"}
+    | {"go", "apt", "apt-get", "dnf", "yum", "brew", "docker", "podman", "kubectl", "helm", "aws", "gcloud", "az", "gh"}
+    | {"glab", "twine", "rclone", "s3cmd", "mosh", "rsh", "gpg", "hg", "svn", "conda", "mamba", "composer"}
+)
+_NETWORK_WORDS = {
+    "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule", "send-email"})
+}
+_NETWORK_TEXT = late_pattern(
+    r"\w://|/dev/(?:tcp|udp)/|\b(?:socket|urllib|requests|httpx|aiohttp|http\.client|smtplib|fetch)\b", re.IGNORECASE
+)
+
+
+def is_dangerous(words: Sequence[Word], entry: str) -> bool:
+    """Whether a plain command is the one of `dangerous_commands`, or does the same by another name."""
+    texts = [word.text for word in words]
+    if not texts:
+        return False
+    if _is_any(words, texts, entry):
+        return True
+    return entry.split()[:1] == ["rm"] and len(entry.split()) > 1 and _removes_many(texts)
+
+
+def _is_any(words: Sequence[Word], texts: list[str], entry: str) -> bool:
+    known = (one.split() for one in (entry, *_ALSO.get(entry.strip().lower(), ())))
+    names = _names(words)
+    return any(_is_entry(words, texts, one) for one in known if names is None or _is_among(names, one[0]))
+
+
+def _removes_many(texts: list[str]) -> bool:
+    """Whether it removes whatever it is told of by another command: `xargs rm`, `find -exec rm`."""
+    named = {text.rpartition("/")[2] for text in texts}
+    if not named & set(_REMOVERS):
+        return False
+    starts = _starts(texts)
+    by_list = any(text.rpartition("/")[2] in ("xargs", "parallel") and starts[at] for at, text in enumerate(texts))
+    return by_list or (texts[0].rpartition("/")[2] == "find" and bool(_EXECUTING_OPTIONS & set(texts)))
+
+
+def _is_entry(words: Sequence[Word], texts: list[str], entry: list[str]) -> bool:
+    """Whether it is the entry's: same program, all its flags (in any order or grouping), its words.
+
+    An entry with arguments (`rm -rf`) counts wherever it stands, as after `find -exec`; a bare program (`sudo`)
+    only where a command begins, so that `grep sudo` is not one.
+    """
+    program, *rest = entry
+    found = [at for at, word in enumerate(words) if is_program(word, program)]
+    if not found:
+        return False
+    starts = _starts(texts)
+    if not rest:
+        return any(starts[at] for at in found)
+    if texts[0].rpartition("/")[2] in PRINTERS:
+        return False
+    return _has_all(texts[found[0] + 1 :], rest)
+
+
+def _names(words: Sequence[Word]) -> set[str] | None:
+    """What may be a program's name among the words, in small letters; None where one may be any."""
+    if any(word.computed for word in words):
+        return None
+    return {word.text.rpartition("/")[2].lower() for word in words}
+
+
+def _is_among(names: set[str], program: str) -> bool:
+    """Whether `is_program` may be true of a word that is not computed and has one of the names."""
+    wanted = program.rpartition("/")[2].lower()
+    return wanted in names or f"{wanted}.exe" in names or wanted == "mkfs"
+
+
+def is_program(word: Word, program: str) -> bool:
+    """Whether the word names the program, with or without its folder, or may as a pattern of file names."""
+    name, wanted = word.text.rpartition("/")[2].lower(), program.rpartition("/")[2].lower()
+    if wanted == "mkfs" and name.startswith("mkfs."):
+        return True
+    is_pattern = word.computed and name.strip("*") != "" and bool(re.search(r"[?*\[]", name))
+    may_match = is_pattern and (len(name) > _LONGEST_PATTERN or fnmatchcase(wanted, name))
+    return name == wanted or name == f"{wanted}.exe" or may_match
+
+
+def uses_network(words: Sequence[Word]) -> bool:
+    """Whether the command is one of those that talk to other machines, or names an address."""
+    texts = [word.text for word in words]
+    starts = _starts(texts)
+    last = {text: at for at, text in enumerate(texts)}
+    for at, text in enumerate(texts):
+        name = text.rpartition("/")[2].lower()
+        after = any(last.get(word, 0) > at for word in _NETWORK_WORDS.get(name, ()))
+        if starts[at] and (name in _NETWORK or after):
+            return True
+    return any(_NETWORK_TEXT.search(text) for text in texts)
+
+
+def may_run(words: Sequence[Word], wanted: Sequence[str]) -> bool:
+    """Whether the command may be the one denied: its program, its words in their order, its flags anywhere.
+
+    Several words count wherever they stand, a bare program only where a command begins; options may stand between.
+    A computed word may be any word or several.
+    """
+    if not wanted:
+        return True
+    tries = 0
+    last = _last_that_may_be_next(words, wanted[1:])
+    for position, (word, starts) in enumerate(zip(words, _starts([word.text for word in words]), strict=True)):
+        hidden = word.computed and not word.ends_known
+        if hidden and starts and not _ASSIGNMENT.match(word.text):
+            return True
+        joined = "-".join(wanted[:2])  # git-push is what `git push` runs
+        if wanted[1:] and starts and is_program(word, joined) and _follows(words[position + 1 :], wanted[2:]):
+            return True
+        if is_program(word, wanted[0]) and (starts or wanted[1:]):
+            tries += 1
+            if tries > _MOST_TRIES or (position < last and _follows(words[position + 1 :], wanted[1:])):
+                return True
+    return False
+
+
+def _last_that_may_be_next(words: Sequence[Word], wanted: Sequence[str]) -> int:
+    """The place of the last word `_follows` could begin with; from there on it need not look through a long line."""
+    name = next((want for want in wanted if not want.startswith("-")), None)
+    if name is None:
+        return len(words)
+    return max((at for at, word in enumerate(words) if word.computed or word.text.endswith(name)), default=-1)
+
+
+def _follows(words: Sequence[Word], wanted: Sequence[str]) -> bool:
+    flags = [want for want in wanted if want.startswith("-")]
+    names = [want for want in wanted if not want.startswith("-")]
+    was_option = False
+    for word in words:
+        if not names:
+            break
+        if word.computed:
+            return True
+        is_option = word.text.startswith("-")
+        if word.text == names[0] or (is_option and word.text.endswith(names[0])):
+            del names[0]
+        elif not (is_option or was_option):
+            return False
+        was_option = is_option
+    return not names and (any(word.computed for word in words) or all(_has_flag(words, flag) for flag in flags))
+
+
+def _has_flag(words: Sequence[Word], flag: str) -> bool:
+    """Whether the words hold the flag, long, shortened or short, or the letters of a group of flags."""
+    options = [word.text.partition("=")[0] for word in words if word.text.startswith("-")]
+    letters = {letter for option in options if option[1:2] != "-" for letter in option[1:]}
+    long = [option for option in options if option.startswith("--")]
+    if flag.startswith("--"):
+        return flag[2:3] in letters or any(flag.startswith(option) for option in long) or flag in options
+    return flag in options or set(flag[1:]) <= letters | {option[2:3] for option in long}
+
+
+_KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "coproc"})
+_SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "fish", "busybox", "eval", "trap", "watch"})
+_WRAPPERS = _SHELLS | frozenset(
+    {"env", "exec", "command", "builtin", "nohup", "nice", "ionice", "timeout", "xargs", "parallel", "setsid"}
+    | {"stdbuf", "strace", "chroot", "sudo", "doas", "su", "cmd", "start"}
+)
+_EXECUTING_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+def _starts(words: Sequence[str]) -> list[bool]:
+    """For each word whether it may be run as a command.
+
+    It may where only keywords, wrappers, assignments, numbers, and options with a value precede it, and after `-exec`.
+    """
+    starts: list[bool] = []
+    open_still, was_option, before = True, False, ""
+    for word in words:
+        starts.append(open_still or before in _EXECUTING_OPTIONS)
+        is_option = word.startswith("-")
+        is_wrapper = word.rpartition("/")[2] in _KEYWORDS or word.rpartition("/")[2] in _WRAPPERS
+        passes = is_option or was_option or is_wrapper or _ASSIGNMENT.match(word) or word[:1].isdigit()
+        open_still = open_still and bool(passes)
+        was_option, before = is_option, word
+    return starts
+
+
+def _has_all(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    flags = {letter for word in words if re.fullmatch(r"-\w+", word) for letter in word[1:]}
+    long_flags = {word[2:3] for word in words if word.startswith("--")}
+    slashes = {letter.lower() for word in words for letter in re.findall(r"/(\w)", word) if word.startswith("/")}
+    lowered = [word.lower() for word in words]
+    for want in wanted:
+        if want.lower() in lowered:
+            continue
+        if re.fullmatch(r"-[A-Za-z]{1,3}", want):
+            if not set(want[1:]) <= flags | long_flags and not {"R" if c == "r" else c for c in want[1:]} <= flags:
+                return False
+        elif re.fullmatch(r"/\w", want):
+            if want[1] not in slashes:
+                return False
+        elif not (_DRIVE.fullmatch(want) and any(_DRIVE.match(word) for word in words)):
+            return False
+    return True

@@ -1,0 +1,190 @@
+"""Detect that a new version of a file has lost definitions or text nobody asked to remove."""
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from localllm.base.i18n import tr
+from localllm.base.lazy_patterns import late_pattern
+from localllm.code.grammars import language_of
+from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
+from localllm.text.placeholders import placeholder
+
+_PASSED_OVER = frozenset({tokenize.COMMENT, tokenize.NL})
+
+
+def misindented(text: str) -> int | None:
+    """The first line (from 1) indented more than the one before without a colon, less than any block it could belong
+    to, or not at all after a colon; None where there is none. Text that cannot be taken apart otherwise is not judged.
+    """
+    before, opened = "NEWLINE", ""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in _PASSED_OVER:
+                continue
+            if before == "NEWLINE" and (token.type == tokenize.INDENT) != (opened == ":"):
+                return token.start[0]
+            if token.type == tokenize.NEWLINE:
+                before = "NEWLINE"
+            else:
+                before, opened = "", token.string
+    except IndentationError as error:
+        return error.lineno
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    return None
+
+
+Loss = Literal["emptied", "placeholder", "definitions", "bodies", "imports", "cut", "lines"]
+"""Nothing is left; a line that stands for others; definitions are gone; functions have lost what they did; no import
+is left; it ends in the middle; less than half of the lines are left."""
+
+_FEWEST_LINES = 20
+_FEWEST_REPLACED = 8  # lines: where none of them is left, fewer are enough
+_LEAST_LEFT = 0.5
+_MOST_DEFINITIONS = 0.25  # of them that may go at once
+_LEFT_WITH_FEWER = 0.6  # of the lines that must be left where even one definition goes
+_LONG_BODY = 3
+_LONGEST_EMPTY = 500  # characters of a line that does nothing
+_FEWEST_IMPORTS = 3
+_NAMED = 8
+_MOST_TOKENIZED = 500_000  # characters: about 0.15 s
+_EMPTY_BODY = late_pattern(
+    r"\s*(?:pass|\.\.\.|…|todo\W.*|return|return None|return null|unimplemented!\(\)|todo!\(\)|\{\s*\}"
+    r"|raise NotImplementedError.*|throw new \w*(?:Error|Exception)\(.*|panic\(.*)?;?\s*(?:(?:#|//).*)?",
+    re.IGNORECASE,
+)
+_COMMENT = late_pattern(r"\s*(?:#|//|/\*|\*|--|<!--|\"\"\"|''').*")
+
+
+class Destruction(msgspec.Struct, frozen=True):
+    """What a change would lose. `missing` names the definitions or imports, or the line that stands for text;
+    `before` and `after` are lines."""
+
+    loss: Loss
+    missing: tuple[str, ...] = ()
+    before: int = 0
+    after: int = 0
+
+    def __str__(self) -> str:
+        names = ", ".join(self.missing[:_NAMED]) + (", …" if len(self.missing) > _NAMED else "")
+        return tr(f"destruction.{self.loss}", names=names, before=self.before, after=self.after)
+
+
+def detect_code_destruction(old: str, new: str, path: str) -> Destruction | None:
+    """What the new version of the file `path` has lost that a change of it would hardly lose; None where nothing.
+
+    Judged by the syntax tree where there is a grammar, else by lines. A deletion that was said to be one (edit_file
+    with the text in old_string and an empty new_string) needs not be judged; white space alone is never lost.
+    """
+    before, after = _filled(old), _filled(new)
+    if not after:
+        return Destruction("emptied", before=before) if before else None
+    if "".join(old.split()) == "".join(new.split()):
+        return None
+    if line := placeholder(new, old):
+        return Destruction("placeholder", (line,), before, after)
+    was = _outline(old, path)
+    has_something = was and (was.definitions or len(was.imports) >= _FEWEST_IMPORTS)
+    now = _outline(new, path) if has_something else None
+    if was and now and (found := _by_syntax(old, new, was, now)):
+        return found
+    fewest = _FEWEST_LINES if _shared(old, new) else _FEWEST_REPLACED
+    if before >= fewest and after < before * _LEAST_LEFT:
+        return Destruction("lines", (), before, after)
+    return None
+
+
+def new_errors(path: str, old: str, new: str) -> list[str]:
+    """What to tell of syntax errors that `new` has and `old` had not; empty where there are none, or no grammar."""
+    after = _outline(new, path)
+    if after is None or not after.has_errors:
+        line = _newly_misindented(path, old, new)
+        return [tr("destruction.new_errors", lines=str(line))] if line else []
+    before = _outline(old, path)
+    if before is not None and len(before.error_lines) >= len(after.error_lines):
+        return []
+    return [tr("destruction.new_errors", lines=", ".join(map(str, after.error_lines)))]
+
+
+def _newly_misindented(path: str, old: str, new: str) -> int | None:
+    """The line of Python that is indented as none can be, where `old` had none."""
+    if not path.endswith((".py", ".pyi")) or len(new) > _MOST_TOKENIZED:
+        return None
+    line = misindented(new)
+    return line if line and not misindented(old) else None
+
+
+def _filled(text: str) -> int:
+    """The lines that are not blank."""
+    return sum(not line.isspace() for line in text.splitlines() if line)
+
+
+def _shared(old: str, new: str) -> bool:
+    """Whether any line that says something is in both."""
+    return bool({line.strip() for line in old.splitlines()} & {line.strip() for line in new.splitlines()} - {""})
+
+
+def _outline(text: str, path: str) -> Outline | None:
+    return _parsed(text, path) if len(text) <= MAX_BYTES else None
+
+
+@lru_cache(maxsize=4)  # a change is looked at when it is shown, when it was allowed, and when it was made
+def _parsed(text: str, path: str) -> Outline | None:
+    data = text.encode("utf-8", "replace")
+    language = language_of(path, data)
+    try:
+        return outline(data, language) if language else None
+    except NotParsedError:
+        return None
+
+
+def _by_syntax(old: str, new: str, was: Outline, now: Outline) -> Destruction | None:
+    before, after = _filled(old), _filled(new)
+    lost = _lost(was.definitions, now.definitions)
+    gone = len(was.definitions) - len(now.definitions)
+    many = gone > max(1, len(was.definitions) * _MOST_DEFINITIONS)
+    if lost and gone > 0 and (many or after < before * _LEFT_WITH_FEWER):
+        return Destruction("definitions", lost, before, after)
+    if hollow := _hollow(old, new, was.definitions, now.definitions):
+        return Destruction("bodies", hollow, before, after)
+    if len(was.imports) >= _FEWEST_IMPORTS and not now.imports and now.definitions:
+        return Destruction("imports", was.imports, before, after)
+    if now.has_errors and not was.has_errors and lost and gone > 0:
+        return Destruction("cut", lost, before, after)
+    return None
+
+
+def _lost(was: Iterable[Definition], now: Iterable[Definition]) -> tuple[str, ...]:
+    names = {definition.full_name for definition in now}
+    return tuple(dict.fromkeys(d.full_name for d in was if d.full_name not in names))
+
+
+def _hollow(old: str, new: str, was: Iterable[Definition], now: Iterable[Definition]) -> tuple[str, ...]:
+    """The functions whose bodies did something and now do nothing."""
+    lines = old.split("\n"), new.split("\n")
+    present = {d.full_name: d for d in now if d.kind in ("function", "method")}
+    found: list[str] = []
+    for definition in was:
+        other = present.get(definition.full_name)
+        if other is None or definition.kind not in ("function", "method"):
+            continue
+        if len(_body(lines[0], definition)) >= _LONG_BODY and not _body(lines[1], other):
+            found.append(definition.full_name)
+    return tuple(dict.fromkeys(found))
+
+
+def _body(lines: list[str], definition: Definition) -> list[str]:
+    """The lines after the first that do something."""
+    part = lines[definition.line : definition.end_line]
+    return [line for line in part if line.strip(" \t})];") and not _says_nothing(line)]
+
+
+def _says_nothing(line: str) -> bool:
+    is_comment = _COMMENT.fullmatch(line) is not None
+    return is_comment or (len(line) <= _LONGEST_EMPTY and _EMPTY_BODY.fullmatch(line) is not None)

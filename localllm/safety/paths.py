@@ -1,0 +1,485 @@
+"""The project's folder and nothing else: every file a tool reads or writes is opened beneath it."""
+
+import errno
+import os
+import posixpath
+import stat
+import sys
+import weakref
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+from io import BufferedReader
+from itertools import islice
+from pathlib import Path
+
+from localllm.base.directory_walk import DEEPEST, walk
+from localllm.base.environment import believed_in
+from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
+from localllm.base.files import (
+    FOLDER_PATIENCE,
+    atomic_write_at,
+    is_temporary,
+    lock_within,
+    open_beneath,
+    open_folder,
+    real_path,
+)
+from localllm.base.i18n import Phrase
+from localllm.base.paths import state_folder
+from localllm.text.sanitising import clean
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_OUTPUTS = ".localllm/tool-output/"
+_NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
+_RACES = 100  # how often a path is resolved anew while somebody exchanges links in it
+_DEEPEST_REMOVED = 200  # folders, of those a command left in the place of a file
+_MOST_NAMED = 20
+
+
+def shown(file_path: str) -> str:
+    """A path as people and models may see it: on one line, with nothing invisible in it."""
+    return clean(file_path, keep_newlines=False)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f", … (+{len(names) - _MOST_NAMED})" if len(names) > _MOST_NAMED else ""
+    return ", ".join(map(shown, names[:_MOST_NAMED])) + more
+
+
+class ProjectRoot:
+    """The folder the tools may work in, held open: it stays the same folder whatever its path leads to later.
+
+    Paths are given relative to it, or absolute when they are inside. Symbolic links are followed as long as they
+    stay inside. Errors are ToolExecutionError (file_missing, file_is_directory, file_unreadable, …) and
+    SafetyViolationError (path_outside, path_invalid, path_not_regular, path_protected).
+    """
+
+    def __init__(self, path: Path, outputs: Path | None = None) -> None:
+        """Open the folder `path`; OSError where that is not possible. `outputs`: the folder outside that keeps what was
+        printed, where the project cannot: its files are read by the names they would have in the project."""
+        self.path = path.resolve(strict=True)
+        self._outputs = outputs
+        self._takes_any_name = False
+        self._original: ProjectRoot | None = None  # which closes the folder when it goes
+        self._fd = os.open(self.path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._fd)
+
+    def for_any_name(self) -> "ProjectRoot":
+        """The same for paths that were found, not given: also of names that read differently than they look, or nest
+        deep."""
+        made = copy(self)
+        made._takes_any_name, made._original = True, self
+        return made
+
+    def relative(self, file_path: str) -> str:
+        """The canonical path below the root, links resolved, with `/`; "." for the root. The file may be missing."""
+        self._refuse_odd(file_path)
+        if self._kept_outside(file_path):
+            return file_path
+        inside = str(self.path).rstrip("/") + "/"
+        real = self._resolve(file_path)
+        if real + "/" == inside:
+            return "."
+        if not real.startswith(inside):
+            raise SafetyViolationError("path_outside", path=shown(file_path), root=self.path)
+        relative = real[len(inside) :]
+        self._refuse_odd(relative)
+        self._refuse_special(relative, file_path)
+        return relative
+
+    def name_of(self, file: Path) -> str:
+        """The path by which tools read a file: of one that is neither in the project nor in `outputs` the whole one."""
+        if file.parent == self._outputs:
+            return _OUTPUTS + file.name
+        return file.relative_to(self.path).as_posix() if file.is_relative_to(self.path) else str(file)
+
+    def is_kept_outside(self, file_path: str) -> bool:
+        """Whether this is something that was printed, and is kept outside of the project."""
+        return bool(self._kept_outside(file_path))
+
+    def _kept_outside(self, file_path: str) -> str:
+        """The name in `outputs` of what was printed and is kept there; "" for any other path."""
+        folder, _, name = file_path.rpartition("/")
+        is_name = folder + "/" == _OUTPUTS and name not in (".", "..")
+        is_there = self._outputs and is_name and os.path.lexists(self._outputs / name)
+        return name if is_there else ""
+
+    @contextmanager
+    def _beneath(self, relative: str) -> Generator[tuple[int, str]]:
+        """The open folder in which the file is to be found, and its path there. Raises OSError."""
+        name = self._kept_outside(relative)
+        if not name or self._outputs is None:
+            yield self._fd, relative
+            return
+        folder = open_folder(self._outputs)
+        try:
+            yield folder, name
+        finally:
+            os.close(folder)
+
+    def stat(self, file_path: str) -> os.stat_result:
+        """The facts of a file or folder."""
+        relative = self.relative(file_path)
+        with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
+            fd = open_beneath(*place, _LOOK)
+            try:
+                return os.fstat(fd)
+            finally:
+                os.close(fd)
+
+    def exists(self, file_path: str) -> bool:
+        """Whether there is a file or folder."""
+        relative = self.relative(file_path)
+        with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
+            try:
+                os.close(open_beneath(*place, _LOOK))
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+        return True
+
+    def open_file(self, file_path: str) -> BufferedReader:
+        """The regular file, open for reading. Raises SafetyViolationError for a path that leads out of the project, or
+        to something that is no file; ToolExecutionError where there is none, or it may not be read."""
+        relative = self.relative(file_path)
+        with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
+            return _open_regular(*place)
+
+    def open_listed(self, path: str) -> BufferedReader:
+        """`open_file` for a path that a walk gave, which needs no resolving and no explaining. Raises OSError."""
+        with self._beneath(path) as place:
+            return _open_regular(*place)
+
+    def read_bytes(self, file_path: str, limit: int) -> bytes:
+        """The whole content; file_too_large when there are more than `limit` bytes."""
+        with self.open_file(file_path) as file, self._explained(file_path, "file_unreadable"):
+            data = file.read(limit + 1)
+            size = os.fstat(file.fileno()).st_size
+        if len(data) > limit:
+            raise ToolExecutionError("file_too_large", path=shown(file_path), size=size, limit=limit)
+        return data
+
+    def write_bytes(
+        self,
+        file_path: str,
+        data: bytes,
+        *,
+        create_only: bool = False,
+        mode: int | None = None,
+        over: bytes | None = None,
+        even_read_only: bool = False,
+    ) -> None:
+        """Make `data` the whole content: replaced atomically, read back and compared. Missing folders are made.
+
+        An existing file keeps its permissions unless `mode` is given; other hard links of it keep the old content.
+        `create_only` refuses an existing file (file_exists), `over` one that does not hold these bytes any more
+        (file_changed_since). Protected names, folders and (unless `even_read_only`) read-only files are refused.
+        """
+        relative = self._writable(file_path)
+        with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
+            _lock_folder(folder, file_path)
+            if create_only:
+                atomic_write_at(folder, name, data, create_only=True, mode=mode)
+            else:
+                if even_read_only:
+                    _make_writable(folder, name)
+                _refuse_read_only(folder, name)
+                if over is not None and not _holds(folder, name, over):
+                    raise ToolExecutionError("file_changed_since", path=shown(file_path))
+                atomic_write_at(folder, name, data, mode=mode)
+            with suppress(OSError):  # not every file system can; the file itself is on the disk
+                os.fsync(folder)
+            with _open_regular(folder, name) as file:
+                kept = file.read(len(data) + 1)
+        if kept != data:
+            raise ToolExecutionError("file_not_kept", path=shown(file_path))
+
+    def delete(self, file_path: str) -> None:
+        """Remove a file. Protected names and folders are refused."""
+        relative = self._writable(file_path)
+        with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=False) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+
+    def make_way(self, file_path: str, until: float) -> None:
+        """Remove what keeps a file from being put back at its path: a link, pipe or socket in the place of the file or
+        of a folder above it, if it was there at `until` (seconds since the epoch); folders that hold no file in the
+        place of the file. No link is followed; protected paths are left alone."""
+        from localllm.sandbox.protect.protected_names import is_protected
+
+        if is_protected(file_path):
+            return None
+        *parents, name = file_path.split("/")
+        with self._explained(file_path, "file_unwritable"):
+            folder = open_beneath(self._fd, ".", _FOLDER)
+            try:
+                for parent in parents:
+                    if not _is_folder(folder, parent):
+                        return _remove_special(folder, parent, until)
+                    deeper = os.open(parent, _FOLDER, dir_fd=folder)
+                    os.close(folder)
+                    folder = deeper
+                if _is_folder(folder, name):
+                    _remove_empty(folder, name)
+                else:
+                    _remove_special(folder, name, until)
+            finally:
+                os.close(folder)
+        return None
+
+    @contextmanager
+    def open_parent(self, relative: str, *, make: bool = False) -> Generator[int]:
+        """The folder a file lies in, opened through no link; with `make` it is made where it is missing. For what
+        keeps and brings back protected files: nothing is refused. Raises OSError."""
+        with self._folder_of(relative, make=make) as (folder, _):
+            yield folder
+
+    def remove_leftovers(self, file_path: str) -> None:
+        """Remove what a program that was killed left half written beside a file. No other program is writing there."""
+        relative = self._writable(file_path)
+        with self._folder_of(relative, make=False) as (folder, _):
+            _lock_folder(folder, file_path)
+            for name in os.listdir(folder):  # noqa: PTH208 - by its descriptor
+                if is_temporary(name):
+                    os.unlink(name, dir_fd=folder)
+
+    def is_protected(self, file_path: str) -> bool:
+        """Whether only the user may change it: it would run, or be believed, outside the sandbox later."""
+        from localllm.sandbox.protect.protected_names import is_protected
+
+        relative = self.relative(file_path)
+        own = (*believed_in(str(self.path)), os.path.realpath(state_folder()))
+        return (
+            is_protected(relative)
+            or self._is_hidden_in_home(relative)
+            or any(self._is_in(path, relative) for path in own)
+        )
+
+    def _is_in(self, own: str, relative: str) -> bool:
+        """Whether the file is, or lies in, what is this program's and may be in the project."""
+        return f"{self.path}/{relative}/".casefold().startswith(f"{own}/".casefold()) and Path(own) != self.path
+
+    def _is_hidden_in_home(self, relative: str) -> bool:
+        """Whether it is in a hidden file or folder of the user's home, where that is the project, or in it: there is
+        no end to the names that programs run, or believe, there."""
+        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises where there is none
+        file = self.path / relative
+        return Path(home).is_relative_to(self.path) and str(file).startswith(f"{home}/.")
+
+    def refuse_protected(self, file_path: str) -> None:
+        """Raise SafetyViolationError path_protected where `is_protected`."""
+        if self.is_protected(file_path):
+            raise SafetyViolationError("path_protected", path=shown(file_path))
+
+    def near(self, file_path: str) -> list[str]:
+        """Up to five existing paths whose name is that of `file_path`, or nearly."""
+        import difflib
+
+        wanted = posixpath.basename(posixpath.normpath(file_path))
+        by_name: dict[str, list[str]] = {}
+        for entry in islice(walk(self.path, exclude=()), _NEIGHBOURS):
+            by_name.setdefault(posixpath.basename(entry.path).casefold(), []).append(entry.path)
+        names = difflib.get_close_matches(wanted.casefold(), by_name, n=5, cutoff=0.7)
+        return [shown(path) for name in names for path in by_name[name]][:5]
+
+    def _resolve(self, file_path: str) -> str:
+        for _ in range(_RACES):
+            try:
+                return real_path(self.path / file_path)
+            except OSError:  # what was a link a moment ago is none any more
+                continue
+        raise SafetyViolationError("path_invalid", path=shown(file_path), reason=Phrase("path.circle"))
+
+    def _refuse_odd(self, file_path: str) -> None:
+        if not self._takes_any_name:
+            _refuse_odd(file_path)
+
+    def _refuse_special(self, relative: str, file_path: str) -> None:
+        try:
+            mode = (self.path / relative).lstat().st_mode
+        except OSError:
+            return  # missing or not reachable: opening it will say
+        if stat.S_ISLNK(mode):  # what the resolving could not resolve
+            raise SafetyViolationError("path_invalid", path=shown(file_path), reason=Phrase("path.circle"))
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise SafetyViolationError("path_not_regular", path=shown(file_path))
+
+    def _writable(self, file_path: str) -> str:
+        relative = self.relative(file_path)
+        if relative == ".":
+            raise ToolExecutionError("file_is_directory", path=shown(file_path))
+        self.refuse_protected(relative)
+        return relative
+
+    @contextmanager
+    def _folder_of(self, relative: str, *, make: bool) -> Generator[tuple[int, str]]:
+        """The open folder that holds `relative`, and the name in it.
+
+        `relative` is canonical, so a link on the way was put there since: walking without following any keeps a
+        write from landing at a protected name.
+        """
+        *parents, name = relative.split("/")
+        folder = open_beneath(self._fd, ".", _FOLDER)
+        try:
+            for parent in parents:
+                deeper = _enter(folder, parent, make=make)
+                os.close(folder)
+                folder = deeper
+            yield folder, name
+        finally:
+            os.close(folder)
+
+    @contextmanager
+    def _explained(self, file_path: str, otherwise: str) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._explain(error, file_path, otherwise) from error
+
+    def _explain(self, error: OSError, file_path: str, otherwise: str) -> LocalLLMError:
+        path = shown(file_path)
+        match error.errno:
+            case errno.EXDEV:
+                return SafetyViolationError("path_outside", path=path, root=self.path)
+            case errno.ELOOP:
+                return SafetyViolationError("path_invalid", path=path, reason=Phrase("path.circle"))
+            case errno.ENXIO | errno.EINVAL:
+                return SafetyViolationError("path_not_regular", path=path)
+            case errno.EISDIR:
+                return ToolExecutionError("file_is_directory", path=path)
+            case errno.EROFS | errno.EACCES | errno.EPERM if self._takes_nothing(otherwise):
+                return ToolExecutionError("project_read_only", path=path, reason=error.strerror)
+            case errno.EEXIST:
+                return ToolExecutionError("file_exists", path=path)
+            case errno.ENOENT:
+                return self.missing(file_path)
+            case errno.ENOTDIR if otherwise == "file_unreadable":
+                return self.missing(file_path)
+            case _:
+                return ToolExecutionError(otherwise, path=path, reason=error.strerror)
+
+    def _takes_nothing(self, otherwise: str) -> bool:
+        """Whether it failed because nobody may write here, rather than into this one file."""
+        return otherwise == "file_unwritable" and not os.access(self.path, os.W_OK)
+
+    def missing(self, file_path: str) -> ToolExecutionError:
+        """The error for a file that is not there, naming those that may have been meant."""
+        names = self.near(file_path)
+        hint = Phrase("path.near", names=", ".join(names)) if names else Phrase("path.look")
+        return ToolExecutionError("file_missing", path=shown(file_path), hint=hint)
+
+
+def _refuse_odd(file_path: str) -> None:
+    """Refuse what is no path of a project's file: what reads differently than it looks, and addresses."""
+    if not file_path:
+        reason = Phrase("path.empty")
+    elif shown(file_path) != file_path:
+        reason = Phrase("path.control")
+    elif file_path.startswith("~"):
+        reason = Phrase("path.home")
+    elif "://" in file_path:
+        reason = Phrase("path.address")
+    elif len(file_path.split("/")) > DEEPEST:
+        reason = Phrase("path.deep", count=DEEPEST)
+    else:
+        return
+    raise SafetyViolationError("path_invalid", path=shown(file_path[:200]), reason=reason)
+
+
+def _open_regular(folder: int, relative: str) -> BufferedReader:
+    fd = open_beneath(folder, relative, _READ)
+    try:
+        _refuse_irregular(fd)
+        return os.fdopen(fd, "rb")
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _refuse_irregular(fd: int) -> None:
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
+
+
+def _enter(folder: int, name: str, *, make: bool) -> int:
+    try:
+        return open_beneath(folder, name, _FOLDER)
+    except FileNotFoundError:
+        if not make:
+            raise
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=folder)
+    return open_beneath(folder, name, _FOLDER)
+
+
+def _refuse_read_only(folder: int, name: str) -> None:
+    """Replacing a file needs no right to write it; who took that right away meant it."""
+    with suppress(FileNotFoundError):
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISREG(mode) and not mode & 0o222:
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+def _make_writable(folder: int, name: str) -> None:
+    """Give the owner the right to write a regular file, which is reached through no link."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode) or mode & 0o200 or not sys.platform.startswith("linux"):
+        return
+    fd = os.open(name, _LOOK, dir_fd=folder)
+    try:
+        os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(mode) | 0o200)  # noqa: PTH101 - the open file, whatever its name
+    finally:
+        os.close(fd)
+
+
+def _is_folder(folder: int, name: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _remove_special(folder: int, name: str, until: float) -> None:
+    with suppress(FileNotFoundError):
+        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(facts.st_mode) and facts.st_ctime <= until:
+            os.unlink(name, dir_fd=folder)
+
+
+def _remove_empty(folder: int, name: str, depth: int = 0) -> None:
+    """Remove a folder with the folders in it, as far as they hold nothing else and do not nest too deep."""
+    if depth > _DEEPEST_REMOVED:
+        return
+    inner = os.open(name, _FOLDER, dir_fd=folder)
+    try:
+        for entry in os.listdir(inner):  # noqa: PTH208 - by its descriptor
+            if _is_folder(inner, entry):
+                _remove_empty(inner, entry, depth + 1)
+    finally:
+        os.close(inner)
+    with suppress(OSError):  # something is in it
+        os.rmdir(name, dir_fd=folder)
+
+
+def _lock_folder(folder: int, file_path: str) -> None:
+    """Let one program at a time replace files in this folder, until it is closed."""
+    if sys.platform != "win32":
+        try:
+            lock_within(folder, FOLDER_PATIENCE)
+        except TimeoutError:
+            raise ToolExecutionError("file_unwritable", path=shown(file_path), reason=Phrase("paths.locked")) from None
+        except OSError:
+            pass  # not every file system can
+
+
+def _holds(folder: int, name: str, data: bytes) -> bool:
+    with _open_regular(folder, name) as file:
+        return file.read(len(data) + 1) == data

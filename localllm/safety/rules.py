@@ -1,0 +1,361 @@
+"""Rules: what a person has allowed, wants to be asked about, or denied, and which calls fall under them.
+
+As text a rule is `edit_file`, `edit_file(docs/)`, `run_command(git push)`, `fetch_page(https://example.org/docs)`: a
+tool, and how its command, its path or its address must begin. `*` is every tool. There are no wildcards.
+"""
+
+import posixpath
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, cast
+from urllib.parse import urlsplit
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError, SafetyViolationError
+from localllm.base.events import Json
+from localllm.base.i18n import Phrase
+from localllm.config.reader import MAXIMUM_FAULTS
+from localllm.config.schema import SafetyRule, SafetySettings
+from localllm.safety.tool_definition import Tool
+
+if TYPE_CHECKING:
+    from localllm.safety.command_line import Line
+    from localllm.safety.shell_parser import Command
+    from localllm.safety.shell_words import Word
+
+Decision = Literal["allow", "ask", "deny"]
+
+_RULE = re.compile(r"(?P<tool>[\w.-]+|\*)(?:\((?P<prefix>.*)\))?", re.DOTALL)
+_SHELL_SYNTAX = re.compile(r"[;&|<>()`$\n\r{}\\*?\[\]~#!]")
+COMMAND_TOOL = "run_command"
+_READING_TOOL = "read_file"
+_SHOWING_TOOLS = frozenset({_READING_TOOL, "search_files", "analyze_code", "git_diff", "edit_file"})
+"""Those whose answers hold what stands in the files they are given."""
+WRITING_TOOL = "write_file"
+WRITING_TOOLS = frozenset({WRITING_TOOL, "edit_file", "create_file"})
+_HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule. `prefix` is None where it holds for every call of the tool. `exact`: for nothing but this command."""
+
+    tool: str
+    decision: Decision
+    prefix: str | None = None
+    exact: bool = False
+
+    def __str__(self) -> str:
+        return self.tool if self.prefix is None else f"{self.tool}({self.prefix})"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds for every call of the tool."""
+        return self.prefix is None
+
+    @property
+    def closes_reading(self) -> bool:
+        """Whether nothing may show what stands in the files at its path."""
+        is_path = self.prefix is not None and "://" not in self.prefix
+        return self.decision == "deny" and is_path and self.tool in (_READING_TOOL, "*")
+
+    def concerns(self, tool: str) -> bool:
+        """Whether it is about this tool."""
+        return self.tool in (tool, "*") or (self.closes_reading and tool in _SHOWING_TOOLS)
+
+
+def rules_of(settings: SafetySettings) -> list[Rule]:
+    """The rules of the settings, in the order they stand. A rule that is none is left out: see `check_rules`."""
+    lists: tuple[tuple[Decision, tuple[str, ...]], ...] = (
+        ("deny", settings.deny),
+        ("ask", settings.ask),
+        ("allow", settings.allow),
+    )
+    found = [read_rule(text, decision) for decision, texts in lists for text in texts]
+    return [rule for rule in found if rule] + [_of_table(table) for table in settings.rules]
+
+
+def closed_to_commands(settings: SafetySettings) -> tuple[list[str], list[str]]:
+    """The paths in the project that deny rules close to reading, and those they close to writing alone. A command could
+    reach them by other names than the rules': the sandbox has to close them."""
+    unreadable: list[str] = []
+    unwritable: list[str] = []
+    for rule in rules_of(settings):
+        if rule.closes_reading:
+            unreadable.append(rule.prefix or "")
+        elif rule.decision == "deny" and rule.prefix is not None and rule.tool in WRITING_TOOLS:
+            unwritable.append(rule.prefix)
+    return unreadable, unwritable
+
+
+def still_showing(settings: SafetySettings) -> list[str]:
+    """The tools that show what stands in files though `read_file` is denied, as it is by a rule that names no path:
+    that takes away the one tool."""
+    gone = {rule.tool for rule in rules_of(settings) if rule.decision == "deny" and rule.whole}
+    return sorted({*_SHOWING_TOOLS, COMMAND_TOOL} - gone) if _READING_TOOL in gone and "*" not in gone else []
+
+
+def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
+    """The same paths that are closed to reading, for whoever walks through the project: normal, relative to it, and
+    those that are links also as they lead. `canonical`: see `Policy.judge`."""
+    paths = closed_to_commands(settings)[0]
+    return sorted({folder for path in paths for folder in _leading(path, canonical)})
+
+
+def read_rule(text: str, decision: Decision) -> Rule | None:
+    """The rule written as `text`; None where it is no rule."""
+    found = _RULE.fullmatch(text.strip())
+    return Rule(tool=found["tool"], prefix=found["prefix"], decision=decision) if found else None
+
+
+def _of_table(table: SafetyRule) -> Rule:
+    return Rule(tool=table.tool, prefix=table.prefix or None, decision=table.decision)
+
+
+def check_rules(settings: SafetySettings, tools: Sequence[Tool]) -> None:
+    """Raise ConfigurationError for the first rule that can never match (malformed, or of none of the `tools`), and for
+    the first example of a rule that does not hold."""
+    for setting in ("allow", "ask", "deny"):
+        for text in getattr(settings, setting):
+            _check(f"safety.{setting}", text, read_rule(text, setting), tools)
+    for number, table in enumerate(settings.rules, start=1):
+        rule = _of_table(table)
+        _check(f"safety.rules ({number})", str(rule), rule, tools)
+        _check_examples(table, rule, tools)
+
+
+def usable_rules(
+    settings: SafetySettings, added: Mapping[str, Sequence[str | SafetyRule]], tools: Sequence[Tool]
+) -> tuple[SafetySettings, list[ConfigurationError]]:
+    """The settings without those of the `added` rules, by the key of their list, that `check_rules` would refuse; and
+    why. The others are checked: ConfigurationError. Examples of added rules are not tried: strangers wrote them, and
+    could have it take for ever."""
+    usable: dict[str, list[str | SafetyRule]] = {}
+    errors: list[ConfigurationError] = []
+    for key, rules in added.items():
+        name = key.rpartition(".")[2]
+        usable[name] = [rule for rule in getattr(settings, name) if rule not in rules]
+        for rule in map(_without_examples, rules):
+            try:
+                check_rules(msgspec.structs.replace(SafetySettings(), **{name: (rule,)}), tools)
+                usable[name].append(rule)
+            except ConfigurationError as error:
+                errors.append(error)
+    kept = {name: tuple(rules) for name, rules in usable.items()}
+    settings = msgspec.structs.replace(settings, **kept)
+    check_rules(settings, tools)
+    return settings, errors[:MAXIMUM_FAULTS]
+
+
+def _without_examples(rule: str | SafetyRule) -> str | SafetyRule:
+    return rule if isinstance(rule, str) else msgspec.structs.replace(rule, match=(), not_match=())
+
+
+def _check(setting: str, text: str, rule: Rule | None, tools: Sequence[Tool]) -> None:
+    from difflib import get_close_matches
+
+    if rule is None or (rule.prefix is not None and not is_usable(rule.tool, rule.prefix, tools)):
+        raise ConfigurationError("rule_malformed", setting=setting, rule=text)
+    names = [tool.name for tool in tools]
+    if rule.tool not in ("*", *names):
+        nearest = next(iter(get_close_matches(rule.tool, names, n=1, cutoff=0)), "*")
+        raise ConfigurationError("rule_unknown_tool", setting=setting, rule=text, nearest=nearest)
+
+
+def is_usable(name: str, prefix: str, tools: Sequence[Tool]) -> bool:
+    """Whether a plain command, a path below the project or an address can begin with `prefix`."""
+    if not prefix.strip():
+        return False
+    if name == COMMAND_TOOL:
+        return not _SHELL_SYNTAX.search(prefix) and prefix.count("'") % 2 == prefix.count('"') % 2 == 0
+    if any(tool.name == name and tool.fetches for tool in tools):
+        has_host = urlsplit(prefix if "://" in prefix else f"//{prefix}").netloc
+        return bool(has_host) and not re.search(r"[\s*]", prefix)
+    return not re.search(r"^[/~]|[*?]", prefix) and not posixpath.normpath(prefix).startswith("..")
+
+
+def _check_examples(table: SafetyRule, rule: Rule, tools: Sequence[Tool]) -> None:
+    for expected, examples in ((True, table.match), (False, table.not_match)):
+        for example in examples:
+            found = example_matches(rule, example, tools)
+            if found != expected:
+                happened = Phrase("policy.example_matched" if found else "policy.example_missed")
+                raise ConfigurationError(
+                    "rule_example_failed", rule=rule, decision=rule.decision, example=example, happened=happened
+                )
+
+
+def example_matches(rule: Rule, example: str, tools: Sequence[Tool]) -> bool:
+    """Whether the rule holds for an example: a command line, a path, or an address, as its tool takes it."""
+    tool = next((tool for tool in tools if tool.name == rule.tool), None)
+    if tool is None:
+        tool = next(tool for tool in tools if tool.paths)
+    name = next(iter((*tool.paths, *tool.fetches)), "command")
+    call = Call(tool, {"command" if tool.name == COMMAND_TOOL else name: example}, posixpath.normpath)
+    return call.is_covered_by([rule]) if rule.decision == "allow" else call.touches(rule)
+
+
+@lru_cache(maxsize=8)
+def line_of(command: str) -> "Line":
+    """A command line, understood; once for all that ask about it."""
+    from localllm.safety.command_line import Line  # reading the shell is a good part of the program: no start needs it
+
+    return Line(command)
+
+
+class Call:
+    """A call as the rules see it: by its command line, by the paths it names or touches, by the addresses it
+    reads, by what else it sends away."""
+
+    def __init__(
+        self, tool: Tool, arguments: dict[str, Json], canonical: Callable[[str], str], touched: Sequence[str] = ()
+    ) -> None:
+        self.tool = tool
+        self.line = line_of(arguments.get("command", "")) if tool.name == COMMAND_TOOL else None
+        self.sent = [text for name in tool.sends for text in listed(arguments.get(name))]
+        self.fetched = [url for name in tool.fetches for url in listed(arguments.get(name))]
+        self._folder: str = arguments.get("working_dir", "") or "."
+        self._given = [*touched, *(path for name in tool.paths for path in listed(arguments.get(name)))]
+        self._touched = touched
+        self._canonical = canonical
+
+    def is_covered_by(self, rules: Sequence[Rule]) -> bool:
+        """Whether allow rules cover all of the call.
+
+        Of a command line, each part must begin with the words of a rule, and each redirection write where a rule lets
+        write_file write; what the shell would only compute is covered by nothing. Programs that run another one and
+        do nothing else (`timeout`, `bash -c`) are looked through.
+        """
+        own = [rule for rule in rules if rule.concerns(self.tool.name)]
+        if any(rule.whole for rule in own):
+            return True
+        if self.line is not None:
+            return self._is_line_covered(self.line, own, [rule for rule in rules if rule.concerns(WRITING_TOOL)])
+        if self.fetched:
+            return all(any(_begins_address(url, rule) for rule in own) for url in self.fetched)
+        places = self._places()
+        folders = [posixpath.normpath(rule.prefix or "") for rule in own]
+        return bool(places) and all(any(is_within(place, folder) for folder in folders) for place in places)
+
+    def _is_line_covered(self, line: "Line", own: Sequence[Rule], writing: Sequence[Rule]) -> bool:
+        if any(rule.exact and rule.prefix == line.text.strip() for rule in own):
+            return True
+        own = [rule for rule in own if not rule.exact]
+        script = line.script
+        if not own or not script.sound or script.opaque or script.assigns or not script.commands:
+            return False
+        parts = [command for command in script.commands if not (command.through or command.guessed)]
+        covered = bool(parts) and all(any(_begins(command, rule) for rule in own) for command in parts)
+        return covered and all(self._may_write(line, target, writing) for target in script.writes)
+
+    def _may_write(self, line: "Line", target: "Word", writing: Sequence[Rule]) -> bool:
+        if target.text in _HARMLESS_TARGETS and not target.computed:
+            return True
+        if target.computed or line.folders:
+            return False
+        with suppress(SafetyViolationError):
+            place = self._canonical(posixpath.join(self._folder, target.text))
+            return any(rule.whole or is_within(place, posixpath.normpath(rule.prefix or "")) for rule in writing)
+        return False
+
+    def touches(self, rule: Rule) -> bool:
+        """Whether any part of the call falls under a deny or ask rule; where that cannot be told, it does."""
+        if self.line is not None and rule.concerns(WRITING_TOOL) and self._writes_into(self.line, rule):
+            return True
+        if self._touched and rule.tool in WRITING_TOOLS and rule.prefix is not None:
+            return any(is_within(place, folder) for place in self._places() for folder in self._folders(rule))
+        if not rule.concerns(self.tool.name) or rule.prefix is None:
+            return rule.concerns(self.tool.name)
+        if self.line is not None:
+            return rule.tool == COMMAND_TOOL and self.line.may_run(split_words(rule.prefix))
+        if self.fetched:
+            return any(_begins_address(url, rule) for url in self.fetched)
+        folders = self._folders(rule)
+        return any(is_within(place, folder) for place in self._places() for folder in folders)
+
+    def _writes_into(self, line: "Line", rule: Rule) -> bool:
+        """Whether a redirection writes into the folder of a rule, from any folder the line may be in."""
+        starts = {self._folder, *(posixpath.join(self._folder, folder) for folder in line.folders)}
+        folders = self._folders(rule) if rule.prefix is not None else {"."}
+        for path in (posixpath.join(start, target.text) for target in line.script.writes for start in starts):
+            with suppress(SafetyViolationError):
+                place = self._canonical(path)
+                if any(is_within(place, folder) for folder in folders):
+                    return True
+        return False
+
+    def _folders(self, rule: Rule) -> set[str]:
+        """The folder of a rule as it is written and, where it is a link, as it leads."""
+        return _leading(rule.prefix or "", self._canonical)
+
+    def _places(self) -> set[str]:
+        """Where the paths lead and, for links, where they stand: git takes a link as itself."""
+        places: set[str] = set()
+        for path in self._given:
+            places.add(leads := self._canonical(path))
+            folder, name = posixpath.split(path.rstrip("/"))
+            if leads != "." and name not in ("", ".", ".."):
+                places.add(posixpath.normpath(posixpath.join(self._canonical(folder or "."), name)))
+        return places
+
+
+def lasting_rule(tool: str, asked: str, scope: str) -> Rule | None:
+    """The allow rule a person means who was asked about `asked` (a command, a folder, the
+    address of a host, or "" for the tool) and wants
+    `scope` allowed from now on; None where that would not allow it."""
+    if tool == COMMAND_TOOL:
+        if scope.strip() == asked.strip():
+            return Rule(tool=tool, decision="allow", prefix=scope.strip(), exact=True)
+        wanted = split_words(scope)
+        is_beginning = is_usable(tool, scope, ()) and split_words(asked)[: len(wanted)] == wanted
+        return Rule(tool=tool, decision="allow", prefix=scope.strip()) if is_beginning else None
+    if "://" in asked:
+        is_there = scope == asked or scope.startswith(f"{asked}/")
+        return Rule(tool=tool, decision="allow", prefix=scope) if is_there and not re.search(r"[\s*]", scope) else None
+    folder = posixpath.normpath(scope or ".")
+    if not is_within(posixpath.normpath(asked or "."), folder):
+        return None
+    return Rule(tool=tool, decision="allow", prefix=None if folder == "." else folder)
+
+
+def listed(value: Json) -> list[str]:
+    """The paths an argument holds; an empty one stands for none."""
+    if isinstance(value, list):
+        return [path for entry in cast("list[Json]", value) for path in listed(entry)]
+    return [value] if isinstance(value, str) and value else []
+
+
+def _leading(path: str, canonical: Callable[[str], str]) -> set[str]:
+    """A path as it is written and, where it is a link, as it leads."""
+    folders = {posixpath.normpath(path)}
+    with suppress(SafetyViolationError):  # what is outside is in nobody's way here
+        folders.add(canonical(path))
+    return folders
+
+
+def is_within(place: str, folder: str) -> bool:
+    """Whether a path, relative to the project, is `folder` or below it."""
+    return folder == "." or place == folder or place.startswith(folder + "/")
+
+
+def split_words(command: str) -> list[str]:
+    """The words of a plain command."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _begins(command: "Command", rule: Rule) -> bool:
+    wanted = split_words(rule.prefix or "")
+    first = command.words[: len(wanted)]
+    return bool(wanted) and [word.text for word in first] == wanted and not any(word.computed for word in first)
+
+
+def _begins_address(url: str, rule: Rule) -> bool:
+    from localllm.safety.addresses import is_below  # what reads addresses comes with the first of them
+
+    return is_below(url, rule.prefix or "", strictly=rule.decision == "allow")

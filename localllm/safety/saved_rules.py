@@ -1,0 +1,131 @@
+"""Rules a user's answers have made: for this session in memory, for a project in the user's state folder.
+
+They never stand in the project itself: what comes with a repository cannot allow anything.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.jsontext import decode_json
+from localllm.base.paths import state_folder
+from localllm.base.project_state import change_file, name_of, newest
+from localllm.config.reader import read_text
+from localllm.safety.rules import Rule
+
+Scope = Literal["session", "project"]
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """A rule and how long it holds."""
+
+    rule: Rule
+    scope: Scope
+
+
+class _Store(msgspec.Struct):
+    """The file: a project's root → its rules. The newest come last."""
+
+    projects: dict[str, list[Rule]] = {}
+
+
+_Stamp = tuple[int, int, int]
+
+
+class RememberedRules:
+    """The rules of the project at `root`, in `file` with those of others.
+
+    Another program may add and remove rules meanwhile: they are read again when the file has changed. A damaged file
+    counts as empty; the next rule makes it anew.
+    """
+
+    def __init__(self, file: Path, root: Path) -> None:
+        self.file = file
+        self._root = name_of(root)
+        self._session: list[Rule] = []
+        self._read_at: _Stamp | None = None
+        self._kept: list[Rule] = []
+
+    @classmethod
+    def of_user(cls, root: Path, environ: Mapping[str, str] = os.environ) -> "RememberedRules":
+        """Those in the user's state folder."""
+        return cls(rules_file(environ), root)
+
+    @property
+    def all(self) -> list[Remembered]:
+        """Every rule: those of the project, then those of the session."""
+        kept = [Remembered(rule, "project") for rule in self._project()]
+        return kept + [Remembered(rule, "session") for rule in self._session]
+
+    def rules(self) -> list[Rule]:
+        """Every rule, as the policy wants them."""
+        return [*self._project(), *self._session]
+
+    def add(self, rule: Rule, scope: Scope) -> None:
+        """Remember a rule. ConfigurationError config_unwritable where a project's cannot be kept."""
+        if scope == "session":
+            self._session = [*(known for known in self._session if known != rule), rule]
+            return
+
+        def put(store: _Store) -> None:
+            rules = store.projects.pop(self._root, [])
+            store.projects[self._root] = [*(known for known in rules if known != rule), rule]
+            store.projects = newest(store.projects)
+
+        self._change(put)
+
+    def remove(self, remembered: Remembered) -> None:
+        """Forget a rule. ConfigurationError config_unwritable."""
+        if remembered.scope == "session":
+            self._session = [rule for rule in self._session if rule != remembered.rule]
+            return
+
+        def drop(store: _Store) -> None:
+            left = [rule for rule in store.projects.pop(self._root, []) if rule != remembered.rule]
+            if left:
+                store.projects[self._root] = left
+
+        self._change(drop)
+
+    def forget_session(self) -> None:
+        """Forget those of this session."""
+        self._session = []
+
+    def _project(self) -> list[Rule]:
+        stamp = self._stamp()
+        if stamp != self._read_at:
+            self._kept = self._read().projects.get(self._root, [])
+            self._read_at = stamp
+        return self._kept
+
+    def _stamp(self) -> _Stamp | None:
+        try:
+            found = self.file.stat()
+        except OSError:
+            self._kept = []
+            return None
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+    def _read(self) -> _Store:
+        try:
+            text = read_text(self.file)
+            return _Store() if text is None else decode_json(text, _Store)
+        except (ConfigurationError, msgspec.DecodeError):
+            return _Store()
+
+    def _change(self, change: Callable[[_Store], object]) -> None:
+        change_file(self.file, self._read, change)
+
+
+def rules_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The file with the rules of all projects, there or not."""
+    return state_folder(environ) / "rules.json"
+
+
+def rule_of(tool: str, prefix: str, *, exact: bool) -> Rule:
+    """An allow rule an answer makes; a prefix of "" or "." is the whole tool."""
+    return Rule(tool=tool, decision="allow", prefix=prefix if prefix not in ("", ".") else None, exact=exact)

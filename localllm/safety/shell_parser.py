@@ -1,0 +1,484 @@
+"""Parse a bash command line into the commands it would run, with the grammar of the shell."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.code.grammars import parser
+from localllm.safety.dangerous_commands import PRINTERS
+from localllm.safety.nested_commands import READERS, SHELLS, commands_in_code, look_through, program_of
+from localllm.safety.shell_words import BLANKS, Piece, Variable, Word, ansi_text, expand
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+
+_SAID = late_pattern(
+    r"-[a-z]*m|-[tbk]|--(?:message|title|body|notes|grep|author|date|format|pretty|description|trailer|regexp?)"
+)
+"""Options whose value is text for people, or a pattern."""
+
+_SED_RUNS = late_pattern(r"(?:^|[;{\n\d$/])\s*e(?:\s|$)|/[gpiI\d]*e[gpiI\d]*\s*(?:;|$)")
+_PRINTER_RUNS = late_pattern(r"--pre(?:=|$)|--pager(?:=|$)|-P|\+.?!")
+_COPIERS = frozenset({"cp", "ln", "mv", "install"})
+
+
+def texts_in(words: Sequence[Word]) -> Iterator[str]:
+    """Arguments of several words that the program may run: `rg --pre 'x y'`, `vim -c '!x y'`. Not messages, not what
+    is only printed or searched for, not the programs of sed that run nothing."""
+    name = program_of(words[0])
+    for before, word in pairwise(words):
+        option, given, _ = word.text.partition("=")
+        runs = _PRINTER_RUNS.match(word.text) or _PRINTER_RUNS.match(before.text)
+        if name in PRINTERS and not (runs and name in ("rg", "man", "less")):
+            continue
+        if len(word.text.split()) < 2 or _SAID.fullmatch(option if given and option[:1] == "-" else before.text):
+            continue
+        if name != "sed" or _SED_RUNS.search(word.text):
+            yield re.sub(r"^(?:[\w-]+=|[!:+]+)", "", word.text)
+
+
+def renamed_by(words: Sequence[Word]) -> dict[str, list[Word]]:
+    """The names by which programs can be called once the command has run, with what they then stand for."""
+    rest = [word for word in words[1:] if not word.text.startswith("-")]
+    match program_of(words[0]):
+        case "alias":
+            pairs = [word.text.partition("=") for word in rest]
+            return {name: [Word(part) for part in text.split()] for name, mark, text in pairs if mark and text}
+        case "hash" if len(rest) > 1:
+            return {rest[-1].text: [rest[0]]}
+        case copier if copier in _COPIERS and len(rest) == 2 and _may_be_program(rest[0]):
+            return {rest[1].text.rstrip("/").rpartition("/")[2]: [rest[0]]}
+        case _:
+            return {}
+
+
+def _may_be_program(word: Word) -> bool:
+    return word.computed or "/" in word.text
+
+
+_LONGEST = 60_000  # characters of a text that are given to the grammar
+_MOST_PIPES = 2_000  # of a text: after an error behind them the grammar takes their square, without a chance to stop it
+_MOST_TEXTS = 100  # how many texts within texts are read
+_MOST_NODES = 60_000
+_MOST_WORDS = 50_000  # of all commands of one text, those that run others counted with them
+_LONGEST_SUBSCRIPTED = 10_000  # characters of a word: it may be tried for its square
+_MOST_CHARACTERS = 200_000  # of texts within texts
+_SECONDS = 1.0  # for one line; a line of a thousand commands takes a tenth of it
+_DEEPEST = 4  # how deep substitutions in substitutions are guessed at
+_WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+_WORDS = frozenset(
+    {"word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation"}
+    | {"simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"}
+    | {"brace_expression", "command_name", "variable_name", "variable_assignment", "array", "extglob_pattern", "regex"}
+    | {"$", "==", "="}
+)
+
+
+_SUBSCRIPT = late_pattern(r"\w\[[^\]]*?(?:\$\(|`)([^)`]*)")
+_BACKQUOTED = late_pattern(r"(?<!\\)`([^`]*)(?<!\\)`")
+_BESIDE_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect", "comment"})
+_PASSING = frozenset({"echo", "printf", "cat", "tee", "cd", "true"})
+"""What may stand in a line with a shell that reads its input, which is then seen all the same."""
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A simple command. `through`: it only runs others, which are commands of their own here. `guessed`: it stands in
+    a program of another language, which may run it or not."""
+
+    words: tuple[Word, ...]
+    through: bool = False
+    guessed: bool = False
+
+
+class Script(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole line. `commands`: every one in it, wherever it stands. `writes` and `reads`: the targets of
+    redirections.
+
+    `sound`: the grammar understood all of it. `opaque`: something runs that the line does not show, as the output of
+    another command. `assigns`: it sets variables. `texts`: all that was read, the line and the texts in it, without
+    comments and here-documents.
+    """
+
+    commands: tuple[Command, ...] = ()
+    writes: tuple[Word, ...] = ()
+    reads: tuple[Word, ...] = ()
+    sound: bool = True
+    opaque: bool = False
+    assigns: bool = False
+    texts: tuple[str, ...] = ()
+
+
+def read_script(line: str) -> Script:
+    """Read `line`, and the texts in it that a shell would read in its turn. Raises nothing, whatever the line."""
+    texts, seen = [_Text(line)], {line}
+    scripts: list[Script] = []
+    deadline = time.monotonic() + _SECONDS
+    while texts:
+        text = texts.pop()
+        script, within = _Reader(text.text, deadline).read()
+        scripts.append(_only_guessed(script) if text.guessed else script)
+        fresh = [_Text(part.text, part.guessed or text.guessed) for part in within if part.text.strip()]
+        fresh = [part for part in fresh if part.text not in seen]
+        seen |= {part.text for part in fresh}
+        texts.extend(fresh)
+        is_late = bool(texts) and time.monotonic() > deadline
+        if is_late or len(seen) > _MOST_TEXTS or sum(map(len, seen)) - len(line) > _MOST_CHARACTERS:
+            scripts.append(Script(sound=False, opaque=True))
+            break
+    return Script(
+        commands=tuple(command for script in scripts for command in script.commands),
+        writes=tuple(word for script in scripts for word in script.writes),
+        reads=tuple(word for script in scripts for word in script.reads),
+        sound=all(script.sound for script in scripts),
+        opaque=any(script.opaque for script in scripts),
+        assigns=any(script.assigns for script in scripts),
+        texts=tuple(text for script in scripts for text in script.texts),
+    )
+
+
+class _Text(msgspec.Struct, frozen=True):
+    """A text to read; `guessed` as a Command is."""
+
+    text: str
+    guessed: bool = False
+
+
+def _only_guessed(script: Script) -> Script:
+    commands = [msgspec.structs.replace(command, guessed=True) for command in script.commands]
+    return Script(commands=tuple(commands), texts=script.texts)
+
+
+class _Reader:
+    """Reads one text."""
+
+    def __init__(self, text: str, deadline: float) -> None:
+        self._deadline = deadline
+        self._source = text.encode("utf-8", "surrogatepass")
+        self._known: dict[str, Variable] = {"IFS": Variable(BLANKS)}
+        self._changing: set[str] = set()
+        self._commands: list[Command] = []
+        self._writes: list[Word] = []
+        self._reads: list[Word] = []
+        self._within: list[_Text] = []
+        self._fed: list[str] = []
+        self._depth = 0
+        self._looked_at = 0
+        self._opaque = False
+        self._assigns = False
+        self._renamed: dict[str, list[Word]] = {}
+        self._data: list[tuple[int, int]] = []
+
+    def read(self) -> tuple[Script, list[_Text]]:
+        """What the text runs, and the texts in it to read by themselves."""
+        tree = self._parsed()
+        if tree is None:
+            return Script(sound=False, opaque=True, texts=(self._text(0, len(self._source)),)), []
+        root = tree.root_node
+        nodes = list(_walk(root))
+        strange = any(node.type == "command" and not all(map(_is_understood, node.named_children)) for node in nodes)
+        sound = not (root.has_error or strange or len(nodes) >= _MOST_NODES)
+        self._changing = {name for name, count in Counter(map(self._assigned, nodes)).items() if count > 1}
+        for node in nodes:
+            if time.monotonic() > self._deadline:
+                self._opaque = True
+                break
+            self._learn(node)
+            self._take(node)
+        self._feed()
+        script = Script(
+            commands=tuple(self._commands),
+            writes=tuple(self._writes),
+            reads=tuple(self._reads),
+            sound=sound,
+            opaque=self._opaque,
+            assigns=self._assigns,
+            texts=(self._bare() if sound else self._text(0, len(self._source)),),
+        )
+        return script, self._within
+
+    def _parsed(self) -> "Tree | None":
+        """None where it is too long, or takes too long."""
+        if len(self._source) > _LONGEST or self._source.count(b"|") > _MOST_PIPES:
+            return None
+        try:
+            return parser("bash").parse(
+                lambda at, _: self._source[at:],
+                progress_callback=lambda _at, _has_error: time.monotonic() > self._deadline,
+            )
+        except ValueError:
+            return None
+
+    def _assigned(self, node: "Node") -> str:
+        """The variable that a node sets, or nothing."""
+        field = {"variable_assignment": "name", "for_statement": "variable"}.get(node.type)
+        name = node.child_by_field_name(field) if field else None
+        return self._of(name) if name is not None else ""
+
+    def _learn(self, node: "Node") -> None:
+        """Note the value of a variable, for what comes after."""
+        name = self._assigned(node)
+        if not name:
+            return
+        values = node.children_by_field_name("value")
+        words = [word for value in values for word in self._expanded(value)]
+        if node.type == "for_statement":
+            text, changes = (words[0].text if words else ""), len(words) != 1
+        else:
+            text, changes = " ".join(word.text for word in words), False
+            self._assigns = True
+            self._within.extend(_Text(word.text, guessed=True) for word in words if _is_several(word))
+            if any(child.type == "+=" for child in node.children):
+                text, changes = self._known.get(name, Variable("")).value + text, True
+        is_sure = not (changes or name in self._changing or any(word.computed for word in words))
+        self._known[name] = Variable(text, is_sure)
+
+    def _take(self, node: "Node") -> None:
+        match node.type:
+            case "command":
+                self._add_command(list(self._words(node)))
+            case "test_command" | "unset_command" | "declaration_command":
+                self._add_command([Word(self._of(node).split(None, 1)[0])])
+                self._add_subscripts(self._of(node))
+            case "file_redirect":
+                self._add_redirect(node)
+            case "herestring_redirect":
+                self._fed.extend(word.text for child in node.named_children for word in self._expanded(child))
+            case "heredoc_body":
+                self._fed.append(self._of(node))
+                self._within.extend(_Text(text) for text in self._run_in_heredoc(node))
+                self._data.append((node.start_byte, node.end_byte))
+            case "comment":
+                self._data.append((node.start_byte, node.end_byte))
+            case _:
+                pass
+
+    def _add_command(self, words: list[Word]) -> None:
+        """A command and those it runs in its turn."""
+        pending = [words]
+        while pending:
+            words = pending.pop()
+            if not words:
+                continue
+            self._looked_at += len(words)
+            if self._looked_at > _MOST_WORDS:  # `sudo sudo sudo …`: each is a command of all that follows
+                self._opaque = True
+                return
+            seen = look_through(words)
+            self._commands.append(Command(tuple(words), through=seen.through))
+            self._within.extend(_Text(text) for text in seen.texts)
+            for code in seen.code:
+                self._add_code(code)
+            self._opaque = self._opaque or seen.opaque
+            pending.extend(seen.commands)
+            self._look_at_words(words, pending)
+
+    def _look_at_words(self, words: list[Word], pending: list[list[Word]]) -> None:
+        """What the words may come to beside the command they are: names given to programs earlier in the line, and
+        texts of several words, which a program may have been told to run."""
+        name = words[0].text.rpartition("/")[2]
+        if meant := self._renamed.get(name):
+            pending.append([*meant, *words[1:]])
+            del self._renamed[name]  # a name may be its own meaning: alias ls="ls -l"
+        self._renamed |= renamed_by(words)
+        for text in texts_in(words):
+            self._within.append(_Text(text, guessed=True))
+        for word in words[1:]:
+            self._add_subscripts(word.text)
+
+    def _add_subscripts(self, text: str) -> None:
+        """What bash runs in the subscript of a variable, also in quotes: `test -v 'a[$(x)]'`."""
+        if "[" not in text or ("$(" not in text and "`" not in text):
+            return
+        if len(text) > _LONGEST_SUBSCRIPTED:
+            self._opaque = True
+            return
+        self._within.extend(_Text(found[1], guessed=True) for found in _SUBSCRIPT.finditer(text))
+
+    def _run_in_heredoc(self, body: "Node") -> list[str]:
+        """Back-quoted commands of a here-document whose end is not quoted: the grammar passes over them."""
+        start = next((child for child in (body.parent or body).children if child.type == "heredoc_start"), None)
+        if start is None or set(self._of(start)) & set("'\"\\"):
+            return []
+        return _BACKQUOTED.findall(self._of(body))
+
+    def _add_redirect(self, node: "Node") -> None:
+        operator = next((child.type for child in node.children if not child.is_named), "")
+        groups = self._groups(node.children_by_field_name("destination"))
+        first, *more = [word for group in groups for word in group] or [Word("", computed=True)]
+        if operator not in _WRITING:
+            self._reads.append(first)
+        elif not (operator == ">&" and (first.text.isdigit() or first.text == "-")):
+            self._writes.append(first)
+        if more:  # the grammar lets words of the command follow the target
+            self._add_command([Word("", computed=True, ends_known=True), *more])
+
+    def _feed(self) -> None:
+        """What is piped or handed to a shell that reads its input is read as well."""
+        if any(_runs_file(command.words[0]) for command in self._commands):  # which this line may have written
+            printed = (word.text for command in self._commands if _prints(command) for word in command.words[1:])
+            self._within.extend(_Text(text, guessed=True) for text in [*self._fed, *printed])
+        readers = {program_of(command.words[0]) for command in self._commands if _reads_input(command)}
+        if not readers:
+            return
+        printing = [command for command in self._commands if _prints(command)]
+        said = [word for command in printing for word in command.words[1:]]
+        fed = [*self._fed, *(word.text for word in said), " ".join(word.text for word in said)]
+        if readers & SHELLS:
+            self._within.extend(map(_Text, fed))
+        else:
+            self._add_code("\n".join(fed))
+        others = {program_of(command.words[0]) for command in self._commands if not command.guessed} - readers
+        is_shown = bool(self._fed or said) and others <= _PASSING and not any(word.computed for word in said)
+        self._opaque = self._opaque or not is_shown
+
+    def _add_code(self, code: str) -> None:
+        commands, texts = commands_in_code(code)
+        self._commands.extend(Command(tuple(words), guessed=True) for words in commands if words)
+        self._within.extend(_Text(text, guessed=True) for text in texts)
+
+    def _words(self, command: "Node") -> Iterator[Word]:
+        """The words of a command, without assignments and redirections; what is written without a gap is one word."""
+        for group in self._groups(child for child in command.children if _is_word(child)):
+            yield from group
+
+    def _groups(self, nodes: "Iterable[Node]") -> Iterator[list[Word]]:
+        pieces: list[Piece] = []
+        end = -1
+        for node in nodes:
+            if pieces and node.start_byte != end:
+                yield expand(pieces, self._known)
+                pieces = []
+            pieces = _merged([*pieces, *self._pieces(node)])
+            end = node.end_byte
+        if pieces:
+            yield expand(pieces, self._known)
+
+    def _expanded(self, node: "Node") -> list[Word]:
+        return expand(self._pieces(node), self._known)
+
+    def _pieces(self, node: "Node") -> list[Piece]:
+        text = self._of(node)
+        match node.type:
+            case "raw_string":
+                return [Piece("quoted", text[1:-1])]
+            case "ansi_c_string":
+                return [Piece("quoted", ansi_text(text[2:-1]))]
+            case "string" | "translated_string":
+                return self._in_quotes(node)
+            case "command_name" | "concatenation":
+                return _merged([piece for child in node.children for piece in self._pieces(child)])
+            case "expansion" if text[2:-1].isidentifier():
+                return [Piece("plain", text)]
+            case "expansion" | "command_substitution":
+                return [Piece("computed", self._guess(node))]
+            case "process_substitution" | "arithmetic_expansion":
+                return [Piece("computed", "")]
+            case _:
+                return [Piece("plain", text)]
+
+    def _in_quotes(self, node: "Node") -> list[Piece]:
+        """The pieces of a double-quoted string: its text, and guesses at what is substituted in it."""
+        pieces: list[Piece] = [Piece("quoted", "")]
+        start = node.start_byte + self._source[node.start_byte : node.end_byte].find(b'"') + 1
+        for child in node.children:
+            if child.type in ("command_substitution", "expansion", "arithmetic_expansion", "process_substitution"):
+                inner = self._pieces(child)
+                pieces.append(Piece("in quotes", self._text(start, child.start_byte)))
+                pieces.extend(Piece("in quotes", piece.text) if piece.kind == "plain" else piece for piece in inner)
+                start = child.end_byte
+        return [*pieces, Piece("in quotes", self._text(start, node.end_byte - 1))]
+
+    def _guess(self, node: "Node") -> str:
+        """What is put in place of a substitution, where that is easily told. Not too deep: it is but a guess."""
+        if self._depth >= _DEEPEST:
+            return ""
+        self._depth += 1
+        guess = self._default(node) if node.type == "expansion" else self._echoed(node)
+        self._depth -= 1
+        return guess
+
+    def _default(self, node: "Node") -> str:
+        """What `${x:-this}` gives where nothing has set x."""
+        words = [
+            child for child in node.named_children if child.type in ("word", "string", "raw_string", "concatenation")
+        ]
+        return "".join(word.text for child in words for word in self._expanded(child))
+
+    def _echoed(self, node: "Node") -> str:
+        """What `$(echo this)` gives; nothing for any other command."""
+        commands = [child for child in node.named_children if child.type == "command"]
+        if len(commands) != 1 or node.named_child_count != 1:
+            return ""
+        first, *rest = list(self._words(commands[0])) or [Word("")]
+        return " ".join(word.text for word in rest) if first.text in ("echo", "printf") else ""
+
+    def _bare(self) -> str:
+        source = bytearray(self._source)
+        for start, end in self._data:
+            source[start:end] = bytes(byte if byte == 10 else 32 for byte in source[start:end])
+        return source.decode("utf-8", "replace")
+
+    def _of(self, node: "Node") -> str:
+        return self._text(node.start_byte, node.end_byte)
+
+    def _text(self, start: int, end: int) -> str:
+        return self._source[start:end].decode("utf-8", "replace")
+
+
+def _prints(command: Command) -> bool:
+    return program_of(command.words[0]) in ("echo", "printf")
+
+
+def _runs_file(program: Word) -> bool:
+    return program_of(program) in SHELLS | {"source", ".", "chmod", "make"} or "/" in program.text
+
+
+def _is_several(word: Word) -> bool:
+    return len(word.text.split()) > 1
+
+
+def _walk(root: "Node") -> Iterator["Node"]:
+    """The nodes in the order they stand, not too many."""
+    pending, count = [root], 0
+    while pending and count < _MOST_NODES:
+        node = pending.pop()
+        count += 1
+        yield node
+        if node.type not in ("word", "raw_string", "string_content"):
+            pending.extend(reversed(node.children))
+
+
+def _is_word(node: "Node") -> bool:
+    return node.type in _WORDS and node.type != "variable_assignment"
+
+
+def _is_understood(node: "Node") -> bool:
+    """Whether a part of a command is one that is read here: nothing may be passed over in silence."""
+    return node.type in _WORDS or node.type in _BESIDE_WORDS
+
+
+def _merged(pieces: Sequence[Piece]) -> list[Piece]:
+    """Neighbours of unquoted text joined: the grammar may cut a variable's name in two."""
+    merged: list[Piece] = []
+    for piece in pieces:
+        before = merged[-1] if merged else Piece("quoted", "")
+        if before.kind == piece.kind == "plain":
+            merged[-1] = Piece("plain", before.text + piece.text)
+        elif before.kind == "plain" and before.text.endswith("$") and piece.kind == "quoted":  # $"text" is "text"
+            merged[-1:] = [Piece("plain", before.text[:-1]), piece]
+        else:
+            merged.append(piece)
+    return merged
+
+
+def _reads_input(command: Command) -> bool:
+    """Whether it is a shell, or another interpreter, that is given no text and no file."""
+    flags = ("-", "-s", "-x", "-e", "-l", "-i")
+    return program_of(command.words[0]) in READERS and all(word.text in flags for word in command.words[1:])

@@ -1,0 +1,173 @@
+"""Words of a shell, after what the shell makes of quotes, escapes, variables and braces, as far as that can be told."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from localllm.base.lazy_patterns import late_pattern
+
+_MOST_ALTERNATIVES = 64  # how many words a brace may become before it counts as computed
+_VARIABLE = late_pattern(r"\$(?:\{(\w+)\}|(\w+|[@*#?$!-]))")
+_GLOB = late_pattern(r"[*?\[]")
+_BRACE = late_pattern(r"\{([^{}]*,[^{}]*)\}")
+_IN_QUOTES = late_pattern(r'\\([\\$`"\n])')
+_ANSI = late_pattern(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|c.|.)", re.DOTALL)
+_ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "E": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_OUTSIDE_QUOTES = late_pattern(r"\\(.)", re.DOTALL)
+
+Kind = Literal["plain", "quoted", "in quotes", "computed"]
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A word without its quotes.
+
+    `computed` where the shell would put something else in its place that cannot be told; `text` is then a guess.
+    `ends_known`: what follows its last slash is certain all the same.
+    """
+
+    text: str
+    computed: bool = False
+    ends_known: bool = False
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """What a variable is set to; not `sure` where it may be something else as well."""
+
+    value: str
+    sure: bool = True
+
+
+Variables = Mapping[str, Variable]
+
+BLANKS = " \t\n"
+"""What the shell cuts a variable's value at, unless IFS says otherwise."""
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A part of a word: unquoted source text, literal text, source text in double quotes, or a guess at the rest."""
+
+    kind: Kind
+    text: str
+
+
+class _Bit(msgspec.Struct, frozen=True):
+    """Some text of one word and how far it is to be believed; `splits` where the shell cuts it at its blanks."""
+
+    text: str
+    computed: bool = False
+    splits: bool = False
+
+
+def expand(pieces: Sequence[Piece], known: Variables) -> list[Word]:
+    """The words a shell makes of a word written as `pieces`; `known` are variables and their values."""
+    alternatives = _braces([piece for piece in pieces if piece.text or piece.kind != "plain"])
+    words = [word for parts in alternatives for word in _split([bit for part in parts for bit in _bits(part, known)])]
+    return words or [Word("", computed=any(piece.kind == "computed" for piece in pieces))]
+
+
+def ansi_text(text: str) -> str:
+    """What stands between `$'` and `'` with its escapes undone."""
+    return _ANSI.sub(lambda match: _undone(match[1]), text)
+
+
+def _undone(escape: str) -> str:
+    """The character of an escape, written without its backslash."""
+    if escape[0] in "xuU" and len(escape) > 1:
+        code = int(escape[1:], 16)
+        return chr(code) if code < sys.maxunicode else ""
+    return chr(int(escape, 8) & 0xFF) if escape[0].isdecimal() else _ANSI_NAMED.get(escape, escape)
+
+
+def _braces(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Each alternative of the `{a,b}` in unquoted text. Too many of them leave the word as it is."""
+    done: list[list[Piece]] = []
+    pending = [list(pieces)]
+    while pending:
+        parts = pending.pop(0)
+        found = next(
+            ((at, match) for at, part in enumerate(parts) if part.kind == "plain" and (match := _brace(part.text))),
+            None,
+        )
+        if found is None:
+            done.append(parts)
+            continue
+        at, match = found
+        before, after = parts[at].text[: match.start()], parts[at].text[match.end() :]
+        for choice in match[1].split(","):
+            pending.append([*parts[:at], Piece("plain", before + choice + after), *parts[at + 1 :]])
+        if len(done) + len(pending) > _MOST_ALTERNATIVES:
+            return [[*pieces, Piece("computed", "")]]
+    return done
+
+
+def _brace(text: str) -> re.Match[str] | None:
+    found = _BRACE.search(text)
+    return found if found and text[max(0, found.start() - 1)] not in "$\\" else None
+
+
+def _bits(piece: Piece, known: Variables) -> list[_Bit]:
+    match piece.kind:
+        case "quoted":
+            return [_Bit(piece.text)]
+        case "computed":
+            return [_Bit(piece.text, computed=True)]
+        case "in quotes":
+            return _with_variables(piece.text, known, _IN_QUOTES, splits=False)
+        case "plain":
+            return _with_variables(piece.text, known, _OUTSIDE_QUOTES, splits=True)
+
+
+def _with_variables(text: str, known: Variables, escape: re.Pattern[str], *, splits: bool) -> list[_Bit]:
+    bits: list[_Bit] = []
+    at = 0
+    for found in _VARIABLE.finditer(text):
+        if (len(text[: found.start()]) - len(text[: found.start()].rstrip("\\"))) % 2:
+            continue  # an escaped dollar
+        bits.append(_literal(text[at : found.start()], escape, splits=splits))
+        bits.append(_value(found[1] or found[2], known, splits=splits))
+        at = found.end()
+    return [*bits, _literal(text[at:], escape, splits=splits)]
+
+
+def _value(name: str, known: Variables, *, splits: bool) -> _Bit:
+    """The value of a variable, which the shell cuts and takes for a pattern where it is not in quotes."""
+    variable, cutters = known.get(name, Variable("", sure=False)), known.get("IFS", Variable(BLANKS))
+    text = variable.value
+    if splits and name != "IFS" and cutters.value != BLANKS:
+        text = "".join(" " if letter in cutters.value else letter for letter in text)
+    is_sure = variable.sure and (text == variable.value or not splits) and not (splits and _GLOB.search(text))
+    return _Bit(text, computed=not is_sure, splits=splits)
+
+
+def _literal(text: str, escape: re.Pattern[str], *, splits: bool) -> _Bit:
+    bare = _OUTSIDE_QUOTES.sub("", text)
+    is_glob = splits and bool(_GLOB.search(bare)) and bare not in ("[", "[[")
+    undone = escape.sub(lambda match: "" if match[1] == "\n" else match[1], text)
+    return _Bit(undone, computed=is_glob)
+
+
+def _split(bits: Sequence[_Bit]) -> list[Word]:
+    """The words of one written word: a variable's value is cut at its blanks."""
+    rows: list[list[_Bit]] = [[]]
+    for bit in bits:
+        if not (bit.splits and re.search(r"\s", bit.text)):
+            rows[-1].append(bit)
+            continue
+        first, *rest = re.split(r"\s+", bit.text)
+        rows[-1].append(_Bit(first, bit.computed))
+        rows.extend([_Bit(part, bit.computed)] for part in rest)
+    return [_join(row) for row in rows if any(bit.text or bit.computed for bit in row)]
+
+
+def _join(bits: Sequence[_Bit]) -> Word:
+    text = "".join(bit.text for bit in bits)
+    tail, ends_known = "", False
+    for bit in reversed(bits):
+        if bit.computed:
+            break
+        tail = bit.text + tail
+        ends_known = "/" in tail
+    return Word(text, any(bit.computed for bit in bits), ends_known)

@@ -1,0 +1,125 @@
+"""What a tool is to the pipeline: its function, its risk, what it touches, and what the model is told of it."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from enum import IntEnum
+from typing import Any, Literal
+
+import msgspec
+
+from localllm.base.events import Json
+from localllm.config.schema import Settings
+from localllm.llm.messages import Image, ToolSpec
+
+
+class Risk(IntEnum):
+    """How much harm a tool can do; from MEDIUM on a person is asked."""
+
+    SAFE = 0
+    MEDIUM = 1
+    HIGH = 2
+    HIGHEST = 3
+
+
+class ToolOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool gives back.
+
+    `payload`: the answer's fields, for programs and the log. `for_model`: what the model reads.
+    `summary`: one line for a person. `untrusted`: `for_model` holds text of strangers, as from the web; from then on
+    whatever could send something away is asked about. `images`: pictures the model is shown with it.
+    """
+
+    payload: dict[str, Json]
+    for_model: str
+    summary: str
+    success: bool = True
+    untrusted: bool = False
+    images: tuple[Image, ...] = ()
+
+
+ToolFunction = Callable[..., Coroutine[Any, Any, ToolOutput]]
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What a person sees before allowing a call: `kind` is "diff", "command" or "text".
+
+    `danger` says what would be lost by it: then it is done only where a person, having been shown this, said yes.
+    `plan`: the change itself, where the tool can carry it out as it was shown (ToolContext.plan) and fails if the file
+    is no longer what it was planned for.
+    """
+
+    summary: str
+    detail: str
+    kind: Literal["diff", "command", "text"] = "text"
+    danger: str = ""
+    plan: object = None
+
+
+PreviewFunction = Callable[..., Preview | Awaitable[Preview]]
+
+
+Touches = Callable[[Settings, dict[str, Any]], tuple[str, ...]]
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool: its function, what the model is told of it (`spec`, or `brief` where it is a small one), and what the
+    pipeline must know before it runs. `runs_programs`: of the project, so that any file may change."""
+
+    name: str
+    risk: Risk
+    spec: ToolSpec
+    arguments: type[msgspec.Struct]
+    function: ToolFunction
+    writes: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    sends: tuple[str, ...] = ()
+    fetches: tuple[str, ...] = ()
+    preview: PreviewFunction | None = None
+    touches: Touches | None = None
+    runs_programs: bool = False
+    brief: ToolSpec
+
+    def is_safe(self, touched: Sequence[str]) -> bool:
+        """Whether a call that touches these files changes nothing."""
+        return self.risk == Risk.SAFE or (self.touches is not None and not touched)
+
+    def parse(self, arguments: dict[str, Json]) -> dict[str, Any]:
+        """The arguments coerced to their types; msgspec.ValidationError says what is wrong."""
+        names = self.arguments.__struct_fields__
+
+        def known(key: str) -> str:
+            return key if key in names or ALIASES.get(key) not in names else ALIASES[key]
+
+        parsed = msgspec.convert({known(key): value for key, value in arguments.items()}, self.arguments, strict=False)
+        return {name: getattr(parsed, name) for name in names}
+
+    def stated(self, parsed: dict[str, Any]) -> dict[str, Json]:
+        """Of parsed arguments those that are not their defaults, as JSON values: what a person wants to see."""
+        defaults = {field.name: field.default for field in msgspec.structs.fields(self.arguments)}
+        return {name: msgspec.to_builtins(value) for name, value in parsed.items() if value != defaults[name]}
+
+
+ALIASES = {
+    "path": "file_path",
+    "file": "file_path",
+    "filename": "file_path",
+    "filepath": "file_path",
+    "target_file": "file_path",
+    "old_str": "old_string",
+    "old_text": "old_string",
+    "new_str": "new_string",
+    "new_text": "new_string",
+    "cmd": "command",
+    "cwd": "working_dir",
+    "workdir": "working_dir",
+    "regex": "pattern",
+    "text": "content",
+    "contents": "content",
+    "content": "text",
+    "task": "text",
+    "todo": "text",
+    "id": "text",
+    "todo_id": "text",
+    "directory": "path",
+    "dir": "path",
+}
+"""Names other tools have taught the models, understood as ours where the tool has no such argument itself."""

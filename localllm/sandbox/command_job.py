@@ -1,0 +1,114 @@
+"""One command from its preparation to the tidying up, which happens whatever becomes of it."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from localllm.base import logs
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.sandbox.process import HeadAndTail, Outcome, Process
+from localllm.sandbox.process_launch import Ending, Launch
+from localllm.sandbox.protect.revert import ProtectedFiles
+from localllm.sandbox.scratch import Scratch
+
+_BETWEEN_LOOKS = 2.0  # seconds
+
+
+class Done(msgspec.Struct, frozen=True):
+    """All that is known of a command that was run."""
+
+    outcome: Outcome
+    ending: Ending
+    reverted: tuple[str, ...]
+    overlooked: bool = False
+
+
+class Job:
+    """Runs one command, once. `make_launch` is given the scratch folder the command gets.
+
+    `together`: the command may run for long. All its output goes there as it comes, and what it must not change is put
+    back every now and then.
+    """
+
+    def __init__(
+        self,
+        make_launch: Callable[[Scratch], Launch],
+        *,
+        toolchains: Mapping[str, Path],
+        protected: ProtectedFiles,
+        output_cap: int,
+        together: HeadAndTail | None = None,
+    ) -> None:
+        self._make_launch = make_launch
+        self._toolchains = toolchains
+        self._protected = protected
+        self._output_cap = output_cap
+        self._together = together
+        self._process: Process | None = None
+        self._scratch: Scratch | None = None
+        self._launch: Launch | None = None
+        self._stopped = False
+        self._reverted: set[str] = set()
+
+    async def run(self, seconds: float) -> Done:
+        """The command, for at most `seconds`. Raises ToolExecutionError where it cannot be run."""
+        await asyncio.to_thread(self._protected.begin)
+        watching = asyncio.ensure_future(self._watch()) if self._together else None
+        try:
+            outcome, ending = await self._run(seconds)
+        finally:
+            if watching:
+                watching.cancel()
+                await asyncio.wait({watching})
+            await asyncio.to_thread(self._tidy_up)
+            if self._scratch:  # nobody has to wait for that
+                asyncio.get_running_loop().run_in_executor(None, self._scratch.remove)
+        return Done(outcome, ending, self.reverted, self._protected.is_overlooked)
+
+    @property
+    def reverted(self) -> tuple[str, ...]:
+        """The protected files it changed so far."""
+        return tuple(sorted(self._reverted))
+
+    def ask_to_end(self) -> None:
+        """Stop the command, but let it tidy up first."""
+        if self._process:
+            self._process.ask_to_end()
+        else:
+            self.stop()
+
+    def stop(self) -> None:
+        """Kill the command; one that has not started yet is not."""
+        self._stopped = True
+        if self._launch:
+            self._launch.kill()
+
+    async def _run(self, seconds: float) -> tuple[Outcome, Ending]:
+        try:
+            self._scratch = Scratch(self._toolchains)
+            self._launch = self._make_launch(self._scratch)
+            if self._stopped:
+                raise asyncio.CancelledError
+            self._process = Process(self._launch, self._output_cap, self._together)
+            outcome = await self._process.run(seconds)
+        except OSError as error:
+            raise ToolExecutionError("command_failed_to_start", reason=error.strerror) from error
+        return outcome, self._launch.ending(outcome.exit_status)
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_BETWEEN_LOOKS)
+            try:
+                self._reverted.update(await asyncio.to_thread(self._protected.check))
+            except OSError as error:
+                logs.of("SANDBOX").warning("a change cannot be put back: %s", error)
+
+    def _tidy_up(self) -> None:
+        if self._launch:
+            self._launch.close()
+        try:
+            self._reverted.update(self._protected.end())
+        except OSError as error:
+            raise SafetyViolationError("command_not_reverted", path=error.filename, reason=error.strerror) from error

@@ -1,0 +1,122 @@
+"""Running commands, as the rest of the program sees it: most of the sandbox is loaded when there is a first command."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+
+from localllm.sandbox.background import Handle
+
+if TYPE_CHECKING:
+    from localllm.sandbox.backend import SandboxLevel
+    from localllm.sandbox.runner import BegunCommand, CommandResult, Inspected, SandboxRunner
+
+
+class CommandRunner(Protocol):
+    """Runs commands under the strongest protection this machine has."""
+
+    @property
+    def level(self) -> "SandboxLevel":
+        """The level in force, probed at the first use."""
+        ...
+
+    @property
+    def can_inspect(self) -> bool:
+        """Whether `inspect` works here: not without a sandbox, nor where the project holds the user's home."""
+        ...
+
+    def shows(self, path: Path) -> bool:
+        """Whether commands can read `path`, which is a real path."""
+        ...
+
+    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> "Inspected":  # noqa: ASYNC109 - as in `run`
+        """Run a script of our own with bash in the project, which it cannot change; what it leaves in $TMPDIR.
+
+        `files` are there when it starts. It sees what commands see, and what the rules close to them. Cancelling kills
+        it. Raises ToolExecutionError("command_failed_to_start").
+        """
+        ...
+
+    # A time-out here is an outcome with output, not an exception, so it is not for the caller's asyncio.timeout.
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout: float,  # noqa: ASYNC109
+        files: Mapping[str, bytes] | None = None,
+    ) -> "CommandResult":
+        """Run `command` with bash in `cwd` for at most `timeout` seconds; nothing it started is left behind.
+
+        `files` are in $TMPDIR when it starts.
+
+        Cancelling kills it. Raises ToolExecutionError("command_failed_to_start") when the sandbox could not be
+        set up (the command was not run) and SafetyViolationError("command_no_sandbox") where there is none.
+        """
+        ...
+
+    async def begin(self, command: str, *, cwd: Path) -> Handle:
+        """Begin `command` as `run` does, without a limit of time, and do not wait for it. Raises as `run` does."""
+        ...
+
+
+class LateRunner:
+    """The CommandRunner that `make` makes when it is first needed: many a question is answered without a command."""
+
+    def __init__(self, make: "Callable[[], SandboxRunner]") -> None:
+        self._make = make
+        self._made: SandboxRunner | None = None
+        self._making = Lock()
+
+    @property
+    def _runner(self) -> "SandboxRunner":
+        with self._making:  # the level is asked for in a thread; of two runners one would never be closed
+            self._made = self._made or self._make()
+        return self._made
+
+    @property
+    def level(self) -> "SandboxLevel":
+        """The level in force, probed at the first use."""
+        return self._runner.level
+
+    @property
+    def reason(self) -> str:
+        """Why there is no sandbox; empty where there is one."""
+        return self._runner.reason
+
+    def prepare(self) -> None:
+        """See SandboxRunner."""
+        self._runner.prepare()
+
+    @property
+    def can_inspect(self) -> bool:
+        """See CommandRunner."""
+        return self._runner.can_inspect
+
+    def shows(self, path: Path) -> bool:
+        """See CommandRunner."""
+        return self._runner.shows(path)
+
+    async def inspect(self, script: str, *, files: Mapping[str, bytes], timeout: float) -> "Inspected":  # noqa: ASYNC109 - see CommandRunner
+        """See CommandRunner."""
+        return await self._runner.inspect(script, files=files, timeout=timeout)
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout: float,  # noqa: ASYNC109 - see CommandRunner
+        files: Mapping[str, bytes] | None = None,
+    ) -> "CommandResult":
+        """See CommandRunner."""
+        return await self._runner.run(command, cwd=cwd, timeout=timeout, files=files)
+
+    async def begin(self, command: str, *, cwd: Path) -> "BegunCommand":
+        """See CommandRunner."""
+        return await self._runner.begin(command, cwd=cwd)
+
+    def close(self) -> None:
+        """End what commands are started by. Of the commands none may be running; others can be run again later."""
+        if self._made is not None:
+            self._made.close()

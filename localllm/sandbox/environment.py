@@ -1,0 +1,221 @@
+"""The environment of a command: its variables, and which files it may read."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from localllm.sandbox.dotfiles import CARGO, has_secret, is_git_secret
+from localllm.sandbox.protect.repository import around
+from localllm.sandbox.toolchain_secrets import secrets_in
+
+_KEPT = (
+    "PATH TERM TZ USER LOGNAME SHELL VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME GOROOT "
+    "PYENV_ROOT PYENV_VERSION RUSTUP_HOME RUSTUP_TOOLCHAIN CARGO_HOME NVM_DIR RBENV_ROOT SDKMAN_DIR"
+)
+"""Variables a command gets from the user's. Everything else may be a secret, or a lever."""
+
+_LOCALE = (
+    "LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LC_MONETARY LC_PAPER LC_NAME LC_ADDRESS "
+    "LC_TELEPHONE LC_MEASUREMENT LC_IDENTIFICATION"
+)
+"""locale(7): those there are; sshd hands on whatever else begins so. Kept where their values look like locales."""
+
+_ONE_LOCALE = r"(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]{1,12})?(@[a-z]{1,12})?"
+_LOCALE_VALUE = re.compile(f"{_ONE_LOCALE}(:{_ONE_LOCALE})*")
+_NAME_VALUE = re.compile(r"[A-Za-z0-9_.+/: -]{0,64}")
+_NAMES = "TERM TZ USER LOGNAME CONDA_DEFAULT_ENV PYENV_VERSION RUSTUP_TOOLCHAIN"
+"""Kept where their values are short names; the other variables are paths."""
+
+_SET = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "NO_COLOR": "1",
+    "ASAN_OPTIONS": "detect_leaks=0",  # the search for leaks would have to trace the process
+    "TAR_OPTIONS": "--no-same-owner",  # as for everybody but root, who cannot give files away here either
+}
+"""Variables every command gets: there is no terminal, and nobody to answer."""
+
+_DEFAULTS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+_TOOLCHAINS = (
+    ".local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv .local/share/mise .local/share/fnm .pyenv "
+    "miniconda3 anaconda3 miniforge3 mambaforge .rustup .cargo go/bin go/pkg .nvm .nodenv .volta .bun .deno .asdf "
+    ".sdkman .m2/repository .gradle/wrapper .rbenv .rvm .gem .opam .ghcup .juliaup .dotnet .nix-profile"
+)
+"""What of a home a command may read: programs and their libraries. Settings: see `home_settings`."""
+
+_TAKEN_APART = ".cargo"
+"""Of this toolchain each entry is shown for itself, without those with secrets."""
+
+_NOT_OF_CARGO = (*(name.removeprefix(".cargo/") for name in CARGO), "credentials", "credentials.toml")
+
+_SETTINGS_AMONG_TOOLCHAINS = (".cargo/config", ".cargo/config.toml", ".opam/config")
+"""Hidden where they hold a secret. See also `toolchain_secrets`."""
+
+_SECRETS_AMONG_TOOLCHAINS = (
+    ".cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/uv/credentials .rvm/user "
+    ".sdkman/etc/config .opam/opam-init/private .deno/deployctl .dotnet/corefx"
+)
+
+_SYSTEM_SECRETS = (
+    "/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssh /etc/ssl/private "
+    "/etc/pki/tls/private /etc/kubernetes /etc/wireguard /etc/NetworkManager/system-connections /etc/krb5.keytab "
+    "/var/lib/docker /var/lib/containerd /var/lib/kubelet /var/lib/rancher /var/spool/cron /var/mail /var/backups "
+    "/var/log /var/crash /var/lib/systemd/coredump"
+)
+"""Mostly closed to ordinary users anyway; the assistant may be running as root. Logs and dumps: words and memory of
+other programs."""
+
+_ALWAYS_HIDDEN = "/home /root /run /tmp /var/tmp"
+"""Besides homes: sockets and run-time secrets, and the temporary files of other programs (tickets, session keys)."""
+
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - to keep commands out of them
+
+_SECRETS_NAMED_BY = (
+    "GOOGLE_APPLICATION_CREDENTIALS KUBECONFIG AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE DOCKER_CONFIG NETRC "
+    "NPM_CONFIG_USERCONFIG PIP_CONFIG_FILE XAUTHORITY SSH_AUTH_SOCK GNUPGHOME XDG_CONFIG_HOME XDG_DATA_HOME "
+    "XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR TMPDIR"
+)
+"""Variables that name a file or a folder with secrets, which need not lie in the home."""
+
+_SETTINGS_OF_ENVIRONMENTS = ("pip.conf", ".condarc", "etc/npmrc")  # hidden where they hold a secret
+
+_GIT_SETTINGS = ("config", "config.worktree")  # as above
+_MOST_MODULES = 20_000  # folders
+
+_NOT_HOMES = "/ /bin /dev /etc /lib /opt /proc /sbin /sys /usr /var"
+
+
+class Visibility(msgspec.Struct, frozen=True, kw_only=True):
+    """What is hidden, as real paths. `shown` may be read although it lies beneath something in `hidden`.
+
+    `toolchains`: a name in the home → where that really is. `links`: the names by which the user knows shown folders,
+    where these are links → where they really are.
+    """
+
+    homes: tuple[Path, ...]
+    hidden: tuple[Path, ...]
+    shown: tuple[Path, ...]
+    toolchains: dict[str, Path]
+    links: dict[str, Path] = {}
+
+    @property
+    def private(self) -> tuple[Path, ...]:
+        """Of the hidden folders, those that a command gets an empty one of its own for, where there are namespaces."""
+        return (*self.homes, *_real(map(Path, _TEMPORARY)))
+
+
+def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), project: Path | None = None) -> Visibility:
+    """What is to be hidden on this machine, and what shown all the same, also of the repository `project` is part of.
+
+    A command's home leads to the toolchains of the first home alone: two homes' settings do not mix.
+    """
+    homes = _homes(environment)
+    secrets = [home / name for home in homes for name in _SECRETS_AMONG_TOOLCHAINS.split()]
+    secrets += [file for home in homes for name in _SETTINGS_AMONG_TOOLCHAINS if has_secret(file := home / name)]
+    secrets += [Path(path) for path in _SYSTEM_SECRETS.split() if os.access(path, os.R_OK)]
+    secrets += [path for name in _SECRETS_NAMED_BY.split() if (path := Path(environment.get(name, ""))).is_absolute()]
+    found = [(name, _real([home / name])[0]) for home in homes for name in _toolchains(home) if _exists(home / name)]
+    programs = _programs(environment)
+    secrets += [file for folder in programs for name in _SETTINGS_OF_ENVIRONMENTS if has_secret(file := folder / name)]
+    repository = around(project, [*homes, *map(Path, _ALWAYS_HIDDEN.split())]) if project else []
+    places = [*repository, *(folder / ".git" for folder in (project.parents if project else ()))]
+    secrets += [file for folder in places for file in _git_settings(folder) if is_git_secret(file)]
+    closed = _real([*homes, *map(Path, _ALWAYS_HIDDEN.split()), *secrets, *also_hidden])
+    tools = _beneath(closed, _real([*(path for _, path in found), *programs]))
+    hidden = tuple(dict.fromkeys((*closed, *_real(secrets_in(tools)))))
+    return Visibility(
+        homes=homes,
+        hidden=hidden,
+        shown=_beneath(hidden, dict.fromkeys((*tools, *_real(repository)))),
+        toolchains={
+            name: _real([home / name])[0] for home in homes[:1] for name in _toolchains(home) if _exists(home / name)
+        },
+        links={name: real for path in programs if (name := os.path.abspath(path)) != str(real := _real([path])[0])},  # noqa: PTH100 - Path.absolute keeps `..`
+    )
+
+
+def _git_settings(data: Path) -> Iterator[Path]:
+    """The settings files of a repository, its submodules and linked work trees, by the folder with its data."""
+    pending = [data]
+    for folder in pending:
+        yield from (folder / name for name in _GIT_SETTINGS)
+        is_data = _exists(folder / "HEAD")
+        if len(pending) < _MOST_MODULES and (is_data or folder != data):  # names of submodules have slashes
+            for above in (folder / "modules", folder / "worktrees") if is_data else (folder,):
+                with suppress(OSError):
+                    pending += [Path(entry) for entry in os.scandir(above) if entry.is_dir(follow_symlinks=False)]
+
+
+def _toolchains(home: Path) -> list[str]:
+    """Names in the home."""
+    names = [name for name in _TOOLCHAINS.split() if name != _TAKEN_APART]
+    with suppress(OSError):
+        inside = sorted(os.listdir(home / _TAKEN_APART))  # noqa: PTH208 - names are what is wanted
+        names += [f"{_TAKEN_APART}/{name}" for name in inside if name not in _NOT_OF_CARGO]
+    return names
+
+
+def _homes(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The user's home, by the variable and by the list of users. Places of the system do not count."""
+    import pwd  # not on Windows
+
+    named = [environment.get("HOME", "")]
+    with suppress(KeyError):
+        named.append(pwd.getpwuid(os.getuid()).pw_dir)
+    return tuple(home for home in _real(map(Path, filter(None, named))) if _may_be_home(home))
+
+
+def _may_be_home(path: Path) -> bool:
+    return str(path) not in _NOT_HOMES.split() and Path("/usr") not in path.parents and _exists(path)
+
+
+def _programs(environment: Mapping[str, str]) -> list[Path]:
+    """The folders of PATH, whole environments where these are part of one, and the Python this runs on."""
+    found = [Path(sys.prefix), Path(sys.base_prefix)]
+    for folder in map(Path, environment.get("PATH", "").split(os.pathsep)):
+        if folder.is_absolute():
+            found.append(folder)
+            found += [folder.parent for mark in ("pyvenv.cfg", "conda-meta") if _exists(folder.parent / mark)]
+    return [folder for folder in found if _exists(folder)]
+
+
+def _beneath(folders: Iterable[Path], paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Those of `paths` that lie in one of the folders."""
+    around = frozenset(folders)
+    return tuple(path for path in paths if not around.isdisjoint(path.parents))
+
+
+def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths))
+
+
+def _exists(path: Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises where a folder on the way is closed
+
+
+def variables(environment: Mapping[str, str], **fixed: str) -> dict[str, str]:
+    """The variables for a command: an allow-list of the user's, and what makes programs work without a terminal."""
+    kept = {name: value for name, value in environment.items() if _is_kept(name, value)}
+    kept = {name: value for name, value in kept.items() if not _is_default(name, value, environment)}
+    return {**_DEFAULTS, **kept, **_SET, **fixed}
+
+
+def _is_kept(name: str, value: str) -> bool:
+    if name in _LOCALE.split():
+        return bool(_LOCALE_VALUE.fullmatch(value))
+    if name in _NAMES.split():
+        return bool(_NAME_VALUE.fullmatch(value))
+    return name in _KEPT.split() and "://" not in value
+
+
+def _is_default(name: str, value: str, environment: Mapping[str, str]) -> bool:
+    """Whether it says no more than HOME does, which a command has its own of."""
+    return name == "CARGO_HOME" and value.rstrip("/") == f"{environment.get('HOME', '').rstrip('/')}/{_TAKEN_APART}"

@@ -1,0 +1,138 @@
+"""Landlock: which files may be read and written, enforced by the kernel. Runs in the launcher.
+
+A ruleset grants; there is no way to deny beneath a granted folder. What is to be hidden is therefore left out by
+granting everything around it. https://docs.kernel.org/userspace-api/landlock.html
+"""
+
+import os
+import stat
+
+from localllm.sandbox.launcher.syscalls import Kernel
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
+_VERSION = 1  # flag of _CREATE_RULESET
+_PATH_BENEATH = 1
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
+_REFER, _TRUNCATE, _IOCTL_DEV, _RESOLVE_UNIX = 1 << 13, 1 << 14, 1 << 15, 1 << 16
+_FIRST_ABI_RIGHTS = (1 << 13) - 1
+_FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_BIND_TCP_AND_CONNECT_TCP = 0b11
+_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
+
+READ = _EXECUTE | _READ_FILE | _READ_DIR
+DEVICE_READ = _READ_FILE
+DEVICE_WRITE = _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+TERMINALS = DEVICE_WRITE | _READ_DIR
+WRITE = (_FIRST_ABI_RIGHTS | _REFER | _TRUNCATE) & ~(_MAKE_CHAR | _MAKE_BLOCK)
+
+_TOP = "bin boot etc lib lib32 lib64 libx32 media mnt nix opt proc sbin snap srv sys usr var"
+
+LEAST_ABI = 3
+"""Before it (Linux 6.2), files outside could be emptied."""
+
+_TCP_SINCE, _SCOPES_SINCE = 4, 6
+
+
+def abi(kernel: Kernel) -> int:
+    """The version of Landlock this kernel offers; 0 for none."""
+    try:
+        return kernel.syscall(_CREATE_RULESET, None, 0, _VERSION)
+    except OSError:
+        return 0
+
+
+def enclose_signals(kernel: Kernel) -> bool:
+    """Let signals of this process reach only processes that it will start; whether that is so, and was seen to be.
+
+    Then a signal to everybody reaches all that descend from this process, and nobody else. Needs no_new_privs.
+    """
+    if abi(kernel) < _SCOPES_SINCE:
+        return False
+    rules = Ruleset(kernel, (_REFER, 0, _SIGNALS))
+    rules.allow("/", _REFER)  # which is refused by every ruleset that does not speak of it
+    rules.enforce()
+    try:
+        os.kill(os.getppid(), 0)  # the same user's, so only the enclosure can refuse this
+    except PermissionError:
+        return os.getppid() != 1
+    except ProcessLookupError:
+        return False
+    return False
+
+
+def everything(version: int, *, has_own_network: bool = False) -> tuple[int, ...]:
+    """All that this version of Landlock can refuse, as Ruleset wants it. TCP in a network of one's own is fine.
+
+    Sockets in files: of those, only the ones that are not the command's own are refused.
+    """
+    rights = _FIRST_ABI_RIGHTS
+    for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV), (9, _RESOLVE_UNIX)):
+        if version >= since:
+            rights |= right
+    fields = (rights, 0 if has_own_network else _BIND_TCP_AND_CONNECT_TCP, _ABSTRACT_SOCKETS | _SIGNALS)
+    return fields[: 1 + (version >= _TCP_SINCE) + (version >= _SCOPES_SINCE)]
+
+
+class Ruleset:
+    """What will be refused unless a rule grants it: `handled` has rights on files, on TCP, and scopes.
+
+    No rule grants the last two: there is no TCP, and abstract sockets and signals end at the processes held.
+    """
+
+    def __init__(self, kernel: Kernel, handled: tuple[int, ...]) -> None:
+        self._kernel = kernel
+        self._handled = handled[0]
+        attributes = b"".join(field.to_bytes(8, "little") for field in handled)
+        self._fd = kernel.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
+
+    def allow(self, path: str, rights: int) -> bool:
+        """Grant `rights` on `path` and all beneath; False where it is missing, out of reach or a symbolic link.
+
+        A link is never followed: what it leads to has to be granted by its own name.
+        """
+        try:
+            fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            return self._allow_open(fd, rights & self._handled)
+        finally:
+            os.close(fd)
+
+    def _allow_open(self, fd: int, rights: int) -> bool:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISDIR(mode):
+            rights &= _FILE_RIGHTS
+        if stat.S_ISLNK(mode) or not rights:
+            return False
+        rule = rights.to_bytes(8, "little") + fd.to_bytes(4, "little")
+        self._kernel.syscall(_ADD_RULE, self._fd, _PATH_BENEATH, rule, 0)
+        return True
+
+    def allow_around(self, hidden: list[str], rights: int, start: str = "/") -> None:
+        """Grant `rights` on everything beneath `start` except the paths in `hidden` (absolute, links resolved).
+
+        The folders that lead to a hidden one cannot be listed, and what is made in them later is not granted.
+        """
+        if start in hidden:
+            return
+        inside = start.rstrip("/") + "/"
+        beneath = [path for path in hidden if path.startswith(inside)]
+        if not beneath:
+            self.allow(start, rights)
+            return
+        try:
+            names = os.listdir(start)  # noqa: PTH208 - pathlib costs more than the whole ruleset
+        except OSError:
+            if start != "/":
+                return  # what cannot be listed is not granted
+            names = _TOP.split()  # within another sandbox
+        for name in names:
+            self.allow_around(beneath, rights, inside + name)
+
+    def enforce(self) -> None:
+        """Hold this thread, and all it will start, to the rules. Needs no_new_privs."""
+        self._kernel.syscall(_RESTRICT_SELF, self._fd, 0)
+        os.close(self._fd)

@@ -1,0 +1,253 @@
+"""Bounds on a command and everything it starts, and the end of all of it. Runs in the launcher."""
+
+import os
+import resource
+import select
+import time
+
+from localllm.sandbox.launcher.spec import LaunchSpec
+
+_TICK = 50  # milliseconds between two looks at what the command uses
+_LAST_EFFORT = 30.0  # seconds to go on killing; only a process stuck in the kernel takes longer
+_SIGKILL, _SIGTERM, _SIGSTOP = 9, 15, 19
+_EVERYBODY = -1  # of those whom a signal reaches
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_FILE_ITSELF = 1024  # bytes of memory, about, that a file takes in a file system that is held there, empty or not
+_SHARE_OF_FILES = 2  # at most one half of those that can still be made
+
+
+def rise_above(*, hand_down: bool = False) -> None:
+    """Be scheduled before everything the command starts, where that is permitted: for root, whom no number of
+    processes is too many for the kernel, and whose fork bombs have to be outrun. What is forked is ordinary again,
+    unless `hand_down`: in a namespace it is too late to ask for this, but not to end its being handed down.
+    """
+    try:
+        policy = os.SCHED_RR if hand_down else os.SCHED_RR | os.SCHED_RESET_ON_FORK
+        os.sched_setscheduler(0, policy, os.sched_param(1))
+    except OSError:
+        return  # an ordinary user: RLIMIT_NPROC holds
+
+
+def set_limits(spec: LaunchSpec) -> None:
+    """The limits the kernel keeps for each process. Those of the user stay where they are lower.
+
+    Memory is not among them: what a process reserves says nothing about what it uses (Java, address sanitizers).
+    """
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_NOFILE, spec.open_files)
+    _lower(resource.RLIMIT_FSIZE, spec.disk)
+    _lower(resource.RLIMIT_NPROC, _threads_running() + most_threads(spec))  # it counts the user's others as well
+
+
+def _lower(kind: int, value: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+def most_threads(spec: LaunchSpec) -> int:
+    """How many threads the command and all it starts may have."""
+    return spec.threads or 1024 + 32 * (os.cpu_count() or 1)
+
+
+def _threads_running() -> int:
+    """On the whole machine: the number after the stroke in /proc/loadavg."""
+    return int(read("/proc/loadavg").split()[3].partition(b"/")[2])
+
+
+class Supervisor:
+    """Waits for a command; when it ends, or must end, ends everything it started.
+
+    To be made before the command is started, and after `Kernel.adopt_orphans`, so that nothing can leave the family.
+    `is_enclosed`: what `landlock.enclose_signals` said.
+    """
+
+    def __init__(self, spec: LaunchSpec, *, is_enclosed: bool) -> None:
+        self._spec = spec
+        self._is_enclosed = is_enclosed
+        self._pid = 0
+        self._folders = [os.open(folder, os.O_PATH | os.O_CLOEXEC) for folder in spec.writable]
+        self._free_at_start = self._free_space()
+        self._files_at_start = self._files()
+        self._most_files = [_most_files(folder, spec.files) for folder in self._folders]
+        self._most_threads = most_threads(spec)
+        self._memory = spec.memory or os.sysconf("SC_PHYS_PAGES") * _PAGE * 3 // 4
+        self.abandoned = False
+
+    def wait(self, pid: int) -> tuple[int, str]:
+        """The return code of the command `pid` (-N: killed by signal N), and what it used too much of, or ""."""
+        self._pid = pid
+        try:
+            excess = self._watch()
+        finally:
+            self._end_all()
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), excess
+
+    def _watch(self) -> str:
+        poller = select.poll()
+        command = os.pidfd_open(self._pid)
+        poller.register(command, select.POLLIN)
+        poller.register(self._spec.live_fd, select.POLLIN)
+        while True:
+            ready = {fd for fd, _ in poller.poll(_TICK)}
+            if command in ready:
+                return ""
+            if self._spec.live_fd in ready and self._is_abandoned():
+                return ""
+            if excess := self._excess():
+                return excess
+            self._reap()
+
+    def _is_abandoned(self) -> bool:
+        """Whether nobody waits any more. A word on the pipe is only the wish that the command end in good order."""
+        self.abandoned = not os.read(self._spec.live_fd, 1)
+        if not self.abandoned:
+            _signal([_EVERYBODY] if self._is_enclosed else descendants(self._spec.processes), _SIGTERM)
+        return self.abandoned
+
+    def _excess(self) -> str:
+        family = descendants(self._spec.processes)
+        if len(family) > self._spec.processes:
+            return "processes"
+        used = [_threads_and_memory(pid) for pid in family]
+        if sum(threads for threads, _ in used) > self._most_threads:
+            return "processes"
+        held = _held_by_nobody() if self._spec.level != "landlock" else 0
+        if held + sum(memory for _, memory in used) > self._memory < held + sum(map(_fair_memory, family)):
+            return "memory"
+        free = self._free_space()
+        if any(before - now > self._spec.disk for before, now in zip(self._free_at_start, free, strict=True)):
+            return "disk"
+        made = [now - before for before, now in zip(self._files_at_start, self._files(), strict=True)]
+        if any(count > most for count, most in zip(made, self._most_files, strict=True)):
+            return "files"
+        return ""
+
+    def _free_space(self) -> list[int]:
+        about = [os.fstatvfs(folder) for folder in self._folders]
+        return [one.f_bavail * one.f_frsize for one in about]
+
+    def _files(self) -> list[int]:
+        """How many files there are. What is free says nothing: some file systems turn free space into it."""
+        about = [os.fstatvfs(folder) for folder in self._folders]
+        return [one.f_files - one.f_ffree for one in about]
+
+    def _end_all(self) -> None:
+        """Kill the command and all it started.
+
+        The command itself is not waited for before the end: as long as it is not, its number is not another's.
+        """
+        deadline = time.monotonic() + _LAST_EFFORT
+        while time.monotonic() < deadline:
+            if self._is_enclosed:
+                _signal([_EVERYBODY], _SIGKILL)  # in one step, in which nobody can fork
+            else:
+                _signal([-self._pid], _SIGSTOP)  # its process group: for most commands that is all
+                _signal(_freeze_family(), _SIGKILL)
+            has_ended = self._has_ended()  # asked for first: what it leaves behind is among our children by then
+            if self._reap() <= {self._pid} and has_ended:
+                return
+            time.sleep(0.001)
+
+    def _has_ended(self) -> bool:
+        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _reap(self) -> set[int]:
+        """Take leave of the children that have ended, except the command; the others."""
+        children = set(_children("self"))
+        for pid in children - {self._pid}:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                children.remove(pid)
+        return children
+
+
+def _most_files(folder: int, most: int) -> int:
+    """How many may be made where `folder` is. Some file systems (btrfs) count none, and are bounded by space alone."""
+    about = os.fstatvfs(folder)
+    return min(most, about.f_favail // _SHARE_OF_FILES) if about.f_files else most
+
+
+def _signal(pids: list[int] | set[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:
+            continue  # it has ended
+
+
+def _freeze_family() -> set[int]:
+    """Stop every process below this one, or a fork bomb would outrun the killing. All that were found.
+
+    A parent is stopped before its children are looked for: it will not have others.
+    """
+    frozen: set[int] = set()
+    while True:
+        before = len(frozen)
+        pending = _children("self")
+        for pid in pending:
+            if pid not in frozen:
+                _signal([pid], _SIGSTOP)
+                frozen.add(pid)
+            pending += _children(str(pid))
+        if len(frozen) == before:
+            return frozen
+
+
+def descendants(at_most: int) -> list[int]:
+    """The processes below this one, nearest first. Stops looking when there are more than `at_most`."""
+    found = _children("self")
+    for pid in found:
+        if len(found) > at_most:
+            break
+        found += _children(str(pid))
+    return found
+
+
+def _children(process: str) -> list[int]:
+    """The children of all threads of a process; none if it has ended."""
+    threads = f"/proc/{process}/task"
+    try:
+        names = os.listdir(threads)  # noqa: PTH208 - pathlib takes longer to import than this program to run
+    except OSError:
+        return []
+    return [int(child) for name in names for child in read(f"{threads}/{name}/children").split()]
+
+
+def can_see_children() -> bool:
+    """Whether this kernel lists the children of a process (CONFIG_PROC_CHILDREN)."""
+    return os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - as above
+
+
+def _threads_and_memory(pid: int) -> tuple[int, int]:
+    """How many threads a process has and how many bytes it holds, shared ones included. proc_pid_stat(5)."""
+    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return (int(fields[17]), int(fields[21]) * _PAGE) if fields else (0, 0)
+
+
+def _fair_memory(pid: int) -> int:
+    """Bytes a process holds, of each shared page its share. Slow, so asked only when in doubt."""
+    lines = read(f"/proc/{pid}/smaps_rollup").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:")), 0)
+
+
+def _held_by_nobody() -> int:
+    """Bytes of shared memory that is there without a process that has it mapped. proc_sysvipc(5), and /dev/shm."""
+    segments = [line.split() for line in read("/proc/sysvipc/shm").splitlines()[1:]]
+    files = os.statvfs("/dev/shm")  # noqa: S108 - where the C library makes them
+    in_files = (files.f_blocks - files.f_bfree) * files.f_frsize + (files.f_files - files.f_ffree) * _FILE_ITSELF
+    return sum(int(fields[14]) for fields in segments) + in_files
+
+
+def read(path: str) -> bytes:
+    """A small file of /proc; nothing if the process it tells of has ended."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+    try:
+        return os.read(fd, 1 << 16)
+    except ProcessLookupError:
+        return b""
+    finally:
+        os.close(fd)

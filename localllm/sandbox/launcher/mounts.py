@@ -1,0 +1,162 @@
+"""What of the machine's files a command sees, as a list of mounts: the same for our own namespaces and for bubblewrap.
+
+Everything is there read-only; over it go, from the top of the tree downwards, the things that differ. Runs in the
+launcher.
+"""
+
+import os
+import stat
+
+from localllm.sandbox.launcher.spec import LaunchSpec
+
+READ, WRITE, PRIVATE, EMPTY, MASK = "read", "write", "private", "empty", "mask"
+PIN, HOLD, LINK = "pin", "hold", "link"
+
+Step = tuple[str, str, str]
+"""What is done, at which path, and from where.
+
+READ: what is there can be read (it lies in something hidden). WRITE: and changed. PRIVATE: another, empty folder.
+EMPTY: an empty folder that cannot be written to. MASK: a file or socket is closed. PIN: read-only. HOLD: only the path
+itself cannot be renamed or deleted. LINK: a symbolic link to the last.
+"""
+
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - where the C library makes it
+KEYS = ("keys", "key-users")
+"""In /proc: the names of the user's keys, from outside as well. Empty for commands."""
+
+_MOST_SHARED = 1 << 30  # bytes, and at most a quarter of the machine's memory
+_TEMPORARY = "/tmp"  # noqa: S108 - every user writes there
+_HIDING = (PRIVATE, EMPTY, MASK)
+
+
+def shared_memory_size() -> int:
+    """Bytes of files in /dev/shm that a command may hold."""
+    return min(_MOST_SHARED, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4)
+
+
+def plan(spec: LaunchSpec, private: str = "private") -> list[Step]:
+    """The steps in their order, each beneath those it changes. Looks at which paths there are.
+
+    `private`: the name of the folder, in the scratch folder, for those of PRIVATE steps.
+
+    What is beneath a hidden path is out of sight with it, and comes back only as one of `shown` or `writable`.
+    """
+    steps = _tree(spec, f"{spec.scratch}/{private}")
+    links: dict[str, Step] = {}
+    for path in sorted(spec.links, key=_depth):
+        if path not in steps and _kind_around(steps, path) in _HIDING and _kind_around(links, path) != LINK:
+            links[path] = (LINK, path, spec.links[path])
+    details = [(HOLD, path) for path in spec.held] + [(PIN, path) for path in spec.pinned]
+    details += [(MASK, path) for path in spec.masked]
+    needed = [(kind, path, path) for kind, path in details if _is_needed(kind, path, _kind_at(steps, path))]
+    needed = [step for step in needed if step[0] != MASK or _can_be_reached(step[1])]
+    return [*steps.values(), *links.values(), *needed]
+
+
+def _tree(spec: LaunchSpec, private: str) -> dict[str, Step]:
+    wanted = dict.fromkeys(spec.shown, READ) | dict.fromkeys(spec.hidden, EMPTY)
+    wanted |= dict.fromkeys(spec.private, PRIVATE) | dict.fromkeys(spec.writable, WRITE)
+    steps: dict[str, Step] = {}
+    for path in sorted(wanted, key=_depth):
+        kind = wanted[path]
+        if kind == EMPTY and not os.path.isdir(path):
+            kind = MASK
+        if _is_needed(kind, path, _kind_around(steps, path)):
+            source = f"{private}/{len(steps)}" if kind == PRIVATE else path
+            steps[path] = (kind, path, source)
+    return steps
+
+
+def _is_needed(kind: str, path: str, around: str) -> bool:
+    if kind == WRITE:
+        return around != WRITE  # where it is missing, nothing can be run
+    if kind == READ and around not in _HIDING:
+        return False
+    if kind in (READ, PRIVATE):
+        return os.path.exists(path)
+    return around not in _HIDING and _is_there(path)
+
+
+def _is_there(path: str) -> bool:
+    """Whether there is something other than a symbolic link."""
+    try:
+        return not stat.S_ISLNK(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _can_be_reached(path: str) -> bool:
+    """Whether this user gets there without privileges, as a command has none: nothing has to be closed else."""
+    folder = os.path.dirname(path)
+    try:
+        while folder != "/":
+            about = os.stat(folder)
+            own, group = about.st_uid == os.geteuid(), about.st_gid in (os.getegid(), *os.getgroups())
+            wanted = stat.S_IXUSR if own else stat.S_IXGRP if group else stat.S_IXOTH
+            if not about.st_mode & wanted:
+                return False
+            folder = os.path.dirname(folder)
+    except OSError:
+        return False
+    return True
+
+
+def _kind_around(steps: dict[str, Step], path: str) -> str:
+    """What the nearest step above a path does; READ where there is none."""
+    nearest = _nearest(steps, path)
+    return nearest[0] if nearest else READ
+
+
+def _kind_at(steps: dict[str, Step], path: str) -> str:
+    """What has been done to a path by itself, else around it."""
+    return steps[path][0] if path in steps else _kind_around(steps, path)
+
+
+def _depth(path: str) -> tuple[int, str]:
+    return path.count("/"), path
+
+
+def make_private_folders(steps: list[Step]) -> None:
+    """Make the folders PRIVATE steps take theirs from, and in them the places for what is mounted there.
+
+    The folders that lead to such a place cannot be written to: a file beside the project would be lost in silence.
+    """
+    sources: dict[str, Step] = {}
+    leading: dict[str, None] = {}
+    for step in steps:
+        kind, path, source = step
+        if kind == PRIVATE:
+            os.makedirs(source)
+            os.chmod(source, 0o1777 if path.endswith(_TEMPORARY) else 0o700)
+        if kind in (READ, WRITE, PRIVATE, LINK) and (around := _nearest(sources, path)):
+            leading.update(_make_place(kind, path, source, around))
+        sources[path] = step
+    for folder in sorted(leading, reverse=True):  # the innermost first
+        os.chmod(folder, 0o555)  # noqa: S103 - nobody may write, and only this user is there
+
+
+def _make_place(kind: str, path: str, source: str, around: Step) -> dict[str, None]:
+    """The folders between the private one and the place, which are made, and the place unless it becomes a link."""
+    _, top, private = around
+    if around[0] != PRIVATE:
+        return {}
+    place = private + path[len(top) :]
+    above = os.path.dirname(place)
+    os.makedirs(above, exist_ok=True)
+    if kind != LINK and os.path.isdir(source):
+        os.makedirs(place, exist_ok=True)
+    elif kind != LINK:
+        os.close(os.open(place, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
+    leading: dict[str, None] = {}
+    while above != private:
+        leading[above] = None
+        above = os.path.dirname(above)
+    return leading
+
+
+def _nearest(steps: dict[str, Step], path: str) -> Step | None:
+    while path != "/":
+        path = path.rpartition("/")[0] or "/"
+        if path in steps:
+            return steps[path]
+    return None

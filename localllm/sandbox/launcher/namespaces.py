@@ -1,0 +1,158 @@
+"""A machine of the command's own: process numbers, network, and a view of the files. Runs in the launcher.
+
+Nothing but the kernel is needed; as an ordinary user, one that lets users make namespaces.
+"""
+
+import errno
+import os
+
+from localllm.sandbox.launcher import mounts
+from localllm.sandbox.launcher.spec import LaunchSpec
+from localllm.sandbox.launcher.syscalls import Kernel
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = (
+    ("ptmx", "pts/ptmx"),
+    ("fd", "/proc/self/fd"),
+    *((f"std{n}", f"/proc/self/fd/{i}") for i, n in enumerate(("in", "out", "err"))),
+)
+_LEAST_PID_MAX = 301  # kernel/pid.c
+_TRIES = 50  # what is replaced more often while one mount is made is not honest work
+_SPARE = 64  # numbers beyond the threads allowed, so that the supervisor sees and says that there are too many
+
+
+def enter(kernel: Kernel, spec: LaunchSpec, ids: tuple[int, int], most_threads: int) -> None:
+    """Furnish the namespaces this process was cloned into. `ids`: user and group outside, which stay the same inside.
+
+    Raises OSError; then nothing must be run.
+    """
+    _keep_ids(*ids)
+    kernel.raise_loopback()
+    kernel.cut_off_mounts()
+    root = f"{spec.scratch}/root"
+    os.mkdir(root)
+    kernel.bind("/", root)
+    kernel.restrict_mount(root, read_only=True)
+    kernel.keep_out_of_binds(root)  # or it would be seen, whole, in the scratch folder
+    steps = mounts.plan(spec)
+    mounts.make_private_folders(steps)
+    for step in steps:
+        _take(kernel, root, step)
+    _make_devices(kernel, f"{root}/dev")
+    _mount_processes(kernel, f"{root}/proc", most_threads)
+    for kind, path, _ in steps:
+        if kind == mounts.EMPTY:
+            kernel.make_read_only(root + path)
+    kernel.change_root(root)
+
+
+def _keep_ids(user: int, group: int) -> None:
+    for name, value in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        _write(f"/proc/self/{name}", value)
+
+
+def _take(kernel: Kernel, root: str, step: mounts.Step) -> None:
+    kind, path, source = step
+    target = root + path
+    match kind:
+        case mounts.LINK:
+            if not os.path.lexists(target):
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                os.symlink(source, target)
+        case mounts.READ | mounts.WRITE | mounts.PRIVATE:
+            _make_mount_point(source, target)
+            kernel.bind(source, target)
+            kernel.restrict_mount(target, read_only=kind == mounts.READ)
+        case _:
+            change_in_place(kernel, root, kind, path)
+
+
+def change_in_place(kernel: Kernel, root: str, kind: str, path: str) -> None:
+    """Where others may be at work, who delete, replace or rename what is there or on the way.
+
+    What is gone needs nothing; what was put in its place just when it was to be changed is changed instead.
+    """
+    for attempt in range(1, _TRIES + 1):
+        try:
+            target = kernel.open_path(root, path)
+        except OSError as error:
+            if _needs_nothing(kind, error):
+                return
+            raise
+        try:
+            _change_open(kernel, kind, target)
+        except FileNotFoundError:  # move_mount(2) and mount(2), where the target has been deleted
+            if attempt == _TRIES:
+                raise
+        else:
+            return
+        finally:
+            os.close(target)
+
+
+def _needs_nothing(kind: str, error: OSError) -> bool:
+    """Whether there is nothing at the path, or, for what would be undone anyway, a link, which `mounts.plan` leaves
+    out as well."""
+    is_link = error.errno == errno.ELOOP and kind in (mounts.PIN, mounts.HOLD)
+    return is_link or error.errno in (errno.ENOENT, errno.ENOTDIR)
+
+
+def _change_open(kernel: Kernel, kind: str, target: int) -> None:
+    match kind:
+        case mounts.EMPTY:
+            kernel.mount("tmpfs", f"/proc/self/fd/{target}", "mode=0755,size=256k")
+        case mounts.MASK:
+            null = os.open("/dev/null", os.O_PATH | os.O_CLOEXEC)
+            try:
+                kernel.bind_open(null, target, read_only=True)
+            finally:
+                os.close(null)
+        case _:
+            kernel.bind_open(target, target, read_only=kind == mounts.PIN)
+
+
+def _make_mount_point(source: str, target: str) -> None:
+    """Where `target` is missing: it lies in something that is empty or private."""
+    if os.path.lexists(target):
+        return
+    if os.path.isdir(source):
+        os.makedirs(target)
+        return
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
+
+
+def _make_devices(kernel: Kernel, folder: str) -> None:
+    kernel.mount("tmpfs", folder, "mode=0755,size=256k")
+    for name in _DEVICES:
+        if os.path.exists(f"/dev/{name}"):
+            os.close(os.open(f"{folder}/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
+            kernel.bind(f"/dev/{name}", f"{folder}/{name}")
+    for name in ("pts", "shm"):
+        os.mkdir(f"{folder}/{name}")
+    kernel.mount("devpts", f"{folder}/pts", "newinstance,ptmxmode=0666,mode=620")
+    kernel.mount("tmpfs", f"{folder}/shm", f"mode=1777,size={mounts.shared_memory_size()}")
+    for name, target in _LINKS:
+        os.symlink(target, f"{folder}/{name}")
+    kernel.make_read_only(folder)
+
+
+def _mount_processes(kernel: Kernel, folder: str, most_threads: int) -> None:
+    """Those of the namespace. Root could write to what is there, without any capability."""
+    kernel.mount("proc", folder)
+    try:  # noqa: SIM105 - contextlib takes longer to import than this program to run
+        _write(f"{folder}/sys/kernel/pid_max", str(max(most_threads + _SPARE, _LEAST_PID_MAX)))
+    except OSError:
+        pass  # before Linux 6.14 it is the whole machine's; the supervisor counts
+    for name in mounts.KEYS:
+        if os.path.exists(f"{folder}/{name}"):
+            kernel.bind("/dev/null", f"{folder}/{name}")
+    kernel.make_read_only(folder)
+
+
+def _write(path: str, value: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, value.encode())
+    finally:
+        os.close(fd)

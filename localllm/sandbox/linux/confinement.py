@@ -1,0 +1,207 @@
+"""What the commands of a project are held to, and their start under the launcher."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from localllm.base.errors import ToolExecutionError
+from localllm.sandbox.backend import Level
+from localllm.sandbox.environment import Visibility, variables
+from localllm.sandbox.launcher.spec import LaunchSpec
+from localllm.sandbox.linux import seccomp
+from localllm.sandbox.linux.bridge import VARIABLES, Gate
+from localllm.sandbox.linux.bundle import Bundle, launcher_arguments
+from localllm.sandbox.linux.fork_client import Forked, ForkServer
+from localllm.sandbox.network.hosts import NetworkHosts
+from localllm.sandbox.process_launch import Ending, Excess, Running, as_argument, execute
+from localllm.sandbox.scratch import Scratch
+
+NO_HOSTS = NetworkHosts()
+_MOST_STATUS = 4096  # bytes a pipe takes in one piece
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What of a project needs care when a command starts, as absolute paths.
+
+    `pinned` may be read only; `held` not renamed; `masked` are sockets of others.
+    """
+
+    pinned: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+
+
+NO_CARE = Surroundings()
+
+
+class Confinement:
+    """Makes launches of commands that may change `root` and their scratch folder, and see what `visibility` leaves.
+
+    `server`: what they are forked from where that is possible. `level`: how they are held. `hosts`: what
+    they may reach, where the level gives them a network of their own; else nothing.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        root: Path,
+        visibility: Visibility,
+        server: ForkServer | None = None,
+        *,
+        level: Level = "landlock",
+        hosts: NetworkHosts = NO_HOSTS,
+    ) -> None:
+        self._bundle = bundle
+        self._level: Level = level
+        self._hosts = NO_HOSTS if level == "landlock" else hosts
+        self._server = server
+        self._filters: dict[int, bytes] = {}
+        self._root = root
+        self._visibility = visibility
+
+    @property
+    def toolchains(self) -> Mapping[str, Path]:
+        """What a command's home leads to."""
+        return self._visibility.toolchains
+
+    def _call_filter(self) -> bytes:
+        """The filter that guards this process and the one commands are forked from."""
+        server = 0
+        if self._server:
+            with suppress(OSError):  # it will be told when the command is started
+                self._server.start()
+            server = self._server.pid
+        if server not in self._filters:
+            guarded = [os.getpid(), -os.getpgrp(), *([server, -server] if server else [])]
+            has_namespaces = self._level != "landlock"  # where these have other numbers
+            made = seccomp.program(os.uname().machine, [] if has_namespaces else guarded, has_namespaces=has_namespaces)
+            self._filters = {server: made}
+        return self._filters[server]
+
+    def launch(
+        self,
+        command: str,
+        folder: Path,
+        scratch: Scratch,
+        environment: Mapping[str, str],
+        surroundings: Surroundings = NO_CARE,
+        *,
+        read_only: bool = False,
+        disk: int = 8 << 30,
+    ) -> "ConfinedLaunch":
+        """A launch of `command` in `folder`. `environment` is the user's; `read_only`: it may change nothing but its
+        scratch folder. `disk`: bytes it may take. Raises ToolExecutionError."""
+        names = variables(environment, HOME=str(scratch.home), TMPDIR=str(scratch.temporary))
+        if self._hosts:
+            names |= VARIABLES
+        spec = LaunchSpec(
+            command=as_argument(command),
+            folder=str(folder),
+            environment={os.fsencode(name): os.fsencode(value) for name, value in names.items()},
+            writable=[*([] if read_only else [str(self._root)]), str(scratch.folder)],
+            hidden=[str(path) for path in self._visibility.hidden],
+            shown=[*map(str, self._visibility.shown), *([str(self._root)] if read_only else [])],
+            scratch=str(scratch.folder),
+            call_filter=self._call_filter(),
+            level=self._level,
+            private=[str(path) for path in self._visibility.private],
+            pinned=list(surroundings.pinned),
+            held=list(surroundings.held),
+            masked=list(surroundings.masked),
+            links={name: str(target) for name, target in self._visibility.links.items()},
+            disk=disk,
+            again=(launcher_arguments(), self._bundle.code) if self._level == "bubblewrap" else ([], b""),
+        )
+        return ConfinedLaunch(self._bundle, spec, self._server, Gate(self._hosts) if self._hosts else None)
+
+
+class ConfinedLaunch:
+    """A launcher that is forked where there is a server for it, and else executed, and our ends of its pipes.
+
+    When these are closed (also by the end of this process), the supervisor kills everything at once.
+    """
+
+    folder = Path("/")
+    environment: Mapping[str, str] = {}
+
+    def __init__(
+        self, bundle: Bundle, spec: LaunchSpec, server: ForkServer | None = None, gate: Gate | None = None
+    ) -> None:
+        spec.live_fd, live = os.pipe()
+        status, spec.status_fd = os.pipe()
+        self._bundle = bundle
+        self._spec = spec
+        self._server = server
+        self._forked: Forked | None = None
+        self._gate = gate
+        self._theirs, self._live, self._status = [spec.live_fd, spec.status_fd], [live], [status]
+        if gate:
+            spec.gate_fd = gate.inner_end
+            self._theirs.append(gate.inner_end)
+
+    async def start(self, stdout: int, stderr: int) -> Running:
+        if self._server:
+            self._forked = await self._server.fork(self._spec, stdout, stderr, self._status[0])
+        if not self._forked:
+            return await execute(self, stdout, stderr)
+        self.started(self._forked.pid)
+        return self._forked
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        return launcher_arguments(self._order)
+
+    @property
+    def inherited(self) -> Sequence[int]:
+        order = self._order
+        return (order, *(fd for fd in self._theirs if fd != order))
+
+    @cached_property
+    def _order(self) -> int:
+        order = self._bundle.open(self._spec)
+        self._theirs.append(order)
+        return order
+
+    def started(self, pid: int) -> None:
+        _close(self._theirs)
+        if self._gate:
+            self._gate.open()
+
+    def ask_to_end(self) -> None:
+        for live in self._live:
+            with suppress(BrokenPipeError):
+                os.write(live, b"t")
+
+    def kill(self) -> None:
+        _close(self._live)
+        if self._gate:
+            self._gate.close()
+
+    def ending(self, exit_status: int) -> Ending:
+        said = os.read(self._status[0], _MOST_STATUS).decode("utf-8", "replace")
+        match said.split():
+            case ["ended", code, *excess]:
+                contacts = tuple(self._gate.contacts) if self._gate else ()
+                return Ending(int(code), msgspec.convert("".join(excess), Excess), contacts)
+            case ["failed", *_]:
+                reason = said.partition("\n")[0].removeprefix("failed ")
+                raise ToolExecutionError("command_failed_to_start", reason=reason)
+            case _:
+                raise ToolExecutionError("command_lost", status=exit_status)
+
+    def close(self) -> None:
+        if self._forked:
+            self._forked.close()
+        if self._gate:
+            self._gate.close()
+        for fds in (self._theirs, self._live, self._status):
+            _close(fds)
+
+
+def _close(fds: list[int]) -> None:
+    while fds:
+        os.close(fds.pop())

@@ -1,0 +1,168 @@
+"""macOS: the sandbox of the system, Seatbelt, told by a profile what a command may do.
+
+Experimental: written by the book, not yet tried on a Mac.
+
+Everything is denied that the profile does not allow; of two rules that fit, the later one counts. Paths are handed over
+beside the profile, as parameters, so that none can be read as a part of it.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from localllm.sandbox.environment import Visibility, variables
+from localllm.sandbox.launcher.spec import BASH
+from localllm.sandbox.linux.confinement import Surroundings
+from localllm.sandbox.process_launch import Ending, PlainLaunch
+from localllm.sandbox.protect.protected_names import PROTECTED_NAMES, may_be_read_only
+from localllm.sandbox.scratch import Scratch
+
+PROGRAM = "/usr/bin/sandbox-exec"
+"""The system's own; never by the user's PATH."""
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/dtracehelper")
+_SERVICES = (  # what programs ask before they have done anything: names of users, time zones, logs
+    "com.apple.system.opendirectoryd.libinfo",
+    "com.apple.system.opendirectoryd.membership",
+    "com.apple.system.logger",
+    "com.apple.system.notification_center",
+)
+_LIMITS = "ulimit -c 0; ulimit -n 4096 2>/dev/null; exec " + " ".join(BASH) + ' "$1"'
+"""What the process that becomes the command does first. There is no counting of memory and processes here."""
+
+
+NOTHING_AROUND = Surroundings()
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a profile is made of; absolute paths, with links resolved.
+
+    `writable`: folders, the project the first of them. `hidden` is not readable, but for `shown` beneath it. `pinned`
+    cannot be changed, `held` not be renamed. `proxy_port`: the port on this machine that may be connected to; 0: none.
+    """
+
+    writable: Sequence[str]
+    hidden: Sequence[str] = ()
+    shown: Sequence[str] = ()
+    pinned: Sequence[str] = ()
+    held: Sequence[str] = ()
+    proxy_port: int = 0
+
+
+def profile(rules: Rules) -> tuple[str, dict[str, str]]:
+    """The profile, and its parameters: name → path."""
+    made = _Profile()
+    made.add("(version 1)", "(deny default)", "(allow process-exec process-fork sysctl-read)")
+    made.add("(allow signal process-info* (target same-sandbox))", "(allow ipc-posix-sem)")
+    made.rule("allow mach-lookup", "global-name", _SERVICES)
+    made.add("(allow file-read*)")
+    made.rule("deny file-read*", "subpath", rules.hidden)
+    made.rule("allow file-read*", "subpath", (*rules.shown, *rules.writable))
+    for path in _within(rules.hidden, rules.shown):
+        made.rule("deny file-read*", "subpath", (path,))
+        made.rule("allow file-read*", "subpath", _within((*rules.shown, *rules.writable), (path,)))
+    above = dict.fromkeys(str(folder) for path in (*rules.shown, *rules.writable) for folder in Path(path).parents)
+    made.rule("allow file-read-metadata", "literal", tuple(above))
+    made.rule("allow file-write*", "subpath", rules.writable)
+    made.rule("allow file-write-data", "literal", _DEVICES)
+    made.add('(deny file-read* file-write* (regex #"^/dev/(tty|cu|pty)"))')  # terminals in which the user works
+    made.rule("deny file-write*", "subpath", rules.pinned)
+    made.add(f'(deny file-write* (regex #"{protected_pattern(rules.writable[0])}"))')
+    made.rule("deny file-write-unlink", "literal", (*rules.held, *rules.writable[:1]))
+    made.add("(deny file-write-setugid)", "(deny network*)")
+    if rules.proxy_port:
+        made.add(f'(allow network-outbound (remote ip "localhost:{rules.proxy_port}"))')
+    return "\n".join(made.lines), made.parameters
+
+
+def _within(paths: Sequence[str], folders: Sequence[str]) -> tuple[str, ...]:
+    """Those of `paths` that lie in one of the folders, the outer ones first."""
+    inside = (path for path in paths if any(path.startswith(f"{folder}/") for folder in folders))
+    return tuple(sorted(inside, key=len))
+
+
+class _Profile:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.parameters: dict[str, str] = {}
+
+    def add(self, *lines: str) -> None:
+        self.lines += lines
+
+    def rule(self, what: str, kind: str, paths: Sequence[str]) -> None:
+        """One rule for all of `paths`; none for none."""
+        filters: list[str] = []
+        for path in paths:
+            name = f"P{len(self.parameters)}"
+            self.parameters[name] = path
+            filters.append(f'({kind} (param "{name}"))')
+        if filters:
+            self.add(f"({what} {' '.join(filters)})")
+
+
+def protected_pattern(root: str) -> str:
+    """The regular expression of all protected names below `root`, in any case, whether they are there or not.
+
+    Of the root, whatever could mean something to a regular expression or to the profile stands for any character: what
+    fits besides cannot be written to anyway.
+    """
+    names = "|".join(_any_case(name) for name in PROTECTED_NAMES if may_be_read_only(name))
+    return f"^{re.sub('[^A-Za-z0-9/_ -]+', '[^/]+', root)}/(.*/)?({names})(/.*)?$"
+
+
+def _any_case(name: str) -> str:
+    parts = {one: f"[{one.lower()}{one.upper()}]" if one.isalpha() else f"[{one}]" for one in name} | {"*": "[^/]*"}
+    return "".join(parts[one] for one in name)
+
+
+def command_line(rules: Rules, command: str) -> list[str]:
+    """What to execute, so that bash runs `command` under `rules`."""
+    text, parameters = profile(rules)
+    given = [argument for name, path in parameters.items() for argument in ("-D", f"{name}={path}")]
+    return [PROGRAM, *given, "-p", text, *BASH, _LIMITS, "bash", command]
+
+
+class SeatbeltLaunch(PlainLaunch):
+    """A command under a profile. What leaves its process group is not found again, and still held by the profile."""
+
+    def __init__(self, rules: Rules, command: str, folder: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(command, folder, environment)
+        self.arguments = tuple(command_line(rules, self.arguments[-1]))
+
+    def ending(self, exit_status: int) -> Ending:
+        return Ending(exit_status)
+
+
+class SeatbeltConfinement:
+    """As `Confinement` is elsewhere: makes launches of the commands of one project."""
+
+    def __init__(self, root: Path, visibility: Visibility) -> None:
+        self._root = root
+        self._visibility = visibility
+
+    @property
+    def toolchains(self) -> Mapping[str, Path]:
+        """What a command's home leads to."""
+        return self._visibility.toolchains
+
+    def launch(
+        self,
+        command: str,
+        folder: Path,
+        scratch: Scratch,
+        environment: Mapping[str, str],
+        surroundings: Surroundings = NOTHING_AROUND,
+    ) -> SeatbeltLaunch:
+        """A launch of `command` in `folder`. `environment` is the user's. Raises ToolExecutionError."""
+        rules = Rules(
+            writable=[os.path.realpath(path) for path in (self._root, scratch.folder)],
+            hidden=[str(path) for path in self._visibility.hidden],
+            shown=[str(path) for path in self._visibility.shown],
+            pinned=surroundings.pinned,
+            held=surroundings.held,
+        )
+        names = variables(environment, HOME=str(scratch.home), TMPDIR=str(scratch.temporary))
+        return SeatbeltLaunch(rules, command, folder, names)

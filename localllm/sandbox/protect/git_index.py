@@ -1,0 +1,216 @@
+"""The index of a repository: git writes and reads files wherever its entries say.
+
+Git makes no entry for a path within `.git` or outside the work tree, and checks none that it reads.
+The format: gitformat-index(5).
+"""
+
+import os
+import re
+import struct
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.regular_files import READ, opened
+from localllm.sandbox.git_config import parse
+from localllm.sandbox.protect.folder_listings import FolderListings
+from localllm.sandbox.protect.protected_names import Entry, identity_of
+from localllm.sandbox.protect.repository import MOST_FOLDERS, Place, find_place
+
+_MOST = 256_000_000  # bytes, also of all paths; some million files
+_MOST_SETTINGS = 1 << 20
+_LONGEST = 4096  # bytes of a path
+_CUT = 0xFFF  # the length that stands for all that are longer
+_EXTENDED = 0x4000
+
+_IGNORED = rb"(?:\xe2\x80[\x8c-\x8f\xaa-\xae]|\xe2\x81[\xaa-\xaf]|\xef\xbb\xbf)*"  # by the file system of macOS
+_BY_ANY_SYSTEM = _IGNORED.join((rb"", rb"\.", rb"[gG]", rb"[iI]", rb"[tT]", rb""))
+_REFUSED = re.compile(
+    rb"(?:^|/)(?:/|\.\.?(?:/|$)|(?:\.git|git~1)[ .]*(?:[/\\:]|$)|" + _BY_ANY_SYSTEM + rb"(?:/|$))",
+    re.IGNORECASE,
+)
+"""In a path: parts that git never takes in. One at the end may be empty: that of a folder which is not checked out."""
+
+
+class IndexFiles:
+    """Looks for those of one project that a command has written and git would not."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._listings = FolderListings(may_be_index)
+        self._believed: dict[str, tuple[int, ...]] = {}
+
+    def believe(self, repositories: Collection[str]) -> None:
+        """Take those that are there now as they are. `repositories`: the folders with a `.git`, below the root."""
+        self._believed = {path: identity_of(about) for path, about, _ in self._all(repositories)}
+
+    def look(self, repositories: Collection[str]) -> dict[str, Entry]:
+        """Those written since which name a path git refuses, by path below the root."""
+        found: dict[str, Entry] = {}
+        for path, about, settings in self._all(repositories):
+            identity = identity_of(about)
+            if self._believed.get(path) == identity:
+                continue
+            if names_refused_path(self._root / path, settings):
+                found[path] = Entry(about.st_mode, identity, None)
+            else:
+                self._believed[path] = identity
+        return found
+
+    def _all(self, repositories: Collection[str]) -> Iterator[tuple[str, os.stat_result, Path]]:
+        """Each index, and the settings of its repository."""
+        start = len(str(self._root)) + 1
+        for data in dict.fromkeys(data for folder in sorted(repositories) for data in self._data(folder)):
+            for file in indexes_in(data, self._listings):
+                try:
+                    yield str(file)[start:], file.stat(), settings_of(file)
+                except OSError:
+                    continue  # gone meanwhile
+
+    def _data(self, folder: str) -> list[Path]:
+        """The folders in the project with the data of a repository."""
+        git = self._root / folder / ".git"
+        if not git.is_symlink() and git.is_dir():
+            return [git]
+        try:
+            place = find_place(git.parent)
+        except ToolExecutionError:
+            return []
+        return [data for data in place[1:3] if data.is_relative_to(self._root)] if place else []
+
+
+class IndexCheck:
+    """Looks whether git may read an index; one that did not change since the last time is not read again."""
+
+    def __init__(self) -> None:
+        self._sound: dict[Path, tuple[int, ...]] = {}
+
+    def refuse_paths(self, place: Place) -> None:
+        """Raise ToolExecutionError("git_index_refused") for an entry that git itself would not make."""
+        for file in (place.folder / "index", *sorted(place.folder.glob("sharedindex.*"))):
+            try:
+                identity = identity_of(file.stat())
+            except OSError:
+                continue
+            if self._sound.get(file) == identity:
+                continue
+            if names_refused_path(file, place.common / "config"):
+                raise ToolExecutionError("git_index_refused", path=file)
+            self._sound[file] = identity
+
+
+def indexes_in(data: Path, listings: FolderListings) -> Iterator[Path]:
+    """The index of a repository, those of its linked work trees and submodules, and the parts they share."""
+    pending = [str(data)]
+    for folder in pending:
+        for entry in listings.of(folder):
+            if not entry.is_dir(follow_symlinks=False):
+                yield Path(entry.path)
+            elif folder != pending[0] or entry.name in ("modules", "worktrees"):
+                pending.append(entry.path)
+        if len(pending) > MOST_FOLDERS:
+            return
+
+
+def may_be_index(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a repository's data is an index, or a folder that may hold one."""
+    if entry.is_dir(follow_symlinks=False):
+        return entry.name not in ("objects", "refs", "logs")
+    return entry.name.casefold() == "index" or entry.name.startswith("sharedindex.")
+
+
+def settings_of(index: Path) -> Path:
+    """The settings of the repository an index belongs to."""
+    folder = index.parent
+    return (folder.parents[1] if folder.parent.name == "worktrees" else folder) / "config"
+
+
+def names_refused_path(index: Path, settings: Path) -> bool:
+    """Whether an index has an entry that git itself would not make, or cannot be understood."""
+    try:
+        content = _content(index, _MOST)
+        hash_size = 32 if _uses_sha256(settings) else 20
+        return any(_REFUSED.search(path) for path in _paths(content, hash_size))
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, IndexError, struct.error):
+        return True
+
+
+def _uses_sha256(settings: Path) -> bool:
+    try:
+        found = list(parse(_content(settings, _MOST_SETTINGS)))
+    except FileNotFoundError:
+        return False
+    formats = [one.value for one in found if (one.section, one.name) == ("extensions", "objectformat")]
+    return formats[-1:] == ["sha256"]
+
+
+def _content(path: Path, most: int) -> bytes:
+    with opened(os.open(path, READ)) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(path)
+    return content
+
+
+def _paths(content: bytes, hash_size: int) -> Iterator[bytes]:
+    """The paths of all entries. Raises ValueError, IndexError or struct.error where git might read others."""
+    signature, version, count = struct.unpack_from(">4sLL", content)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError(version)
+    at, path, total = 12, b"", 0
+    starts: list[int] = []
+    for _ in range(count):
+        starts.append(at)
+        begin = at + 42 + hash_size
+        flags = content[begin - 2] << 8 | content[begin - 1]
+        if flags & _EXTENDED:
+            begin += 2
+        kept = 0
+        if version == 4:
+            cut, begin = _varint(content, begin)
+            kept = len(path) - cut
+            if kept < 0:
+                raise ValueError(cut)
+        end = content.index(b"\0", begin)
+        path = path[:kept] + content[begin:end]
+        total += len(path)
+        if len(path) > _LONGEST or total > _MOST or min(len(path), _CUT) != flags & _CUT:
+            raise ValueError(at)
+        yield path
+        at = end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
+    _check_blocks(content, hash_size, [*starts, at])
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    """A number, and where what follows it begins."""
+    byte = content[at]
+    value = byte & 0x7F
+    while byte & 0x80:
+        at += 1
+        byte = content[at]
+        value = (value + 1) << 7 | byte & 0x7F
+        if value > _LONGEST:
+            raise ValueError(value)
+    return value, at + 1
+
+
+def _check_blocks(content: bytes, hash_size: int, starts: list[int]) -> None:
+    """Git reads a large index in blocks at once, from where the last extension says that they begin."""
+    last = len(content) - hash_size
+    at = last - 12 - hash_size
+    if content[max(at, 0) : at + 4] != b"EOIE":
+        return
+    (at,) = struct.unpack_from(">L", content, at + 8)
+    if at != starts[-1]:
+        raise ValueError(at)
+    while at < last:
+        name, size = struct.unpack_from(">4sL", content, at)
+        if name == b"IEOT":
+            number = 0
+            for begin, length in struct.iter_unpack(">LL", content[at + 12 : at + 8 + size]):
+                if starts[number] != begin:
+                    raise ValueError(begin)
+                number += length
+        at += 8 + size

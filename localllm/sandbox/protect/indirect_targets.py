@@ -1,0 +1,154 @@
+"""Where protected files lead: a link to what it stands for, git's settings to the programs and settings they name.
+
+That may be any file of the project, and is protected like what leads there.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.base.errors import ToolExecutionError
+from localllm.sandbox.git_config import Setting, parse
+from localllm.sandbox.git_programs import named_files
+from localllm.sandbox.protect.protected_names import IN_GIT, Entry, is_git_settings
+from localllm.sandbox.protect.repository import Place, find_place, settings_of
+
+_GITDIR = b"gitdir: "
+_MOST_WORKTREES = 50
+_MOST_LINKS = 40  # on the way to a file, as for the system itself
+_MOST_SETTINGS = 1 << 19  # bytes of settings files
+_SECONDS = 0.2  # for following links
+
+
+class Leads:
+    """What the protected files of the project `root` lead to. `user`: the settings of git that are the user's own.
+
+    For one look. Much more than any project has is passed over, and `is_complete` is false then.
+    """
+
+    def __init__(self, root: Path, user: Sequence[Setting], home: str) -> None:
+        self._root = root
+        self._home = home
+        self._place = _place(root)
+        self._outside = [(user, home)]  # settings, and the folder that those they include are relative to
+        if self._place:
+            self._outside.append((settings_of(self._place), str(self._place.common)))
+        self._room = _MOST_SETTINGS
+        self._deadline = time.monotonic() + _SECONDS
+        self.is_complete = True
+
+    def of(self, entries: Mapping[str, Entry]) -> set[str]:
+        """Paths below the root, `/` between their names; not all of them exist."""
+        found: set[str] = set()
+        worktrees = [str(self._root), *([str(self._place.top)] if self._place else [])]
+        linked = [str((self._root / path).parent) for path in entries if f"/{path}".casefold().endswith("/.git")]
+        worktrees += linked[:_MOST_WORKTREES]
+        self.is_complete &= len(linked) <= _MOST_WORKTREES
+        for path, entry in sorted(entries.items(), key=_urgency):
+            name = path.rpartition("/")[2].casefold()
+            if stat.S_ISLNK(entry.mode):
+                if time.monotonic() > self._deadline:
+                    self.is_complete = False
+                    continue
+                found.update(self._of_link(path, is_repository=name == ".git"))
+            elif not entry.content:
+                continue
+            elif name == ".git" and entry.content.startswith(_GITDIR):
+                found.update(self._of_gitdir(path, entry.content))
+            elif is_git_settings(path) or name == "config.worktree":
+                found.update(self._of_settings(path, entry.content, worktrees))
+        return found | self.of_user(worktrees)
+
+    def of_user(self, worktrees: Iterable[str]) -> set[str]:
+        """What the settings outside of the project lead to in repositories with these absolute paths."""
+        named: set[str] = set()
+        for worktree in dict.fromkeys(worktrees):
+            for settings, beside in self._outside:
+                named.update(self._named(settings, [worktree], beside))
+        return named
+
+    def of_included(self, entries: Mapping[str, Entry], paths: set[str]) -> set[str]:
+        """What those of the paths that are files lead to, as settings that were included."""
+        found: set[str] = set()
+        for path in paths & entries.keys():
+            if content := entries[path].content:
+                found.update(self._of_settings(path, content, [str(self._root)]))
+        return found
+
+    def _of_link(self, path: str, *, is_repository: bool) -> Iterator[str]:
+        *links, last = _way(str(self._root / path))
+        yield from self._inside(links)
+        for target in self._inside([last]):
+            yield from (f"{target}/{name}" for name in IN_GIT) if is_repository else [target]
+
+    def _of_gitdir(self, path: str, content: bytes) -> Iterator[str]:
+        said = os.fsdecode(content.removeprefix(_GITDIR).strip()).replace("\0", "")
+        *_, data = _way(str((self._root / path).parent / said))
+        for target in self._inside([data]):
+            yield from (f"{target}/{name}" for name in IN_GIT)
+
+    def _of_settings(self, path: str, content: bytes, worktrees: list[str]) -> list[str]:
+        folder = (self._root / path).parent
+        if len(content) > self._room:
+            self.is_complete = False
+            return []
+        self._room -= len(content)
+        settings = list(parse(content))
+        named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")][-1:]
+        bases = [str(folder), str(folder.parent), *worktrees, *(str(folder / name) for name in named)]
+        return self._named(settings, dict.fromkeys(bases), str(folder))
+
+    def _named(self, settings: Sequence[Setting], folders: Iterable[str], beside: str) -> list[str]:
+        paths, is_complete = named_files(settings, folders, self._home, beside)
+        self.is_complete &= is_complete
+        return self._inside(paths)
+
+    def _inside(self, paths: Sequence[str]) -> list[str]:
+        """Those below the root, by their names there and by where these really lead."""
+        top = f"{self._root}/"
+        both = dict.fromkeys(step for path in paths for step in (path, *_way(path)))
+        below = [path.removeprefix(top) for path in both if path.startswith(top)]
+        return [path for path in below if path and _is_no_repository(path)]
+
+
+def _urgency(found: tuple[str, Entry]) -> tuple[bool, int]:
+    """What git itself runs comes first, and what is small: there is an end to the time and the room."""
+    path, entry = found
+    return ".git" not in path.casefold().split("/"), len(entry.content or b"")
+
+
+def _place(root: Path) -> Place | None:
+    """The repository whose settings lie outside: the project is a linked work tree, a submodule or a subfolder."""
+    try:
+        place = find_place(root)
+    except ToolExecutionError:
+        return None  # no tool uses git there
+    return None if place is None or place.common.is_relative_to(root) else place
+
+
+def _way(path: str) -> list[str]:
+    """The links on the way to what the absolute path stands for, also those in place of folders, and at last that."""
+    found: list[str] = []
+    at, rest = "/", path.split("/")[::-1]
+    while rest:
+        name = rest.pop()
+        if name == "..":
+            at = os.path.dirname(at)  # noqa: PTH120 - strings
+        elif name not in ("", "."):
+            at = os.path.join(at, name)  # noqa: PTH118 - strings
+            with suppress(OSError):
+                target = os.readlink(at)  # noqa: PTH115 - strings
+                found.append(at)
+                if len(found) > _MOST_LINKS:
+                    break
+                at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120 - strings
+                rest += target.split("/")[::-1]
+    return [*found, at]
+
+
+def _is_no_repository(path: str) -> bool:
+    """Git's own data cannot be protected whole: it changes with every commit."""
+    return not path.casefold().endswith("/.git") and path.casefold() != ".git"

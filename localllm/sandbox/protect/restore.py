@@ -1,0 +1,188 @@
+"""Putting back what a command changed, without following a link that it may have laid on the way."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+
+from localllm.base.files import atomic_write_at, open_made
+from localllm.sandbox.launcher.removal import delete_tree_at
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_MOST_KEPT = 16_000_000  # bytes of a file copied to another disk
+
+
+class Restorer:
+    """Changes entries of one project by their paths in it (`/` between the names). For use in a `with` block.
+
+    What is removed goes to `quarantine`, at the same path below it, where that is possible; None keeps nothing.
+    """
+
+    def __init__(self, root: Path, quarantine: Path | None) -> None:
+        self._root = root
+        self._quarantine = quarantine
+        self._fd = -1
+
+    def __enter__(self) -> "Restorer":
+        try:
+            self._fd = os.open(self._root, _FOLDER)
+        except PermissionError:
+            self._root.chmod(stat.S_IRWXU)  # no command can put anything else at its name
+            self._fd = os.open(self._root, _FOLDER)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._fd)
+
+    def remove(self, path: str) -> None:
+        """Take away a file, a link, or a folder with all that is in it; fine if it is gone."""
+        self._insist(path, lambda: self._remove(path))
+
+    def _remove(self, path: str) -> None:
+        with suppress(FileNotFoundError, NotADirectoryError), self._folder_of(path, make=False) as folder:
+            self._take_away(folder, path)
+
+    def _insist(self, path: str, change: Callable[[], None]) -> None:
+        """Make a change; where a folder on the way or beneath it is closed to its owner, open those and try again."""
+        try:
+            change()
+        except PermissionError:
+            if not hasattr(os, "O_PATH"):
+                raise
+            with suppress(PermissionError):  # it may be somebody else's
+                os.fchmod(self._fd, stat.S_IMODE(os.fstat(self._fd).st_mode) | stat.S_IRWXU)
+            self._open_way(path, 0)
+            self._open_all(path, 0)
+            change()
+
+    def remove_if_empty(self, path: str) -> bool:
+        """Delete the folder if nothing is in it; whether that was so."""
+        try:
+            with self._folder_of(path, make=False) as folder:
+                os.rmdir(_name(path), dir_fd=folder)
+        except OSError:
+            return False
+        return True
+
+    def open_up(self, path: str, since: int) -> bool:
+        """Let its owner into the folder again, and into those above and beneath it, where they were closed after
+        `since` (ns); whether it, or one above, was."""
+        if not self._open_way(path, since):
+            return False
+        self._open_all(path, since)
+        return True
+
+    def _open_way(self, path: str, since: int) -> bool:
+        parts = path.split("/")
+        opened = [self._open_up("/".join(parts[:end]), since) for end in range(1, len(parts) + 1)]
+        return any(opened)
+
+    def _open_all(self, path: str, since: int) -> None:
+        pending = [path]
+        for folder in pending:
+            self._open_up(folder, since)
+            with suppress(OSError), os.scandir(self._root / folder) as entries:
+                pending += [f"{folder}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+    def _open_up(self, path: str, since: int) -> bool:
+        with suppress(OSError), self._folder_of(path, make=False) as above:
+            fd = os.open(_name(path), getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER, dir_fd=above)
+            try:
+                about = os.fstat(fd)
+                if about.st_ctime_ns >= since and about.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+                    # By the descriptor: a command that is running might put a link at the name.
+                    os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(about.st_mode) | stat.S_IRWXU)  # noqa: PTH101
+                    return True
+            finally:
+                os.close(fd)
+        return False
+
+    def put_file(self, path: str, content: bytes, mode: int) -> None:
+        """Make it a regular file with this content and these permissions, whatever is there now."""
+        self._insist(path, lambda: self._put_file(path, content, mode))
+
+    def _put_file(self, path: str, content: bytes, mode: int) -> None:
+        with self._folder_of(path, make=True) as folder:
+            self._take_away(folder, path)
+            atomic_write_at(folder, _name(path), content, mode=mode)
+
+    def put_link(self, path: str, target: bytes) -> None:
+        """Make it a symbolic link, whatever is there now."""
+        self._insist(path, lambda: self._put_link(path, target))
+
+    def _put_link(self, path: str, target: bytes) -> None:
+        with self._folder_of(path, make=True) as folder:
+            self._take_away(folder, path)
+            os.symlink(target, os.fsencode(_name(path)), dir_fd=folder)
+
+    @contextmanager
+    def _folder_of(self, path: str, *, make: bool) -> Generator[int]:
+        """The open folder above `path`. `make`: made where it is missing, and put in place of a file or a link."""
+        folder = os.dup(self._fd)
+        try:
+            walked = ""
+            for name in path.split("/")[:-1]:
+                walked = f"{walked}/{name}" if walked else name
+                deeper = self._enter(folder, walked, make=make)
+                os.close(folder)
+                folder = deeper
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _enter(self, folder: int, path: str, *, make: bool) -> int:
+        name = _name(path)
+        try:
+            return os.open(name, _FOLDER, dir_fd=folder)
+        except OSError as error:
+            if not make or error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                raise
+        self._take_away(folder, path)
+        os.mkdir(name, dir_fd=folder)
+        return os.open(name, _FOLDER, dir_fd=folder)
+
+    def _take_away(self, folder: int, path: str) -> None:
+        """Move it into the quarantine, or copy it if that is on another disk; it is gone from here in any case."""
+        name = _name(path)
+        try:
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return
+        if self._quarantine and self._move(folder, path, self._quarantine, mode):
+            return
+        if stat.S_ISDIR(mode):
+            delete_tree_at(name, folder)
+        else:
+            os.unlink(name, dir_fd=folder)
+
+    def _move(self, folder: int, path: str, quarantine: Path, mode: int) -> bool:
+        """Whether it was moved. Where it could not be, a copy of a file is kept. What was moved there before may be a
+        link: none is followed."""
+        name = _name(path)
+        with suppress(OSError):
+            quarantine.mkdir(parents=True, exist_ok=True, mode=0o700)
+            there = open_made(quarantine, path.rpartition("/")[0])
+            try:
+                with suppress(OSError):
+                    os.rename(name, name, src_dir_fd=folder, dst_dir_fd=there)
+                    return True
+                if stat.S_ISREG(mode):
+                    new = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=there)
+                    with (
+                        open(new, "wb") as kept,  # noqa: PTH123 - a descriptor
+                        open(os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder), "rb") as file,  # noqa: PTH123
+                    ):
+                        kept.write(file.read(_MOST_KEPT))
+            finally:
+                os.close(there)
+        return False
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

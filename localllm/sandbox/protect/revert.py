@@ -1,0 +1,350 @@
+"""Undoing what a command changed at protected names, where the sandbox cannot make them read-only."""
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from threading import Lock
+from time import strftime
+
+from localllm.base.files import real_path
+from localllm.base.kept_outputs import is_kept_output
+from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.protect.folder_listings import FolderListings
+from localllm.sandbox.protect.git_index import IndexFiles
+from localllm.sandbox.protect.git_settings import is_harmless_change
+from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
+from localllm.sandbox.protect.indirect_targets import Leads
+from localllm.sandbox.protect.protected_names import (
+    SKIPPED,
+    Entry,
+    Reach,
+    folders_that_lead_to,
+    inode,
+    is_git_settings,
+    is_output,
+    is_protected,
+    is_seen_from,
+    look,
+    look_at,
+    may_be_read_only,
+    may_matter,
+)
+from localllm.sandbox.protect.repository import alternates_in
+from localllm.sandbox.protect.repository_links import RepositoryLinks
+from localllm.sandbox.protect.restore import Restorer
+
+_NOTHING = Entry(0, (), b"")
+
+_MOST_PINS = 200  # each is a mount or two
+_MOST_ROUNDS = 10  # from settings to included settings, from link to link
+_MOST_ROUNDS_AHEAD = 100
+_MOST_REPOSITORIES = 2_000  # for which the user's own settings are looked at
+_TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
+_TIME_AFTER = 3.0
+_MOST_OUTPUT = 100_000_000  # bytes of new files with long output that are looked at, at one time
+_COARSE = 3_000_000_000  # nanoseconds by which the times of some file systems are off
+
+
+class ProtectedFiles:
+    """The protected files of one project, compared before and after commands.
+
+    Commands may overlap: what was there before the first of them counts for all. What a command put there is moved to
+    `quarantine`, or lost if that is None. Nothing tells what somebody else changes meanwhile from a command's doing.
+    What protected files lead to (see `leads`) is protected as well. `coarse`: nanoseconds by which the times of files
+    may be off. `also`: absolute paths of others in the project, each a file, a link or nothing yet.
+    """
+
+    def __init__(self, root: Path, quarantine: Path | None, coarse: int = _COARSE, *, also: Iterable[str] = ()) -> None:
+        self._root = root
+        self._also = {path.removeprefix(f"{root}/") for path in also}
+        self._quarantine = quarantine
+        self._lock = Lock()
+        self._running = 0
+        self._before: dict[str, Entry] = {}
+        self._tops: list[str] = []
+        self._listings = FolderListings(may_matter)
+        self._repository_links = RepositoryLinks(root)
+        self._index_files = IndexFiles(root)
+        self._named: tuple[str, ...] = ()
+        self._reach = Reach()
+        self._coarse = coarse
+        self._opened = time.time_ns() - coarse
+        self._begun = 0
+        self._is_overlooked = False
+        self._stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
+
+    def look_ahead(self) -> None:
+        """Look into every folder once, for a thread that has time: commands wait less, and nothing is overlooked."""
+        for _ in range(_MOST_ROUNDS_AHEAD):
+            reach = Reach(_TIME_BEFORE, skipped=True)
+            with self._lock:
+                look(self._root, self._before, self._listings, reach=reach)
+            if reach.is_complete:
+                return
+
+    def begin(self) -> None:
+        """A command is about to run."""
+        with self._lock:
+            if not self._running:
+                self._begun = time.time_ns() - self._coarse
+                self._tops = []
+                self._reach = Reach(_TIME_BEFORE)
+                known = self._before
+                self._before = look(self._root, known, self._listings, self._tops, self._reach)
+                self._is_overlooked = False
+                self._named = self._look_at_named(known)
+                self._before |= self._repository_links.look(self._reach.repositories, self._reach.bare)
+                self._index_files.believe(self._reach.repositories)
+                self._leave_out_what_is_stuck()
+            self._running += 1
+
+    def _leave_out_what_is_stuck(self) -> None:
+        """Count what could not be undone as not there, as long as nobody has changed it."""
+        for path, (before, now) in list(self._stuck.items()):
+            there = self._before.get(path)
+            if (there and there.identity) != (now and now.identity):
+                del self._stuck[path]
+            elif before:
+                self._before[path] = before
+            else:
+                self._before.pop(path, None)
+
+    def _look_at_named(self, known: Mapping[str, Entry]) -> tuple[str, ...]:
+        """Look at what the protected files themselves lead to, and at what that does in turn."""
+        leads = self._leads()
+        named: set[str] = set()
+        further = leads.of(self._before) | leads.of_user(self._absolute(self._reach.repositories))
+        further = (further | self._also) - set(self._tops)
+        for _ in range(_MOST_ROUNDS):
+            if not further:
+                break
+            found = look_at(self._root, sorted(further), known, self._tops, self._reach)
+            self._before |= found
+            named |= further
+            further = (leads.of(found) | leads.of_included(found, further)) - named
+        self._is_overlooked |= bool(further) or not leads.is_complete
+        return tuple(sorted(named))
+
+    def _leads(self) -> Leads:
+        return Leads(self._root, git_settings_of_user(os.environ), os.environ.get("HOME", ""))
+
+    def _absolute(self, folders: Iterable[str]) -> list[str]:
+        return [f"{self._root}/{folder}".rstrip("/") for folder in sorted(folders)[:_MOST_REPOSITORIES]]
+
+    @property
+    def is_overlooked(self) -> bool:
+        """Whether, since commands began, there were more new folders than there was time to look into."""
+        return self._is_overlooked
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no more than one command is running."""
+        return self._running <= 1
+
+    def pins(self) -> tuple[list[str], list[str]]:
+        """The absolute paths that can be made read-only while a command runs, and the folders above them that must not
+        be renamed. The nearest ones, if there are very many; nothing is undone the less for it.
+        """
+        whole = {top for top in self._tops if may_be_read_only(top)}
+        known: dict[str, bool] = {}
+        rest = {
+            path
+            for path in self._before
+            if not (is_unfinished_work(path) or path in whole or _lies_in(whole, path.rpartition("/")[0], known))
+        }
+        pinned = sorted(whole | rest, key=lambda path: (path.count("/"), path))[:_MOST_PINS]
+        held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
+        absolute = f"{self._root}/"
+        return [absolute + path for path in pinned], sorted(absolute + folder for folder in held)
+
+    def end(self) -> tuple[str, ...]:
+        """A command has ended: undo what it changed. The paths, sorted. Raises OSError where that is not possible."""
+        with self._lock:
+            self._running -= 1
+            return self._put_back()
+
+    def check(self) -> tuple[str, ...]:
+        """While commands run: undo what they have changed so far. Otherwise as `end`."""
+        with self._lock:
+            changed = self._put_back()
+            for path in changed:
+                if self._before.get(path, _NOTHING).content is None:
+                    del self._before[path]  # it could not be put back, and will not be looked for again
+            return changed
+
+    def _put_back(self) -> tuple[str, ...]:
+        after, reach = self._look_after()
+        after |= self._look_at_new(reach)
+        self._is_overlooked |= not (reach.is_complete and self._repository_links.is_complete)
+        if not reach.is_complete:
+            after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
+        self._take_in_outputs(after)
+        changed = [path for path in sorted(self._before | after) if self._must_be_undone(path, after.get(path))]
+        if changed:
+            self._undo(changed, after)
+        return tuple(changed)
+
+    def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
+        """Count as there before what this program, or another one in the project, has kept of long output meanwhile.
+        A command could have written no more into such a file than what its name says."""
+        room = _MOST_OUTPUT
+        for path, entry in after.items():
+            before = self._before.get(path)
+            if not is_output(path) or (before and before.identity == entry.identity):
+                continue
+            if is_kept_output(self._root / path, room):
+                self._before[path] = entry
+            room -= min(room, entry.identity[2])
+
+    def _look_after(self) -> tuple[dict[str, Entry], Reach]:
+        """Look at all there is now, also in folders that were closed so that nobody would."""
+        rounds = 0
+        while True:
+            reach = Reach(_TIME_AFTER, skipped=True)
+            after = look(self._root, self._before, self._listings, reach=reach)
+            after |= look_at(self._root, self._named, self._before, reach=reach)
+            after |= self._repository_links.look(reach.repositories, reach.bare)
+            after |= self._index_files.look(reach.repositories)
+            rounds += 1
+            if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
+                reach.is_complete &= rounds <= _MOST_ROUNDS
+                return after, reach
+
+    def _open_up(self, closed: set[str]) -> bool:
+        """Whether there were some that commands have closed."""
+        if not closed or sys.platform == "win32":
+            return False
+        with Restorer(self._root, None) as restorer:
+            opened = [path for path in sorted(closed) if path and restorer.open_up(path, self._begun)]
+        return bool(opened)
+
+    def _look_at_new(self, reach: Reach) -> dict[str, Entry]:
+        """What the user's own settings name in repositories that were not there before, if it is new as well."""
+        new = reach.repositories - self._reach.repositories
+        if not new:
+            return {}
+        self._is_overlooked |= len(new) > _MOST_REPOSITORIES
+        leads = self._leads()
+        named = leads.of_user(self._absolute(new)) - set(self._named)
+        self._is_overlooked |= not leads.is_complete
+        found = look_at(self._root, sorted(named), self._before, reach=reach)
+        return {path: entry for path, entry in found.items() if entry.identity[4] >= self._opened}
+
+    def _must_be_undone(self, path: str, after: Entry | None) -> bool:
+        before = self._before.get(path)
+        if after is None:
+            return not (is_unfinished_work(path) or self._went_with_its_repository(path))
+        if before and (before.identity == after.identity or _is_same(before, after)):
+            return False
+        if before is None and self._was_there(path, after):
+            return False
+        return not (_is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
+
+    def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
+        """Whether it is a list of alternates that leads to no repository outside the project."""
+        if not path.casefold().endswith("/objects/info/alternates") or after.content is None:
+            return False
+        objects = (self._root / path).parent.parent
+        try:
+            return all(Path(real_path(one)).is_relative_to(self._root) for one in alternates_in(after.content, objects))
+        except OSError:
+            return False
+
+    def _was_there(self, path: str, entry: Entry) -> bool:
+        """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""
+        if self._reach.is_complete and SKIPPED.isdisjoint(path.casefold().split("/")):
+            return False
+        times = [entry.identity[4]]
+        folder = path
+        while (above := folder.rpartition("/")[0]) and above not in self._reach.visited:
+            if folder != path:
+                times.append(_changed(self._root / folder))
+            folder = above
+        if folder.rpartition("/")[2].casefold() in SKIPPED and self._reach.last.get(folder) != inode(
+            self._root / folder
+        ):
+            return False  # it has come from elsewhere
+        was_seen = folder == path or is_seen_from(folder, path)
+        was_seen &= self._reach.is_complete or is_protected(path)
+        return not was_seen and max(times) < self._begun
+
+    def _went_with_its_repository(self, path: str) -> bool:
+        """Whether it was part of a `.git` that is gone as a whole: a repository that is no more is not believed."""
+        above, git, _ = f"/{path}".rpartition("/.git/")
+        return bool(git) and not os.path.lexists(f"{self._root}{above}/.git")
+
+    def _undo(self, changed: list[str], after: Mapping[str, Entry]) -> None:
+        kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
+        errors: dict[str, OSError] = {}
+        with Restorer(self._root, kept_in) as restorer:
+            for path in changed:
+                before, now = self._before.get(path), after.get(path)
+                part = _harmless_part(path, before, now) if now else None
+                try:
+                    if part is not None and now:
+                        restorer.put_file(path, part, stat.S_IMODE(now.mode))
+                    else:
+                        _restore(restorer, path, before)
+                except OSError as error:
+                    errors[path] = error
+                    self._stuck[path] = (before, now)
+                else:
+                    self._stuck.pop(path, None)
+        if errors:
+            first = next(iter(errors.values()))
+            raise OSError(first.errno, first.strerror, ", ".join(errors))
+
+
+def _lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:
+    """Whether the folder, or one above, is among `whole`. `known`: the answers so far."""
+    asked: list[str] = []
+    while folder and folder not in whole and folder not in known:
+        asked.append(folder)
+        folder = folder.rpartition("/")[0]
+    answer = folder in whole or known.get(folder, False)
+    known.update(dict.fromkeys(asked, answer))
+    return answer
+
+
+def _restore(restorer: Restorer, path: str, before: Entry | None) -> None:
+    match before:
+        case Entry(mode=mode, content=bytes(target)) if stat.S_ISLNK(mode):
+            restorer.put_link(path, target)
+        case Entry(mode=mode, content=bytes(content)) if stat.S_ISREG(mode):
+            restorer.put_file(path, content, stat.S_IMODE(mode))
+        case _:
+            restorer.remove(path)
+            for folder in PurePosixPath(path).parents:
+                if not (is_protected(str(folder)) and restorer.remove_if_empty(str(folder))):
+                    return
+
+
+def _changed(folder: Path) -> int:
+    try:
+        return folder.lstat().st_ctime_ns
+    except OSError:
+        return sys.maxsize
+
+
+def _harmless_part(path: str, before: Entry | None, after: Entry) -> bytes | None:
+    """What may stay of a file that may stay in part; else None."""
+    if not is_unfinished_work(path) or not stat.S_ISREG(after.mode) or after.content is None:
+        return None
+    return harmless_part(path, (before and before.content) or b"", after.content)
+
+
+def _is_same(before: Entry, after: Entry) -> bool:
+    return before.content is not None and (before.mode, before.content) == (after.mode, after.content)
+
+
+def _is_harmless(path: str, before: Entry | None, after: Entry) -> bool:
+    """Whether a change is one that cannot do harm later."""
+    if not stat.S_ISREG(after.mode) or after.content is None:
+        return False
+    if is_unfinished_work(path):
+        return _harmless_part(path, before, after) == after.content
+    old = (before and before.content) or b""
+    return is_git_settings(path) and is_harmless_change(old, after.content)

@@ -1,0 +1,232 @@
+"""Files a project shares with the rest of the machine (hard links): found, and given copies of their own."""
+
+import os
+import stat
+import time
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+
+from localllm.base.files import copy_content
+from localllm.sandbox.protect.folder_listings import SETTLED, FolderListings
+
+_MOST_FOLDERS = 50_000  # looked into, the nearest first
+_SHARE = 20  # looking again takes at most a twentieth of the time
+_AT_A_TIME = 0.5  # seconds; some 100,000 files
+_MOST_ROUNDS = 50
+
+
+class Ties(msgspec.Struct, frozen=True):
+    """Paths below the project. `linked`: device and inode → the names in the project of a file that has others
+    outside. `sockets`, `pipes`: all that are there, in use or not."""
+
+    linked: dict[tuple[int, int], tuple[str, ...]] = {}
+    sockets: tuple[str, ...] = ()
+    pipes: tuple[str, ...] = ()
+
+
+class Inventory:
+    """Looks through a project; the second time only into folders that were changed.
+
+    A file that is given another name somewhere else meanwhile is therefore not noticed. No look takes much longer than
+    `at_a_time` (seconds): in a very large project each goes on where the one before was interrupted. Till
+    `is_complete`, a file whose other names in the project were not seen yet counts as one with names outside.
+    """
+
+    def __init__(self, root: Path, at_a_time: float = _AT_A_TIME, settled: int = SETTLED) -> None:
+        self._root = root
+        self._listings = FolderListings(_matters, settled)
+        self._lock = Lock()
+        self._found = Ties()
+        self._fresh_until = 0.0
+        self._at_a_time = at_a_time
+        self.is_complete = False
+
+    def look(self) -> Ties:
+        """What there is, as of some time ago where looking is slow: twenty times as long as it takes."""
+        with self._lock:
+            begun = time.monotonic()
+            if begun >= self._fresh_until:
+                self._found = self._search(begun + self._at_a_time)
+                now = time.monotonic()
+                self._fresh_until = now + (_SHARE * (now - begun) if self.is_complete else 0.0)
+            return self._found
+
+    def look_everywhere(self) -> None:
+        """Look till everything has been seen once: for a thread that has time, ahead of the first command."""
+        for _ in range(_MOST_ROUNDS):
+            self.look()
+            if self.is_complete:
+                return
+
+    def forget(self) -> None:
+        """Look anew the next time: something was changed."""
+        self._fresh_until = 0.0
+
+    def _search(self, deadline: float) -> Ties:
+        linked: dict[tuple[int, int], list[str]] = {}
+        links: dict[tuple[int, int], int] = {}
+        sockets: list[str] = []
+        pipes: list[str] = []
+        for path, entry in self._entries(deadline):
+            about = entry.stat(follow_symlinks=False)
+            if stat.S_ISSOCK(about.st_mode):
+                sockets.append(path)
+            elif stat.S_ISFIFO(about.st_mode):
+                pipes.append(path)
+            else:
+                identity = about.st_dev, about.st_ino
+                linked.setdefault(identity, []).append(path)
+                links[identity] = about.st_nlink
+        outside = {key: tuple(paths) for key, paths in linked.items() if len(paths) < links[key]}
+        return Ties(outside, tuple(sockets), tuple(pipes))
+
+    def _entries(self, deadline: float) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """Those of what is known cost next to nothing, so that a search that was cut short gets further the next time.
+
+        It gets on by a folder even when the time is up.
+        """
+        pending = [""]
+        self.is_complete = True
+        got_on = False
+        for folder in pending:
+            if not self._listings.knows(f"{self._root}/{folder}"):
+                if got_on and time.monotonic() > deadline:
+                    self.is_complete = False
+                    return
+                got_on = True
+            for entry in self._listings.of(f"{self._root}/{folder}"):
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if not entry.is_dir(follow_symlinks=False):
+                    yield path, entry
+                elif len(pending) < _MOST_FOLDERS:
+                    pending.append(path)
+
+
+def _matters(entry: os.DirEntry[str]) -> bool:
+    if entry.is_dir(follow_symlinks=False):
+        return True
+    if entry.is_symlink():
+        return False
+    try:
+        about = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False  # gone meanwhile
+    if stat.S_ISREG(about.st_mode):
+        return about.st_nlink > 1
+    return stat.S_ISSOCK(about.st_mode) or stat.S_ISFIFO(about.st_mode)
+
+
+MOST_COPIED = 64 << 20
+"""Bytes of a file that is copied where it could be made read-only instead."""
+
+_MOST_IN_ALL = 2 << 30  # bytes copied before one command
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+
+
+class Severed(msgspec.Struct, frozen=True):
+    """Paths below the project. `copied` are its own now; `shared` are still files of others as well."""
+
+    copied: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+
+
+def sever(root: Path, linked: dict[tuple[int, int], tuple[str, ...]], *, largest: int) -> Severed:
+    """Replace each of the files (device and inode → its names below `root`) by a copy: same bytes, permissions, times
+    and attributes. The names of one file go on being names of one file. Not those of more than `largest` bytes.
+
+    Where a folder is swapped for a link meanwhile, nothing is done: no link is followed.
+    """
+    copied: list[str] = []
+    shared: list[str] = []
+    room = _MOST_IN_ALL
+    fd = os.open(root, _FOLDER)
+    try:
+        for identity, paths in linked.items():
+            size = _sever(fd, identity, paths, min(largest, room))
+            room -= size or 0
+            (shared if size is None else copied).extend(paths)
+    finally:
+        os.close(fd)
+    return Severed(tuple(sorted(copied)), tuple(sorted(shared)))
+
+
+def _sever(root: int, identity: tuple[int, int], paths: Iterable[str], most: int) -> int | None:
+    """Bytes copied; None where that failed, or there are more than `most`."""
+    first, *others = paths
+    try:
+        with _folder_of(root, first) as folder:
+            size = _replace_by_copy(folder, _name(first), identity, most)
+            if size is not None:
+                for other in others:
+                    _replace_by_link(root, other, identity, folder, _name(first))
+    except OSError:
+        return None
+    return size
+
+
+def _replace_by_copy(folder: int, name: str, identity: tuple[int, int], most: int) -> int | None:
+    source = os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
+    try:
+        about = os.fstat(source)
+        if (about.st_dev, about.st_ino) != identity or not stat.S_ISREG(about.st_mode) or about.st_size > most:
+            return None
+        made = f".localllm-{os.urandom(8).hex()}"
+        target = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=folder)
+        try:
+            _copy(source, target, about)
+            os.rename(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(made, dir_fd=folder)
+            raise
+        finally:
+            os.close(target)
+        return about.st_size
+    finally:
+        os.close(source)
+
+
+def _copy(source: int, target: int, about: os.stat_result) -> None:
+    copy_content(source, target)
+    with suppress(OSError):
+        os.fchown(target, about.st_uid, about.st_gid)
+    for attribute in os.listxattr(source):
+        with suppress(OSError):  # one that only the system may set
+            os.setxattr(target, attribute, os.getxattr(source, attribute))
+    os.fchmod(target, stat.S_IMODE(about.st_mode))
+    os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+def _replace_by_link(root: int, path: str, identity: tuple[int, int], first: int, first_name: str) -> None:
+    """Make `path` another name of the copy, if it still is one of the file that was copied."""
+    name = _name(path)
+    with _folder_of(root, path) as folder:
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if (about.st_dev, about.st_ino) != identity:
+            return
+        made = f".localllm-{os.urandom(8).hex()}"
+        os.link(first_name, made, src_dir_fd=first, dst_dir_fd=folder, follow_symlinks=False)
+        os.rename(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+@contextmanager
+def _folder_of(root: int, path: str) -> Generator[int]:
+    """The open folder above `path`, reached without a link."""
+    folder = os.dup(root)
+    try:
+        for name in path.split("/")[:-1]:
+            deeper = os.open(name, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = deeper
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -1,0 +1,228 @@
+"""The list of sessions: what is shown of each without its log being read again."""
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from localllm.base.events import ConfirmationAnswered, Consulted, RunStarted, Steered
+from localllm.base.files import write_own
+from localllm.base.i18n import tr
+from localllm.base.jsontext import decode_msgpack
+from localllm.base.regular_files import clock_time, read_regular
+from localllm.sessions.entries import Began, Ended, Titled, decode, starts
+from localllm.sessions.log import INDEX, SUFFIX, lines_of, open_log
+
+_FORMAT = 2
+_LARGEST = 100_000_000  # bytes of an index
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")  # other files are none of ours, and their names may hold anything
+_FIRST = 200  # characters of the first request
+_SAID = 2_000  # characters of all that was said that are shown where something is found
+_WORDS = 40_000  # characters of all further words, each once
+_WORDS_AT_ONCE = 10_000  # of these from one request: a long paste shall not take the room of all that comes after it
+_LONGEST_WORD = 200  # characters without a space in between; longer ones are data, unless they are Japanese
+_OVERLAP = 64  # characters in front of the rest, for a word that the end of the beginning has cut: the longest term
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A session in a list. `began` and `changed` are seconds since the epoch;
+    `first` is the first request on one line; `said` the beginning of all that the person said, and `words` what further
+    words he used, each once. `ended`: closed in good order. `read`: bytes of the log that were read for this."""
+
+    id: str
+    began: float = 0.0
+    changed: float = 0.0
+    turns: int = 0
+    title: str = ""
+    first: str = ""
+    said: str = ""
+    words: str = ""
+    ended: bool = False
+    seal: str = ""
+    forked_from: str = ""
+    read: int = 0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nobody has said anything in it."""
+        return not (self.turns or self.first)
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    format: int
+    sessions: dict[str, Session]
+
+
+class Index:
+    """The sessions of a folder, by their logs. Cheap where little has changed since it was last read.
+
+    `is_kept`: for the next program as well, in a file beside the logs.
+    """
+
+    def __init__(self, folder: Path, *, is_kept: bool = True) -> None:
+        self._folder = folder
+        self._is_kept = is_kept
+        self._known: dict[str, Session] | None = None
+
+    def read(self) -> list[Session]:
+        """Every session, in no order. A log that cannot be read is left out."""
+        known = self._load() if self._known is None else self._known
+        found = dict(self._look(known))
+        if found != known:
+            self._save(found)
+        self._known = found
+        return [*found.values()]
+
+    def _look(self, known: dict[str, Session]) -> Iterable[tuple[str, Session]]:
+        if self._folder.is_symlink():  # a project one has been given could lead us anywhere with it
+            return
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._folder) as there:
+            for entry in there:
+                session_id = entry.name.removesuffix(SUFFIX)
+                if session_id == entry.name or not _NAME.fullmatch(session_id):
+                    continue
+                with suppress(OSError, msgspec.DecodeError):
+                    yield session_id, _followed(known.get(session_id) or Session(id=session_id), entry)
+
+    def _load(self) -> dict[str, Session]:
+        if not self._is_kept:
+            return {}
+        with suppress(OSError, msgspec.DecodeError):
+            kept = decode_msgpack(read_regular(self._folder / INDEX, _LARGEST), _Kept)
+            return kept.sessions if kept.format == _FORMAT else {}
+        return {}
+
+    def _save(self, sessions: dict[str, Session]) -> None:
+        with suppress(OSError):
+            if self._is_kept:
+                write_own(self._folder / INDEX, msgspec.msgpack.encode(_Kept(_FORMAT, sessions)))
+
+
+def _followed(session: Session, entry: "os.DirEntry[str]") -> Session:
+    """The session as its log has it by now. Raises OSError."""
+    facts = entry.stat(follow_symlinks=False)
+    if not stat.S_ISREG(facts.st_mode):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    if facts.st_size == session.read and facts.st_mtime == session.changed:
+        return session
+    if facts.st_size < session.read:
+        session = Session(id=session.id)
+    return _Reader(session).read(Path(entry.path), facts.st_mtime)
+
+
+_BEGAN, _TITLED, _ENDED = starts(Began), starts(Titled), starts(Ended)
+_SAYING = tuple(map(starts, (RunStarted, Steered, Consulted, ConfirmationAnswered)))
+
+
+class _Reader:
+    """Goes on reading a log where it was left."""
+
+    def __init__(self, session: Session) -> None:
+        self._before = session
+        self._turns = session.turns
+        self._said = session.said
+        self._words = session.words.split()
+        self._length = len(session.words)
+        self._known = {*session.said.split(), *self._words}
+        self._first = session.first
+        self._title = session.title
+        self._ended = session.ended
+        self._began: Began | None = None
+
+    def read(self, file: Path, changed: float) -> Session:
+        """What is told of it now. A last line that is not whole yet is left for the next time."""
+        at = self._before.read
+        with open_log(file) as stream:
+            stream.seek(at)
+            for line in lines_of(stream):
+                if not line.endswith(b"\n"):
+                    break
+                at += len(line)
+                self._take(line)
+        began = self._began
+        return msgspec.structs.replace(
+            self._before,
+            began=began.time if began else self._before.began,
+            seal=began.seal if began else self._before.seal,
+            forked_from=began.forked_from if began else self._before.forked_from,
+            changed=changed,
+            turns=self._turns,
+            title=self._title,
+            first=self._first,
+            said=self._said,
+            words=" ".join(self._words),
+            ended=self._ended,
+            read=at,
+        )
+
+    def _take(self, line: bytes) -> None:
+        """Most lines are passed over by their beginning."""
+        self._ended = line.startswith(_ENDED)
+        if line.startswith((*_SAYING, _BEGAN, _TITLED)):
+            with suppress(msgspec.DecodeError):
+                self._note(line)
+
+    def _note(self, line: bytes) -> None:
+        match decode(line):
+            case RunStarted(query=query):
+                self._turns += 1
+                self._say(query)
+            case Steered(text=text) | Consulted(question=text, by_hand=True) | ConfirmationAnswered(feedback=text):
+                self._say(text)
+            case Began() as began:
+                self._began = self._began or began
+            case Titled(title=title):
+                self._title = title
+            case _:
+                pass
+
+    def _say(self, text: str) -> None:
+        """Take in what the person said: its beginning as it is, of the rest the words that are new."""
+        if not text.strip():
+            return
+        self._first = self._first or " ".join(text.split())[:_FIRST]
+        shown = text[: max(0, _SAID - len(self._said))]
+        self._said += f"\n{shown}" if self._said and shown else shown
+        self._known.update(shown.split())
+        if len(shown) < len(text):
+            self._take_words(text[max(0, len(shown) - _OVERLAP) :])
+
+    def _take_words(self, text: str) -> None:
+        room = min(_WORDS_AT_ONCE, _WORDS - self._length)
+        for word in text.split():
+            if word in self._known or (word.isascii() and len(word) > _LONGEST_WORD):
+                continue
+            if len(word) >= room:
+                break
+            self._known.add(word)
+            self._words.append(word)
+            self._length += len(word) + 1
+            room -= len(word) + 1
+
+
+def requests(count: int) -> str:
+    """How many requests."""
+    return tr("session.turns", count=count)
+
+
+def when(session: Session) -> str:
+    """When it was last worked in."""
+    return f"{clock_time(session.changed):%Y-%m-%d %H:%M}"
+
+
+def about(session: Session) -> str:
+    """What it is about: its title and how it began, which may hold anything."""
+    return f"{session.title}: {session.first}" if session.title else session.first
+
+
+def state(session: Session, *, current: str = "") -> str:
+    """How many requests it has, and what else is worth knowing."""
+    parts = [requests(session.turns)]
+    if session.id == current:
+        parts.append(tr("session.this"))
+    return " · ".join(parts)

@@ -1,0 +1,196 @@
+"""Sessions as logs: one JSON object a line, appended as things happen, read back as the same entries.
+
+Whoever writes a log holds a lock on it, which the system gives back when the program ends, however it does.
+"""
+
+import errno
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import AgentEvent, Notice, TextDelta, ThinkingDelta
+from localllm.base.files import try_lock
+from localllm.base.regular_files import open_regular
+from localllm.sessions.entries import Began, Entry, Record, decode, encode
+
+SUFFIX = ".jsonl"
+INDEX = "index.msgpack"
+"""Beside the logs."""
+
+PATIENCE = 2.0
+"""Seconds for a lock that the program's own tidying holds for a moment."""
+
+_POLL = 0.02
+_LONGEST_LINE = 64 << 20  # bytes: some pictures are in it at most
+_LARGEST = 1 << 29  # bytes of a log; a project one was given could have one of any size, with nothing in it
+_LOCKED_BYTE = 1 << 40  # Windows locks bytes, and nobody else may read those: this one no log ever has
+
+
+def new_session_id() -> str:
+    """A name that sorts by time: 20261121-231500-ab12."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
+
+
+class SessionLog:
+    """Appends entries to `folder/session_id.jsonl`, and holds its lock.
+
+    A new log is made with the first event that is worth one, with `began` as its first line: who looks in and leaves
+    again leaves nothing behind. `on_made` is called then. A log that cannot be written must not stop the work: the
+    first failure is kept in `failure`, and nothing is written any more, so that what is there stays whole.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        session_id: str,
+        began: Began | None = None,
+        on_made: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.file = folder / f"{session_id}{SUFFIX}"
+        self.failure: OSError | None = None
+        self._fd = -1
+        self._waiting: list[Entry] = [began] if began else []
+        self._on_made = on_made
+
+    @classmethod
+    def resume(cls, folder: Path, session_id: str, patience: float = PATIENCE) -> "SessionLog":
+        """The log of an earlier session, to go on with. Raises ConfigurationError session_open while another program
+        has it open, for longer than `patience` seconds; a file that can only be read is a `failure`."""
+        log = cls(folder, session_id)
+        try:
+            log._fd = os.open(log.file, os.O_RDWR | os.O_APPEND | _SAFELY)
+            if is_held := hold(log._fd, patience):
+                _finish_line(log._fd)
+        except OSError as error:
+            log.failure, is_held = error, True
+        if log.failure is not None or not is_held:
+            log.close()
+        if not is_held:
+            raise ConfigurationError("session_open", id=session_id)
+        return log
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a file, and it is written to."""
+        return self._fd >= 0
+
+    def append(self, entry: Entry) -> None:
+        """Write `entry`. The pieces of an answer are not kept: the whole answer is, or what came of it."""
+        if isinstance(entry, TextDelta | ThinkingDelta) or self.failure is not None:
+            return
+        if self._fd < 0 and isinstance(entry, Record | Notice):
+            self._waiting.append(entry)
+            return
+        try:
+            if self._fd < 0:
+                self._fd = _made(self.file)
+                self._on_made()
+            entries, self._waiting = [*self._waiting, entry], []
+            _write(self._fd, b"".join(encode(each) + b"\n" for each in entries))
+        except OSError as error:
+            self.failure = error
+
+    def close(self) -> None:
+        """Close the file, which gives the lock back."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class SessionRead(msgspec.Struct, frozen=True):
+    """The entries of a log, how many of its lines could not be read, and whether the last is one of these: torn, by a
+    crash."""
+
+    entries: tuple[Entry, ...]
+    torn_lines: int = 0
+    is_torn: bool = False
+
+    @property
+    def events(self) -> tuple[AgentEvent, ...]:
+        """The events of its runs alone."""
+        return tuple(entry for entry in self.entries if not isinstance(entry, Record))
+
+
+def read_session(file: Path) -> SessionRead:
+    """The entries in a log. Raises OSError."""
+    found: list[Entry] = []
+    torn, is_torn = 0, False
+    for line in _lines(file):
+        try:
+            found.append(decode(line))
+            is_torn = False
+        except msgspec.DecodeError:
+            torn, is_torn = torn + 1, True
+    return SessionRead(tuple(found), torn, is_torn)
+
+
+def hold(fd: int, patience: float = PATIENCE) -> bool:
+    """Lock an open log unless another program has it for longer than `patience`; whether it is locked now."""
+    deadline = time.monotonic() + patience
+    if sys.platform == "win32":
+        os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
+    while not (locked := try_lock(fd)) and time.monotonic() < deadline:
+        time.sleep(_POLL)
+    return locked
+
+
+_SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def lines_of(stream: BufferedReader) -> Iterator[bytes]:
+    """The lines from here on; one that is longer than any of ours comes in parts, none of which is an entry."""
+    return iter(partial(stream.readline, _LONGEST_LINE), b"")
+
+
+def open_log(file: Path) -> BufferedReader:
+    """A log, open for reading. OSError as `open_regular`, and EFBIG where it is larger than any of ours."""
+    log = open_regular(file)
+    if os.fstat(log.fileno()).st_size > _LARGEST:
+        log.close()
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return log
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    with open_log(file) as stream:
+        yield from (line for line in lines_of(stream) if line.strip())
+
+
+def _made(file: Path) -> int:
+    """A new log, locked, readable by its owner alone: conversations hold what the user said."""
+    make_folder(file.parent)
+    fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | _SAFELY, 0o600)
+    hold(fd)
+    return fd
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of logs, closed to others, if it is not there. Raises OSError, also where it is a link."""
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
+def _finish_line(fd: int) -> None:
+    """End a line that a crash has torn, so that the next is one of its own."""
+    if not os.fstat(fd).st_size:
+        return
+    os.lseek(fd, -1, os.SEEK_END)
+    if os.read(fd, 1) != b"\n":
+        _write(fd, b"\n")
+
+
+def _write(fd: int, data: bytes) -> None:
+    """All of it: a disk that is nearly full takes a part, and tells of it with the next."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]

@@ -1,0 +1,314 @@
+"""The sessions of a project: found, listed, searched, copied, deleted."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, date, datetime
+from functools import cached_property
+from itertools import count, takewhile
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import RunStarted
+from localllm.base.files import write_own
+from localllm.base.i18n import Phrase
+from localllm.base.paths import Storage, project_folder
+from localllm.base.regular_files import clock_time, read_beginning
+from localllm.sessions import outputs
+from localllm.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, encode, starts
+from localllm.sessions.index import Index, Session
+from localllm.sessions.log import (
+    PATIENCE,
+    SUFFIX,
+    SessionLog,
+    SessionRead,
+    hold,
+    make_folder,
+    new_session_id,
+    read_session,
+)
+from localllm.sessions.relocation import adopt, remove_if_empty, settle
+from localllm.sessions.signature import Seal
+
+if TYPE_CHECKING:
+    from localllm.memory.search import MemoryEntry, Recall
+
+DAY = 24 * 60 * 60
+_NAMED = 5  # sessions an error names
+_COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
+
+
+class Sessions:
+    """Those in `folder`, where new ones are made, and those that lie in the project, in `other`: they came with it, or
+    an earlier version kept them there. Methods raise ConfigurationError: session_unknown, session_ambiguous,
+    session_open and so on.
+
+    `seal` tells the sessions of this user's program from others; `outputs` are the folders with long output of theirs.
+    """
+
+    def __init__(self, folder: Path, seal: Seal, other: Path | None = None, outputs: Sequence[Path] = ()) -> None:
+        self.folder = folder
+        self._seal = seal
+        self._other = other
+        self._outputs = outputs
+        self._folders = (folder, other) if other else (folder,)
+        self._indexes = tuple(Index(each, is_kept=each == folder) for each in self._folders)
+        self._entries: dict[str, tuple[Session, MemoryEntry]] = {}
+        self._known: list[Session] = []
+        self._silent: list[Session] = []
+        self._orphans: set[str] = set()
+        self._lock = Lock()
+
+    @classmethod
+    def of_project(cls, root: Path, storage: Storage, seal: Seal) -> "Sessions":
+        """Those of the project at `root`, wherever it was before."""
+        settle(storage.sessions, root, storage.older_sessions)
+        project = project_folder(root)
+        other = None if project.is_symlink() else project / "sessions"
+        return cls(storage.sessions, seal, other, storage.outputs_anywhere)
+
+    def all(self) -> list[Session]:
+        """Every session in which the person said something, the one that was last worked in first."""
+        with self._lock:
+            found = {one.id: one for index in reversed(self._indexes) for one in index.read()}
+        there = sorted(found.values(), key=lambda session: (session.changed, session.id), reverse=True)
+        self._silent = [session for session in there if session.is_silent]
+        self._known = [session for session in there if not session.is_silent]
+        return self._known
+
+    @property
+    def known(self) -> Sequence[Session]:
+        """What `all` gave the last time, told without looking."""
+        return self._known
+
+    def newest(self) -> Session:
+        """The one that was last worked in. Raises session_none."""
+        if not (there := self.all()):
+            raise ConfigurationError("session_none")
+        return there[0]
+
+    def broken_off(self) -> str:
+        """The request in whose middle the newest session was broken off; "" where it was not. Reads that log alone."""
+        from localllm.sessions.interrupted import broken_off  # the first words on the screen come before it
+
+        newest = max(self._logs(), default=None)
+        with suppress(OSError):
+            return broken_off(Path(newest[1]), self._seal) if newest else ""
+        return ""
+
+    def _logs(self) -> Iterator[tuple[float, str]]:
+        """When each log was changed, and its path."""
+        for folder in self._folders:
+            with suppress(OSError), os.scandir(folder) as there:
+                for entry in there:
+                    if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False) and not folder.is_symlink():
+                        yield entry.stat(follow_symlinks=False).st_mtime, entry.path
+
+    def find(self, wanted: str) -> Session:
+        """The session whose name or title begins so, or whose title this is."""
+        wanted = wanted.strip()
+        beginning = wanted.casefold()
+        there = self.all()
+        found = [one for one in there if one.id == wanted] or [one for one in there if wanted and wanted == one.title]
+        found = found or [one for one in there if wanted and one.id.startswith(wanted)]
+        found = found or [one for one in there if wanted and one.title.casefold().startswith(beginning)]
+        if not found:
+            raise ConfigurationError("session_unknown", wanted=wanted)
+        if len(found) > 1:
+            names = ", ".join(one.id for one in found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
+            raise ConfigurationError("session_ambiguous", wanted=wanted, names=names)
+        return found[0]
+
+    def search(self, words: str, limit: int = 20) -> list[Session]:
+        """The sessions in which something like this was asked for, the best first."""
+        sessions = {one.id: one for one in self.all()}
+        found = self._recall.search(words, self.entries(), today=_today())[:limit]
+        return [sessions[one.entry.id] for one in found if one.entry.id in sessions]
+
+    @cached_property
+    def _recall(self) -> "Recall":
+        from localllm.memory.search import Recall  # brings what reads LOCALLLM.md; few search
+
+        return Recall()
+
+    def entries(self) -> "list[MemoryEntry]":
+        """What can be found of each: its title and what the person asked for. What has not changed is the same object
+        as before."""
+        sessions = self.all()
+        self._entries = {one.id: self._entry(one) for one in sessions}
+        return [self._entries[one.id][1] for one in sessions]
+
+    def _entry(self, session: Session) -> "tuple[Session, MemoryEntry]":
+        from localllm.memory.search import MemoryEntry
+
+        known = self._entries.get(session.id)
+        if known is not None and known[0] == session:
+            return known
+        when = clock_time(session.changed).strftime("%Y-%m-%d %H:%M")
+        entry = MemoryEntry(
+            session.id, "conversation", session.said, when, heading=session.title, more_words=session.words
+        )
+        return session, entry
+
+    def read(self, session_id: str) -> SessionRead:
+        """All that is in the log of a session. Raises session_unreadable."""
+        with self._explained(session_id):
+            return read_session(self.file_of(session_id))
+
+    def open_log(self, session_id: str, patience: float = PATIENCE) -> SessionLog:
+        """Its log, to go on with as SessionLog.resume has it; one that lies in the project is adopted."""
+        file = self.file_of(session_id)
+        if file.parent != self.folder:
+            try:
+                adopt(file, self.folder, patience)
+            except OSError as error:
+                log = SessionLog(self.folder, session_id)
+                log.failure = error
+                return log
+        return SessionLog.resume(self.folder, session_id, patience)
+
+    def is_ours(self, session: Session) -> bool:
+        """Whether this user's program has begun it, and it lies where no command can change it."""
+        return self._seal.holds(session.id, session.seal) and self.file_of(session.id).parent == self.folder
+
+    def adopt_sealed(self) -> None:
+        """Bring what an earlier version kept in the project to where sessions are kept now. Cheap where that is
+        done; what another program has open stays until the next time."""
+        if self._other is None or not self._other.is_dir():
+            return
+        is_read_only = not os.access(self._other, os.W_OK)
+        for one in self._indexes[-1].read():
+            log = self._other / f"{one.id}{SUFFIX}"
+            is_done = is_read_only and os.path.lexists(self.folder / log.name)
+            if self._seal.holds(one.id, one.seal) and not is_done:
+                with suppress(OSError, ConfigurationError):
+                    adopt(log, self.folder)
+        remove_if_empty(self._other)
+
+    def fork(self, session_id: str, point: int = 0) -> str:
+        """A copy that goes on on its own, whole or as the session was at its checkpoint `point`; its name. Raises
+        session_no_point, session_nothing_before, session_unwritable."""
+        there = self.find(session_id)
+        entries = [
+            each for each in self.read(there.id).entries if not isinstance(each, Began | Ended | Resumed | Titled)
+        ]
+        if point:
+            before = list(takewhile(lambda each: not _is_point(each, point), entries))
+            if len(before) == len(entries):
+                raise ConfigurationError("session_no_point", wanted=point)
+            entries = before
+        if not any(isinstance(each, RunStarted) for each in entries):
+            raise ConfigurationError("session_nothing_before", point=point)
+        copy = new_session_id()
+        began = self._seal.begin(copy, forked_from=there.id)
+        if not self.is_ours(there):
+            began = msgspec.structs.replace(began, seal="")  # what a stranger has written stays a stranger's
+        now = time.time()
+        title = [Titled(title=self._free(there.title))] if there.title else []
+        lines = [began, *entries, *title, Forked(time=now), Ended(time=now)]
+        try:
+            make_folder(self.folder)
+            write_own(self.folder / f"{copy}{SUFFIX}", b"".join(encode(each) + b"\n" for each in lines))
+        except OSError as error:
+            raise self._unwritable(copy, error) from error
+        return copy
+
+    def _free(self, title: str) -> str:
+        """`title` with the first number behind it that makes it one no session has: `login (2)`."""
+        taken = {one.title for one in self._known}
+        title = _COPY_NUMBER.sub("", title)
+        return next(name for number in count(2) if (name := f"{title} ({number})") not in taken)
+
+    def delete(self, session_id: str) -> None:
+        """Delete a session, and its copies; what else belonged to it goes with `delete_orphans`. Raises
+        session_undeletable, session_unknown."""
+        try:
+            for file in reversed(self._files_of(session_id) or [self.file_of(session_id)]):
+                self._delete(file)
+        except FileNotFoundError:
+            raise ConfigurationError("session_unknown", wanted=session_id) from None
+        except OSError as error:
+            reason = error.strerror or error
+            raise ConfigurationError("session_undeletable", id=session_id, reason=reason) from error
+
+    def _delete(self, file: Path) -> None:
+        fd = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            if not hold(fd, 0.0):
+                raise ConfigurationError("session_undeletable", id=file.stem, reason=Phrase("history.open"))
+            named = outputs.named_in(file)
+            file.unlink()
+            self._orphans |= named
+        finally:
+            os.close(fd)
+
+    def delete_orphans(self) -> None:
+        """Delete the outputs of tools that only sessions deleted here have named. Reads the logs of all others, where
+        there were any."""
+        orphans, self._orphans = self._orphans, set()
+        if orphans:
+            logs = [folder for folder in self._folders if not folder.is_symlink()]
+            outputs.forget(orphans, logs, self._outputs)
+
+    def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> list[str]:
+        """Delete what was not worked in for `keep_days`, and all but the newest `keep_count` (0 keeps all); never what
+        has a title, is open, or came with the project from elsewhere. What has no word in it, and perhaps not even a
+        whole line, goes after a day. The names of those deleted."""
+        since = now() - keep_days * DAY if keep_days else 0.0
+        plain = [one for one in self.all() if not one.title and self.is_ours(one)]
+        old = [one for number, one in enumerate(plain) if one.changed < since or 0 < keep_count <= number]
+        empty = [one for one in self._silent if not one.title and (self.is_ours(one) or self._is_torn(one))]
+        old += [one for one in empty if one.changed < now() - DAY]
+        deleted = [one.id for one in old if self._deleted(one.id)]
+        self.delete_orphans()
+        return deleted
+
+    def _is_torn(self, session: Session) -> bool:
+        """Whether the log ends in its very first line, and that begins as those of a log do."""
+        if session.read:
+            return False
+        try:
+            return starts(Began).startswith(read_beginning(self.file_of(session.id), len(starts(Began))))
+        except OSError:
+            return False
+
+    def _deleted(self, session_id: str) -> bool:
+        try:
+            self.delete(session_id)
+        except ConfigurationError:
+            return False
+        return True
+
+    @contextmanager
+    def _explained(self, session_id: str) -> Generator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise ConfigurationError("session_unknown", wanted=session_id) from None
+        except OSError as error:
+            raise ConfigurationError("session_unreadable", id=session_id, reason=error.strerror or error) from error
+
+    def _unwritable(self, session_id: str, error: OSError) -> ConfigurationError:
+        return ConfigurationError("session_unwritable", file=self.file_of(session_id), reason=error.strerror or error)
+
+    def file_of(self, session_id: str) -> Path:
+        """Its log; where there is none, where that would be."""
+        return next(iter(self._files_of(session_id)), self.folder / f"{session_id}{SUFFIX}")
+
+    def _files_of(self, session_id: str) -> list[Path]:
+        files = (folder / f"{session_id}{SUFFIX}" for folder in self._folders if not folder.is_symlink())
+        return [file for file in files if os.path.lexists(file)]
+
+
+def _is_point(entry: Entry, number: int) -> bool:
+    return isinstance(entry, Pointed) and entry.number == number
+
+
+def _today() -> date:
+    return datetime.now(UTC).astimezone().date()

@@ -1,0 +1,321 @@
+"""The files of a project that are worth keeping before a command may change them: found quickly, told apart cheaply."""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from localllm.base import gitignore
+from localllm.base.file_watch import Touched, Watcher
+from localllm.base.gitignore import Rules, RulesReader
+from localllm.base.regular_files import read_beginning
+
+NEVER_KEPT = frozenset(
+    {".git", ".localllm", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".tox", ".nox", ".gradle"}
+)
+"""Folders that are not looked into: git keeps its own, and caches are made again."""
+
+HEAVY = frozenset({"node_modules", ".venv", "venv", "bower_components"})
+"""Folders treated as if .gitignore left them out: what is in them is installed again."""
+
+MOST_FILES = 200_000
+_MOST_LINKED = 1_000  # files with several hard links, which are looked at each time
+_SMALL_FILES = 200
+_SMALL_BYTES = 5_000_000
+_DEEPEST = 200
+
+
+class Sign(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What tells a version of a file from the one before without reading it."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    mode: int
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """A regular file. `ignored`: .gitignore leaves it out, so it is probably made by a program."""
+
+    path: str
+    sign: Sign
+    ignored: bool
+
+
+class _Folder:
+    """A folder that was looked into. `prefix` is its path with a `/`, "" for the root; `ignored` the prefix of the
+    outermost folder around it that .gitignore leaves out, "" for none. `held_only`: of its files only those count that
+    are held."""
+
+    __slots__ = ("depth", "files", "folders", "held_only", "ignored", "inode", "prefix", "rules")
+
+    def __init__(self, prefix: str, rules: tuple[Rules, ...], ignored: str, depth: int, inode: int) -> None:
+        self.prefix = prefix
+        self.rules = rules
+        self.ignored = ignored
+        self.depth = depth
+        self.inode = inode
+        self.held_only = False
+        self.files: set[str] = set()
+        self.folders: set[str] = set()
+
+
+class ProjectTree:
+    """The regular files below a folder, at most MOST_FILES. Links are not followed.
+
+    Of what .gitignore leaves out single files are among them, and folders only while they are small. Where the system
+    tells what is touched (and `watch` is not off) the tree is walked once; elsewhere at each `refresh`.
+
+    `repositories` are the folders called .git that were seen, with a `/`.
+    `holds` tells of a file, or of a folder by its path with a `/`, that it counts whatever .gitignore says by now.
+    """
+
+    def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
+        self.files: dict[str, Found] = {}
+        self.repositories: set[str] = set()
+        self._root = str(root).rstrip("/") + "/"
+        self._holds = holds
+        self._folders: dict[str, _Folder] = {}
+        self._linked: set[str] = set()
+        self._watcher: Watcher | None = None
+        self._watchable = watch
+        self._reader = RulesReader()
+        self._device = self._inode = -1
+
+    def refresh(self) -> set[str] | None:
+        """Look again. The paths whose files may have changed, come or gone since the last time; None: any may."""
+        self._reader = RulesReader()
+        touched = self._watcher.touched() if self._watcher and self._is_same() else None
+        if touched is None or touched.passing or "" in touched.lost:  # what passed may have been a link to any file
+            return self._walk_all()
+        for path in self._linked:
+            touched.entries.add((_above(path), path.rpartition("/")[2]))
+        changed: set[str] = set()
+        before = len(self._linked)
+        self._follow(touched, changed)
+        if len(self._linked) > before:
+            self._find_links(changed)
+        if self._watcher is None or any(path.endswith(".gitignore") for path in changed):
+            return self._walk_all()
+        return changed
+
+    def forget(self) -> None:
+        """Let the next `refresh` look at everything."""
+        if self._watcher:
+            self._watcher.close()
+            self._watcher = None
+
+    def _is_same(self) -> bool:
+        try:
+            facts = os.stat(self._root)  # noqa: PTH116 - the path is text here, for speed
+        except OSError:
+            return False
+        return (facts.st_dev, facts.st_ino) == (self._device, self._inode)
+
+    def _walk_all(self) -> None:
+        """Look at everything; None, for anything may have changed."""
+        self.forget()
+        self.files, self._folders, self._linked = {}, {}, set()
+        try:
+            facts = os.stat(self._root)  # noqa: PTH116 - as above
+        except OSError:
+            return
+        self._device, self._inode = facts.st_dev, facts.st_ino
+        if self._watchable:
+            try:
+                self._watcher = Watcher(Path(self._root))
+            except (OSError, ValueError):
+                self._watchable = False
+        self._walk(_Folder("", (), "", 0, self._inode), None)
+
+    def _find_links(self, changed: set[str]) -> None:
+        """Note the other names of files that were linked: of these nothing is told."""
+        inodes = {self.files[path].sign.inode for path in self._linked}
+        paths = [path for path, found in self.files.items() if found.sign.inode in inodes]
+        for path in paths:
+            self._look_at(self._folders[_above(path)], path.rpartition("/")[2], changed)
+
+    def _follow(self, touched: Touched, changed: set[str]) -> None:
+        """Look at what was touched, and note in `changed` which files that may concern."""
+        grown: set[str] = set()
+        for prefix in touched.lost:
+            self._drop(prefix, changed)
+            touched.entries.add((_above(prefix), prefix.rstrip("/").rpartition("/")[2]))
+        for prefix, name in touched.entries:
+            if folder := self._folders.get(prefix):
+                self._look_at(folder, name, changed)
+                grown.add("" if folder.held_only else folder.ignored)
+        for ignored in grown - {""}:
+            if ignored in self._folders and not _is_small(self._root + ignored):
+                self._drop(ignored, changed)
+                self._look_at(self._folders[_above(ignored)], ignored.rstrip("/").rpartition("/")[2], changed)
+
+    def _look_at(self, folder: _Folder, name: str, changed: set[str]) -> None:
+        path = folder.prefix + name
+        try:
+            facts = os.lstat(self._root + path)
+        except OSError:
+            facts = None
+        known = self._folders.get(path + "/")
+        is_folder = facts is not None and stat.S_ISDIR(facts.st_mode)
+        if known and not (facts and is_folder and facts.st_ino == known.inode):
+            self._drop(known.prefix, changed)
+            known = None
+        if is_folder and known is None and (inner := self._enter(folder, name)):
+            self._walk(inner, changed)
+        if facts and stat.S_ISREG(facts.st_mode):
+            self._note(folder, name, facts)
+        elif name in folder.files:
+            self._forget_file(folder, name)
+        changed.add(path)
+
+    def _walk(self, start: _Folder, changed: set[str] | None) -> None:
+        """Note all files below a folder, and watch its folders: each before it is looked into, so nothing is missed."""
+        waiting = [start]
+        while waiting:
+            folder = waiting.pop()
+            if not self._watch(folder):
+                continue
+            entries = _entries(self._root + folder.prefix)
+            if any(entry.name == ".gitignore" for entry in entries):
+                data = _ignore_file(self._root + folder.prefix)
+                folder.rules = self._reader.read(data, folder.prefix, folder.rules)
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if inner := self._enter(folder, entry.name):
+                        waiting.append(inner)
+                elif entry.is_file(follow_symlinks=False) and (facts := _facts(entry)):
+                    if len(self.files) >= MOST_FILES:
+                        return self._unwatch()
+                    self._note(folder, entry.name, facts)
+                    if changed is not None:
+                        changed.add(folder.prefix + entry.name)
+        return None
+
+    def _enter(self, folder: _Folder, name: str) -> _Folder | None:
+        """The folder of this name, if it is to be looked into."""
+        if name == ".git":
+            self.repositories.add(f"{folder.prefix}{name}/")
+        if name in NEVER_KEPT or folder.depth > _DEEPEST:
+            return None
+        prefix = f"{folder.prefix}{name}/"
+        ignored, held_only = folder.ignored, folder.held_only
+        if not ignored and (name in HEAVY or gitignore.left_out(prefix, folder.rules)):
+            held_only = not _is_small(self._root + prefix)
+            ignored = prefix
+        if held_only and not self._holds(prefix):
+            return None
+        inner = _Folder(prefix, folder.rules, ignored, folder.depth + 1, -1)
+        inner.held_only = held_only
+        return inner
+
+    def _watch(self, folder: _Folder) -> bool:
+        """Make the folder one of ours; whether it can be looked into."""
+        path = self._root + folder.prefix
+        if self._watcher:
+            try:
+                facts = os.lstat(path)
+                folder.inode = facts.st_ino
+                self._watcher.add(path, folder.prefix)
+                if facts.st_dev != self._device:
+                    self._unwatch()
+            except (FileNotFoundError, NotADirectoryError, PermissionError):
+                return False
+            except OSError:
+                self._unwatch()
+        self._folders[folder.prefix] = folder
+        if parent := self._folders.get(_above(folder.prefix)) if folder.prefix else None:
+            parent.folders.add(folder.prefix)
+        return True
+
+    def _unwatch(self) -> None:
+        """Part of the tree cannot be watched: from now on it is walked."""
+        self._watchable = False
+        self.forget()
+
+    def _note(self, folder: _Folder, name: str, facts: os.stat_result) -> None:
+        path = folder.prefix + name
+        ignored = bool(folder.ignored) or gitignore.left_out(path, folder.rules)
+        is_held = ignored and self._holds(path)
+        if folder.held_only and not is_held:
+            return
+        ignored = ignored and not is_held
+        self.files[path] = Found(path, sign_of(facts), ignored)
+        folder.files.add(name)
+        if facts.st_nlink > 1:
+            self._linked.add(path)
+            if len(self._linked) > _MOST_LINKED:
+                self._unwatch()
+
+    def _forget_file(self, folder: _Folder, name: str) -> None:
+        folder.files.discard(name)
+        self.files.pop(folder.prefix + name, None)
+        self._linked.discard(folder.prefix + name)
+
+    def _drop(self, prefix: str, changed: set[str]) -> None:
+        """Forget a folder with all that is in it."""
+        if prefix in self._folders and (parent := self._folders.get(_above(prefix))):
+            parent.folders.discard(prefix)
+        waiting = [prefix]
+        while waiting:
+            folder = self._folders.pop(waiting.pop(), None)
+            if folder is None:
+                continue
+            if self._watcher:
+                self._watcher.remove(folder.prefix)
+            for name in list(folder.files):
+                changed.add(folder.prefix + name)
+                self._forget_file(folder, name)
+            waiting += folder.folders
+
+
+def _above(path: str) -> str:
+    """The prefix of the folder that a file, or a folder given by its prefix, is in."""
+    parent = path.rstrip("/").rpartition("/")[0]
+    return f"{parent}/" if parent else ""
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:  # gone meanwhile, or not readable: then nothing in it can be kept
+        return []
+
+
+def _facts(entry: "os.DirEntry[str]") -> os.stat_result | None:
+    try:
+        return entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+
+
+def sign_of(facts: os.stat_result) -> Sign:
+    """The sign of a file from its facts."""
+    return Sign(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, stat.S_IMODE(facts.st_mode))
+
+
+def _ignore_file(folder: str) -> bytes:
+    try:
+        return read_beginning(Path(folder, ".gitignore"), 1_000_000)
+    except OSError:
+        return b""
+
+
+def _is_small(folder: str) -> bool:
+    """Whether a folder holds few files and few bytes; it is counted no further than that."""
+    files = size = 0
+    waiting = [folder]
+    while waiting:
+        for entry in _entries(waiting.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+                files += 1
+            elif facts := _facts(entry):
+                files, size = files + 1, size + facts.st_size
+            if files > _SMALL_FILES or size > _SMALL_BYTES:
+                return False
+    return True

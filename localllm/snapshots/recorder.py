@@ -1,0 +1,285 @@
+"""What a command may change, kept before it runs, and what it did change, found afterwards.
+
+The first time every file of the project is read; after that only those whose inode, size, times or mode differ.
+"""
+
+import asyncio
+import os
+import stat
+import threading
+import time
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.i18n import tr
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots.change_log import Begun, Change
+from localllm.snapshots.file_index import FileIndex, Known
+from localllm.snapshots.file_state import ABSENT, LOST, is_unkept, state_of, unkept
+from localllm.snapshots.project_scan import Found, ProjectTree, sign_of
+from localllm.snapshots.store import Snapshots
+
+if TYPE_CHECKING:
+    from localllm.snapshots.repository_backup import RepositoryBackup
+
+LARGEST_TEXT = 5_000_000
+"""Bytes of the largest text that is kept."""
+
+LARGEST_BINARY = 1_000_000
+"""Bytes of the largest file that is no text and is kept."""
+
+MOST_SECONDS = 3.0
+"""How long files are read before one command; what is left is read before the next."""
+
+MOST_BYTES = 300_000_000
+"""Bytes kept for commands at most."""
+
+MOST_CHANGES = 10_000
+"""Files a command made that are recorded; what it changed or deleted is recorded whatever there is of it."""
+
+_UNSETTLED = 50_000_000  # ns: a file changed this short before it was looked at may change again unseen
+
+
+class _Call(NamedTuple):
+    """A command that is under way: what others record from then on is theirs."""
+
+    name: str
+    tool: str
+    since: float
+    recorded: int = 0
+
+
+class CommandSnapshots:
+    """The files of one project as they were before its commands. `watch`: see ProjectTree."""
+
+    def __init__(self, snapshots: Snapshots, *, watch: bool = True) -> None:
+        self._watch = watch
+        self._snapshots = snapshots
+        self._working = threading.Lock()
+        self._loaded: FileIndex | None = None
+        self._tree: ProjectTree | None = None
+        self._noted: set[str] = set()
+
+    @cached_property
+    def _repositories(self) -> "RepositoryBackup":
+        from localllm.snapshots.repository_backup import RepositoryBackup  # most answers need no command
+
+        return RepositoryBackup(self._snapshots, watch=self._watch)
+
+    @property
+    def _keeps_repositories(self) -> bool:
+        """Whether they are kept whole, as far as there was a command to keep them for."""
+        return "_repositories" not in vars(self) or self._repositories.is_complete
+
+    @asynccontextmanager
+    async def around(self, root: ProjectRoot, *, tool: str) -> AsyncGenerator[list[Change]]:
+        """Keep the project as it is, let a command run, and record what it changed; the changes are in the list then.
+
+        Raises ToolExecutionError undo_cannot_keep before the command runs, where nothing can be kept.
+        """
+        call = await asyncio.to_thread(self._begin, root, tool)
+        changes: list[Change] = []
+        try:
+            yield changes
+        finally:
+            changes += await asyncio.to_thread(self._finish, root, call)
+
+    @property
+    def left_out(self) -> int:
+        """How many files are not kept, for their size or for want of time."""
+        return len(self._loaded.left_out) if self._loaded else 0
+
+    def take_note(self) -> str:
+        """What the person should know of what is not kept, when it is first so; else empty."""
+        notes = {
+            "undo.not_all_kept": bool(self.left_out),
+            "undo.repository_not_kept": not self._keeps_repositories,
+        }
+        new = {key for key, holds in notes.items() if holds} - self._noted
+        self._noted |= new
+        return " ".join(tr(key, count=self.left_out) for key in notes if key in new)
+
+    def recover(self, root: ProjectRoot) -> list[Change]:
+        """`Snapshots.recover`, also of commands during which the program was killed."""
+
+        def of_command(begun: Begun) -> list[Change]:
+            with self._working:
+                return self._changes(root, _Call(begun.call, begun.tool, begun.time))
+
+        return self._snapshots.recover(root, of_command)
+
+    def keep(self, root: ProjectRoot) -> int:
+        """Read what is not known yet; how many files are not kept. Raises OSError."""
+        with self._working:
+            tree, deadline = self._tree_of(root), time.monotonic() + MOST_SECONDS
+            unlisted = _Unlisted(root)
+            try:
+                for path in self._touched(tree):
+                    found, old = self._find(path, tree, unlisted), self._index.get(path)
+                    if found is None:
+                        self._index.put(path, None)
+                    elif old is None or not old.settled or old.sign != found.sign or old.ignored != found.ignored:
+                        freed = old.sign.size if old and old.state else 0
+                        room = MOST_BYTES - self._index.size + freed
+                        self._index.put(path, self._read(root, found, room, deadline))
+                self._index.save()
+                self._repositories.keep(root, tree.repositories, deadline)
+            except BaseException:
+                tree.forget()
+                raise
+        return self.left_out
+
+    def keep_repositories(self, root: ProjectRoot) -> bool:
+        """Keep the project's repositories; whether all of them is kept now."""
+        with self._working:
+            tops = self._tree.repositories if self._tree else ()
+            try:
+                return self._repositories.keep(root, tops, time.monotonic() + MOST_SECONDS)
+            except OSError:
+                return False
+
+    def _begin(self, root: ProjectRoot, tool: str) -> _Call:
+        since, recorded = time.time(), self._snapshots.recorded
+        try:
+            self.keep(root)
+        except OSError as error:
+            folder = self._snapshots.index_file.parent
+            reason = error.strerror or str(error)
+            raise ToolExecutionError("undo_cannot_keep", path=root.path, folder=folder, reason=reason) from error
+        return _Call(self._snapshots.begin({}, tool=tool), tool, since, recorded)
+
+    def _finish(self, root: ProjectRoot, call: _Call) -> list[Change]:
+        """Find and record what changed since `_begin`."""
+        try:
+            with self._working:
+                changes = self._changes(root, call)
+            self._snapshots.record(*changes, ended=call.name)
+        except (OSError, LocalLLMError) as error:
+            self._snapshots.fail(str(error))
+            return []
+        return changes
+
+    def _changes(self, root: ProjectRoot, call: _Call) -> list[Change]:
+        tree, unlisted = self._tree_of(root), _Unlisted(root)
+        try:
+            now = {path: self._find(path, tree, unlisted) for path in self._touched(tree)}
+            differ = sorted(path for path, found in now.items() if self._differs(path, found))
+            old = [path for path in differ if self._index.get(path)]
+            made = [path for path in differ if not self._index.get(path) and not path.endswith(".git")]
+            made.sort(key=lambda path: (found := now[path]) is not None and found.ignored)
+            theirs = self._snapshots.recorded_since(call.since, call.recorded) if differ else {}
+            changes: list[Change] = []
+            for path in (*old, *made[:MOST_CHANGES]):  # taken back from the end: what was made goes first
+                for states in self._change(path, now[path], theirs.get(path), root, unlisted):
+                    changes.append(self._snapshots.make(call.name, call.tool, path, *states))
+            for top, state in self._repositories.losses(root):
+                changes.append(self._snapshots.make(call.name, call.tool, top, state, LOST))
+        except BaseException:
+            tree.forget()
+            raise
+        if len(made) > MOST_CHANGES:
+            tree.forget()
+            self._snapshots.fail(tr("undo.too_many", count=MOST_CHANGES))
+        return changes
+
+    def _find(self, path: str, tree: ProjectTree, unlisted: "_Unlisted") -> Found | None:
+        """The file as it is now, also where the tree does not look any more but there is a file of the user's own."""
+        if found := tree.files.get(path):
+            return found
+        facts = unlisted.facts(path) if self._index.holds(path) else None
+        return Found(path, sign_of(facts), ignored=False) if facts else None
+
+    def _touched(self, tree: ProjectTree) -> Iterable[str]:
+        """The files to look at: those that may have changed since the last time, and those that are pending."""
+        touched = tree.refresh()
+        if touched is None:
+            return {*tree.files, *self._index.paths()}
+        return touched | self._index.pending
+
+    def _differs(self, path: str, found: Found | None) -> bool:
+        known = self._index.get(path)
+        return (known and known.sign) != (found and found.sign)
+
+    def _change(
+        self, path: str, new: Found | None, theirs: tuple[str, str] | None, root: ProjectRoot, unlisted: "_Unlisted"
+    ) -> list[tuple[str, str]]:
+        """What became of one file: before what others made of it (`theirs`), and after that. Nothing where a program
+        makes it again."""
+        old = self._index.get(path)
+        before = ABSENT if old is None else old.state or unkept(old.sign)
+        after = ABSENT
+        self._index.put(path, None)
+        if new is not None:
+            seen = self._read(root, new, LARGEST_TEXT, time.monotonic() + MOST_SECONDS)
+            self._index.put(path, seen)
+            after = seen.state or unkept(new.sign)
+        elif unlisted.facts(path):  # its folder, which was left out before as well, is not looked into any more
+            return []
+        if new is not None and new.ignored and not path.rpartition("/")[2].startswith(".env"):
+            return []
+        if after == before:
+            return []
+        found, left = theirs or (after, after)
+        parts = ((before, found), (left, after)) if theirs is None or not is_unkept(before) else ((left, after),)
+        return [part for part in parts if part[0] != part[1]]
+
+    def _read(self, root: ProjectRoot, found: Found, room: int, deadline: float) -> Known:
+        """The file with its content kept, as far as that is wanted."""
+        settled = found.sign.ctime_ns < time.time_ns() - _UNSETTLED
+        unread = Known(found.sign, "", settled, found.ignored)
+        if found.sign.size > min(LARGEST_TEXT, room):
+            return msgspec.structs.replace(unread, settled=True)
+        if time.monotonic() > deadline:
+            return msgspec.structs.replace(unread, settled=False)
+        try:
+            with root.open_listed(found.path) as file:
+                data = file.read(LARGEST_TEXT + 1)
+        except OSError:  # gone meanwhile, or not readable
+            return unread
+        if len(data) > LARGEST_BINARY and b"\0" in data[:8_000]:
+            return unread
+        return msgspec.structs.replace(unread, state=state_of(self._snapshots.keep_bytes(data), found.sign.mode))
+
+    @property
+    def _index(self) -> FileIndex:
+        if self._loaded is None:
+            self._loaded = FileIndex(self._snapshots)
+        return self._loaded
+
+    def _tree_of(self, root: ProjectRoot) -> ProjectTree:
+        if self._tree is None:
+            self._tree = ProjectTree(root.path, watch=self._watch, holds=self._index.holds)
+        return self._tree
+
+
+class _Unlisted:
+    """Files the tree does not list, looked up by their own names: what is behind a link is not what was there, nor is
+    a file whose name is written in other letters, which some file systems take for the same."""
+
+    def __init__(self, root: ProjectRoot) -> None:
+        self._root = root.path
+        self._names: dict[str, frozenset[str]] = {}
+
+    def facts(self, path: str) -> os.stat_result | None:
+        """Those of the regular file; None where there is none."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self._names:
+            self._names[folder] = self._listed(str(self._root / folder))
+        if name not in self._names[folder]:
+            return None
+        try:
+            facts = os.lstat(self._root / path)
+        except OSError:
+            return None
+        return facts if stat.S_ISREG(facts.st_mode) else None
+
+    def _listed(self, folder: str) -> frozenset[str]:
+        try:
+            return frozenset(os.listdir(folder) if os.path.realpath(folder) == folder else ())  # noqa: PTH208 - names
+        except OSError:
+            return frozenset()

@@ -1,0 +1,305 @@
+"""Putting back what a repository lost: what is still missing or ruined, and nothing else. No link is followed, for a
+command may have put one where the repository was."""
+
+import errno
+import io
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from typing import IO
+from uuid import uuid4
+
+import msgspec
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.files import is_temporary
+from localllm.base.jsontext import decode_msgpack
+from localllm.safety.paths import ProjectRoot, shown
+from localllm.sandbox.protect.git_settings import harmless_settings
+from localllm.snapshots.blob_store import Contents
+from localllm.snapshots.file_index import Known
+from localllm.snapshots.file_state import content_of, losses_of, mode_of
+from localllm.snapshots.project_scan import Sign, sign_of
+from localllm.snapshots.repository_files import RepositoryFiles, is_object
+from localllm.snapshots.repository_losses import is_sound
+from localllm.snapshots.repository_objects import Objects, id_in, ids_in_log, is_ref, packed_refs
+
+_CHUNK = 1 << 20
+_ObjectsOf = Callable[[str], Objects | None]
+_MOST_READ = 500_000_000  # bytes of one file that is looked into
+
+
+class Loss(msgspec.Struct, frozen=True, array_like=True):
+    """A file to put back: what is kept of it (None: a folder), and the sign of what was left in its place, if any."""
+
+    known: Known | None = None
+    left: Sign | None = None
+
+
+def contents_of(contents: Contents, state: str) -> set[str]:
+    """The contents that are needed to go back to a state."""
+    return {losses_of(state), *(content_of(known.state) for known in files_lost(contents, state).values())}
+
+
+def files_lost(contents: Contents, state: str) -> dict[str, Known]:
+    """What is kept of the files that were lost after a state."""
+    try:
+        losses = _decoded(contents.get(losses_of(state)))
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return {path: loss.known for path, loss in losses.items() if loss.known}
+
+
+def restore(root: ProjectRoot, state: str, contents: Contents, since: float) -> int:
+    """Put back what was lost, as far as it is still not there; the number of files. `since` is when it was lost
+    (seconds since the epoch): what was put in its way later is left. Raises ToolExecutionError, when all that can be
+    put back is there, or nothing was for what stands in its place by now."""
+    try:
+        losses = _decoded(contents.get(losses_of(state)))
+    except (OSError, msgspec.DecodeError) as error:
+        raise ToolExecutionError("undo_not_kept", path=".git") from error
+    done = 0
+    failures: list[ToolExecutionError] = []
+    objects = cache(partial(_objects, root))
+    for path in sorted(filter(_may_be_written, losses), key=_order):
+        try:
+            done += _brought_back(root, path, losses, contents, since, objects)
+        except ToolExecutionError as error:
+            failures.append(error)
+        except FileNotFoundError:
+            failures.append(ToolExecutionError("undo_not_kept", path=shown(path)))
+        except OSError as error:
+            failures.append(ToolExecutionError("file_unwritable", path=shown(path), reason=error.strerror))
+    if failed := [error for error in failures if not done or error.key != "undo_changed_since"]:
+        raise failed[0]
+    return done
+
+
+def _brought_back(
+    root: ProjectRoot, path: str, losses: dict[str, Loss], contents: Contents, since: float, objects: _ObjectsOf
+) -> bool:
+    """Put one file or folder back, if it is not there; whether a file was. Raises OSError, ToolExecutionError."""
+    known, left = losses[path].known, losses[path].left
+    if other := _ref_in_the_way(root, path):
+        if known is None or "/logs/" in path:
+            return False
+        aside = path.replace("/refs/", "/refs/undo/", 1)
+        if differs(root, aside, known, contents) and _is_ref_to_something(aside, known, contents, objects):
+            _put_back(root, aside, known, contents)
+        raise ToolExecutionError("undo_in_the_way", path=shown(path), other=shown(other), aside=shown(aside))
+    _clear(root, path, since)
+    if known is None:
+        with root.open_parent(f"{path}x", make=True):
+            return False
+    if not differs(root, path, known, contents):
+        return False
+    is_packed = not left and _packed(path) not in losses and _is_packed_since(root, path, since)
+    if is_packed or _was_mended(root, path, left):
+        backup = contents.path(content_of(known.state))
+        raise ToolExecutionError("undo_changed_since", path=shown(path), backup=backup)
+    if not _is_ref_to_something(path, known, contents, objects):
+        raise ToolExecutionError("undo_not_kept", path=shown(path))
+    _put_back(root, path, known, contents)
+    return True
+
+
+def _ref_in_the_way(root: ProjectRoot, path: str) -> str:
+    """The ref (of a log: its log) that is by now where the folder of this one is to be, or in a folder of its name; ""
+    where there is none."""
+    top, found, name = path.partition("/refs/")
+    folders = [f"{top}{found}{name[:at]}" for at, letter in enumerate(name) if letter == "/"]
+    for folder in folders:
+        with suppress(OSError):
+            if is_ref(data := read(root, folder)) or ids_in_log(data):
+                return folder
+    if found:
+        with suppress(OSError), root.open_parent(f"{path}/x") as folder:
+            inner = sorted(os.listdir(folder))  # noqa: PTH208 - by its descriptor
+            return f"{path}/{inner[0]}" if inner else ""
+    return ""
+
+
+def _objects(root: ProjectRoot, top: str) -> Objects | None:
+    """The objects in the folder of a repository; None where it keeps them elsewhere."""
+    files = RepositoryFiles(root.path / top, {}, watch=False)
+    files.refresh()
+    if "objects/" not in files.folders or "objects/info/alternates" in files.files:
+        return None
+    return Objects(files.files.keys(), lambda path, last=0: read(root, f"{top}/{path}", last), (), lambda _: False)
+
+
+def _is_ref_to_something(path: str, known: Known, contents: Contents, objects_of: _ObjectsOf) -> bool:
+    """Whether it is no ref, or its object is there: a ref that leads nowhere keeps git from its work."""
+    top, found, _ = path.partition("/refs/")
+    name = id_in(contents.get(content_of(known.state))) if found and not top.endswith("/logs") else ""
+    return not name or not (objects := objects_of(top)) or objects.has(name)
+
+
+def _is_known_commondir(content: bytes) -> bool:
+    return content.strip() == b"../.."
+
+
+def _is_known_gitdir(content: bytes) -> bool:
+    return os.path.isfile(os.fsdecode(content.strip()))  # noqa: PTH113 - bytes of a path
+
+
+_WRITTEN = re.compile(
+    r"(?:.*/)?\.git/(?:modules/.+/|worktrees/[^/]+/)*(?:"
+    r"[A-Z_]+_(?:HEAD|MSG|MODE|EDITMSG)|HEAD|index|config|packed-refs|shallow|description|info/(?:exclude|sparse-checkout)"
+    r"|(?:refs|logs)/.*|objects/(?!info/(?:http-)?alternates).*|lfs/objects/.*|)"
+    r"|(?:.*/)?\.git/(?:modules/.+/)?worktrees/[^/]+/(?:commondir|gitdir)",
+    re.DOTALL,
+)
+_LEADING = {"commondir": _is_known_commondir, "gitdir": _is_known_gitdir}
+"""Whether the content of a file that leads git elsewhere may be put back."""
+
+
+def _may_be_written(path: str) -> bool:
+    """Whether nothing outside the sandbox runs what is put back there. A command can have anything counted as lost, so
+    hooks, attributes, what leads to other repositories and steps left to do are never among it."""
+    return bool(_WRITTEN.fullmatch(path)) and ".." not in path.split("/")
+
+
+def _order(path: str) -> tuple[bool, bool, bool, str]:
+    """Objects first, HEAD last: should the program be killed, git sees no repository that is half there."""
+    return path.endswith("/HEAD"), path.endswith("/packed-refs"), not is_object(path), path
+
+
+def _was_mended(root: ProjectRoot, path: str, left: Sign | None) -> bool:
+    """Whether somebody has put a sound file there since."""
+    try:
+        with _opened(root, path) as file:
+            if left == sign_of(os.fstat(file)):
+                return False
+        data = read(root, path)
+    except OSError:
+        return False
+    return is_sound(path.partition(".git/")[2], data)
+
+
+def _packed(path: str) -> str:
+    return f"{path.partition('/refs/')[0]}/packed-refs"
+
+
+def _is_packed_since(root: ProjectRoot, path: str, since: float) -> bool:
+    """Whether a ref is in packed-refs, written after it was lost."""
+    try:
+        with _opened(root, _packed(path)) as file:
+            if os.fstat(file).st_ctime <= since:
+                return False
+        return f"refs/{path.partition('/refs/')[2]}" in (packed_refs(read(root, _packed(path))) or {})
+    except OSError:
+        return False
+
+
+def _kept(name: str, known: Known, contents: Contents) -> IO[bytes]:
+    """What is put back: the copy, of settings only those that cannot make git run something."""
+    content = contents.path(content_of(known.state))
+    return io.BytesIO(harmless_settings(content.read_bytes())) if name == "config" else content.open("rb")
+
+
+def _put_back(root: ProjectRoot, path: str, known: Known, contents: Contents) -> None:
+    name = path.rpartition("/")[2]
+    if name in _LEADING and not _LEADING[name](contents.get(content_of(known.state))):
+        return
+    with _kept(name, known, contents) as source, root.open_parent(path, make=True) as folder:
+        for left in os.listdir(folder):  # noqa: PTH208 - by its descriptor
+            if is_temporary(left):
+                os.unlink(left, dir_fd=folder)
+        temporary = f".localllm-{uuid4().hex[:12]}.tmp"
+        target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+        try:
+            with open(target, "wb", closefd=False) as file:
+                shutil.copyfileobj(source, file, _CHUNK)
+            os.fchmod(target, mode_of(known.state))
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+        finally:
+            os.close(target)
+
+
+def _clear(root: ProjectRoot, path: str, since: float) -> None:
+    """Remove links and other things that are no folders in the place of the folders above a file, and what is no file
+    in its own."""
+    parts = path.rstrip("/").split("/")
+    for at in range(1, len(parts) + 1):
+        is_file = at == len(parts) and not path.endswith("/")
+        try:
+            with root.open_parent("/".join(parts[:at])) as folder:
+                facts = os.stat(parts[at - 1], dir_fd=folder, follow_symlinks=False)
+                wanted = stat.S_ISREG(facts.st_mode) if is_file else stat.S_ISDIR(facts.st_mode)
+                if wanted:
+                    continue
+                if facts.st_ctime > since:
+                    raise ToolExecutionError("undo_changed_since_made", path=shown("/".join(parts[:at])))
+                if stat.S_ISDIR(facts.st_mode):
+                    os.rmdir(parts[at - 1], dir_fd=folder)
+                else:
+                    os.unlink(parts[at - 1], dir_fd=folder)
+        except FileNotFoundError:
+            return
+
+
+def open_file(folder: int, path: str) -> int:
+    """A regular file of an open folder, by the last part of its path. Raises OSError."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    file = os.open(path.rpartition("/")[2], flags, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise FileNotFoundError(path)
+    return file
+
+
+@contextmanager
+def _opened(root: ProjectRoot, path: str) -> Generator[int]:
+    with root.open_parent(path) as folder:
+        file = open_file(folder, path)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def read(root: ProjectRoot, path: str, last: int = 0) -> bytes:
+    """A file, or its `last` bytes. Raises OSError."""
+    with _opened(root, path) as file, os.fdopen(os.dup(file), "rb") as data:
+        size = os.fstat(file).st_size
+        if last:
+            data.seek(-min(last, size), os.SEEK_END)
+        elif size > _MOST_READ:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        return data.read(last or _MOST_READ)
+
+
+def differs(root: ProjectRoot, path: str, known: Known, contents: Contents) -> bool:
+    """Whether a file holds something else than the copy of it, or is not there. Raises FileNotFoundError where there is
+    no copy."""
+    copy = contents.path(content_of(known.state))
+    size = copy.stat().st_size
+    try:
+        with _opened(root, path) as file, os.fdopen(os.dup(file), "rb") as one, copy.open("rb") as other:
+            if os.fstat(file).st_size != size:
+                return True
+            while data := one.read(_CHUNK):
+                if data != other.read(_CHUNK):
+                    return True
+    except OSError:
+        return True
+    return False
+
+
+def encoded(losses: dict[str, Loss]) -> bytes:
+    """The content that lists losses: see `restore`."""
+    return msgspec.msgpack.encode({os.fsencode(path): loss for path, loss in losses.items()})
+
+
+def _decoded(data: bytes) -> dict[str, Loss]:
+    found = decode_msgpack(data, dict[bytes, Loss])
+    return {os.fsdecode(path): loss for path, loss in found.items()}

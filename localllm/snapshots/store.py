@@ -1,0 +1,497 @@
+"""Earlier versions of the files the tools changed, so that a change can be taken back.
+
+They lie outside the project: the store of contents (contents.py) beside the journal of changes (change_log.py).
+Several programs may work on one project: the journal has a lock, contents never change.
+"""
+
+import asyncio
+import os
+import re
+import stat
+import time
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from uuid import uuid4
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.files import FileLock, atomic_write
+from localllm.base.paths import project_name, state_folder
+from localllm.base.project_moves import earlier_place, note_place
+from localllm.safety.paths import ProjectRoot, shown
+from localllm.snapshots.blob_store import Contents
+from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, TakenBack
+from localllm.snapshots.file_state import ABSENT, LOST, content_of, is_repository, look, state_of
+from localllm.snapshots.processes import Programs, make_folder
+from localllm.snapshots.recovery import changed_by, recover, remove_temporaries
+
+if TYPE_CHECKING:
+    from localllm.snapshots.undo import Undone
+
+MAX_AGE = 30 * 24 * 3600.0
+"""Seconds a version is kept."""
+
+MAX_BYTES = 500_000_000
+"""Bytes of all versions of a project together."""
+
+_CHUNK = 1_000_000
+_DAY = 24 * 3600.0
+
+
+class Transition(NamedTuple):
+    """What this program made of one file, or took back."""
+
+    path: str
+    before: str
+    after: str
+
+
+class Snapshots:
+    """The earlier versions of one project's files, in `folder`.
+
+    `patience`: the seconds that taking back waits for a write under way to end. `begun` is called before each change.
+    """
+
+    def __init__(self, folder: Path, *, patience: float = 5.0, begun: Callable[[], None] = lambda: None) -> None:
+        self._begun = begun
+        self._patience = patience
+        self._folder = folder
+        self._programs = Programs(folder / "programs")
+        self._contents = Contents(folder / "objects", self._programs)
+        self.repositories = Contents(folder / "repositories" / "objects", self._programs)
+        self._log = ChangeLog(folder / "changes.jsonl")
+        self._turn = uuid4().hex
+        self._failure = ""
+        self._made: list[Transition] = []
+        self._adopted: frozenset[Transition] = frozenset()
+        self._passed_over: set[str] = set()
+
+    @classmethod
+    def of_project(cls, root: Path) -> "Snapshots":
+        """Those of the project at `root`, in the user's state folder."""
+        snapshots = state_folder() / "snapshots"
+        _follow(snapshots, root)
+        return cls(snapshots / project_name(root), begun=partial(note_place, snapshots, root))
+
+    def begin_turn(self) -> None:
+        """What is changed from here on is taken back together by `undo(turn=True)`."""
+        self._turn = uuid4().hex
+        self._passed_over.clear()
+
+    @contextmanager
+    def around(
+        self, root: ProjectRoot, paths: Sequence[str], *, tool: str, enabled: bool = True
+    ) -> Generator[list[Change]]:
+        """Keep `paths` as they are, let a call run, and record what it changed; the changes are in the list then.
+
+        Without `enabled` nothing is kept or recorded, but the list is filled. Raises ToolExecutionError
+        undo_cannot_keep, before the call ran, where a version cannot be stored.
+        """
+        before = {path: self.take(root, path) if enabled else look(root, path) for path in paths}
+        call = self.begin(before, tool=tool) if enabled and before else ""
+        changes: list[Change] = []
+        try:
+            yield changes
+        finally:
+            self._note(changes, root, before, tool, call)
+
+    def begin(self, before: dict[str, str], *, tool: str, undoes: tuple[str, ...] = ()) -> str:
+        """Write down that a call is about to change the files of these states; its name. `record` says that it ended.
+
+        Should this program be killed before that, the next one finds out what became of them: `recover`.
+        """
+        begun = Begun(
+            call=uuid4().hex,
+            turn=self._turn,
+            tool=tool,
+            paths=before,
+            time=time.time(),
+            program=self._programs.own,
+            undoes=undoes,
+        )
+        try:
+            with self._locked():
+                self._programs.show_alive()
+                self._log.append([begun])
+            self._begun()
+        except OSError as error:  # then `record` fails as well, and the person is told after the call
+            self._failure = str(error)
+        return begun.call
+
+    def fail(self, reason: str) -> None:
+        """Keep for `take_failure` why changes could not be recorded."""
+        self._failure = reason
+
+    def take_failure(self) -> str:
+        """Why the last changes could not be recorded, once; empty where they were."""
+        reason, self._failure = self._failure, ""
+        return reason
+
+    def _note(self, changes: list[Change], root: ProjectRoot, before: dict[str, str], tool: str, call: str) -> None:
+        """Find and record the changes. The files are as they are by now: a failure is kept, not raised."""
+        try:
+            for path, state in before.items():
+                if (after := self._left(root, path, keep=bool(call))) != state:
+                    changes.append(self.make(call or uuid4().hex, tool, path, state, after))
+            if call:
+                self.record(*changes, ended=call)
+        except (OSError, LocalLLMError) as error:
+            self._failure = str(error)
+
+    def _left(self, root: ProjectRoot, path: str, *, keep: bool) -> str:
+        """The state a call left a file in, kept if it can be: the change can be taken out of a later version then."""
+        if keep:
+            with suppress(ToolExecutionError):
+                return self.take(root, path)
+        return look(root, path)
+
+    def make(self, call: str, tool: str, path: str, before: str, after: str) -> Change:
+        """A change of this program's, now."""
+        return Change(
+            call=call,
+            turn=self._turn,
+            tool=tool,
+            path=path,
+            before=before,
+            after=after,
+            time=time.time(),
+            program=self._programs.own,
+        )
+
+    def take(self, root: ProjectRoot, relative: str) -> str:
+        """Keep a file as it is now; its state. Raises ToolExecutionError undo_cannot_keep."""
+        if not root.exists(relative):
+            return ABSENT
+        with root.open_file(relative) as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            try:
+                return state_of(self._contents.put(iter(lambda: file.read(_CHUNK), b"")), mode)
+            except OSError as error:
+                raise ToolExecutionError(
+                    "undo_cannot_keep", path=shown(relative), folder=self._folder, reason=error.strerror
+                ) from error
+
+    def keep_bytes(self, data: bytes) -> str:
+        """Keep a content that is in memory; its SHA-256."""
+        return self._contents.put_bytes(data)
+
+    def record(self, *changes: Change, ended: str = "", taken_back: Sequence[Change] = ()) -> None:
+        """Put changes into the journal, which were `taken_back`, and that the call `ended`; now and then what is too
+        old or too much is dropped."""
+        undone = [TakenBack(tuple(change.name for change in taken_back))] if taken_back else []
+        lines = [*changes, *undone, *([Ended(ended)] if ended else [])]
+        if lines:
+            with self._locked():
+                self._log.append(lines)
+            self._made += [Transition(change.path, change.before, change.after) for change in changes]
+            self._made += [Transition(change.path, change.after, change.before) for change in taken_back]
+        if changes:
+            self._prune_daily()
+
+    @property
+    def recorded(self) -> int:
+        """How much has been recorded, by all programs, for `recorded_since`."""
+        return self._log.size
+
+    def recorded_since(self, since: float, recorded: int = 0) -> dict[str, tuple[str, str]]:
+        """The states in which changes found and left files that were recorded from `since` on (seconds since the
+        epoch), and when that much was `recorded` already."""
+        states: dict[str, tuple[str, str]] = {}
+        for change in self._log.read(recorded).changes:
+            if change.time >= since:
+                states[change.path] = states.get(change.path, (change.before,))[0], change.after
+        return states
+
+    @property
+    def position(self) -> int:
+        """How many changes this program has made by now, for `rewind`."""
+        return len(self._made)
+
+    def made_since(self, position: int) -> list[Transition]:
+        """What this program has made since `position`, in order."""
+        return self._made[position:]
+
+    def adopt(self, made: Sequence[Transition]) -> None:
+        """Count what an earlier program has made as made before all that this one makes."""
+        self._made = [*made, *self._made]
+        self._adopted = frozenset(made)
+
+    def changed_since(self, position: int) -> list[str]:
+        """The files that are not as they were at `position`, as far as this program knows; sorted."""
+        return sorted(self._to_rewind(position))
+
+    def _to_rewind(self, position: int) -> dict[str, tuple[str, str]]:
+        """For each file its state at `position`, and the one this program left it in."""
+        states: dict[str, tuple[str, str]] = {}
+        for made in self._made[position:]:
+            if is_repository(made.before):
+                continue
+            first = states[made.path][0] if made.path in states else made.before
+            states[made.path] = first, made.after
+        return {path: (then, now) for path, (then, now) in states.items() if then != now}
+
+    def rewind(self, root: ProjectRoot, position: int) -> "list[Undone]":
+        """Make the files what they were at `position`; one of what became of each. It is a change itself, so `undo`
+        takes it back. A file that somebody else changed since is left as it is; its `error` says so.
+
+        Raises ToolExecutionError undo_busy.
+        """
+        root = root.for_any_name()
+        self.begin_turn()
+        states = self._to_rewind(position)
+        lost = {made.before for made in self._made[position:] if is_repository(made.before)} - {LOST}
+        if not (states or lost):
+            return []
+        with self._writing_soon():
+            call = self.begin(_as_they_are(root, states), tool="rewind")
+            changes = [self.make(call, "rewind", path, now, then) for path, (then, now) in sorted(states.items())]
+            changes.sort(key=lambda change: change.after != ABSENT)  # what is to go goes first: it may be in the way
+            logged = self._log.read().changes
+            times = {change.path: change.time for change in logged}
+            repositories = [self._take_back(root, change) for change in reversed(logged) if change.before in lost]
+            undone = [self._take_back(root, _backwards(change, times.get(change.path, 0.0))) for change in changes]
+            done = [change for change, one in zip(changes, undone, strict=True) if not one.error]
+            self.record(*done, ended=call)
+        return [*undone, *repositories]
+
+    def undo(self, root: ProjectRoot, *, turn: bool = False) -> "list[Undone]":
+        """Take back the last call's changes, or all of the last turn's, the newest first.
+
+        This program's own changes come first, then those of earlier ones. Where a file was changed since, that stays;
+        if it contradicts, the file is left as it is (its `error` says so), and its change passed over until the next
+        turn begins or no other is left. Raises ToolExecutionError undo_nothing, undo_busy.
+        """
+        root = root.for_any_name()
+        with self._writing_soon():
+            chosen = self._last(turn=turn)[::-1]
+            if not chosen:
+                raise ToolExecutionError("undo_nothing")
+            states = {change.path: change.after for change in reversed(chosen) if not is_repository(change.before)}
+            call = self.begin(states, tool="undo", undoes=tuple(change.name for change in chosen))
+            undone = [self._take_back(root, change) for change in chosen]
+            done = [change for change, one in zip(chosen, undone, strict=True) if not one.error]
+            self.record(ended=call, taken_back=done)
+            self._passed_over |= {change.name for change in chosen} - {change.name for change in done}
+        return undone
+
+    def _take_back(self, root: ProjectRoot, change: Change) -> "Undone":
+        earlier = 0.0 if self._is_own(change) else change.time
+        from localllm.snapshots.undo import put_back_losses, take_back, told_of  # few are ever taken back
+
+        if is_repository(change.before):
+            return put_back_losses(root, change, self.repositories, earlier=earlier)
+        undone = take_back(root, change, self._contents, keep=self.take, earlier=earlier)
+        return msgspec.structs.replace(undone, tool=change.tool, told=told_of(change, self._contents))
+
+    def goes_on(self) -> Literal["", "own", "earlier"]:
+        """Whose change `undo` comes to next: this session's or an earlier one's; "" where only those are left that it
+        could not take back."""
+        if not any(change.name not in self._passed_over for change in self._not_taken_back()):
+            return ""
+        return "own" if self._is_own(self._last(turn=False)[-1]) else "earlier"
+
+    def _is_own(self, change: Change) -> bool:
+        """Whether this program made it, or an earlier one in the session that is gone on with."""
+        return change.program == self._programs.own or _made_by(change) in self._adopted
+
+    def _not_taken_back(self) -> list[Change]:
+        with self._locked():
+            changes, taken_back, _ = self._log.read()
+        return [change for change in changes if change.name not in taken_back]
+
+    def _last(self, *, turn: bool) -> list[Change]:
+        left = self._not_taken_back()
+        left = [change for change in left if change.name not in self._passed_over] or left
+        left = [change for change in left if change.program == self._programs.own] or left
+        if not left:
+            return []
+        if turn:
+            return [change for change in left if change.turn == left[-1].turn]
+        return [change for change in left if change.call == left[-1].call]
+
+    def recover(self, root: ProjectRoot, of_command: Callable[[Begun], list[Change]] | None = None) -> list[Change]:
+        """Find out what programs that were killed had changed, so that it can be undone; remove what they left half
+        written. The changes that are recorded by this. Cheap where no program was killed.
+
+        `of_command` finds those of a command, which may have changed any file.
+        """
+        root = root.for_any_name()
+
+        def find(begun: Begun) -> list[Change]:
+            if of_command and not begun.paths and not begun.undoes:
+                return of_command(begun)
+            return changed_by(root, begun, partial(self.make, begun.call, begun.tool))
+
+        dead = self._programs.dead()
+        if not dead:
+            return []
+        with self._locked():
+            changes = recover(root, self._log, dead, find)
+            remove_temporaries(self._folder)
+        for name in dead:
+            self._contents.remove_half_written(name)
+            self.repositories.remove_half_written(name)
+            self._programs.forget(name)
+        return changes
+
+    def prune(self, *, max_age: float = MAX_AGE, max_bytes: int = MAX_BYTES) -> None:
+        """Forget changes older than `max_age` seconds, and the oldest where contents exceed `max_bytes`."""
+        with self._locked():
+            changes, taken_back, open_calls = self._log.read()
+            kept = _worth_keeping(changes, time.time() - max_age, max_bytes, self._contents.size)
+            names = {change.name for change in kept}
+            self._log.replace([*kept, TakenBack(tuple(taken_back & names)), *open_calls])
+            needed = {content_of(state) for change in kept for state in (change.before, change.after)}
+            needed |= {content_of(state) for begun in open_calls for state in begun.paths.values()}
+            self._contents.forget_all_but(needed | _named_in(self.index_file))
+            self.repositories.forget_all_but(self._needed_of_repositories(kept))
+
+    def repositories_to_put_back(self) -> list[str]:
+        """The states of repositories before losses that were not taken back. The log is not locked, for
+        `recover` asks while it holds that lock."""
+        changes, taken_back, _ = self._log.read()
+        return [change.before for change in changes if is_repository(change.before) and change.name not in taken_back]
+
+    def needed_of_repositories(self) -> set[str]:
+        """What `repositories` must keep."""
+        with self._locked():
+            return self._needed_of_repositories(self._log.read().changes)
+
+    def _needed_of_repositories(self, changes: list[Change]) -> set[str]:
+        from localllm.snapshots.repository_restore import contents_of
+
+        states = [change.before for change in changes if is_repository(change.before)]
+        pinned = (contents_of(self.repositories, state) for state in states)
+        return _named_in(self.repository_folder / "index").union(*pinned)
+
+    @property
+    def repository_folder(self) -> Path:
+        """Where the copies of the project's repositories lie."""
+        return self._folder / "repositories"
+
+    def _prune_daily(self) -> None:
+        stamp = self._folder / "pruned"
+        is_due = stamp.exists() and time.time() - stamp.stat().st_mtime >= _DAY
+        if is_due:
+            self.prune()
+        if is_due or not stamp.exists():
+            stamp.touch(mode=0o600)
+
+    @property
+    def index_file(self) -> Path:
+        """Where `CommandSnapshots` keeps which version of each file it has."""
+        return self._folder / "index"
+
+    def write_index(self, data: bytes, *, add: bool = False) -> None:
+        """Replace `index_file`, or add to it."""
+        with self._locked():
+            if not add:
+                return atomic_write(self.index_file, data, mode=0o600)
+            with self.index_file.open("ab") as file:
+                file.write(data)
+        return None
+
+    def writing(self, patience: float | None = None) -> FileLock:
+        """Held by whoever looks at a file, changes it and records that, so that nobody else does in between.
+
+        It is waited for, `patience` seconds at most: then TimeoutError. Raises ToolExecutionError undo_no_folder.
+        """
+        try:
+            make_folder(self._folder)
+        except OSError as error:
+            raise ToolExecutionError("undo_no_folder", folder=self._folder, reason=error.strerror) from error
+        return FileLock(self._folder / "writing", patience)
+
+    @contextmanager
+    def _writing_soon(self) -> Generator[None]:
+        """`writing`, not waited for longer than a person likes to: a call of this very program may hold it and be
+        unable to go on meanwhile."""
+        lock = self.writing(self._patience)
+        try:
+            lock.__enter__()
+        except TimeoutError as error:
+            raise ToolExecutionError("undo_busy") from error
+        try:
+            yield
+        finally:
+            lock.__exit__(None, None, None)
+
+    def _locked(self) -> FileLock:
+        make_folder(self._folder)
+        return FileLock(self._folder / "lock")
+
+
+def _follow(snapshots: Path, root: Path) -> None:
+    """Give the project the snapshots it had in another place, where it has none in this one, is no longer there, and no
+    program works on them."""
+    new = snapshots / project_name(root)
+    if new.exists() or not (before := earlier_place(snapshots, root)):
+        return
+    old = snapshots / project_name(before)
+    with suppress(OSError):
+        if old.is_dir() and not Programs(old / "programs").living():
+            old.rename(new)
+            note_place(snapshots, root)
+
+
+def _named_in(index: Path) -> set[str]:
+    """The contents an index of files names, which may be of files that never changed yet."""
+    try:
+        return {name.decode() for name in re.findall(rb"([0-9a-f]{64}):", index.read_bytes())}
+    except OSError:
+        return set()
+
+
+def _made_by(change: Change) -> Transition:
+    return Transition(change.path, change.before, change.after)
+
+
+def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
+    """The states of those of the files that can be looked at. They may have been changed by others: should this
+    program be killed now, that must not count as its doing."""
+    states: dict[str, str] = {}
+    for path in paths:
+        with suppress(LocalLLMError):
+            states[path] = look(root, path)
+    return states
+
+
+def _worth_keeping(changes: list[Change], since: float, max_bytes: int, size: Callable[[str], int]) -> list[Change]:
+    """The newest changes that are young enough and whose contents, of these sizes, fit; in their order."""
+    counted: set[str] = set()
+    kept: list[Change] = []
+    for change in reversed(changes):
+        names = {content_of(change.before), content_of(change.after)} - counted
+        counted |= names
+        max_bytes -= sum(map(size, names))
+        if change.time < since or max_bytes < 0:
+            break
+        kept.append(change)
+    return kept[::-1]
+
+
+def _backwards(change: Change, time: float) -> Change:
+    """The change that led from the state `change` leads to; `time` is when that was made."""
+    return msgspec.structs.replace(change, before=change.after, after=change.before, time=time)
+
+
+@asynccontextmanager
+async def held(lock: FileLock | None) -> AsyncGenerator[None]:
+    """Hold a lock (or none) without keeping other work of this program from going on while it is waited for."""
+    if lock is None:
+        yield
+        return
+    waiting = asyncio.ensure_future(asyncio.to_thread(lock.__enter__))
+    try:
+        await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        waiting.add_done_callback(lambda _: lock.__exit__(None, None, None))
+        raise
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)

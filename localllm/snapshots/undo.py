@@ -1,0 +1,236 @@
+"""Undo one change of one file, and keep what others changed in the file since (three-way merge)."""
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.i18n import tr
+from localllm.safety.paths import ProjectRoot, shown
+from localllm.snapshots.blob_store import Contents
+from localllm.snapshots.change_log import Change
+from localllm.snapshots.file_state import ABSENT, content_of, is_in_state, is_unkept, mode_of
+from localllm.text.diffing import opcodes
+from localllm.text.sanitising import clean, shorten
+
+_MOST_LINES = 50_000
+
+
+class _Hunk(NamedTuple):
+    """Lines `start` to `end` of the text both began with become these."""
+
+    start: int
+    end: int
+    lines: tuple[str, ...]
+
+
+def merged(base: bytes, one: bytes, other: bytes, *, is_list: bool = False) -> bytes | None:
+    """`base` after both changes, the one to `one` and the one to `other`; None where they contradict.
+
+    They do where they change the same lines, each in its own way, or add different lines at the same place; also where
+    neighbouring lines are changed, unless each line stands for itself (`is_list`) and one of the two only deletes.
+    Lines are compared byte by byte, in any encoding. None as well for what is no text (a zero byte), and above some
+    50,000 lines.
+    """
+    if any(b"\0" in text or text.count(b"\n") > _MOST_LINES for text in (base, one, other)):
+        return None
+    lines = base.decode("latin-1").split("\n")
+    hunks = sorted({*_hunks(lines, one), *_hunks(lines, other)})
+    if any(_contradict(first, second, is_list=is_list) for first, second in pairwise(hunks)):
+        return None
+    for hunk in reversed(hunks):
+        lines[hunk.start : hunk.end] = hunk.lines
+    return "\n".join(lines).encode("latin-1")
+
+
+def _hunks(before: list[str], changed: bytes) -> set[_Hunk]:
+    after = changed.decode("latin-1").split("\n")
+    return {_Hunk(i1, i2, tuple(after[j1:j2])) for tag, i1, i2, j1, j2 in opcodes(before, after) if tag != "equal"}
+
+
+def _contradict(first: _Hunk, second: _Hunk, *, is_list: bool) -> bool:
+    """Of two hunks in order: whether both cannot be made."""
+    if second.start != first.end:
+        return second.start < first.end
+    return not is_list or bool(first.lines and second.lines)
+
+
+_MOST_TOLD = 3  # lines
+_LARGEST_TOLD = 500_000  # bytes of a file
+_LONGEST = 100  # cells of a line
+
+
+class Told(msgspec.Struct, frozen=True):
+    """The lines of a list that came back with a change that was taken back, and those that went."""
+
+    back: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """What came back; where nothing did, what went."""
+        if not (self.back or self.gone):
+            return ""
+        key, lines = ("undo.lines_back", self.back) if self.back else ("undo.lines_gone", self.gone)
+        sentence = tr(key, lines=" · ".join(shorten(clean(line, keep_newlines=False), _LONGEST) for line in lines))
+        return f" {sentence}"
+
+
+_LISTS = (".md", ".markdown", ".txt")
+"""Files in which a line mostly stands for itself; in code it may stand on its neighbours."""
+
+
+class Undone(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one file when a change was taken back: `error` says why it was left as it is.
+
+    `is_gone`: somebody had deleted it already. `merged`: what others changed since is still in it. `earlier` is when it
+    had been changed (seconds since the epoch), where another program or session did it; else 0.
+    `tool` is what had changed it; `told` what that was, where a line can say it. Of a repository `files` counts those
+    that came back.
+    """
+
+    path: str
+    deleted: bool = False
+    is_gone: bool = False
+    merged: bool = False
+    earlier: float = 0.0
+    error: LocalLLMError | None = None
+    tool: str = ""
+    told: Told = Told()
+    files: int = 0
+
+    def __str__(self) -> str:
+        if self.error:
+            return str(self.error)
+        line = f"{tr(self._said(), path=shown(self.path), count=self.files)}{self.told}"
+        if not self.earlier:
+            return line
+        return tr("undo.earlier", line=line, when=time.strftime("%Y-%m-%d %H:%M", time.localtime(self.earlier)))
+
+    def _said(self) -> str:
+        if self.path.endswith("/"):
+            return "undo.repository"
+        if self.is_gone:
+            return "undo.gone"
+        return "undo.deleted" if self.deleted else "undo.merged" if self.merged else "undo.restored"
+
+
+def take_back(
+    root: ProjectRoot,
+    change: Change,
+    contents: Contents,
+    *,
+    keep: Callable[[ProjectRoot, str], str],
+    earlier: float = 0.0,
+) -> Undone:
+    """Make the file what it was before `change`; `keep` keeps it as it is now. Whoever calls it holds `writing()`.
+
+    Where it was changed since, only the change is taken out of it, if what came later does not stand on it.
+    """
+    try:
+        if change.after == ABSENT:
+            root.make_way(change.path, change.time)
+        if change.before == ABSENT and not root.exists(change.path):
+            return Undone(path=change.path, is_gone=True, earlier=earlier)
+        if change.after != ABSENT and root.exists(change.path) and root.relative(change.path) != change.path:
+            raise _changed_since(change, contents)  # a link by now: what it leads to is another file
+        if not is_in_state(root, change.path, change.after):
+            _take_out(root, change, contents, keep)
+            return Undone(path=change.path, merged=True, earlier=earlier)
+        if is_unkept(change.before):
+            raise ToolExecutionError("undo_not_kept", path=shown(change.path))
+        over = _kept_now(root, change, contents, keep)
+        if change.before == ABSENT:
+            root.delete(change.path)
+            return Undone(path=change.path, deleted=True, earlier=earlier)
+        content, mode = _content(change.path, change.before, contents), mode_of(change.before)
+        if change.after == ABSENT:
+            root.write_bytes(change.path, content, mode=mode, create_only=True)
+        else:
+            root.write_bytes(change.path, content, mode=mode, over=over, even_read_only=True)
+    except LocalLLMError as error:
+        return Undone(path=change.path, error=error)
+    except OSError as error:
+        unwritable = ToolExecutionError("file_unwritable", path=shown(change.path), reason=error.strerror or str(error))
+        return Undone(path=change.path, error=unwritable)
+    return Undone(path=change.path, earlier=earlier)
+
+
+def put_back_losses(root: ProjectRoot, change: Change, contents: Contents, *, earlier: float = 0.0) -> Undone:
+    """Put back what a command destroyed in a repository, and is still not there."""
+    from localllm.snapshots.repository_restore import restore
+
+    try:
+        count = restore(root, change.before, contents, change.time)
+    except LocalLLMError as error:
+        return Undone(path=change.path, tool=change.tool, error=error)
+    return Undone(path=change.path, tool=change.tool, earlier=earlier, files=count)
+
+
+def told_of(change: Change, contents: Contents) -> Told:
+    """What the change of a Markdown file was about: the few items of lists that it changed; nothing of a larger one."""
+    if not change.path.endswith(".md"):
+        return Told()
+    try:
+        before, after = (_items(state, contents) for state in (change.before, change.after))
+    except OSError:
+        return Told()
+    back = tuple(line for line in before if line not in after)
+    gone = tuple(line for line in after if line not in before)
+    return Told(back, gone) if max(len(back), len(gone)) <= _MOST_TOLD else Told()
+
+
+def _items(state: str, contents: Contents) -> dict[str, None]:
+    if state == ABSENT or is_unkept(state):
+        return {}
+    content = contents.get(content_of(state))
+    lines = content.decode(errors="replace").splitlines() if len(content) <= _LARGEST_TOLD else ()
+    return {line.strip(): None for line in lines if line.lstrip().startswith(("- ", "* ", "+ "))}
+
+
+def _take_out(root: ProjectRoot, change: Change, contents: Contents, keep: Callable[[ProjectRoot, str], str]) -> None:
+    """Take the change out of what the file holds by now, and out of its permissions unless others changed those too.
+    Raises ToolExecutionError undo_changed_since(_made)."""
+    states = (change.before, change.after)
+    if any(state == ABSENT or is_unkept(state) for state in states) or not root.exists(change.path):
+        raise _changed_since(change, contents)
+    state = keep(root, change.path)
+    try:
+        before, after, now = (contents.get(content_of(one)) for one in (*states, state))
+    except OSError:
+        raise _changed_since(change, contents) from None
+    content = merged(after, now, before, is_list=change.path.lower().endswith(_LISTS))
+    if content is None:
+        raise _changed_since(change, contents)
+    mode = mode_of(change.before) if mode_of(state) == mode_of(change.after) else mode_of(state)
+    if content != now or mode != mode_of(state):
+        root.write_bytes(change.path, content, mode=mode, over=now)
+
+
+def _kept_now(
+    root: ProjectRoot, change: Change, contents: Contents, keep: Callable[[ProjectRoot, str], str]
+) -> bytes | None:
+    """What the file holds, which is kept; None where it is not there, or not to be kept."""
+    if change.after == ABSENT or is_unkept(change.after):
+        return None
+    if keep(root, change.path) != change.after:  # changed just now
+        raise _changed_since(change, contents)
+    return _content(change.path, change.after, contents)
+
+
+def _content(path: str, state: str, contents: Contents) -> bytes:
+    try:
+        return contents.get(content_of(state))
+    except OSError as error:
+        raise ToolExecutionError("undo_not_kept", path=shown(path)) from error
+
+
+def _changed_since(change: Change, contents: Contents) -> ToolExecutionError:
+    if is_unkept(change.before):
+        return ToolExecutionError("undo_not_kept", path=shown(change.path))
+    if change.before == ABSENT:
+        return ToolExecutionError("undo_changed_since_made", path=shown(change.path))
+    backup = contents.path(content_of(change.before))
+    return ToolExecutionError("undo_changed_since", path=shown(change.path), backup=backup)

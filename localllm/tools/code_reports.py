@@ -1,0 +1,204 @@
+"""What a source file, or a folder of them, is made of."""
+
+import asyncio
+import heapq
+import stat
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Json
+from localllm.base.i18n import Phrase, tr
+from localllm.code.grammars import GRAMMARS, language_of
+from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
+from localllm.repo_map.repo_map import RepoMap
+from localllm.repo_map.request import RepoMapText
+from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.tool_definition import ToolOutput
+from localllm.text.decoding import NotTextError, decode
+from localllm.text.sanitising import clean
+from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.results import cap
+from localllm.tools.text_files import LARGEST
+
+if TYPE_CHECKING:
+    from localllm.code.symbols import Symbol
+    from localllm.repo_map.index import FileRecord
+
+_Function = TypeVar("_Function", Definition, "Symbol")
+
+_TOP = 10
+_MOST_OF_SUMMARY = 2_500  # characters of what is said of a folder before its map
+_LEAST_MAP = 1_000
+
+
+async def look(context: ToolContext, path: str) -> ToolOutput:
+    """For analyze_code, of a path in the project."""
+    if not stat.S_ISDIR(context.root.stat(path).st_mode):
+        return _file_output(context, path, await asyncio.to_thread(_analyze, context.root, path))
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(_analyze_folder, context, path, stop)
+    finally:
+        stop.set()
+
+
+def _analyze(root: ProjectRoot, path: str) -> Outline:
+    """Raises ToolExecutionError: code_unsupported, code_not_parsed, file_missing, file_not_text, …"""
+    if language_of(path) is None:
+        raise ToolExecutionError("code_unsupported", path=shown(path), known=", ".join(GRAMMARS))
+    text = _read(root, path)
+    try:
+        return outline(text, language_of(path, text) or "")
+    except NotParsedError as error:
+        reason = Phrase(f"code.{error.kind}", megabytes=MAX_BYTES // 1_000_000)
+        raise ToolExecutionError("code_not_parsed", path=shown(path), reason=reason) from error
+
+
+def _read(root: ProjectRoot, path: str) -> bytes:
+    """The content as UTF-8; as it is where its encoding is not known, for keywords are ASCII everywhere."""
+    data = root.read_bytes(path, LARGEST)
+    try:
+        return decode(data).text.encode()
+    except NotTextError as error:
+        if error.kind == "encoding":
+            return data
+        raise ToolExecutionError("file_not_text", path=shown(path), reason=Phrase("files.binary")) from error
+
+
+def _file_output(context: ToolContext, path: str, found: Outline) -> ToolOutput:
+    headline = tr(
+        "code.file", path=shown(path), language=found.language, lines=found.lines, code_lines=found.code_lines
+    )
+    metrics: dict[str, Json] = {
+        "files": 1,
+        "lines": found.lines,
+        "code_lines": found.code_lines,
+        "functions": len(found.functions),
+        "complexity": max((f.complexity for f in found.functions), default=0),
+        "error_lines": list(found.error_lines),
+    }
+    return ToolOutput(
+        payload={
+            "file_path": path,
+            "language": found.language,
+            "definitions": [msgspec.to_builtins(definition) for definition in found.definitions],
+            "imports": list(found.imports),
+            "metrics": metrics,
+        },
+        for_model=cap(clean("\n".join([headline, *_file_lines(found)])), context, "analyze_code"),
+        summary=headline,
+    )
+
+
+def _file_lines(found: Outline) -> Iterator[str]:
+    if found.error_lines:
+        yield tr("code.errors", lines=_numbers(found.error_lines))
+    if found.imports:
+        yield tr("code.imports", names=", ".join(found.imports))
+    if worst := _most_complex(("", f) for f in found.functions)[:5]:
+        yield tr("code.worst", names=", ".join(f"{f.full_name} {f.complexity}" for _, f in worst))
+    yield tr("code.definitions") if found.definitions else tr("code.no_definitions")
+    yield from _tree(found.definitions)
+
+
+def _tree(definitions: Iterable[Definition]) -> Iterator[str]:
+    """A line for each definition, indented below what it is defined in."""
+    around: list[Definition] = []
+    for definition in definitions:
+        while around and (around[-1].full_name != definition.parent or around[-1].end_line < definition.end_line):
+            around.pop()
+        name = definition.name if around else definition.full_name
+        complexity = f" ({definition.complexity})" if definition.complexity else ""
+        yield f"{'  ' * len(around)}{definition.line}-{definition.end_line} {definition.kind} {name}{complexity}"
+        around.append(definition)
+
+
+def _analyze_folder(context: ToolContext, folder: str, stop: threading.Event) -> ToolOutput:
+    """Sum up the source files below `folder` and draw their map. Files that are not parsed are counted as left out."""
+    repo_map = context.repo_map
+    if repo_map is None or repo_map.root != context.root.path:
+        repo_map = RepoMap(context.root.path, exclude=context.settings.project.exclude_patterns)
+    room = max(_LEAST_MAP, context.output_limit - _MOST_OF_SUMMARY)
+    drawn = repo_map.draw(
+        room,
+        words=context.focus.words,
+        files=context.seen.paths,
+        under=folder,
+        closed=closed_paths(context),
+        stop=stop,
+    )
+    return _folder_output(context, folder, drawn)
+
+
+def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> ToolOutput:
+    files = {path: record for path, record in drawn.records.items() if record.language}
+    left_out = drawn.left_out + len(drawn.records) - len(files)
+    sizes = _sizes(files.values())
+    languages = _languages(files.values())
+    largest = heapq.nlargest(_TOP, files.items(), key=lambda item: item[1].lines)
+    worst = _most_complex((path, f) for path, record in files.items() for f in record.definitions)
+    broken = [(path, record.error_lines) for path, record in files.items() if record.error_lines]
+    lines = [
+        headline := tr("code.folder", path=shown(folder), **sizes),
+        *(tr("code.language", language=language, **sums) for language, sums in languages.items()),
+        *_section("code.largest", (f"{record.lines} {path}" for path, record in largest)),
+        *_section("code.worst_functions", (f"{f.complexity} {path}:{f.line} {f.full_name}" for path, f in worst)),
+        *_section("code.broken_files", (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
+        *([tr("code.left_out", count=left_out)] if left_out else []),
+        *([tr("code.closed", count=drawn.closed)] if drawn.closed else []),
+        *([tr("code.map", shown=drawn.definitions, all=drawn.all_definitions), drawn.text] if drawn.text else []),
+    ]
+    metrics: dict[str, Json] = {
+        **sizes,
+        "languages": languages,
+        "largest": [{"file_path": path, "lines": record.lines} for path, record in largest],
+        "most_complex": [{"file_path": path, **_facts(f)} for path, f in worst],
+        "broken": [{"file_path": path, "error_lines": list(rows)} for path, rows in broken],
+        "left_out": left_out,
+        "closed": drawn.closed,
+        "map": drawn.text,
+    }
+    return ToolOutput(
+        payload={"file_path": folder, "language": "", "definitions": [], "imports": [], "metrics": metrics},
+        for_model=cap(clean("\n".join(lines)), context, "analyze_code"),
+        summary=headline,
+    )
+
+
+def _facts(function: "Symbol") -> dict[str, Json]:
+    fields = ("kind", "name", "line", "end_line", "parent", "complexity")
+    return {field: getattr(function, field) for field in fields}
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    indented = [f"  {line}" for line in lines]
+    return [tr(title), *indented] if indented else []
+
+
+def _sizes(files: Collection["FileRecord"]) -> dict[str, int]:
+    return {
+        "files": len(files),
+        "lines": sum(file.lines for file in files),
+        "code_lines": sum(file.code_lines for file in files),
+        "functions": sum(file.functions for file in files),
+    }
+
+
+def _languages(files: Collection["FileRecord"]) -> dict[str, dict[str, int]]:
+    """The sizes for each language, the one with most code first."""
+    names = {file.language for file in files}
+    sizes = {name: _sizes([file for file in files if file.language == name]) for name in sorted(names)}
+    return dict(sorted(sizes.items(), key=lambda item: -item[1]["code_lines"]))
+
+
+def _most_complex(functions: Iterable[tuple[str, _Function]]) -> list[tuple[str, _Function]]:
+    branching = (item for item in functions if item[1].complexity > 1)
+    return heapq.nlargest(_TOP, branching, key=lambda item: item[1].complexity)
+
+
+def _numbers(lines: Iterable[int]) -> str:
+    return ", ".join(map(str, lines))

@@ -1,0 +1,334 @@
+"""Plan and apply replacements in a file, and answer where they were made or the nearest miss."""
+
+import asyncio
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Json
+from localllm.base.i18n import Phrase, tr
+from localllm.safety.destruction import detect_code_destruction, new_errors
+from localllm.safety.paths import shown
+from localllm.safety.tool_definition import ToolOutput
+from localllm.text.decoding import encode, split_lines
+from localllm.text.diffing import line_differences
+from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find, without_numbers
+from localllm.text.merging import indent_unit, merge
+from localllm.text.nearest_region import Region, closest_regions, similarity
+from localllm.text.placeholders import placeholder
+from localllm.tools.context import ToolContext
+from localllm.tools.replacement import Replacement
+from localllm.tools.text_files import TextFile, load, metadata, refuse_stale, to_bytes
+
+_LINES_NAMED = 10
+_LINES_SHOWN = 40
+_LINES_AROUND = 2
+_PLACES_SHOWN = 4
+_PLACES_COMPARED = 50
+_DIFFERENCES = 12
+_PROBABLY_THIS_EDIT = 20  # characters: a shorter new_string may stand anywhere by chance
+
+
+def miss(path: str, text: str, old: str, new: str) -> ToolExecutionError:
+    """The answer to an old_string that is not there: made before, or the lines most like it."""
+    old = without_numbers(old) or old
+    regions = closest_regions(text, old)
+    if line := _applied_at(text, old, new, regions[0] if regions else None):
+        return ToolExecutionError("edit_already_applied", path=shown(path), line=line)
+    return ToolExecutionError("edit_no_match", path=shown(path), closest=_closest(text, old, regions))
+
+
+def ambiguous(path: str, text: str, spans: Sequence[Span]) -> ToolExecutionError:
+    """The answer to an old_string that stands at several places: each with what is around it."""
+    lines = text.split("\n")
+    excerpts: list[str] = []
+    for span in spans[:_PLACES_SHOWN]:
+        first, last = _line(text, span.start), _line(text, max(span.start, span.end - 1))
+        start, end = max(first - _LINES_AROUND - 1, 0), min(last + _LINES_AROUND + 1, len(lines))
+        part = lines[start : min(end, start + _LINES_SHOWN // 2)]
+        excerpts.append(tr("edit.place", start=start + 1, end=start + len(part), text="\n".join(part)))
+    named = name_lines(text, [span.start for span in spans])
+    return ToolExecutionError(
+        "edit_ambiguous", path=shown(path), count=len(spans), lines=named, places="\n".join(excerpts)
+    )
+
+
+def summary(path: str, text: str, spans: Sequence[Span], step: Step) -> str:
+    """One line: which file, how many places, which lines of the new `text`, and how they were found."""
+    lines = name_lines(text, [span.start for span in spans])
+    done = tr("edit.done", path=shown(path), count=len(spans), lines=lines)
+    return done if step == "exact" else f"{done} {tr(f'edit.step.{step}')}"
+
+
+def now(text: str, span: Span) -> str:
+    """A passage as it stands in the new `text`, with a little around it; of a long one its ends."""
+    lines = split_lines(text)
+    first, last = _line(text, span.start), _line(text, span.end)
+    start, end = max(first - _LINES_AROUND, 0), min(last + _LINES_AROUND + 1, len(lines))
+    part = lines[start:end]
+    if len(part) > _LINES_SHOWN // 2:
+        ends = _LINES_AROUND + 3
+        part = [*part[:ends], "…", *part[-ends:]]
+    return tr("edit.now", start=start + 1, end=end, text="\n".join(part))
+
+
+def name_lines(text: str, offsets: Sequence[int]) -> str:
+    """The lines of the places, "3, 8, 12, …"."""
+    named = ", ".join(str(_line(text, offset) + 1) for offset in offsets[:_LINES_NAMED])
+    return named + ", …" if len(offsets) > _LINES_NAMED else named
+
+
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset)
+
+
+def _applied_at(text: str, old: str, new: str, region: Region | None) -> int | None:
+    """The line where `new` stands already: there where `old` would be looked for, or long enough to be no chance.
+
+    Its lines must be more like `new` than like `old`: a `new` that is the beginning of what is there was not applied.
+    A `new` that is a part of `old` proves nothing while any of the rest, which was to be deleted, is there.
+    """
+    lines = text.split("\n")
+    if new.strip() in old and region and _rest(old, new) & _said(lines[region.start - 1 : region.end]):
+        return None
+    for first in _lines_at(text, _near(text, new, region)) if new.strip() else ():
+        last = first + new.count("\n")
+        expected = region is None or (first < region.end and last + 1 >= region.start)
+        if not expected or (region is None and len(new.strip()) < _PROBABLY_THIS_EDIT):
+            continue
+        there = "\n".join(lines[first : last + 1])
+        if similarity(there, new) > similarity(there, old):
+            return first + 1
+    return None
+
+
+def _near(text: str, new: str, region: Region | None) -> list[int]:
+    """Where `new` stands at or around the region, or anywhere; of very many places the first."""
+    starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
+    first = starts[max(region.start - 1 - new.count("\n"), 0)] if region else 0
+    end = starts[min(region.end, len(starts) - 1)] + len(new) if region else len(text)
+    found: list[int] = []
+    place = text.find(new, first, end)
+    while place >= 0 and len(found) < _PLACES_COMPARED:
+        found.append(place)
+        place = text.find(new, place + len(new), end)
+    return found
+
+
+def _lines_at(text: str, offsets: Sequence[int]) -> Iterator[int]:
+    """The line of each offset (from 0), which are in order."""
+    line = counted = 0
+    for offset in offsets:
+        line += text.count("\n", counted, offset)
+        counted = offset
+        yield line
+
+
+def _said(lines: Sequence[str]) -> set[str]:
+    return {line.strip() for line in lines} - {""}
+
+
+def _rest(old: str, new: str) -> set[str]:
+    """The lines of `old` that are not in `new`."""
+    return _said(old.split("\n")) - _said(new.split("\n"))
+
+
+def _closest(text: str, old: str, regions: Sequence[Region]) -> Phrase:
+    if not regions:
+        return Phrase("edit.nothing_close")
+    region, *others = regions
+    lines = text.split("\n")
+    whole = lines[region.start - 1 : region.end]
+    shown_lines = whole[:_LINES_SHOWN]
+    end = region.start + len(shown_lines) - 1
+    passage = "\n".join(shown_lines)
+    if differences := line_differences(old.strip("\n"), "\n".join(whole), most=_DIFFERENCES):
+        passage += "\n" + tr("edit.difference", lines="\n".join(differences))
+    for other in others[: _PLACES_SHOWN - 1]:
+        part = lines[other.start - 1 : min(other.end, other.start + _LINES_SHOWN // 2 - 1)]
+        passage += "\n" + tr("edit.as_close", start=other.start, end=other.start + len(part) - 1, text="\n".join(part))
+    return Phrase("edit.closest", start=region.start, end=end, text=passage)
+
+
+class Done(NamedTuple):
+    """A replacement as it was made: the step that found its places, and where they stand in the final text."""
+
+    step: Step
+    spans: tuple[Span, ...]
+
+
+class Edit(NamedTuple):
+    """A file, its new text as it will be written and with newlines as \\n, and what was replaced."""
+
+    file: TextFile
+    raw: str
+    text: str
+    done: tuple[Done, ...]
+
+    @property
+    def replacements(self) -> int:
+        """How many passages were replaced."""
+        return sum(len(done.spans) for done in self.done)
+
+
+def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, replace_all: bool) -> Edit:
+    """What the replacements would make of the file; ToolExecutionError where one of them cannot be made."""
+    path = context.root.relative(file_path)
+    context.root.refuse_protected(path)
+    file = load(context.root, path)
+    refuse_stale(context.seen, file)
+    if encode(file.text, file.decoded) != file.data:
+        reason = Phrase("edit.lossy", encoding=file.decoded.encoding)
+        raise ToolExecutionError("file_unwritable", path=shown(path), reason=reason)
+    edit = Edit(file, file.text, file.text.replace("\r\n", "\n"), ())
+    for number, replacement in enumerate(asked, start=1):
+        try:
+            edit = _replaced(edit, replacement, replace_all=replace_all)
+        except ToolExecutionError as error:
+            if len(asked) == 1:
+                raise
+            raise ToolExecutionError("edit_of_several", number=number, count=len(asked), reason=error) from error
+    return edit
+
+
+def _replaced(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
+    path = edit.file.path
+    old, new = (text.replace("\r\n", "\n") for text in (asked.old_string, asked.new_string))
+    if not old:
+        raise ToolExecutionError("edit_empty", path=shown(path))
+    if old == new:
+        raise ToolExecutionError("edit_no_change")
+    try:
+        match = find(edit.text, old, new, apart=replace_all)
+    except TooManyPlacesError as error:
+        raise ToolExecutionError("edit_too_many", path=shown(path)) from error
+    if match is None:
+        raise miss(path, edit.text, old, new)
+    if line := placeholder(new, edit.text):
+        raise ToolExecutionError("edit_placeholder", line=line)
+    if len(match.spans) > 1 and not replace_all:
+        raise ambiguous(path, edit.text, match.spans)
+    _refuse_overlap(edit, match)
+    if all(edit.text[span.start : span.end] == span.text for span in match.spans):
+        line = edit.text.count("\n", 0, min(match.spans).start) + 1
+        raise ToolExecutionError("edit_already_applied", path=shown(path), line=line)
+    return _best_made(edit, match, old, new)
+
+
+def _best_made(edit: Edit, match: Match, old: str, new: str) -> Edit:
+    """The edit; of one line quoted without its indentation, with that before the new lines if it is broken without."""
+    made = _made(edit, match)
+    path = edit.file.path
+    if match.step != "exact" or "\n" in old or "\n" not in new or not new_errors(path, edit.text, made.text):
+        return made
+    spans: list[Span] = []
+    for span in match.spans:
+        if (fitting := _fitted(edit.text, span, old, new)) is None:
+            return made
+        spans.append(fitting)
+    fitted = _made(edit, Match("indent", tuple(spans)))
+    return made if new_errors(path, edit.text, fitted.text) else fitted
+
+
+def _fitted(text: str, span: Span, old: str, new: str) -> Span | None:
+    """The span with the whole line, `new` indented as that is; None where more than its indentation stands before."""
+    start = text.rfind("\n", 0, span.start) + 1
+    put = None if text[start : span.start].strip() else merge(text[start : span.end], old, new, unit=indent_unit(text))
+    return None if put is None else Span(start, span.end, put)
+
+
+def _refuse_overlap(edit: Edit, match: Match) -> None:
+    """What one replacement of a call put there, another of it must not change: the two were not made for each other."""
+    starts = [span.start for span in match.spans]
+    for number, done in enumerate(edit.done, start=1):
+        for made in done.spans:
+            before = bisect_left(starts, made.end)  # in order and apart: only the last of these may reach into it
+            if before and match.spans[before - 1].end > made.start:
+                raise ToolExecutionError("edit_overlap", number=number)
+
+
+def _made(edit: Edit, match: Match) -> Edit:
+    """The edit with the spans replaced; those replaced before are where they have moved to."""
+    parts: list[str] = []
+    moved: list[Span] = []
+    at = shift = 0
+    for span in match.spans:
+        parts += [edit.text[at : span.start], span.text]
+        at = span.end
+        moved.append(Span(span.start + shift, span.start + shift + len(span.text), span.text))
+        shift += len(span.text) - (span.end - span.start)
+    text = "".join([*parts, edit.text[at:]])
+    starts = [span.start for span in match.spans]
+    shifts = [0, *accumulate(len(span.text) - (span.end - span.start) for span in match.spans)]
+    before = tuple(
+        Done(done.step, tuple(_moved(old, shifts[bisect_left(starts, old.start)]) for old in done.spans))
+        for done in edit.done
+    )
+    raw = _replace_raw(edit.raw, match.spans)
+    return Edit(edit.file, raw, text, (*before, Done(match.step, tuple(moved))))
+
+
+def _moved(span: Span, shift: int) -> Span:
+    return Span(span.start + shift, span.end + shift, span.text)
+
+
+def _replace_raw(raw: str, spans: Sequence[Span]) -> str:
+    """`raw` with the spans replaced, which count every newline as one character.
+
+    In a file that mixes newlines a replacement ends its lines as the text it stands in does; all else stays as it is.
+    """
+    windows = _windows_newlines(raw)
+    parts: list[str] = []
+    done = 0
+    for span in spans:
+        start = span.start + bisect_left(windows, span.start)
+        parts += [raw[done:start], span.text.replace("\n", _newline_near(raw, start)) if windows else span.text]
+        done = span.end + bisect_left(windows, span.end)
+    return "".join([*parts, raw[done:]])
+
+
+def _windows_newlines(raw: str) -> list[int]:
+    """Where in the text, every newline counted as one character, the newlines are that were written \\r\\n."""
+    return [found.start() - index for index, found in enumerate(re.finditer("\r\n", raw))]
+
+
+def _newline_near(raw: str, place: int) -> str:
+    at = raw.find("\n", place)
+    at = at if at >= 0 else raw.rfind("\n", 0, place)
+    return "\r\n" if raw[at - 1 : at] == "\r" else "\n"
+
+
+_WHOLE = 0.9
+"""An edit that replaces this part of a file is a whole-file write by another name."""
+
+
+def danger(edit: Edit) -> str:
+    """What an edit of (nearly) the whole file would lose of it, if that is much."""
+    if not any(span.text.strip() for done in edit.done for span in done.spans):
+        return ""  # a deletion on purpose
+    kept = len(edit.text.strip()) - sum(len(span.text.strip()) for done in edit.done for span in done.spans)
+    if kept > (1 - _WHOLE) * len(edit.file.text.strip()):
+        return ""
+    return str(detect_code_destruction(edit.file.text, edit.raw, edit.file.path) or "")
+
+
+async def put(context: ToolContext, edit: Edit) -> ToolOutput:
+    """Write the file as the edit makes it."""
+    path = edit.file.path
+    data = to_bytes(path, edit.raw, edit.file.decoded)
+    await asyncio.to_thread(context.root.write_bytes, path, data, over=edit.file.data)
+    context.seen.note(path, data)
+    facts = metadata(context.root, path, edit.file.decoded._replace(text=edit.raw))
+    payload: dict[str, Json] = {
+        "file_path": shown(path),
+        "replacements": edit.replacements,
+        "matched": [done.step for done in edit.done],
+        "metadata": facts,
+    }
+    told = [summary(path, edit.text, done.spans, done.step) for done in edit.done]
+    answer = [*told, *(now(edit.text, done.spans[0]) for done in edit.done)]
+    answer += await asyncio.to_thread(new_errors, path, edit.file.text, edit.raw)
+    return ToolOutput(payload=payload, for_model="\n".join(answer), summary=told[0])

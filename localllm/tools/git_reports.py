@@ -1,0 +1,316 @@
+"""What the tools of git show and do."""
+
+import os
+import posixpath
+from collections.abc import Iterator, Sequence
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.i18n import Phrase, tr
+from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.rules import is_within
+from localllm.safety.tool_definition import Preview, ToolOutput
+from localllm.text.decoding import NotTextError, decode
+from localllm.tools.context import ToolContext, closed_paths
+from localllm.tools.git_execution import LARGEST_OUTPUT, Question
+from localllm.tools.git_repository import Change, Commit, Repository, Status, WaysToCommit, by_kind, open_repository
+from localllm.tools.results import cap
+from localllm.tools.shell import remarks_on
+
+if TYPE_CHECKING:
+    from localllm.sandbox.runner import CommandResult
+
+_MOST_LISTED = 200
+_MOST_NAMED = 10
+_MOST_LINES = 20  # of what hooks said
+_SHORT = 10  # characters of a hash that people and models are shown
+
+
+async def _open(context: ToolContext) -> Repository:
+    return await open_repository(context.root.path, context.runner)
+
+
+async def status(context: ToolContext) -> ToolOutput:
+    """For git_status."""
+    found = await (await _open(context)).status(".")
+    grouped = by_kind(found.changes)
+    lines = [_where(found), *(line for kind, changes in grouped.items() for line in _section(kind, changes))]
+    if not found.changes:
+        lines.append(tr("git.clean"))
+    names = {kind: [shown(change.path) for change in changes] for kind, changes in grouped.items()}
+    counts = {kind: len(changes) for kind, changes in grouped.items()}
+    return ToolOutput(
+        payload={
+            "branch": found.branch,
+            **names,
+            "ahead": found.ahead,
+            "behind": found.behind,
+            "operation": found.operation,
+        },
+        for_model=cap("\n".join(lines), context, "git_status"),
+        summary=tr("git.counts", where=_where(found), **counts),
+    )
+
+
+def _where(status: Status) -> str:
+    """The branch, what it follows, and what is going on."""
+    commit = status.commit[:_SHORT]
+    parts = [tr("git.branch", branch=shown(status.branch)) if status.branch else tr("git.detached", commit=commit)]
+    if not status.commit:
+        parts.append(tr("git.no_commits"))
+    if status.ahead or status.behind:
+        parts.append(tr("git.tracking", ahead=status.ahead, behind=status.behind, upstream=shown(status.upstream)))
+    if status.operation:
+        parts.append(tr("git.operation", operation=status.operation))
+    return ", ".join(parts)
+
+
+def _section(kind: str, changes: Sequence[Change]) -> Iterator[str]:
+    if not changes:
+        return
+    yield tr(f"git.{kind}")
+    for change in changes[:_MOST_LISTED]:
+        letters = {"staged": change.staged, "modified": change.unstaged, "untracked": "?"}
+        yield _line(letters.get(kind, change.staged + change.unstaged), change)
+    if len(changes) > _MOST_LISTED:
+        yield "  " + tr("git.more", count=len(changes) - _MOST_LISTED)
+
+
+def _line(letters: str, change: Change) -> str:
+    old = f"{shown(change.old_path)} -> " if change.old_path else ""
+    return f"  {letters} {old}{shown(change.path)}"
+
+
+_DIFF = (
+    "diff",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--submodule=short",
+    "--ignore-submodules=dirty",
+    "--relative",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
+
+
+async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOutput:
+    """For git_diff; `kind` are the options that say which changes are compared."""
+    repository = await _open(context)
+    closed = closed_paths(context)
+    excluded = [f":(exclude,literal){folder}" for folder in closed]
+    raw, listed = await repository.ask(
+        Question((*_DIFF, *kind, "--", f":(literal){path}", *excluded), literal=False),
+        Question((*_DIFF, *kind, "--name-only", "-z", "--", path)),
+    )
+    names = _names(listed)
+    files = [shown(name) for name in names if not any(is_within(name, folder) for folder in closed)]
+    text = _text(raw)
+    if len(raw) == LARGEST_OUTPUT:
+        text += "\n" + tr("git.diff_cut", megabytes=LARGEST_OUTPUT // 1_000_000)
+    text = cap(text, context, "git_diff")
+    told = text or tr("git.no_staged_diff" if kind else "git.no_diff")
+    if len(files) < len(names):
+        told = f"{told.rstrip()}\n{tr('git.closed', count=len(names) - len(files))}"
+    return ToolOutput(
+        payload={"diff": text, "files": files},
+        for_model=told,
+        summary=tr("git.diffed", count=len(files)),
+    )
+
+
+def _text(raw: bytes) -> str:
+    """A diff as text, also where the files are in Shift_JIS or EUC-JP; what cannot be read is replaced."""
+    try:
+        return decode(raw).text
+    except NotTextError:
+        return raw.decode("utf-8", "replace")
+
+
+def _names(output: bytes) -> list[str]:
+    """The names in a list that ends each with NUL."""
+    return os.fsdecode(output).split("\0")[:-1]
+
+
+async def log(context: ToolContext, count: int, path: str) -> ToolOutput:
+    """For git_log."""
+    fields = _names(await (await _open(context)).run(_log_of(count, path)))
+    commits = [
+        {"hash": fields[i], "author": shown(fields[i + 1]), "date": fields[i + 2], "subject": shown(fields[i + 3])}
+        for i in range(0, len(fields), 4)
+    ]
+    lines = [f"{c['hash'][:_SHORT]} {c['date'][:10]} {c['author']}: {c['subject']}" for c in commits]
+    return ToolOutput(
+        payload={"commits": commits},
+        for_model=cap("\n".join(lines) or tr("git.no_commits"), context, "git_log"),
+        summary=tr("git.logged", count=len(commits)),
+    )
+
+
+def _log_of(count: int, path: str) -> Question:
+    """The answer is empty where there is no commit yet."""
+    options = ("--no-color", "--no-show-signature", "--encoding=UTF-8", "-z", f"--max-count={count}")
+    commits = ("--ignore-missing", "--format=tformat:%H%x00%an%x00%aI%x00%s", "HEAD")
+    return Question(("log", *options, *commits, *(("--follow", "--", path) if path else ())))
+
+
+class _Plan(NamedTuple):
+    """What a commit will hold: `changes`, as staged or, with `as_now`, as the files are now."""
+
+    as_now: bool
+    changes: Sequence[Change]
+    left_out: Sequence[Change]
+
+
+async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
+    """What git_commit would commit."""
+    repository = await _open_to_commit(context)
+    plan = await _plan(repository, context.root, message, files)
+    await _ways_to_commit(context, repository, message)
+    lines = [_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
+    summary = tr("git.preview", count=len(plan.changes), subject=_subject(message))
+    return Preview(summary, "\n".join([message.strip(), "", *lines]))
+
+
+async def _open_to_commit(context: ToolContext) -> Repository:
+    """The repository, with git where it can commit. Raises ToolExecutionError."""
+    repository = await _open(context)
+    if repository.commits_in_sandbox:
+        return repository
+    if repository.is_in_sandbox and any(command.is_running for command in context.background.all()):
+        raise ToolExecutionError("git_background")
+    return await open_repository(context.root.path, context.runner, outside=True)
+
+
+async def _plan(repository: Repository, root: ProjectRoot, message: str, files: Sequence[str]) -> _Plan:
+    """Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
+    if not message.strip():
+        raise ToolExecutionError("git_no_message")
+    plan = await _choose(repository, root, files)
+    if not plan.changes:
+        raise ToolExecutionError("git_nothing_to_commit")
+    if outside := [change.path for change in plan.changes if change.is_outside]:
+        raise ToolExecutionError("git_staged_outside", path=shown(outside[0]), top=repository.top)
+    if plan.as_now and (filtered := await repository.switched_off_filters(change.path for change in plan.changes)):
+        path, name = next(iter(filtered.items()))
+        raise ToolExecutionError("git_filtered", path=shown(path), filter=shown(name))
+    return plan
+
+
+async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str]) -> _Plan:
+    if files:
+        paths = [git_path(root, file) for file in files]
+        changes = (await repository.status(*paths, each_new=True)).changes
+        for path in paths:
+            await _refuse_pointless(path, changes, repository, root)
+        return _Plan(as_now=True, changes=changes, left_out=())
+    changes = (await repository.status()).changes
+    inside = by_kind(change for change in changes if not change.is_outside)
+    everywhere = by_kind(changes)
+    if staged := everywhere["staged"] + everywhere["conflicts"]:
+        return _Plan(as_now=False, changes=staged, left_out=[*inside["modified"], *inside["untracked"]])
+    return _Plan(as_now=True, changes=inside["modified"], left_out=inside["untracked"])
+
+
+async def _refuse_pointless(path: str, changes: Sequence[Change], repository: Repository, root: ProjectRoot) -> None:
+    """Refuse a file that is ignored or does not exist; one that is as in the last commit may be named."""
+    folder = "" if path == "." else path + "/"
+    if any(path in (change.path, change.old_path) or change.path.startswith(folder) for change in changes):
+        return
+    if await repository.is_ignored(path):
+        raise ToolExecutionError("git_ignored", path=shown(path))
+    if not os.path.lexists(root.path / path):  # noqa: ASYNC240 - a moment
+        raise root.missing(path)
+
+
+async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
+    """For git_commit. Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
+    repository = await _open_to_commit(context)
+    plan = await _plan(repository, context.root, message, files)
+    remarks = await _make(context, repository, _commit_of(plan, message))
+    head = await repository.head()
+    listed = await repository.run(
+        Question(("show", "-m", "--first-parent", "--relative", "--name-only", "--format=", "-z", head))
+    )
+    names = [shown(name) for name in _names(listed)]
+    summary = tr("git.committed", hash=head[:_SHORT], count=len(names), subject=_subject(message))
+    remarks = [*_left_out(plan), *remarks]
+    return ToolOutput(
+        payload={"hash": head, "files": names, "message": message},
+        for_model=cap("\n".join([summary, *remarks]), context, "git_commit"),
+        summary=" ".join([summary, *remarks]),
+    )
+
+
+def _commit_of(plan: _Plan, message: str) -> Commit:
+    if not plan.as_now:
+        return Commit(message)
+    paths = [path for change in plan.changes for path in (change.path, change.old_path) if path]
+    return Commit(message, paths, [change.path for change in plan.changes if "untracked" in change.kinds])
+
+
+async def _ways_to_commit(context: ToolContext, repository: Repository, message: str) -> WaysToCommit:
+    """What the user's settings want of a commit. Raises ToolExecutionError where only the user can do that."""
+    ways = await repository.ways_to_commit()
+    if ways.signs:
+        raise ToolExecutionError("git_signs", message=quote(_subject(message)))
+    if ways.hooks and not (repository.commits_in_sandbox and context.runner.shows(ways.hooks_folder)):
+        names, folder = ", ".join(ways.hooks), ways.hooks_folder
+        raise ToolExecutionError("git_hooks_left", names=names, folder=folder, message=quote(_subject(message)))
+    return ways
+
+
+async def _make(context: ToolContext, repository: Repository, commit: Commit) -> list[str]:
+    """Commit as the user's settings want it, or not at all; what is to be said of it."""
+    ways = await _ways_to_commit(context, repository, commit.message)
+    if not repository.commits_in_sandbox:
+        await repository.commit_outside(commit)
+        return []
+    script, given = repository.commit_script(commit, ways.hooks_folder)
+    seconds = context.settings.safety.command_timeout
+    result = await context.runner.run(script, cwd=context.root.path, timeout=seconds, files=given)
+    names = ", ".join(ways.hooks)
+    if result.return_code:
+        raise _not_committed(repository, result, names, quote(_subject(commit.message)))
+    return [*([tr("git.hooks", names=names)] if names else []), *remarks_on(result)]
+
+
+def _not_committed(repository: Repository, result: "CommandResult", names: str, message: str) -> ToolExecutionError:
+    error = repository.failure(result.stderr or result.stdout)
+    if result.timed_out:
+        return ToolExecutionError("git_failed", reason=Phrase("git.slow", seconds=result.execution_time))
+    if names and error.key == "git_failed":
+        return ToolExecutionError("git_hook_failed", reason=_last_lines(result), names=names, message=message)
+    return error
+
+
+def _last_lines(result: "CommandResult") -> str:
+    lines = [line for line in f"{result.stdout}\n{result.stderr}".splitlines() if line.strip()]
+    return shown("\n".join(lines[-_MOST_LINES:]))
+
+
+def _left_out(plan: _Plan) -> Iterator[str]:
+    """What a person may have expected in the commit."""
+    if plan.left_out:
+        names = [shown(change.path) for change in plan.left_out[:_MOST_NAMED]]
+        more = [tr("git.more", count=len(plan.left_out) - _MOST_NAMED)] if len(plan.left_out) > _MOST_NAMED else []
+        yield tr("git.left_out", names=", ".join([*names, *more]))
+
+
+def _letter(change: Change, *, as_now: bool) -> str:
+    if "untracked" in change.kinds:
+        return "A"
+    return change.unstaged if as_now and change.unstaged != "." else change.staged
+
+
+def _subject(message: str) -> str:
+    return shown(message.strip().splitlines()[0])
+
+
+def git_path(root: ProjectRoot, file_path: str) -> str:
+    """The path for git: as `root.relative` has it, but a link is itself, not what it points to."""
+    folder, name = posixpath.split(file_path.rstrip("/"))
+    if name not in ("", ".", "..") and (root.path / file_path.rstrip("/")).is_symlink():
+        return posixpath.normpath(posixpath.join(root.relative(folder or "."), name))
+    return root.relative(file_path)

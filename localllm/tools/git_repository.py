@@ -1,0 +1,376 @@
+"""The project's git repository, as the tools ask and change it.
+
+How git is run, so that nothing in the repository does harm, is in `git_execution`.
+"""
+
+import asyncio
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from shlex import join, quote
+from typing import NamedTuple
+
+from localllm.base.errors import ToolExecutionError
+from localllm.safety.paths import shown
+from localllm.sandbox.command_runner import CommandRunner
+from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.protect.git_index import IndexCheck
+from localllm.sandbox.protect.repository import Place, RepositoryCheck, find_place
+from localllm.tools.git_execution import (
+    ENVIRONMENT,
+    LIST_SETTINGS,
+    SETTINGS,
+    Answer,
+    Git,
+    Question,
+    SandboxedGit,
+    UnsandboxedGit,
+    configured,
+    exported,
+    program_of,
+    settings_by_scope,
+)
+
+_OPERATIONS = {
+    "merge": ("MERGE_HEAD",),
+    "rebase": ("rebase-merge", "rebase-apply"),
+    "cherry-pick": ("CHERRY_PICK_HEAD",),
+    "revert": ("REVERT_HEAD",),
+    "bisect": ("BISECT_LOG",),
+}
+"""What is going on in a repository, and the files in its folder that tell so."""
+
+_COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
+
+
+KINDS = ("conflicts", "staged", "modified", "untracked")
+
+
+class Change(NamedTuple):
+    """A file that is not as in the last commit.
+
+    `staged` and `unstaged` are git's letters, "." for none: M modified, A added, D deleted, R renamed (from
+    `old_path`), C copied, T of another type. Of a file git does not track both are "?", of an ignored one "!".
+    """
+
+    path: str
+    staged: str
+    unstaged: str
+    old_path: str = ""
+    conflict: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Those of KINDS it belongs to: a file may be staged and modified again."""
+        if self.conflict:
+            return ("conflicts",)
+        if self.staged in "?!":
+            return ("untracked",) if self.staged == "?" else ()
+        return ("staged",) * (self.staged != ".") + ("modified",) * (self.unstaged != ".")
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it lies outside the folder its path was made relative to."""
+        return self.path.startswith("../")
+
+    def seen_from(self, folder: str) -> "Change":
+        """The same with paths relative to `folder`, which ends with "/"."""
+        old_path = _seen_from(folder, self.old_path) if self.old_path else ""
+        return self._replace(path=_seen_from(folder, self.path), old_path=old_path)
+
+
+def _seen_from(folder: str, path: str) -> str:
+    inside = path.startswith(folder)
+    return path.removeprefix(folder) or "./" if inside else posixpath.relpath(path, folder)
+
+
+class Status(NamedTuple):
+    """`branch` is "" on a detached HEAD, `commit` "" before the first one; `operation` is what is going on: "merge",
+    "rebase", "cherry-pick", "revert", "bisect" or ""."""
+
+    branch: str
+    commit: str
+    upstream: str
+    ahead: int
+    behind: int
+    operation: str
+    changes: tuple[Change, ...]
+
+
+def by_kind(changes: Iterable[Change]) -> dict[str, list[Change]]:
+    """The changes of each of KINDS."""
+    grouped: dict[str, list[Change]] = {kind: [] for kind in KINDS}
+    for change in changes:
+        for kind in change.kinds:
+            grouped[kind].append(change)
+    return grouped
+
+
+class Repository:
+    """The repository the folder `root` lies in, perhaps as a subfolder. Open it anew for each call: settings change.
+
+    `top` is the repository's own folder. Paths are relative to `root`; what lies outside of it begins with "../".
+    Every method raises ToolExecutionError: git_not_a_repository, git_not_owned, git_missing, git_failed.
+    """
+
+    def __init__(self, root: Path, place: Place, git: Git) -> None:
+        self._root = root
+        self._place = place
+        self._git = git
+        self.top = place.top
+
+    @property
+    def is_in_sandbox(self) -> bool:
+        """Whether git runs in the sandbox."""
+        return isinstance(self._git, SandboxedGit)
+
+    @property
+    def commits_in_sandbox(self) -> bool:
+        """Whether it could commit there as well: commands can write to no repository outside the project."""
+        data = (self._place.folder, self._place.common)
+        return self.is_in_sandbox and all(folder.is_relative_to(self._root) for folder in data)
+
+    async def run(self, question: Question) -> bytes:
+        """The answer to one question."""
+        return (await self.ask(question))[0]
+
+    async def ask(self, *questions: Question) -> list[bytes]:
+        """The answers to questions that are asked together."""
+        answers = await self._git.ask(questions)
+        return [self.checked(question, answer) for question, answer in zip(questions, answers, strict=True)]
+
+    def checked(self, question: Question, answer: Answer) -> bytes:
+        """The output, unless git has failed."""
+        if answer.code and answer.code not in question.also_good:
+            raise self.failure(answer.errors)
+        return answer.output
+
+    def failure(self, errors: str) -> ToolExecutionError:
+        """The error that explains what git said."""
+        key = next((key for text, key in _FAILURES.items() if text in errors), "git_failed")
+        lines = _OWN_WORDS.findall(errors)[:4]
+        return ToolExecutionError(key, path=self._root, reason=shown(" ".join(lines)))
+
+    async def status(self, *paths: str, each_new: bool = False) -> "Status":
+        """How the files at `paths` (without any: of the whole repository) differ from the last commit. `each_new` names
+        every new file instead of the topmost new folder."""
+        options = ("--porcelain=v2", "--branch", "--ahead-behind", "--null", "--ignore-submodules=dirty")
+        new_files = f"--untracked-files={'all' if each_new else 'normal'}"
+        output = await self.run(Question(("status", *options, new_files, "--", *paths)))
+        prefix = "" if self._root == self.top else f"{self._root.relative_to(self.top)}/"
+        return _parse_status(os.fsdecode(output), self._operation(), prefix)
+
+    def _operation(self) -> str:
+        for name, marks in _OPERATIONS.items():
+            if any(os.path.lexists(self._place.folder / mark) for mark in marks):
+                return name
+        return ""
+
+    async def head(self) -> str:
+        """The last commit; "" before the first one."""
+        return (await self.run(_HEAD)).decode().strip()
+
+    async def switched_off_filters(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of `paths` that would go through a filter only the repository defines, where that does not run."""
+        if not isinstance(self._git, UnsandboxedGit) or not self._git.switched_off:
+            return {}
+        question = Question(("check-attr", "-z", "--stdin", "filter"), null_separated(paths))
+        fields = os.fsdecode(await self.run(question)).split("\0")
+        filters = zip(fields[:-1:3], fields[2::3], strict=True)
+        return {path: name for path, name in filters if name in self._git.switched_off}
+
+    async def is_ignored(self, path: str) -> bool:
+        """Whether the ignore rules leave out `path`, which is not tracked."""
+        options = ("--porcelain=v2", "--ignored", "--null")
+        return (await self.run(Question(("status", *options, "--", path)))).startswith(b"! ")
+
+    async def ways_to_commit(self) -> "WaysToCommit":
+        """What the user's and the repository's settings ask of a commit."""
+        machine, own = settings_by_scope(await self.run(LIST_SETTINGS))
+        user = {f"{one.section}.{one.name}": one.value for one in git_settings_of_user(os.environ, self._root)}
+        settings = machine | user | own
+        path = settings.get("core.hookspath", "")
+        folder = self.top / os.path.expanduser(path) if path else self._place.common / "hooks"  # noqa: ASYNC240, PTH111
+        return WaysToCommit(
+            signs=settings.get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1"),
+            hooks=tuple(name for name in _COMMIT_HOOKS if os.access(folder / name, os.X_OK)),
+            hooks_folder=folder,
+        )
+
+    def commit_script(self, commit: "Commit", hooks_folder: Path) -> tuple[str, dict[str, bytes]]:
+        """A script of bash that commits, for the sandbox, and the files it wants in $TMPDIR."""
+        settings = {**SETTINGS, "core.hooksPath": str(hooks_folder)}
+        people = {name: value for name in _PEOPLE if (value := os.environ.get(name))}
+        variables = {**ENVIRONMENT, **configured(settings), **people, "GIT_OPTIONAL_LOCKS": "1"}
+        git = quote(program_of(self._root))
+        given = ' <"$TMPDIR/{}"'.format
+        make = f"{git} {join(commit.arguments())}{given('paths') if commit.paths else ''}"
+        lines = [*exported(variables), "export GIT_LITERAL_PATHSPECS=1"]
+        if commit.new:
+            lines.append(f"{git} {join(_ANNOUNCE)}{given('new')} || exit")
+            make += f" || {{ code=$?; {git} {join(_FORGET)}{given('new')}; exit $code; }}"
+        files = {"paths": null_separated(commit.paths), "new": null_separated(commit.new)}
+        return "\n".join([*lines, make]), files
+
+    async def commit_outside(self, commit: "Commit") -> None:
+        """Commit outside the sandbox; no hook runs."""
+        git = self._git
+        if not isinstance(git, UnsandboxedGit):
+            raise TypeError(git)
+        new, paths = null_separated(commit.new), null_separated(commit.paths)
+        if new:
+            await self._change(git, Question(_ANNOUNCE, new))
+        try:
+            await self._change(git, Question((*commit.arguments(), "--no-verify"), paths))
+        except ToolExecutionError:
+            if new:
+                await self._change(git, Question(_FORGET, new))
+            raise
+
+    async def _change(self, git: UnsandboxedGit, question: Question) -> None:
+        answers = await asyncio.to_thread(git.ask_now, [question], writes=True)
+        self.checked(question, answers[0])
+
+
+class WaysToCommit(NamedTuple):
+    """`hooks`: those a commit runs if git is called by hand; they lie in `hooks_folder`."""
+
+    signs: bool
+    hooks: tuple[str, ...]
+    hooks_folder: Path
+
+
+class Commit(NamedTuple):
+    """A commit to be made: of `paths` as the files are now, or, without any, of what is staged.
+
+    git takes only files it knows, so the `new` ones among them are announced to it first, and forgotten if it fails.
+    """
+
+    message: str
+    paths: Sequence[str] = ()
+    new: Sequence[str] = ()
+
+    def arguments(self) -> tuple[str, ...]:
+        """The command line of git; the paths are read from its standard input."""
+        options = ("--quiet", "--no-gpg-sign", "--cleanup=whitespace", f"--message={self.message}")
+        return ("commit", *options, *(("--only", *_FROM_STDIN) if self.paths else ()))
+
+
+_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
+_ANNOUNCE = ("add", "--intent-to-add", *_FROM_STDIN)
+_FORGET = ("rm", "--cached", "--quiet", "--force", *_FROM_STDIN)
+_PEOPLE = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+_HEAD = Question(("rev-parse", "--verify", "--quiet", "HEAD"), also_good=(1,))
+
+
+@lru_cache(maxsize=4)
+def _checks_of(root: Path) -> tuple[RepositoryCheck, IndexCheck]:
+    """They remember what they have looked at."""
+    del root
+    return RepositoryCheck(), IndexCheck()
+
+
+async def open_repository(root: Path, runner: CommandRunner, *, outside: bool = False) -> Repository:
+    """Find the repository the folder `root` lies in, check it, and decide where git runs.
+
+    That is in the sandbox, but `outside` where that is wanted, where there is no sandbox, and where it hides the
+    repository. Raises ToolExecutionError git_not_a_repository, git_leads_out, git_index_refused.
+    """
+
+    def find() -> Repository:
+        place = find_place(root)
+        if place is None:
+            raise ToolExecutionError("git_not_a_repository", path=root)
+        in_sandbox = not outside and runner.can_inspect and all(map(runner.shows, _needed(place)))
+        leads, index = _checks_of(root)
+        leads.refuse_leads(place, root, None if in_sandbox else _included_by_user())
+        index.refuse_paths(place)
+        return Repository(root, place, SandboxedGit(root, runner) if in_sandbox else UnsandboxedGit(root, place.top))
+
+    return await asyncio.to_thread(find)
+
+
+class Examined(NamedTuple):
+    """`nameless`: why git does not know who commits, if so."""
+
+    version: str
+    top: Path
+    nameless: ToolExecutionError | None
+
+
+def examine_repository(root: Path) -> Examined:
+    """Ask git about itself and the repository `root` lies in, outside the sandbox. Raises ToolExecutionError."""
+    place = find_place(root)
+    if place is None:
+        raise ToolExecutionError("git_not_a_repository", path=root)
+    RepositoryCheck().refuse_leads(place, root, _included_by_user())
+    IndexCheck().refuse_paths(place)
+    git = UnsandboxedGit(root, place.top)
+    repository = Repository(root, place, git)
+    questions = (Question(("version",)), Question(("var", "GIT_COMMITTER_IDENT")))
+    version, identity = git.ask_now(questions)
+    number = os.fsdecode(repository.checked(questions[0], version)).removeprefix("git version").strip()
+    return Examined(number, place.top, repository.failure(identity.errors) if identity.code else None)
+
+
+def _needed(place: Place) -> tuple[Path, ...]:
+    return place.folder, place.common, place.common / "config"
+
+
+def _included_by_user() -> list[Path]:
+    """The files that the user's own settings of git include."""
+    home = Path.home()
+    values = [one.value for one in git_settings_of_user(os.environ) if one.section in ("include", "includeif")]
+    return [Path(os.path.realpath(home / value.removeprefix("~/"))) for value in values]
+
+
+def null_separated(paths: Iterable[str]) -> bytes:
+    """Paths as git reads them from its standard input with -z or --pathspec-file-nul."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+_OWN_WORDS = re.compile(r"^(?:fatal|error|warning): (.*)", re.MULTILINE)
+"""What git says itself: other lines quote the files it reads, which may lie outside the project."""
+
+_FAILURES = {
+    "not a git repository": "git_not_a_repository",
+    "cannot use bare repository": "git_not_a_repository",
+    "must be run in a work tree": "git_not_a_repository",
+    "dubious ownership": "git_not_owned",
+    "tell me who you are": "git_no_identity",
+}
+"""What git says (in English) and the error that explains it."""
+
+
+def _parse_status(output: str, operation: str, prefix: str) -> Status:
+    """Parse `git status --porcelain=v2 --branch -z`; the format is described in git-status(1)."""
+    headers: dict[str, str] = {}
+    changes: list[Change] = []
+    fields = iter(output.split("\0")[:-1])  # the last is empty, or torn where the output was cut
+    for field in fields:
+        kind, _, rest = field.partition(" ")
+        match kind:
+            case "#":
+                name, _, headers[name] = rest.partition(" ")
+            case "1":
+                changes.append(Change(rest.split(" ", 7)[7], rest[0], rest[1]))
+            case "2":
+                changes.append(Change(rest.split(" ", 8)[8], rest[0], rest[1], next(fields, "")))
+            case "u":
+                changes.append(Change(rest.split(" ", 9)[9], rest[0], rest[1], conflict=True))
+            case _:
+                changes.append(Change(rest, kind, kind))
+    branch, commit = headers.get("branch.head", ""), headers.get("branch.oid", "")
+    ahead, _, behind = headers.get("branch.ab", "+0 -0").partition(" ")
+    return Status(
+        branch="" if branch == "(detached)" else branch,
+        commit="" if commit == "(initial)" else commit,
+        upstream=headers.get("branch.upstream", ""),
+        ahead=abs(int(ahead)),
+        behind=abs(int(behind)),
+        operation=operation,
+        changes=tuple(change.seen_from(prefix) for change in changes) if prefix else tuple(changes),
+    )

@@ -1,0 +1,333 @@
+"""The two ways to search files for a pattern, with the same answers: ripgrep, or Python in a helper process."""
+
+import asyncio
+import marshal
+import os
+import re
+from asyncio.subprocess import PIPE, Process
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Literal, NamedTuple, Protocol, cast
+
+import msgspec
+
+from localllm.base.environment import base_interpreter
+from localllm.base.errors import ToolExecutionError
+from localllm.safety.paths import ProjectRoot
+from localllm.text.decoding import NotTextError, decode, split_lines, unmarked_utf16
+from localllm.tools import regex_worker
+
+LARGEST = 2_000_000
+"""Bytes of the largest file that is searched."""
+
+_SHOWN = 300
+_SHOWN_BEFORE = 100
+_AT_ONCE = 4_000_000  # characters of text sent to the helper process in one message
+_SNIFFED = 8_000
+
+
+class Query(NamedTuple):
+    """What to look for in each line: a regular expression as Python reads it, or plain text."""
+
+    pattern: str
+    literal: bool = False
+    ignore_case: bool = False
+
+
+class Hit(NamedTuple):
+    """A line that fits. `line` counts from 1; `text` is the line, a long one cut to what is around the match."""
+
+    path: str
+    line: int
+    text: str
+
+
+Reason = Literal["binary", "encoding", "large", "unreadable", "name", "closed"]
+"""Why a file is not searched: it is no text, or text in an encoding not known here; it is too large; it cannot be
+opened; its name cannot be shown; a rule closes it."""
+
+Skipped = Counter[str]
+"""How many files were not searched for each Reason."""
+
+
+class Found(NamedTuple):
+    """The hits in the order of the files searched, and how many of these were not searched after all."""
+
+    hits: list[Hit]
+    skipped: Skipped
+
+
+class Engine(Protocol):
+    """Searches batch after batch of files."""
+
+    @property
+    def name(self) -> str:
+        """What searches: ripgrep or python."""
+        ...
+
+    async def search(self, paths: Sequence[str], limit: int) -> Found:
+        """The first `limit` hits in `paths`."""
+        ...
+
+
+class UnsupportedPatternError(Exception):
+    """ripgrep does not understand the pattern (it has no look-around and no back-references)."""
+
+
+def load_lines(root: ProjectRoot, path: str) -> "list[str] | Reason":
+    """The lines of a text file, or why there are none."""
+    try:
+        with root.open_listed(path) as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            return "large"
+        decoded = decode(data)
+    except OSError:
+        return "unreadable"
+    except NotTextError as error:
+        return error.kind
+    text = decoded.text.replace("\n", "\r") if decoded.newline == "\r" else decoded.text
+    lines = split_lines(text)
+    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
+
+
+class PythonEngine:
+    """Reads and decodes here, and has a helper process apply the pattern: one that runs away can be killed there."""
+
+    name = "python"
+
+    def __init__(self, root: ProjectRoot, query: Query, stack: AsyncExitStack) -> None:
+        """`stack` ends the helper process."""
+        self._root = root
+        self._query = query
+        self._stack = stack
+        self._helper: Process | None = None
+
+    async def search(self, paths: Sequence[str], limit: int) -> Found:
+        """The first `limit` hits in `paths`."""
+        hits: list[Hit] = []
+        skipped: Skipped = Counter()
+        remaining = list(paths)
+        while remaining and len(hits) < limit:
+            part, unread, remaining = await asyncio.to_thread(self._load, remaining)
+            skipped += unread
+            hits += await self._apply(part, limit) if part else []
+        return Found(hits[:limit], skipped)
+
+    def _load(self, paths: list[str]) -> tuple[dict[str, list[str]], Skipped, list[str]]:
+        """The lines of as many files as go into one message, how many were not text, and the paths left."""
+        part: dict[str, list[str]] = {}
+        skipped: Skipped = Counter()
+        size = 0
+        for index, path in enumerate(paths):
+            lines = load_lines(self._root, path)
+            if isinstance(lines, str):
+                skipped[lines] += 1
+                continue
+            part[path] = lines
+            size += sum(map(len, lines))
+            if size > _AT_ONCE:
+                return part, skipped, paths[index + 1 :]
+        return part, skipped, []
+
+    async def _apply(self, part: dict[str, list[str]], limit: int) -> list[Hit]:
+        try:
+            helper = await self._started()
+            await _send(helper, (limit, list(part.values())))
+            answer = await _receive(helper)
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            reason = "its helper process ended"
+            raise ToolExecutionError("tool_crashed", name="search_files", reason=reason) from error
+        return [
+            Hit(path, index + 1, around(lines[index], start))
+            for (path, lines), matches in zip(part.items(), answer, strict=True)
+            for index, start in matches
+        ]
+
+    async def _started(self) -> Process:
+        if self._helper is None:
+            command = (base_interpreter(), "-I", "-S", "-E", "-c", regex_worker.BOOT, regex_worker.code())
+            self._helper = await _start(command, self._stack, cwd="/")
+            pattern = re.escape(self._query.pattern) if self._query.literal else self._query.pattern
+            await _send(self._helper, (pattern, int(re.IGNORECASE) if self._query.ignore_case else 0))
+        return self._helper
+
+
+class RipgrepEngine:
+    """Asks ripgrep which files to look at, and where. What is not clean UTF-8 or UTF-16 is left to `others`."""
+
+    name = "ripgrep"
+
+    def __init__(self, root: ProjectRoot, query: Query, program: str, others: Engine, stack: AsyncExitStack) -> None:
+        """`program` is ripgrep's path; `stack` ends its processes."""
+        self._root = root
+        self._program = program
+        self._others = others
+        self._stack = stack
+        flags = ["--fixed-strings"] * query.literal + ["--ignore-case"] * query.ignore_case
+        self._pattern = ["--crlf", *flags, f"--regexp={query.pattern}"]
+
+    async def search(self, paths: Sequence[str], limit: int) -> Found:
+        """The first `limit` hits in `paths`. Raises UnsupportedPatternError."""
+        counts, (odd, unread) = await asyncio.gather(self._count(paths, limit), self._odd(paths))
+        legacy, skipped = await asyncio.to_thread(self._sort_out, odd)
+        others = await self._others.search(legacy, limit) if legacy else Found([], Counter())
+        wanted = _first([path for path in paths if path in counts and path not in odd], counts, limit)
+        hits = [*others.hits, *(await self._look(wanted, limit) if wanted else [])]
+        order = {path: index for index, path in enumerate(paths)}
+        hits.sort(key=lambda hit: (order[hit.path], hit.line))
+        return Found(hits[:limit], skipped + others.skipped + unread)
+
+    async def _odd(self, paths: Sequence[str]) -> tuple[set[str], Skipped]:
+        """The files with a line that holds a NUL, begins a Japanese escape sequence or is not valid UTF-8 (a file with
+        a UTF-16 mark is converted); and how many files cannot be opened."""
+        arguments = [
+            "--text",
+            "--files-with-matches",
+            "--null",
+            "--invert-match",
+            "--line-regexp",
+            r"--regexp=(?:[^\x00\x1b]|\x1b[^$\x00\x1b])*\x1b?",
+        ]
+        output, complaints = await self._ask(arguments, paths)
+        skipped: Skipped = Counter()
+        skipped["unreadable"] = sum(_OS_ERROR.search(line) is not None for line in complaints.splitlines())
+        return {os.fsdecode(name) for name in output.split(b"\0") if name}, +skipped
+
+    async def _count(self, paths: Sequence[str], limit: int) -> dict[str, int]:
+        """How many lines fit in each file in which any does."""
+        arguments = ["--count", "--with-filename", "--null", f"--max-count={limit}", *self._pattern]
+        pairs = re.findall(rb"([^\0]+)\0(\d+)\r?\n", await self._run(arguments, paths))
+        return {os.fsdecode(name): int(count) for name, count in pairs}
+
+    async def _look(self, paths: Sequence[str], limit: int) -> list[Hit]:
+        output = await self._run(["--json", f"--max-count={limit}", *self._pattern], paths)
+        matches = [match for line in output.splitlines() if (match := _match_in(line))]
+        return await asyncio.to_thread(self._read, matches)
+
+    def _read(self, matches: list["_Match"]) -> list[Hit]:
+        """The hits as the files hold them now; what ripgrep saw differently is left out."""
+        hits: list[Hit] = []
+        loaded: dict[str, list[str]] = {}
+        for match in matches:
+            path, line = match.path.text, match.line_number
+            if path not in loaded:
+                lines = load_lines(self._root, path)
+                loaded[path] = [] if isinstance(lines, str) else lines
+            seen = match.lines.text.removesuffix("\n").rstrip("\r").removeprefix("\ufeff")
+            if line <= len(loaded[path]) and loaded[path][line - 1] == seen:
+                hits.append(Hit(path, line, around(seen, match.start)))
+        return hits
+
+    def _sort_out(self, odd: set[str]) -> tuple[list[str], Skipped]:
+        """Of the odd files those that may be text after all, and how many are surely not."""
+        judged = {path: self._is_binary(path) for path in sorted(odd)}
+        skipped: Skipped = Counter()
+        skipped.update(reason for reason in judged.values() if reason)
+        return [path for path, reason in judged.items() if not reason], skipped
+
+    def _is_binary(self, path: str) -> "Reason | None":
+        try:
+            with self._root.open_listed(path) as file:
+                head = file.read(_SNIFFED)
+        except OSError:
+            return "unreadable"
+        return "binary" if b"\0" in head and not unmarked_utf16(head) else None
+
+    async def _run(self, arguments: Sequence[str], paths: Sequence[str]) -> bytes:
+        """What ripgrep prints. Raises UnsupportedPatternError where it complains of more than files."""
+        output, complaint = await self._ask(["--no-messages", *arguments], paths)
+        if complaint:
+            raise UnsupportedPatternError
+        return output
+
+    async def _ask(self, arguments: Sequence[str], paths: Sequence[str]) -> tuple[bytes, bytes]:
+        """What it prints and, unless it left content, what it complains of."""
+        command = (self._program, "--no-config", "--no-ignore", "--hidden", *arguments, "--", *paths)
+        process = await _start(command, self._stack, cwd=str(self._root.path))
+        output, complaint = await process.communicate()
+        return output, b"" if process.returncode in (0, 1) else complaint
+
+
+_OS_ERROR = re.compile(rb"\(os error \d+\)$")
+
+
+def around(line: str, start: int) -> str:
+    """At most 300 characters of a line, around the match that begins at `start`."""
+    if len(line) <= _SHOWN:
+        return line
+    begin = max(0, min(start - _SHOWN_BEFORE, len(line) - _SHOWN))
+    end = begin + _SHOWN
+    return ("…" if begin else "") + line[begin:end] + ("…" if end < len(line) else "")
+
+
+def _first(paths: list[str], counts: dict[str, int], limit: int) -> list[str]:
+    """As many of the paths as it takes to have `limit` hits."""
+    wanted: list[str] = []
+    for path in paths:
+        if limit <= 0:
+            break
+        wanted.append(path)
+        limit -= counts[path]
+    return wanted
+
+
+class _Text(msgspec.Struct):
+    text: str = ""
+
+
+class _Submatch(msgspec.Struct):
+    start: int
+
+
+class _Match(msgspec.Struct):
+    """A match as ripgrep tells it (docs.rs/grep-printer, JSON). Offsets are bytes of UTF-8."""
+
+    path: _Text
+    lines: _Text
+    line_number: int
+    submatches: list[_Submatch]
+
+    @property
+    def start(self) -> int:
+        """The character at which the first match begins."""
+        offset = self.submatches[0].start if self.submatches else 0
+        return len(self.lines.text.encode()[:offset].decode(errors="replace"))
+
+
+class _Message(msgspec.Struct):
+    type: str
+    data: msgspec.Raw
+
+
+def _match_in(line: bytes) -> _Match | None:
+    message = msgspec.json.decode(line, type=_Message)
+    return msgspec.json.decode(message.data, type=_Match) if message.type == "match" else None
+
+
+async def _start(command: Sequence[str], stack: AsyncExitStack, cwd: str) -> Process:
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env={})
+    stack.push_async_callback(_end, process)
+    return process
+
+
+async def _end(process: Process) -> None:
+    if process.returncode is None:
+        process.kill()
+    if process.stdin:
+        process.stdin.close()
+    await process.wait()
+
+
+async def _send(helper: Process, message: tuple[str | int, int | list[list[str]]]) -> None:
+    stream = cast("asyncio.StreamWriter", helper.stdin)
+    data = marshal.dumps(message)
+    stream.write(len(data).to_bytes(8, "big") + data)
+    await stream.drain()
+
+
+async def _receive(helper: Process) -> list[list[tuple[int, int]]]:
+    stream = cast("asyncio.StreamReader", helper.stdout)
+    size = int.from_bytes(await stream.readexactly(8), "big")
+    return marshal.loads(await stream.readexactly(size))  # noqa: S302 - from our own helper process

@@ -1,0 +1,221 @@
+"""The tool run_command, in the foreground and in the background."""
+
+import re
+import signal
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.base import logs
+from localllm.base.errors import ToolExecutionError
+from localllm.base.i18n import Phrase, tr
+from localllm.base.lazy_patterns import late_pattern
+from localllm.safety.journal import Journal, JournalEntry, digest
+from localllm.safety.paths import shown, some_of
+from localllm.safety.tool_definition import Preview, Risk, ToolOutput
+from localllm.sandbox.background import BackgroundCommand
+from localllm.tools.context import ToolContext
+from localllm.tools.registry import tool
+from localllm.tools.results import cap
+
+if TYPE_CHECKING:
+    from localllm.sandbox.runner import CommandResult
+
+
+_FIRST_LOOK = 1.0  # seconds: by then most that fail have failed, and servers have said where they listen
+_END = 5.0  # seconds an end may take
+
+
+async def begin(context: ToolContext, command: str, folder: str) -> ToolOutput:
+    """Begin `command`, and what it wrote in its first moment. Raises as `BackgroundCommands.start` does."""
+    begun = await context.background.start(context.runner, command, cwd=context.root.path / folder)
+    await begun.wait(_FIRST_LOOK)
+    remarks = [tr("background.begun", id=begun.number)] if begun.is_running else []
+    if begun.is_running and begun.level != "none":
+        remarks.append(tr("background.net"))
+    return _report(context, begun, remarks, working_dir=folder)
+
+
+@tool(risk=Risk.SAFE)
+async def command_output(context: ToolContext, id: int, stop: bool = False) -> ToolOutput:  # noqa: A002 - the model's word
+    """Read the new output of a background command, or stop it."""
+    command = context.background.get(id)
+    if stop:
+        command.ask_to_end()
+        await command.wait(_END)
+    return _report(context, command, [])
+
+
+def note_end(journal: Journal, command: BackgroundCommand) -> None:
+    """Put into the journal how a command ended, as an entry of its own."""
+    code = command.outcome.return_code if command.outcome else None
+    entry = JournalEntry(
+        tool="background",
+        arguments=digest({"id": command.number, "command": command.command}),
+        outcome="ok" if code == 0 or command.was_stopped else command.error.code if command.error else "failed",
+        target=command.command,
+        sandbox=command.level,
+    )
+    try:
+        journal.write(entry)
+    except OSError as error:
+        logs.of("TOOL").warning("the journal cannot be written: %s", error)
+
+
+def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str], **metadata: str) -> ToolOutput:
+    """What it wrote since the last time, and how it is; raises its error where it was not run."""
+    if command.error and not command.was_stopped:
+        raise command.error
+    text, dropped = command.read()
+    state = tr("background.state", id=command.number, state=command.state, seconds=command.seconds)
+    if dropped:
+        remarks = [tr("background.dropped", count=dropped), *remarks]
+    if command.reverted:
+        remarks = [*remarks, tr("command.reverted", paths=some_of(command.reverted))]
+    written = (
+        cap(text.rstrip("\n"), context, "command_output", faults=True) if text.strip() else tr("background.silent")
+    )
+    code = command.outcome.return_code if command.outcome else None
+    return ToolOutput(
+        payload={
+            "id": command.number,
+            "running": command.is_running,
+            "output": text,
+            "return_code": code,
+            "metadata": {"sandbox": command.level, "reverted": list(command.reverted), **metadata},
+        },
+        for_model="\n".join([state, written, *remarks]),
+        summary=state,
+        success=not code or command.was_stopped,
+    )
+
+
+_LONGEST = 600.0  # seconds a model may ask for
+
+_DENIED = late_pattern(
+    r"permission denied|operation not permitted|read-only file system|resource busy|network is unreachable"
+    r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror|eacces|eperm",
+    re.IGNORECASE,
+)
+
+
+def _preview(
+    context: ToolContext,
+    command: str,
+    working_dir: str = "",
+    timeout: float = 0,
+    background: bool = False,
+) -> Preview:
+    folder = working_dir or "."
+    in_time = tr("command.preview", folder=folder, seconds=_seconds(context, timeout))
+    summary = tr("background.preview", folder=folder) if background else in_time
+    return Preview(summary=summary, detail=command, kind="command")
+
+
+@tool(risk=Risk.HIGHEST, preview=_preview, runs_programs=True, rare=("working_dir", "background"))
+async def run_command(
+    context: ToolContext,
+    command: str,
+    working_dir: str = "",
+    timeout: float = 0,  # noqa: ASYNC109 - an argument of the model's
+    background: bool = False,
+) -> ToolOutput:
+    """Run a bash command. No input, no network.
+
+    timeout: seconds
+    background: for what takes long; read it with command_output
+    """
+    if not command.strip():
+        raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.empty"))
+    folder = context.root.relative(working_dir) if working_dir else "."
+    if background:
+        return await begin(context, command, folder)
+    seconds = _seconds(context, timeout)
+    result = await context.runner.run(command, cwd=context.root.path / folder, timeout=seconds)
+    report = cap(_result(result, seconds), context, "run_command", whole=not result.truncated, faults=True)
+    return ToolOutput(
+        payload=_payload(result, folder),
+        for_model="\n".join([report, *remarks_on(result)]),
+        summary=_summary(result),
+        success=result.return_code == 0,
+    )
+
+
+def _seconds(context: ToolContext, timeout: float) -> float:
+    default = context.settings.safety.command_timeout
+    return min(timeout, max(_LONGEST, default)) if timeout > 0 else default
+
+
+def _payload(result: "CommandResult", folder: str) -> dict[str, object]:
+    return {
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        "return_code": result.return_code,
+        "execution_time": round(result.execution_time, 3),
+        "timed_out": result.timed_out,
+        "truncated": result.truncated,
+        "metadata": {
+            "sandbox": result.level,
+            "working_dir": folder,
+            "reverted": [shown(path) for path in result.reverted],
+            **({"overlooked": True} if result.overlooked else {}),
+            **_network(result),
+        },
+    }
+
+
+def _network(result: "CommandResult") -> dict[str, object]:
+    """What went where, for the journal; nothing as a rule."""
+    contacts = {contact.host: msgspec.to_builtins(contact) for contact in result.contacts}
+    return {"network": contacts} if contacts else {}
+
+
+def _result(result: "CommandResult", seconds: float) -> str:
+    """The output as the model reads it: how it ended, if not well; stdout; stderr under its name."""
+    parts = [_ending(result, seconds), result.stdout.rstrip("\n")]
+    if errors := result.stderr.rstrip("\n"):
+        parts += [tr("command.stderr"), errors]
+    return "\n".join(filter(None, parts)) or tr("command.silent")
+
+
+def _ending(result: "CommandResult", seconds: float) -> str:
+    if result.timed_out:
+        return tr("command.timed_out", seconds=seconds, longest=_LONGEST)
+    if result.excess:
+        return tr(f"command.excess.{result.excess}")
+    if result.return_code < 0:
+        return tr("command.killed", number=-result.return_code, name=_signal_name(-result.return_code))
+    return tr("command.exit", code=result.return_code) if result.return_code else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+def remarks_on(result: "CommandResult") -> list[str]:
+    """What the model, or whoever runs it, must know besides its output."""
+    remarks: list[str] = []
+    if result.reverted:
+        remarks.append(tr("command.reverted", paths=some_of(result.reverted)))
+    if result.overlooked:
+        remarks.append(tr("command.overlooked"))
+    if result.unlinked:
+        remarks.append(tr("command.unlinked", paths=some_of(result.unlinked)))
+    output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr
+    if result.level != "none" and _DENIED.search(output):
+        remarks.append(tr("command.denied.landlock" if result.level == "landlock" else "command.denied"))
+        if result.network == "not possible":
+            remarks.append(tr("command.network.not_possible", level=result.level))
+    if refused := tuple(contact.host for contact in result.contacts if contact.refused):
+        remarks.append(tr("command.network.refused", hosts=some_of(refused)))
+    return remarks
+
+
+def _summary(result: "CommandResult") -> str:
+    """One line for a person."""
+    if result.timed_out:
+        return tr("command.summary.timed_out", seconds=result.execution_time)
+    return tr("command.summary", code=result.return_code, seconds=result.execution_time)

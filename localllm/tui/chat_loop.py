@@ -1,0 +1,239 @@
+"""What a line the person typed means, and doing it: a request, a command, or an alias of a request."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+from localllm import __version__
+from localllm.base.errors import LocalLLMError
+from localllm.base.events import AgentEvent, RunFinished
+from localllm.base.i18n import tr
+from localllm.text.sanitising import clean, shorten
+from localllm.text.wrapping import wrap
+from localllm.tui.commands.builtin import builtin_commands, unknown_command
+from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.registry import (
+    Alias,
+    Outcome,
+    Request,
+    SlashCall,
+    SlashCommand,
+    SlashRegistry,
+    command_name,
+    words_after,
+)
+from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer, may_be_plan
+from localllm.tui.render.report import exchange_lines, failure_lines, introduction_lines, notice_lines
+from localllm.tui.render.screen import Screen
+from localllm.tui.render.todos import in_progress_line, reminder_lines
+from localllm.tui.shell_escape import MARK, run_own
+from localllm.tui.signals import ForcedEnd
+from localllm.tui.theme import Line
+
+_REQUEST = 60  # cells of a request in a sentence
+
+_INTERRUPTED = 130
+"""The exit code that shells give what Ctrl+C has ended."""
+
+_WELL = ("done", "refused")
+"""How a run ends after which what is queued goes on."""
+
+
+_EXIT_INTERRUPTED = 130
+_SECONDS_TO_STOP = 10.0  # after the second Ctrl+C: a command that has to be killed takes some
+
+
+class Talk:
+    """One chat, line by line. Whatever is going on can be interrupted, and the next line goes on from there."""
+
+    def __init__(
+        self,
+        chat: ChatContext,
+        screen: Screen,
+        consume: Callable[[AsyncGenerator[AgentEvent]], Awaitable[RunFinished | None]],
+        *,
+        is_attended: bool = False,
+        decide_plan: Callable[[], Awaitable[PlanAnswer]] | None = None,
+        forced_end: ForcedEnd | None = None,
+    ) -> None:
+        """`consume` shows the events of a run to their end: how it ended. `is_attended`: the lines are typed by a
+        person, who may run commands of his own. `decide_plan` asks him what becomes of a plan, `forced_end` ends the
+        program where nothing else ends."""
+        self.registry = SlashRegistry(builtin_commands(), chat.settings.commands.aliases, chat.project_aliases)
+        self._chat = chat
+        self._screen = screen
+        self._consume = consume
+        self._is_attended = is_attended
+        self._decide_plan = decide_plan
+        self.forced_end = forced_end or ForcedEnd()
+        self._finished: RunFinished | None = None
+        self._in_progress: set[str] = set()
+        self.went_well = True
+        """Whether the newest line was done: no error, no interrupt, no limit."""
+        self._task: asyncio.Task[Outcome] | None = None
+        self._running = False
+        self._interrupted = False
+
+    def greet(self, *, named: bool, first: bool = False) -> None:
+        """Say what this is and where; `named`: the program's name is on the screen already. `first`: to somebody who
+        has never seen it."""
+        if not named:
+            self._screen.print(("", f"localllm {__version__}"))
+        self._screen.print(("bold", shorten(clean(str(self._chat.root)), 78)))
+        greeting = tr("ui.greeting") + (" " + tr("ui.first_time") if first else "")
+        for row in wrap(greeting, self._screen.width):
+            self._screen.print(("dim", row.rstrip()))
+
+    def warn(self, screen: Screen) -> None:
+        """Say on `screen` what the person should know before he begins."""
+        keeping = self._chat.keeping
+        for text in keeping.welcome:
+            screen.print_lines(notice_lines(text, "info", screen.width))
+        screen.print_lines(exchange_lines(*keeping.stood, screen.width))
+        notices = self._chat.notices() + [tr("ui.alias_conflict", name=name) for name in self.registry.conflicts]
+        for text in notices:
+            screen.print_lines(notice_lines(text, "warning", screen.width))
+
+    def reminder(self) -> Sequence[Line]:
+        """What is unfinished, in a few lines. Reads the memory's file, and the last session's."""
+        width = self._screen.width
+        request = " ".join(self._chat.keeping.broken_off().split())
+        said = tr("session.broken_off", request=shorten(clean(request, keep_newlines=False), _REQUEST))
+        broken_off = notice_lines(said, "info", width) if request else []
+        try:
+            unfinished = self._chat.memory.open_todos()
+        except LocalLLMError as error:
+            return [*broken_off, *notice_lines(str(error), "warning", width)]
+        self._in_progress = {todo.id for todo in unfinished if todo.state == "doing"}
+        return [*broken_off, *reminder_lines(unfinished, width)]
+
+    def introduce(self, screen: Screen) -> None:
+        """Say on `screen` who answers, as far as known."""
+        screen.print_lines(introduction_lines(self._chat.introduction(), screen.width))
+
+    async def take(self, line: str) -> Outcome:
+        """Do what `line` says. Errors are shown here; the talk goes on after them, and after an interrupt."""
+        self._interrupted = False
+        self.went_well = True
+        self._task = asyncio.create_task(self._do(line))
+        try:
+            return await self._task
+        except LocalLLMError as error:
+            self.went_well = False
+            width = self._screen.width
+            self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.mend, width))
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if not self._interrupted or (own is not None and own.cancelling()):
+                raise  # not the person's doing: the program itself is being ended
+            self.went_well = False
+            self._screen.print(("warning", "! " + tr("ui.ended.interrupted")))
+        finally:
+            self._task = None
+            self.forced_end.call_off()
+        return None
+
+    def interrupt(self) -> None:
+        """Break off what is going on: a run in good order at first, anything at once the second time. What does not end
+        then, because a thread hangs, ends with the program."""
+        if self._task is None:
+            return
+        if self._running and not self._interrupted:
+            self._chat.interrupt()
+        else:
+            self._task.cancel()
+        if self._interrupted:
+            self.forced_end.begin(_EXIT_INTERRUPTED, _SECONDS_TO_STOP)
+        self._interrupted = True
+
+    def insist(self) -> None:
+        """End the program if what goes on does not end, as far as nothing can hear of an interrupt."""
+        if self._task is not None:
+            self.forced_end.arm()
+
+    async def _do(self, line: str) -> Outcome:
+        """Do it, and what the person then decides of a plan."""
+        outcome = await self._do_once(line)
+        while (following := await self._after_plan()) is not None:
+            outcome = await self._do_once(following)
+        return outcome
+
+    async def _after_plan(self) -> str | None:
+        """What the person wants done about the plan a run has just ended with, if one has."""
+        finished, self._finished = self._finished, None
+        if self._decide_plan is None or self._chat.mode != "plan" or finished is None or finished.status != "done":
+            return None
+        if not may_be_plan(finished.answer):
+            return None
+        match await self._decide_plan():
+            case Accepted(mode=mode):
+                self._chat.set_mode(mode)
+                accepted = tr("ui.plan.accepted")
+                self._screen.print(("dim", f"  → {accepted}"))
+                return accepted
+            case Answered(words=words):
+                return words
+            case None:
+                return None
+
+    async def _do_once(self, line: str) -> Outcome:
+        if self._is_attended and line.lstrip().startswith(MARK):
+            return await self._run_own(line.strip().removeprefix(MARK).strip())
+        if (name := command_name(line)) is None:
+            return await self._run(line)
+        words = words_after(line)
+        match self.registry.find(name):
+            case SlashCommand() as command:
+                outcome = await command.handler(SlashCall(words, self._chat, self._screen, self.registry))
+                match outcome:
+                    case Request(text=text):
+                        return await self._run(text)
+                    case _:
+                        return outcome
+            case Alias() as alias:
+                request = alias.expand(words)
+                self._screen.print(("dim", f"  → {request}"))
+                return await self._run(request, words.rstrip() if alias.by_project else None)
+            case None:
+                unknown_command(self._screen, name, self.registry.nearest(name))
+                return None
+
+    async def _run_own(self, command: str) -> None:
+        """A command of the person's own: shown as it runs, and offered to the model."""
+        if not command:
+            self._screen.print(("dim", tr("own_command.usage")))
+            return
+        try:
+            ran = await run_own(command, self._chat.root, lambda text: self._screen.print(("", text)))
+        except OSError as error:
+            self._screen.print(("error", tr("own_command.failed", reason=error.strerror)))
+            return
+        except asyncio.CancelledError:
+            self._chat.offer(command, "", _INTERRUPTED)
+            raise
+        self._chat.offer(ran.command, ran.output, ran.return_code)
+        ending = tr("own_command.ended", code=ran.return_code)
+        self._screen.print(("dim", ending))
+
+    async def _run(self, query: str, typed: str | None = None) -> None:
+        """`typed`: see ChatContext.run."""
+        before = self._chat.memory.version
+        self._finished = await self._show(self._chat.run(query, typed=typed))
+        if self._is_attended and before != self._chat.memory.version:
+            self._show_work()
+
+    def _show_work(self) -> None:
+        """Say what a run has left begun and not finished, unless that was known."""
+        doing = [todo for todo in self._chat.memory.known_todos() if todo.state == "doing"]
+        before, self._in_progress = self._in_progress, {todo.id for todo in doing}
+        if self._in_progress and self._in_progress != before:
+            self._screen.print(*in_progress_line(doing, self._screen.width))
+
+    async def _show(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
+        """Show a run to its end; how it ended."""
+        self._running = True
+        try:
+            finished = await self._consume(events)
+        finally:
+            self._running = False
+        self.went_well = finished is not None and finished.status in _WELL
+        return finished

@@ -1,0 +1,93 @@
+"""Commands about the model's window: /context and /compact."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from localllm.base.events import AgentEvent, Notice
+from localllm.base.i18n import tr
+from localllm.text.sanitising import clean, display_width
+from localllm.tui.commands.registry import Outcome, SlashCall, slash
+from localllm.tui.commands.waiting import saying
+from localllm.tui.render.report import notice_lines, wrapped
+from localllm.tui.theme import Line, Span, Style
+
+if TYPE_CHECKING:
+    from localllm.context.usage import WindowUse
+
+_WIDEST_BAR = 76
+
+_LETTERS: dict[str, tuple[str, Style]] = {
+    "system": ("S", "dim"),
+    "project": ("A", "accent"),
+    "tools": ("T", "dim"),
+    "words": ("Y", "accent"),
+    "summary": ("H", "good"),
+    "files": ("F", "warning"),
+    "commands": ("C", "bad"),
+    "results": ("R", "hunk"),
+    "model": ("M", "bold"),
+    "free": (".", "dim"),
+    "reserve": ("=", "dim"),
+}
+"""What stands for each part in the bar: a letter, so that it can be read without colours and in every font."""
+
+
+@slash("context")
+async def context(call: SlashCall) -> Outcome:
+    """Show where the model's window goes."""
+    chat, screen = call.chat, call.screen
+    use = chat.window_use()
+    key = "context.title_assumed" if use.assumed else "context.title"
+    share = f"{100 * use.used / use.window:.0f}"
+    model = clean(chat.model or tr("ui.model_unknown"), keep_newlines=False)
+    title = tr(key, model=model, used=f"{use.used:,}", window=f"{use.window:,}", share=share)
+    screen.print_lines(wrapped("  ", title, "bold", screen.width))
+    shares = [*use.parts.items(), ("free", use.free), ("reserve", use.reserve)]
+    cells = in_cells([tokens for _, tokens in shares], min(_WIDEST_BAR, screen.width - 4))
+    screen.print(("", "  "), *(_cells(name, count) for (name, _), count in zip(shares, cells, strict=True)))
+    screen.print_lines(_rows(use, [(name, tokens) for name, tokens in shares if tokens]))
+    screen.print_lines(wrapped("  ", tr("context.how", limit=f"{use.window - use.reserve:,}"), "dim", screen.width))
+
+
+@slash("compact", usage="[what to keep]")
+async def compact(call: SlashCall) -> Outcome:
+    """Sum the conversation up to make room; your words stay as they are."""
+    screen = call.screen
+
+    def show(event: AgentEvent) -> None:
+        if isinstance(event, Notice):
+            screen.erase()
+            screen.print_lines(notice_lines(event.text, event.level, screen.width))
+
+    async with saying(screen, tr("context.summing_up")):
+        await call.chat.compact(call.arguments.strip(), show)
+
+
+def _cells(name: str, count: int) -> Span:
+    letter, style = _LETTERS[name]
+    return style, letter * count
+
+
+def in_cells(sizes: Sequence[int], cells: int) -> list[int]:
+    """How many of `cells` each size gets: their shares, but one at least for what is not nothing."""
+    total = sum(sizes) or 1
+    shares = [max(1, int(size * cells / total)) if size else 0 for size in sizes]
+    while (left := cells - sum(shares)) != 0:
+        step = 1 if left > 0 else -1
+        # Whoever is furthest from what it should have gives or takes a cell; the smallest keep theirs.
+        off = [step * (size * cells / total - share) for size, share in zip(sizes, shares, strict=True)]
+        worst = max(range(len(shares)), key=lambda n: off[n] if shares[n] > 1 or step > 0 else float("-inf"))
+        shares[worst] += step
+    return shares
+
+
+def _rows(use: "WindowUse", shares: Sequence[tuple[str, int]]) -> list[Line]:
+    names = {name: tr(f"context.part.{name}") for name, _ in shares}
+    first = max(map(display_width, names.values()))
+    lines: list[Line] = []
+    for name, tokens in shares:
+        letter, style = _LETTERS[name]
+        gap = " " * (first - display_width(names[name]))
+        share = 100 * tokens / use.window
+        lines.append(((style, f"  {letter} "), ("", f"{names[name]}{gap}  {tokens:>9,}  {share:>3.0f} %")))
+    return lines

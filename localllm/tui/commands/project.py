@@ -1,0 +1,130 @@
+"""Commands about the project: /analyze, /map and /init."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from localllm.base import i18n
+from localllm.base.i18n import tr
+from localllm.text.sanitising import clean
+from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.registry import Choice, Outcome, SlashCall, slash
+from localllm.tui.commands.table import show_forms, table
+from localllm.tui.commands.waiting import saying
+from localllm.tui.render.report import wrapped
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Line, Style
+
+if TYPE_CHECKING:
+    from localllm.app.init import Step
+    from localllm.memory.sections import Language
+    from localllm.project.facts import ProjectAnalysis
+
+
+@slash("analyze", also=("analyse",))
+async def analyze(call: SlashCall) -> Outcome:
+    """Show what the project is: languages, commands, folders and the habits of its code."""
+    chat, screen = call.chat, call.screen
+    if call.arguments.strip():
+        screen.print_lines(wrapped("  ", tr("analyze.words"), "warning", screen.width))
+        return
+    from localllm.project.report import passed_over  # few chats ever ask, and each waits for its prompt
+
+    async with saying(screen, tr("memory.analysing")):
+        analysis = await chat.analyze()
+    language: Language = "ja" if i18n.language() == "ja" else "en"
+    _show(screen, analysis, language)
+    for remark in passed_over(analysis.passed_over, language):
+        screen.print_lines(wrapped("  ", remark, "warning", screen.width))
+    hint = tr("analyze.hint") if analysis.files else tr("analyze.empty")
+    screen.print_lines(wrapped("  ", hint, "dim", screen.width))
+
+
+def _show(screen: Screen, analysis: "ProjectAnalysis", language: "Language") -> None:
+    from localllm.project.report import as_rows
+
+    rows = as_rows(analysis, language)
+    parts: tuple[tuple[str, Sequence[tuple[str, str]]], ...] = (
+        ("", rows.project),
+        (tr("notes.folders"), rows.folders),
+        (tr("notes.style"), rows.style),
+    )
+    for title, several in parts:
+        if title and several:
+            screen.print(("bold", f"  {title}"))
+        table(screen, several)
+
+
+_LINES = 40
+
+
+@slash("map", usage="[words]")
+async def map_(call: SlashCall) -> Outcome:
+    """Show what matters most in the project: for these words, or for what was talked about last."""
+    drawn = await call.chat.draw_map(call.arguments.strip(), _LINES)
+    if not drawn.text:
+        call.screen.print(("", "  " + tr("ui.map.empty")))
+        return
+    if drawn.unmatched and call.arguments.strip():
+        words = clean(call.arguments.strip(), keep_newlines=False)
+        call.screen.print_lines(wrapped("  ", tr("ui.map.unmatched", words=words), "warning", call.screen.width))
+    call.screen.print_lines(map(_line, clean(drawn.text).splitlines()))
+    files = sum(bool(record.language) for record in drawn.records.values())
+    shown = tr("ui.map.shown", shown=drawn.definitions, all=drawn.all_definitions, files=files)
+    call.screen.print_lines(wrapped("  ", shown, "dim", call.screen.width))
+    if drawn.left_out:
+        text = tr("ui.map.left_out", count=drawn.left_out)
+        call.screen.print_lines(wrapped("  ", text, "warning", call.screen.width))
+
+
+def _line(line: str) -> Line:
+    """A file's name, or a definition below one."""
+    number, space, signature = line.partition(" ")
+    if not (space and number.isdecimal()):
+        style: Style = "dim" if line == "⋮" else "accent"
+        return ((style, "  " + line),)
+    return ("dim", f"  {number:>6} "), ("", signature)
+
+
+_REFRESH = "--refresh"
+
+
+def _choices(_chat: ChatContext) -> Iterable[Choice]:
+    return [(_REFRESH, tr("memory.init_refresh"))]
+
+
+@slash("init", usage=f"[{_REFRESH}]", choices=_choices)
+async def init(call: SlashCall) -> Outcome:
+    """Make what a project has and this one lacks: localllm.toml, LOCALLLM.md, and what an analysis tells in it."""
+    chat, screen = call.chat, call.screen
+    words = call.arguments.split()
+    if any(word != _REFRESH for word in words):
+        screen.print_lines(wrapped("  ", tr("memory.usage_init"), "warning", screen.width))
+        show_forms(call, "init")
+        return
+    async with saying(screen, tr("memory.analysing")):
+        steps = await _set_up(chat, refresh=bool(words))
+    table(screen, [(tr(f"init.{step.done}"), _name(call, step)) for step in steps])
+    for remark in (remark for step in steps for remark in step.remarks):
+        screen.print_lines(wrapped("  ", remark, "dim", screen.width))
+
+
+async def _set_up(chat: ChatContext, *, refresh: bool) -> "list[Step]":
+    """What was done. What is added to the memory can be undone."""
+    # Few chats make a project, and each would wait for these before its prompt.
+    from localllm.app.init import set_up
+    from localllm.app.project_notes import lacks_notes
+
+    root, notes = chat.root, chat.settings.project.memory_file
+    if (root / notes).is_symlink() or not (refresh or await asyncio.to_thread(lacks_notes, root, notes)):
+        return await asyncio.to_thread(set_up, root, notes=notes)
+    analysis = await chat.analyze()
+    making = partial(set_up, root, notes=notes, refresh=refresh, analyse=lambda _: analysis)
+    return await chat.memory.change("/init", lambda _: asyncio.to_thread(making))
+
+
+def _name(call: SlashCall, step: "Step") -> str:
+    is_folder = step.path.is_dir() and not step.path.is_symlink()
+    name = f"{step.path.relative_to(call.chat.root)}{'/' if is_folder else ''}"
+    return tr("init.parts", name=name, parts=", ".join(step.parts)) if step.parts else name

@@ -1,0 +1,169 @@
+"""Slash commands: how one is made, and how a line that begins with a slash is understood.
+
+    @slash("model", usage="[name]")
+    async def model(call: SlashCall) -> Outcome:
+        \"\"\"Show the model, or change to another.\"\"\"
+
+The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
+"""
+
+import difflib
+import inspect
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from localllm.base.i18n import language, tr
+from localllm.base.i18n.forms import FORMS
+from localllm.tui.commands.context import ChatContext
+from localllm.tui.render.screen import Screen
+
+_FULL_WIDTH = "／"  # what a Japanese input method makes of a slash
+
+
+class Leave(msgspec.Struct, frozen=True):
+    """The chat ends."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What the command stands for is asked of the model, as if it had been typed."""
+
+    text: str
+
+
+Outcome = Leave | Request | None
+
+
+class SlashCall(msgspec.Struct, frozen=True):
+    """A command as it was typed: `arguments` is what follows its name."""
+
+    arguments: str
+    chat: ChatContext
+    screen: Screen
+    commands: "SlashRegistry"
+
+
+Handler = Callable[[SlashCall], Awaitable[Outcome]]
+Choice = str | tuple[str, str]
+"""What may follow, or that and a note on it."""
+Choices = Callable[[ChatContext], Iterable[Choice]]
+Further = Callable[[ChatContext, str], Iterable[Choice]]
+
+
+class SlashCommand(msgspec.Struct, frozen=True):
+    """A built-in command. `also` are other names for it; `choices` gives what may follow it, told without waiting;
+    `further` what may follow it and a word."""
+
+    name: str
+    handler: Handler
+    usage: str = ""
+    also: tuple[str, ...] = ()
+    choices: Choices | None = None
+    further: Further | None = None
+
+    @property
+    def help(self) -> str:
+        """What it does, in the current language."""
+        return tr(f"slash.{self.name}") if language() != "en" else inspect.getdoc(self.handler) or ""
+
+    @property
+    def signature(self) -> str:
+        """Its name and what may follow it, in the current language."""
+        usage = tr(f"usage.{self.name}") if f"usage.{self.name}" in FORMS else self.usage
+        return f"/{self.name} {usage}".rstrip()
+
+    @property
+    def forms(self) -> list[tuple[str, str]]:
+        """Every way to write it, and what that does; none where there is but the name."""
+        if (key := f"forms.{self.name}") not in FORMS:
+            return []
+        lines = (line.partition(" | ") for line in tr(key).split("\n"))
+        return [(form, meaning) for form, _, meaning in lines]
+
+
+class Alias(msgspec.Struct, frozen=True):
+    """A word that stands for a request; `by_project`: its settings say so, and nothing of the request was typed."""
+
+    name: str
+    request: str
+    by_project: bool = False
+
+    @property
+    def help(self) -> str:
+        """The request."""
+        return self.request
+
+    def expand(self, words: str) -> str:
+        """The request, with what was typed after the word."""
+        return f"{self.request} {words}".rstrip()
+
+
+def slash(
+    name: str,
+    *,
+    usage: str = "",
+    also: tuple[str, ...] = (),
+    choices: Choices | None = None,
+    further: Further | None = None,
+) -> Callable[[Handler], SlashCommand]:
+    """Make a command of a function."""
+    return lambda handler: SlashCommand(name, handler, usage, also, choices, further)
+
+
+class SlashRegistry:
+    """The commands and the user's aliases. An alias cannot take a built-in name; `conflicts` says which tried."""
+
+    def __init__(
+        self, commands: Sequence[SlashCommand], aliases: Mapping[str, str], by_project: Collection[str] = ()
+    ) -> None:
+        self.commands = tuple(commands)
+        self._found: dict[str, SlashCommand | Alias] = {}
+        for command in commands:
+            for name in (command.name, *command.also):
+                self._found[name] = command
+        self.conflicts = [name for name in map(_word, aliases) if name in self._found]
+        self.aliases = [
+            Alias(_word(name), text, name in by_project)
+            for name, text in aliases.items()
+            if _word(name) not in self._found
+        ]
+        self._found |= {alias.name: alias for alias in self.aliases}
+
+    def find(self, name: str) -> SlashCommand | Alias | None:
+        """What `name` (without slash, any case or width) stands for."""
+        return self._found.get(name) or self._found.get(unicodedata.normalize("NFKC", name).lower())
+
+    def nearest(self, name: str) -> str:
+        """The known name most like `name`, or nothing."""
+        return next(iter(difflib.get_close_matches(name.lower(), list(self._found), n=1, cutoff=0.5)), "")
+
+    def choices(self, name: str, chat: ChatContext, after: str = "") -> list[Choice]:
+        """What may follow the command `name`, or `after` a word behind it."""
+        found = self.find(name)
+        if not isinstance(found, SlashCommand):
+            return []
+        if after:
+            return list(found.further(chat, after)) if found.further else []
+        return list(found.choices(chat)) if found.choices else []
+
+    def overview(self) -> list[tuple[str, str]]:
+        """Every name with a line on what it does: the commands in their order, then the aliases."""
+        entries = [(command.name, command.help) for command in self.commands]
+        return entries + [(alias.name, alias.help) for alias in self.aliases]
+
+
+def command_name(line: str) -> str | None:
+    """The word after the slash that `line` begins with, be it a misspelt one; None where it begins with none, or with a
+    path."""
+    word = next(iter(line.split(None, 1)), "").replace(_FULL_WIDTH, "/")
+    return word[1:] if word.startswith("/") and "/" not in word[1:] else None
+
+
+def words_after(line: str) -> str:
+    """What follows the command that `line` begins with."""
+    return next(iter(line.split(None, 1)[1:]), "").strip()
+
+
+def _word(name: str) -> str:
+    return name.removeprefix("/")

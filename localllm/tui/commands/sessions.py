@@ -1,0 +1,170 @@
+"""Commands about past sessions: /sessions, /resume, /rename, /fork and /export."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.i18n import tr
+from localllm.sessions.index import Session, about, state, when
+from localllm.text.sanitising import clean, display_width, shorten
+from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.registry import Choice, Outcome, SlashCall, slash
+from localllm.tui.commands.table import table
+from localllm.tui.render.report import exchange_lines, notice_lines, wrapped
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Style
+
+if TYPE_CHECKING:
+    from localllm.sessions.export import Format
+
+_LISTED = 15
+_ABOUT = 60  # cells
+_LEAST_ABOUT = 20  # cells
+_BEFORE = 26  # cells: the number, the day and the time, and what is around them
+
+
+@slash("sessions", usage="[words]")
+async def sessions(call: SlashCall) -> Outcome:
+    """List the sessions of this project; with words, search them."""
+    found = await call.chat.keeping.find(call.arguments)
+    if not found:
+        said = tr("session.none_found", words=call.arguments) if call.arguments.strip() else tr("session.none")
+        _print(call.screen, clean(said, keep_newlines=False))
+        return
+    _list(call, found)
+
+
+def _names(chat: ChatContext) -> Iterable[Choice]:
+    known = chat.keeping.known
+    titles = Counter(one.title for one in known)
+    others = (one for one in known if one.id != chat.session_id)
+    return [(_name(one, titles), f"{when(one)} {clean(about(one), keep_newlines=False)}") for one in others]
+
+
+def _name(session: Session, titles: Mapping[str, int]) -> str:
+    """Its title where that means this session alone and can be typed, else its id."""
+    title = session.title
+    is_plain = bool(title) and not title.isdecimal() and clean(title, keep_newlines=False) == title
+    return title if is_plain and titles[title] == 1 else session.id
+
+
+@slash("resume", usage="[number|name]", choices=_names)
+async def resume(call: SlashCall) -> Outcome:
+    """Go on with an earlier session; without a number or name, list them."""
+    wanted = call.arguments.strip()
+    there = await call.chat.keeping.find()
+    if not wanted:
+        if any(one.id != call.chat.session_id for one in there):
+            _list(call, there)
+        else:
+            _print(call.screen, tr("session.none_other" if there else "session.none"))
+        return
+    by_number = dict(_numbered(there, call.chat.session_id))
+    keeping = call.chat.keeping
+    _say(call.screen, await keeping.resume(by_number[wanted].id if wanted in by_number else wanted))
+    call.screen.print_lines(exchange_lines(*keeping.stood, call.screen.width))
+
+
+@slash("rename", usage="[name]")
+async def rename(call: SlashCall) -> Outcome:
+    """Give this session a name, or take it away."""
+    keeping, screen = call.chat.keeping, call.screen
+    before = keeping.title
+    keeping.rename(clean(call.arguments, keep_newlines=False))
+    if not keeping.title:
+        _print(screen, tr("session.unnamed" if before else "session.nameless"))
+        return
+    _print(screen, tr("session.renamed", title=keeping.title))
+    if keeping.failure:
+        screen.print_lines(notice_lines(tr("session.not_kept", reason=keeping.failure), "warning", screen.width))
+    elif not keeping.is_kept:
+        _print(screen, tr("session.kept_later"), "dim")
+
+
+@slash("fork", usage="[checkpoint]")
+async def fork(call: SlashCall) -> Outcome:
+    """Go on in a copy of this session, or of what it was at a checkpoint."""
+    wanted = call.arguments.strip()
+    if wanted and not (wanted.isascii() and wanted.isdigit() and int(wanted)):
+        raise ConfigurationError("session_no_point", wanted=clean(wanted, keep_newlines=False))
+    old = call.chat.session_id
+    await call.chat.keeping.fork(int(wanted or 0))
+    _print(call.screen, tr("session.forked", id=call.chat.session_id, old=old))
+    if wanted:
+        _print(call.screen, tr("session.files_stay"), "dim")
+
+
+@slash("export", usage="[md|html|json] [file]")
+async def export_(call: SlashCall) -> Outcome:
+    """Write this session into a file: Markdown, a web page, or JSON."""
+    from localllm.sessions.export import export, write_new  # few sessions are ever exported
+
+    to, name = _wanted_export(call.arguments)
+    root = call.chat.root
+    file = _file(root, name) if name else _free(root, f"session-{call.chat.session_id}", to)
+    write_new(root, file, export(await call.chat.keeping.transcript(), to))
+    call.screen.print(("good", "  " + clean(tr("session.exported", file=file), keep_newlines=False)))
+
+
+def _wanted_export(arguments: str) -> "tuple[Format, str]":
+    """The format and the file's name, "" for the usual one."""
+    from localllm.sessions.export import format_for
+
+    first, _, rest = arguments.strip().partition(" ")
+    if first in ("md", "html", "json"):
+        return first, rest.strip()
+    name = arguments.strip()
+    if name.isalnum():  # `pdf`: a wish for a format rather than a file without an ending
+        raise ConfigurationError("export_unknown", wanted=name)
+    return format_for(name), name
+
+
+def _free(root: Path, stem: str, to: "Format") -> Path:
+    """The usual name of an export, with a number where there are earlier ones of the session."""
+    names = chain((f"{stem}.{to}",), (f"{stem}-{number}.{to}" for number in count(2)))
+    return next(root / name for name in names if not os.path.lexists(root / name))
+
+
+def _file(root: Path, name: str) -> Path:
+    return root / Path(name).expanduser()
+
+
+def _numbered(found: Sequence[Session], current: str) -> Iterable[tuple[str, Session]]:
+    """The sessions that can be gone on with, by their numbers in the list."""
+    others = [one for one in found if one.id != current]
+    return ((str(number), one) for number, one in enumerate(others, start=1))
+
+
+def _list(call: SlashCall, found: Sequence[Session]) -> None:
+    """The sessions a line each, with the numbers /resume knows: those of the whole list."""
+    current = call.chat.session_id
+    numbers = {one.id: number for number, one in _numbered(call.chat.keeping.known, current)}
+    room = call.screen.width - _BEFORE
+    rows = [
+        (f"{numbers.get(one.id, '·'):>2}  {when(one)}", _row(one, state(one, current=current), room))
+        for one in found[:_LISTED]
+    ]
+    table(call.screen, rows)
+    if len(found) > _LISTED:
+        _print(call.screen, tr("session.more", count=len(found) - _LISTED), "dim")
+    _print(call.screen, tr("session.how_to_resume"), "dim")
+
+
+def _row(session: Session, how_far: str, room: int) -> str:
+    """On one line where that has room, else what identifies it on a second one; in the same order."""
+    words = shorten(clean(about(session), keep_newlines=False), min(_ABOUT, max(_LEAST_ABOUT, room)))
+    rest = f"{session.id} ({how_far})"
+    return f"{words}  {rest}" if display_width(f"{words}  {rest}") <= room else f"{words}\n{rest}"
+
+
+def _print(screen: Screen, text: str, style: Style = "") -> None:
+    screen.print_lines(wrapped("  ", text, style, screen.width))
+
+
+def _say(screen: Screen, lines: Sequence[str]) -> None:
+    for line in lines:
+        screen.print_lines(notice_lines(line, "info", screen.width))

@@ -1,0 +1,212 @@
+"""Questions to the person at the terminal: may this run?"""
+
+import asyncio
+import contextlib
+import unicodedata
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol
+
+from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
+from localllm.base.i18n import tr
+from localllm.safety.rules import lasting_rule
+from localllm.text.blanks import lines_with_ends, visible_blanks
+from localllm.text.sanitising import clean, clusters
+from localllm.tui.render.report import choice_lines, wrapped
+from localllm.tui.render.screen import Screen
+from localllm.tui.render.tool_lines import diff_lines
+from localllm.tui.theme import Line, Style
+
+DANGEROUS = "dangerous"
+"""The risk of a call that only a person at the keyboard may allow."""
+
+_SECONDS_TO_CATCH_UP = 2.0
+"""How long the screen may take to show what came before a question."""
+
+_ROWS_BESIDE_DETAIL = 8
+
+Answer = Literal["yes", "no", "always", "project", "view"]
+
+_ANSWERS: dict[str, Answer] = {
+    "": "no",
+    "y": "yes",
+    "yes": "yes",
+    "はい": "yes",
+    "n": "no",
+    "no": "no",
+    "いいえ": "no",
+    "a": "always",
+    "always": "always",
+    "いつも": "always",
+    "p": "project",
+    "project": "project",
+    "プロジェクト": "project",
+    "v": "view",
+    "view": "view",
+}
+
+
+class Stage(Protocol):
+    """Screen and keyboard, to be had for a question."""
+
+    async def reached(self, request_id: str) -> None:
+        """Wait until everything before the question is on the screen."""
+        ...
+
+    def cleared(self, call_id: str) -> AbstractContextManager[None]:
+        """The screen and the keyboard for a question about `call_id` alone."""
+        ...
+
+    async def ask(self, default: str = "") -> str:
+        """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
+        ...
+
+    async def view(self, lines: Sequence[Line]) -> None:
+        """Show `lines` to scroll in."""
+        ...
+
+
+class TerminalConfirmer:
+    """Shows what a tool wants to do and asks. Enter alone means no.
+
+    “Always” is for this session or for this project, and for what the person then sees and may shorten: the command,
+    the folder. What is dangerous is asked about every time.
+    """
+
+    def __init__(self, screen: Screen, stage: Stage, interrupt: Callable[[], None]) -> None:
+        """`interrupt` breaks off the run."""
+        self._screen = screen
+        self._stage = stage
+        self._interrupt = interrupt
+
+    async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+        """The person's answer. Ctrl+C says no and breaks off the run; the end of input says no."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stage.reached(request.request_id), _SECONDS_TO_CATCH_UP)
+        with self._stage.cleared(request.call_id):
+            try:
+                return await self._ask(request)
+            except KeyboardInterrupt:
+                self._interrupt()
+                await asyncio.sleep(0)  # the run ends here, before it could ask the model again
+            except EOFError:
+                pass
+        return _answer(request, approved=False)
+
+    async def _ask(self, request: ConfirmationRequested) -> ConfirmationAnswered:
+        detail = detail_lines(request)
+        room = max(4, self._screen.size().lines - _ROWS_BESIDE_DETAIL)
+        is_cut = request.detail_kind != "command" and len(detail) > room + 1
+        self._present(request, detail, room if is_cut else len(detail))
+        while True:
+            self._offer(request, is_cut=is_cut)
+            said = (await self._stage.ask()).strip()
+            match understood(said):
+                case "yes":
+                    return _answer(request, approved=True)
+                case "no":
+                    return _answer(request, approved=False)
+                case "always" | "project" as lasting:
+                    if not request.lasting:
+                        continue
+                    scope = await self._scope(request)
+                    always = "session" if lasting == "always" else "project"
+                    return _answer(request, approved=True, always=always, scope=scope)
+                case "view":
+                    await self._stage.view(detail)
+                case None:
+                    return _answer(request, approved=False, feedback=said)
+
+    async def _scope(self, request: ConfirmationRequested) -> str:
+        """What is allowed from now on: all that was asked about, or what the person leaves of it."""
+        kind = "address" if "://" in request.scope else "folder"
+        kind = "command" if request.detail_kind == "command" else kind
+        while True:
+            scope = request.scope
+            if scope and "\n" not in scope:  # a text of several lines holds as it is
+                self._say(f"ui.always.{kind}", "dim")
+                scope = (await self._stage.ask(scope)).strip()
+            if rule := lasting_rule(request.tool, request.scope, scope):
+                self._say("ui.always.exactly" if rule.exact else "ui.always.rule", "good", rule=rule)
+                return scope
+            self._say(f"ui.always.not_{kind}", "warning")
+
+    def _say(self, key: str, style: Style, **parameters: object) -> None:
+        text = clean(tr(key, **parameters), keep_newlines=False)
+        self._screen.print_lines(wrapped("  ", text, style, self._screen.width))
+
+    def _present(self, request: ConfirmationRequested, detail: list[Line], room: int) -> None:
+        width = self._screen.width
+        summary = visible_blanks(request.summary)
+        if request.agent:
+            summary = f"{clean(request.agent, keep_newlines=False)}: {summary}"
+        head = tr("ui.wants", summary=summary, risk=tr(f"ui.risk.{request.risk}"))
+        lines = wrapped("  ", head, "warning", width)
+        if request.reason:
+            reason = tr("ui.dangerous_part", rule=request.reason) if request.risk == DANGEROUS else request.reason
+            lines += wrapped("  ", reason, "bad", width)
+        is_whole = request.detail_kind == "command" or request.needs_person
+        lines += [part for row in detail for part in _folded(row, width)] if is_whole else detail[:room]
+        if room < len(detail):
+            lines.append((("dim", "    " + tr("ui.more_lines", count=len(detail) - room)),))
+        self._screen.print_lines(lines)
+
+    def _offer(self, request: ConfirmationRequested, *, is_cut: bool) -> None:
+        keys = ["ui.question.yes", "ui.question.no"]
+        keys += ["ui.question.always", "ui.question.project"] if request.lasting else []
+        keys += ["ui.question.view"] if is_cut else []
+        choices = [*map(tr, keys), tr("ui.question.instead")]
+        self._screen.print_lines(choice_lines(choices, self._screen.width))
+
+
+def understood(said: str) -> Answer | None:
+    """What somebody means who types `said`, also in full-width letters; nothing at all means no. None for else."""
+    return _ANSWERS.get(unicodedata.normalize("NFKC", said.strip()).casefold())
+
+
+def detail_lines(request: ConfirmationRequested) -> list[Line]:
+    """All of what is asked about. A command's line ends are visible: what looks like one line is one. So are blanks
+    that could hide something: see `text.blanks`.
+    """
+    match request.detail_kind:
+        case "diff":
+            return diff_lines(request.detail)
+        case "command":
+            return [
+                (("dim", "    $ " if number == 0 else "      "), ("bold", row))
+                for number, row in enumerate(lines_with_ends(request.detail))
+            ]
+        case "text":
+            rows = request.detail.removesuffix("\n").split("\n")
+            return [(("", "    "), ("", visible_blanks(row))) for row in rows]
+
+
+def _folded(row: Line, width: int) -> list[Line]:
+    """A row of a command or address in lines that all stand as deep as the first: none can pass for one of the
+    question's own."""
+    (style, indent), *rest = row
+    text = clean("".join(part for _, part in rest), keep_newlines=False)
+    room = max(10, width - len(indent))
+    lines: list[str] = [""]
+    free = room
+    for start, end, cells in clusters(text):
+        if cells > free:
+            lines.append("")
+            free = room
+        lines[-1] += text[start:end]
+        free -= cells
+    indents = [indent, *[" " * len(indent)] * (len(lines) - 1)]
+    return [((style, before), ("bold", line)) for before, line in zip(indents, lines, strict=True)]
+
+
+def _answer(
+    request: ConfirmationRequested,
+    *,
+    approved: bool,
+    feedback: str = "",
+    always: Literal["", "session", "project"] = "",
+    scope: str = "",
+) -> ConfirmationAnswered:
+    return ConfirmationAnswered(
+        request_id=request.request_id, approved=approved, by="user", feedback=feedback, always=always, scope=scope
+    )

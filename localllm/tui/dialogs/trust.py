@@ -1,0 +1,105 @@
+"""Whether to believe what a project's settings file wants: showing it, and asking."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TextIO
+
+from localllm.base.events import Json
+from localllm.base.i18n import tr
+from localllm.config.editor import write_value
+from localllm.text.sanitising import clean, shorten
+from localllm.text.wrapping import wrap
+from localllm.tui.dialogs.approval import understood
+from localllm.tui.dialogs.plain_question import ask_line
+from localllm.tui.render.report import wrapped
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Line
+
+MAX_ROWS = 12
+"""Rows of settings that are shown at most."""
+
+_ROWS_OF_ONE = 3
+_INDENT = 4
+
+_REACH: tuple[tuple[str, str], ...] = (
+    (r"llm\..*\.(base_url|endpoint)|llm\.(provider|fallback_providers)", "server"),
+    (r"safety\.network_hosts|web\..*", "network"),
+    (r"safety\.(allow|rules)", "allow"),
+    (r"safety\.(require_confirmation|mode)", "unasked"),
+    (r"safety\.(deny|ask|dangerous_commands)", "rules"),
+    (r"safety\.auto_backup", "backup"),
+    (r"project\.memory_file|llm\.(scripted|gguf)\.file", "file"),
+    (r"safety\.command_timeout|agent\..*", "limit"),
+    (r"llm\..*|logging\..*", ""),
+    (r"commands\.aliases\..*", "alias"),
+)
+"""Settings and what believing them brings about, the gravest first: nothing grave may hide behind the last row."""
+
+
+def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Line]:
+    """The settings, the gravest first, and a few words on each, in at most `MAX_ROWS` rows and one that says so."""
+    lines: list[Line] = []
+    keys = sorted(values, key=_gravity)
+    for shown, key in enumerate(keys):
+        rows = list(_rows(key, values[key], width))
+        if len(lines) + len(rows) > MAX_ROWS:
+            return lines + wrapped("  ", tr("trust.more", count=len(keys) - shown, file=file), "warning", width)
+        lines += rows
+    return lines
+
+
+def ask_trust(
+    screen: Screen, stream: TextIO, keep: Callable[[str], None], file: Path, values: Mapping[str, Json]
+) -> bool | None:
+    """The person's answer; None where input ended. Keys typed before the question go to `keep`. KeyboardInterrupt."""
+    typed: list[str] = []
+
+    def present() -> None:
+        screen.print_lines(wrapped("! ", tr("trust.wants", file=file), "warning", screen.width))
+        screen.print_lines(setting_lines(file, values, screen.width))
+        prompt()
+
+    def prompt() -> None:
+        screen.stream(screen.format((("bold", tr("trust.question")), ("", " "))))
+
+    try:
+        said = _say(screen, stream, present, typed)
+        while (answer := understood(said)) not in ("yes", "no"):
+            if _is_unfinished(typed):  # the rest of a line that was begun before the question
+                typed.append(said)
+            screen.print(("", tr("trust.yes_or_no")))
+            said = _say(screen, stream, prompt, typed)
+    except EOFError:
+        return None
+    finally:
+        screen.end_line()
+        keep("".join(typed))
+    return answer == "yes"
+
+
+def _say(screen: Screen, stream: TextIO, show: Callable[[], None], typed: list[str]) -> str:
+    said = ask_line(stream, show, typed.append)
+    screen.line_was_ended()
+    return said
+
+
+def _is_unfinished(typed: Iterable[str]) -> bool:
+    text = "".join(typed)
+    return bool(text) and not text.endswith(("\n", "\r"))
+
+
+def _gravity(key: str) -> int:
+    """Its place in _REACH; a setting that is not there yet may be grave."""
+    return next((place for place, (pattern, _) in enumerate(_REACH) if re.fullmatch(pattern, key)), -1)
+
+
+def _rows(key: str, value: Json, width: int) -> Iterable[Line]:
+    room = max(20, width - _INDENT)
+    place = _gravity(key)
+    reach = _REACH[place][1] if place >= 0 else ""
+    note = tr(f"trust.reach.{reach}") if reach else ""
+    text = shorten(clean(f"{key} = {write_value(value)}", keep_newlines=False), room * _ROWS_OF_ONE - 2)
+    rows = wrap(f"{text}  ({note})" if note else text, room)
+    for number, row in enumerate(rows):
+        yield (("accent" if number == 0 else "", ("  " if number == 0 else " " * _INDENT) + row.rstrip()),)

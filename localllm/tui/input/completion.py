@@ -1,0 +1,94 @@
+"""What can be completed while typing: commands after a slash at the start, what may follow them, paths after an @."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from localllm.text.sanitising import clean
+
+MAX_PATHS = 200
+_COMMAND = re.compile(r"/(\S*)\Z")
+_ARGUMENT = re.compile(r"/(\S+)\s+(?:(\S+)\s+)?(\S*)\Z")
+_PATH = re.compile(r"(?:^|\s)@(\S*)\Z")
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """`text` replaces the last `replaces` characters before the cursor; `note` explains it."""
+
+    text: str
+    replaces: int
+    note: str = ""
+
+
+class Suggester:
+    """`commands` gives the names (without slash) and a line on each; `choices` what may follow a command, and a word
+    behind it ("" where there is none), each alone or with a note; `root` is the project."""
+
+    def __init__(
+        self,
+        root: Path,
+        hidden: Sequence[str],
+        commands: Callable[[], Iterable[tuple[str, str]]],
+        choices: Callable[[str, str], Iterable[str | tuple[str, str]]] = lambda _command, _after: (),
+    ) -> None:
+        self._root = root
+        self._hidden = frozenset(hidden)
+        self._commands = commands
+        self._choices = choices
+
+    @staticmethod
+    def applies(before_cursor: str) -> bool:
+        """Whether there may be something to suggest, told without looking."""
+        return any((_COMMAND.match(before_cursor), _ARGUMENT.match(before_cursor), _PATH.search(before_cursor)))
+
+    def suggest(self, before_cursor: str) -> list[Suggestion]:
+        """What fits the text before the cursor."""
+        if match := _COMMAND.match(before_cursor):
+            return [
+                Suggestion(f"/{name}", len(match[0]), note)
+                for name, note in self._commands()
+                if name.startswith(match[1])
+            ]
+        match = _ARGUMENT.match(before_cursor)
+        is_path = match is not None and match[3].startswith("@")
+        if match and not is_path and (found := list(self._choices(match[1], match[2] or ""))):
+            return list(_fitting(found, match[3]))
+        if match := _PATH.search(before_cursor):
+            return self._paths(match[1])
+        return []
+
+    def _paths(self, typed: str) -> list[Suggestion]:
+        """The entries of the folder typed so far, folders first; nothing outside the project."""
+        folder, _, start = typed.rpartition("/")
+        found: list[tuple[bool, str]] = []
+        for entry in self._entries(folder):
+            if entry.name.lower().startswith(start.lower()) and self._is_shown(entry.name, start):
+                found.append((not entry.is_dir(), entry.name))
+        found.sort()
+        return [Suggestion(name if is_file else name + "/", len(start)) for is_file, name in found[:MAX_PATHS]]
+
+    def _entries(self, folder: str) -> Iterable[os.DirEntry[str]]:
+        place = (self._root / folder).resolve()
+        if not place.is_relative_to(self._root.resolve()):
+            return []
+        try:
+            return list(os.scandir(place))
+        except OSError:
+            return []
+
+    def _is_shown(self, name: str, start: str) -> bool:
+        """Whether a path can be mentioned at all (no white space, nothing invisible), and is not a hidden one."""
+        if name in self._hidden or (name.startswith(".") and not start.startswith(".")):
+            return False
+        return not re.search(r"\s", name) and clean(name) == name
+
+
+def _fitting(choices: Iterable[str | tuple[str, str]], typed: str) -> Iterable[Suggestion]:
+    """Those of which what was typed is a part, or of whose note."""
+    for choice in choices:
+        name, note = (choice, "") if isinstance(choice, str) else choice
+        if typed.casefold() in name.casefold() or (typed and typed.casefold() in note.casefold()):
+            yield Suggestion(name, len(typed), note)

@@ -1,0 +1,195 @@
+"""What the person writes while a run goes on: told to it, kept for after it, or not sent yet. None of it is lost."""
+
+from collections.abc import Callable, Sequence
+
+from localllm.base.i18n import tr
+from localllm.text.sanitising import clean, display_width, shorten, shorten_start
+from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.registry import command_name
+from localllm.tui.commands.rules import next_mode
+from localllm.tui.input.keys import KeyName
+from localllm.tui.input.typeahead import TypeAhead
+from localllm.tui.render.screen import Screen
+from localllm.tui.shell_escape import MARK
+from localllm.tui.theme import Line
+
+_MOST_SHOWN = 3
+
+
+class Outbox:
+    """Enter tells a line to the run, Alt+Enter and Tab queue it as a request of its own, Up takes the last one back.
+
+    Commands, and whatever is sent where no run can take it, are queued as well.
+    """
+
+    def __init__(
+        self,
+        typeahead: TypeAhead,
+        screen: Screen,
+        chat: ChatContext,
+        interrupt: Callable[[], None],
+        remember: Callable[[str], None],
+        *,
+        is_live: Callable[[], bool],
+    ) -> None:
+        """`interrupt` is what Escape does; `remember` keeps what was sent among what was said before. `is_live`:
+        whether `lines` are on the screen now."""
+        self._typeahead = typeahead
+        self._screen = screen
+        self._chat = chat
+        self._interrupt = interrupt
+        self._remember = remember
+        self._is_live = is_live
+        self._queued: list[str] = []
+        self._were_told: list[bool] = []
+        self._given_back: Sequence[str] = ()
+        self._has_changed_mode = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been sent that waits for the end of the run."""
+        return not self._queued and not self._chat.unread
+
+    def press(self, key: KeyName) -> None:
+        """Do what a key stands for."""
+        match key:
+            case "enter":
+                self._send(now=True)
+            case "queue":
+                self._send(now=False)
+            case "escape":
+                self._interrupt()
+            case "up" if not self._typeahead.text():
+                self._take_back()
+            case "mode":
+                next_mode(self._chat)
+                self._has_changed_mode = True
+                if not self._is_live():
+                    self._screen.print(("dim", "  " + self._chat.mode))
+            case _:
+                pass
+
+    def settle(self) -> None:
+        """The run has ended: what it has not read comes before what is queued."""
+        while unread := self._chat.unsteer():
+            self._queued.insert(0, unread)
+        self._were_told.clear()
+        self._has_changed_mode = False
+
+    def next(self) -> str | None:
+        """The next queued line, if any."""
+        return self._queued.pop(0) if self._queued else None
+
+    def give_back(self) -> str:
+        """All that was not read, a line each, to be edited; nothing is queued any more."""
+        queued, self._queued = self._queued, []
+        self._given_back = [*queued, *filter(None, [self._typeahead.take()])]
+        return "\n".join(self._given_back)
+
+    def sent(self, text: str) -> str:
+        """What is done first of a text that came of `give_back`: a command among the lines is one again, and what
+        follows it is queued. The rest is one request."""
+        pieces, self._given_back = self._given_back, ()
+        if len(pieces) < 2 or not any(map(_is_for_chat, pieces)) or not text.strip():
+            return text
+        first, *rest = _apart(_edited(text, pieces))
+        self._queued[:0] = rest
+        return first
+
+    def lines(self, width: int) -> list[Line]:
+        """What waits, and what is being written, in lines of at most `width` cells. The last is the one written in."""
+        typed = clean(self._typeahead.text(), keep_newlines=False)
+        lines = self._waiting(width)
+        if typed:
+            is_told = self._chat.listens and not _is_for_chat(typed)
+            hint = tr("ui.outbox.keys" if is_told else "ui.outbox.keys_queue")
+            lines.append((("dim", shorten("  " + hint, width)),))
+        if typed or self._has_changed_mode:
+            mode = "" if self._chat.mode == "ask" else f"{self._chat.mode} "
+            room = max(1, width - display_width(mode) - 3)
+            lines.append((("warning", mode), ("bold", "› "), ("", shorten_start(typed, room))))
+        return lines
+
+    def _waiting(self, width: int) -> list[Line]:
+        texts = [tr("ui.outbox.sent", text=text) for text in self._chat.unread]
+        texts += [tr("ui.outbox.next", text=text) for text in self._queued]
+        shown = texts[:_MOST_SHOWN] if len(texts) <= _MOST_SHOWN else texts[: _MOST_SHOWN - 1]
+        if len(shown) < len(texts):
+            shown.append(tr("ui.outbox.more", count=len(texts) - len(shown)))
+        return [_dim(text, width) for text in shown]
+
+    def _take_back(self) -> None:
+        """Have the newest of what was sent in the line again, if it has not been read."""
+        if text := self._newest():
+            self._typeahead.put(text)
+            self._announce("ui.outbox.back", text)
+
+    def _newest(self) -> str:
+        """What was sent last of all that has neither been read nor begun, which then it never will."""
+        while self._were_told:
+            if self._were_told.pop():
+                if unread := self._chat.unsteer():
+                    return unread
+            elif self._queued:
+                return self._queued.pop()
+        return self._queued.pop() if self._queued else ""
+
+    def _send(self, *, now: bool) -> None:
+        text = self._typeahead.take()
+        if not text.strip():
+            return
+        self._remember(text)
+        if now and not _is_for_chat(text) and self._chat.steer(text):
+            self._were_told.append(True)
+            self._announce("ui.outbox.sent", text)
+        else:
+            self._queued.append(text)
+            self._were_told.append(False)
+            self._announce("ui.outbox.next", text)
+
+    def _announce(self, key: str, text: str) -> None:
+        """Say it for good where it is not shown below."""
+        if not self._is_live():
+            self._screen.print_lines([_dim(tr(key, text=text), self._screen.width)])
+
+
+def _is_for_chat(text: str) -> bool:
+    """Whether it is a command, of the chat or the person's own: the model is never told it."""
+    return command_name(text) is not None or text.lstrip().startswith(MARK)
+
+
+def _edited(text: str, pieces: Sequence[str]) -> list[str]:
+    """What has become of the `pieces` in `text`, which were its lines: those that are there still are whole, also where
+    a line of one looks like a command; what stands for one that is not is one as well. Else each line is one."""
+    whole, at, missing = f"\n{text}\n", 0, 0
+    parts: list[str] = []
+    for piece in pieces:
+        found = whole.find(f"\n{piece}\n", at)
+        if found < 0:
+            missing += 1
+            continue
+        parts += [*_changed(whole[at + 1 : found], missing), piece]
+        at, missing = found + 1 + len(piece), 0
+    return parts + _changed(whole[at + 1 : -1], missing)
+
+
+def _changed(text: str, pieces: int) -> list[str]:
+    """A text that stands for so many pieces."""
+    if not text:
+        return []
+    return [text] if pieces == 1 else text.split("\n")
+
+
+def _apart(lines: Sequence[str]) -> list[str]:
+    """The commands among the lines each for itself, and what stands between them."""
+    parts: list[str] = []
+    for line in lines:
+        if parts and not _is_for_chat(line) and not _is_for_chat(parts[-1]):
+            parts[-1] += f"\n{line}"
+        else:
+            parts.append(line)
+    return [part for part in parts if part.strip()]
+
+
+def _dim(text: str, width: int) -> Line:
+    return (("dim", shorten("  " + clean(text, keep_newlines=False), width - 1)),)

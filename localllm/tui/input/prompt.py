@@ -1,0 +1,245 @@
+"""prompt_toolkit as we use it. Imported when the first prompt is about to appear: it takes a while to load."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.application.current import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import Condition, has_completions, has_focus
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.formatted_text.utils import fragment_list_to_text
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.input.base import Input
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import HSplit, Layout, Window
+from prompt_toolkit.layout.controls import FormattedTextControl
+from prompt_toolkit.lexers import Lexer
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+from prompt_toolkit.widgets import TextArea
+
+from localllm.base.i18n import tr
+from localllm.text.sanitising import clean
+from localllm.tui.input.completion import Suggester, Suggestion
+from localllm.tui.input.typeahead import ESCAPE_SECONDS
+from localllm.tui.theme import Line, Theme
+
+_PROMPT = "› "
+_MENU_ROWS = 6
+_STYLE = Style.from_dict(
+    {
+        "prompt": "bold",
+        "bottom-toolbar": "noreverse ansibrightblack",
+        "dim": "ansibrightblack",
+        "accent": "ansicyan",
+        "good": "ansigreen",
+        "bad": "ansired",
+        "warning": "ansiyellow",
+        "error": "ansired bold",
+        "hunk": "ansicyan",
+    }
+)
+
+
+class ChatPrompt:
+    """The line (or lines) a person talks in."""
+
+    def __init__(
+        self,
+        *,
+        history_file: Path | None,
+        suggester: Suggester,
+        toolbar: Callable[[], str],
+        theme: Theme,
+        mode: Callable[[], str] = str,
+        change_mode: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`mode` stands before the line where it is not empty; `change_mode` is what Shift+Tab does."""
+        self._mode = mode
+        self._change_mode = change_mode
+        self._toolbar = toolbar
+        self._hint = ""
+        self._session: PromptSession[str] = PromptSession(
+            history=_History(str(history_file)) if history_file else InMemoryHistory(),
+            completer=_Completer(suggester.suggest),
+            complete_in_thread=True,
+            # Where nothing can be completed, prompt_toolkit keeps no rows free for the menu.
+            complete_while_typing=Condition(
+                lambda: suggester.applies(get_app().current_buffer.document.text_before_cursor)
+            ),
+            key_bindings=self._bindings(),
+            multiline=True,
+            prompt_continuation=lambda width, _number, _wraps: " " * width,
+            bottom_toolbar=self._bottom,
+            reserve_space_for_menu=_MENU_ROWS,
+            style=_STYLE,
+            color_depth=ColorDepth.DEPTH_1_BIT if theme.plain else None,
+        )
+
+    async def ask(self, default: str = "") -> str:
+        """What the person says, beginning with `default`. EOFError when he wants to leave."""
+        self._hint = ""
+        return _encodable(await self._session.prompt_async(self._lead, default=default, handle_sigint=False))
+
+    def _lead(self) -> StyleAndTextTuples:
+        """What stands before the line."""
+        mode = self._mode()
+        return [*([("class:warning", f"{mode} ")] if mode else []), ("class:prompt", _PROMPT)]
+
+    async def show_above(self, write: Callable[[], None]) -> None:
+        """Have `write` write above the line a person is typing, where there is one; it stays as it is."""
+        if self._session.app.is_running:
+            await run_in_terminal(write)
+        else:
+            write()
+
+    def remember(self, line: str) -> None:
+        """Keep a line that was not said here among those said."""
+        self._session.history.append_string(_encodable(line))
+
+    def refresh(self) -> None:
+        """Show the toolbar anew."""
+        self._session.app.invalidate()
+
+    def pending(self) -> str:
+        """Keys that came after the line was ended, read too early."""
+        return pending_keys(self._session.input)
+
+    def _bottom(self) -> str:
+        is_empty = not get_app().current_buffer.text
+        return self._hint if self._hint and is_empty else self._toolbar()
+
+    def _bindings(self) -> KeyBindings:
+        bindings = KeyBindings()
+        in_text = has_focus(DEFAULT_BUFFER)
+
+        @bindings.add("enter", filter=in_text)
+        def _(event: KeyPressEvent) -> None:
+            _enter(event.current_buffer)
+
+        @bindings.add("escape", "enter", filter=in_text)
+        @bindings.add("c-j", filter=in_text)
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.newline(copy_margin=False)
+
+        @bindings.add("s-tab", filter=in_text & ~has_completions)
+        def _(event: KeyPressEvent) -> None:
+            self._change_mode()
+            event.app.invalidate()
+
+        @bindings.add("c-c", filter=in_text)
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            self._hint = "" if buffer.text else tr("ui.how_to_leave")
+            buffer.reset()
+
+        return bindings
+
+
+def _enter(buffer: Buffer) -> None:
+    """Take the chosen completion, or go on in a new line after a backslash, or send."""
+    if buffer.complete_state and buffer.complete_state.current_completion:
+        buffer.complete_state = None
+    elif buffer.document.is_cursor_at_the_end and buffer.text.endswith("\\") and not buffer.text.endswith("\\\\"):
+        buffer.delete_before_cursor()
+        buffer.newline(copy_margin=False)
+    else:
+        buffer.validate_and_handle()
+
+
+class _Completer(Completer):
+    def __init__(self, suggest: Callable[[str], Sequence[Suggestion]]) -> None:
+        self._suggest = suggest
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        for found in self._suggest(document.text_before_cursor):
+            yield Completion(found.text, start_position=-found.replaces, display_meta=clean(found.note))
+
+
+class Question:
+    """Asks for one short answer in the middle of a run."""
+
+    def __init__(self, theme: Theme) -> None:
+        bindings = KeyBindings()
+
+        @bindings.add("escape")
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(exception=KeyboardInterrupt)
+
+        self._session: PromptSession[str] = PromptSession(
+            style=_STYLE, color_depth=ColorDepth.DEPTH_1_BIT if theme.plain else None, key_bindings=bindings
+        )
+        # How long an Escape may be the beginning of something else; as long as where nobody is asked.
+        self._session.app.ttimeoutlen = self._session.app.timeoutlen = ESCAPE_SECONDS
+
+    async def ask(self, default: str = "") -> str:
+        """The answer; `default` is there already. KeyboardInterrupt for Ctrl+C and Escape, EOFError for Ctrl+D."""
+        prompt: StyleAndTextTuples = [("class:prompt", f"  {_PROMPT}")]
+        return _encodable(await self._session.prompt_async(prompt, default=default, handle_sigint=False))
+
+    async def view(self, lines: Sequence[Line]) -> None:
+        """Show `lines` on the whole screen, to scroll in, until the person leaves them."""
+        await _pager(lines).run_async(handle_sigint=False)
+
+    def pending(self) -> str:
+        """Keys that came before the question or after its answer."""
+        return pending_keys(self._session.input)
+
+
+def pending_keys(source: Input) -> str:
+    """The keys prompt_toolkit has read but given to nobody, as raw text; they are taken from it."""
+    return "".join(press.data for press in get_typeahead(source))
+
+
+def _pager(lines: Sequence[Line]) -> Application[None]:
+    rows: list[StyleAndTextTuples] = [
+        [(f"class:{style}" if style else "", clean(text, keep_newlines=False)) for style, text in line]
+        for line in lines
+    ]
+    area = TextArea(
+        "\n".join(fragment_list_to_text(row) for row in rows),
+        read_only=True,
+        scrollbar=True,
+        lexer=_Painted(rows),
+    )
+    area.buffer.cursor_position = 0
+    keys = Window(FormattedTextControl([("class:dim", tr("ui.pager_keys"))]), height=1)
+    bindings = KeyBindings()
+
+    @bindings.add("q")
+    @bindings.add("enter")
+    @bindings.add("escape", eager=True)
+    @bindings.add("c-c")
+    def _(event: KeyPressEvent) -> None:
+        event.app.exit()
+
+    return Application(Layout(HSplit([area, keys])), key_bindings=bindings, style=_STYLE, full_screen=True)
+
+
+class _Painted(Lexer):
+    """Gives each line the styles it came with."""
+
+    def __init__(self, rows: Sequence[StyleAndTextTuples]) -> None:
+        self._rows = rows
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        return lambda number: self._rows[number] if number < len(self._rows) else []
+
+
+class _History(FileHistory):
+    def store_string(self, string: str) -> None:
+        """A full disk must not end the chat: then the line is kept for this session only."""
+        with contextlib.suppress(OSError):
+            super().store_string(_encodable(string))
+
+
+def _encodable(text: str) -> str:
+    """`text` without the lone surrogates that stand for typed bytes which are no UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")

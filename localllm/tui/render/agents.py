@@ -1,0 +1,147 @@
+"""Answers of the panel and steps of sub-agents as lines on the screen."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from localllm.base.events import Consulted, Delegated, Notice, Opinion, ToolFinished, ToolStarted
+from localllm.base.i18n import tr
+from localllm.text.sanitising import clean, display_width, shorten
+from localllm.text.wrapping import wrap
+from localllm.tui.render.report import wrapped
+from localllm.tui.render.tool_lines import describe_arguments
+from localllm.tui.theme import Line, Span, Style
+
+_LONGEST_NAME = 24
+
+
+def delegated_lines(delegated: Delegated, width: int) -> list[Line]:
+    """`  ↳ explore: read_file src/a.py`; nothing for what is of no interest, as an outcome that is good, or what the
+    lines of the call it works for tell: its beginning and its end."""
+    match delegated.event:
+        case ToolStarted(name=name, arguments=arguments):
+            return [_line(delegated.agent, f"{name} {describe_arguments(arguments)}".rstrip(), "dim", width)]
+        case ToolFinished(success=False, name=name, summary=summary):
+            return [_line(delegated.agent, f"✗ {name}: {summary}", "dim", width)]
+        case Notice(text=text, level=level):
+            style: Style = "dim" if level == "info" else "warning"
+            return [_line(delegated.agent, f"! {' '.join(text.split())}", style, width)]
+        case _:
+            return []
+
+
+def _line(agent: str, text: str, style: Style, width: int) -> Line:
+    name = shorten(clean(agent, keep_newlines=False), _LONGEST_NAME)
+    return ((style, shorten(f"  ↳ {name}: {clean(text, keep_newlines=False)}", width)),)
+
+
+SIDE_BY_SIDE = 100
+"""Cells of a screen from which opinions stand side by side."""
+
+_GAP = " │ "
+_MEMBERS = {"panel": ("conservative", "progressive", "judge"), "boss": ("boss",)}
+
+
+def consulted_lines(event: Consulted, width: int) -> list[Line]:
+    """All of a consultation: who said what, the plan, and who was left out. What is the plan is not said twice."""
+    opinions = [opinion for opinion in event.opinions if not _is_plan(opinion, event)]
+    lines = _columns(opinions, width) if width >= SIDE_BY_SIDE else _one_below_another(opinions, width)
+    if _is_unjudged(event):
+        rest = wrapped("! ", tr("panel.unjudged"), "warning", width) + _left_out_lines(event, width)
+    else:
+        rest = plan_lines(event, width)
+    return [*lines, *([()] if lines else []), *rest]
+
+
+def plan_lines(event: Consulted, width: int) -> list[Line]:
+    """The plan and who was left out. Nothing where the agent has asked and got none: it says so itself."""
+    if not (event.plan or event.by_hand):
+        return []
+    lines: list[Line] = []
+    if event.plan:
+        lines.append((("accent", shorten(_heading(event), width)),))
+        lines += wrapped("  ", event.plan, "", width)
+    lines += _left_out_lines(event, width)
+    if not event.plan:
+        lines += wrapped("! ", tr("panel.nobody"), "warning", width)
+    return lines
+
+
+def consulted_line(event: Consulted, width: int) -> Line:
+    """A consultation with a plan in one line: who is missing, and the beginning of the plan."""
+    told = {opinion.role for opinion in event.opinions}
+    missing = [tr(f"panel.role.{role}") for role in _MEMBERS[event.kind] if role not in told]
+    head = f"◆ {tr(f'{event.kind}.shown')}" + (
+        f" ({tr('panel.without', members=', '.join(missing))})" if missing else ""
+    )
+    plan = clean(f": {' '.join(event.plan.split())}", keep_newlines=False)
+    return (("accent", head), ("", shorten(plan, max(0, width - display_width(head)))))
+
+
+def _left_out_lines(event: Consulted, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for member in event.left_out:
+        lines += wrapped("! ", tr("panel.was_left_out", member=member), "warning", width)
+    return lines
+
+
+def _is_unjudged(event: Consulted) -> bool:
+    """Whether the plan is but the opinions themselves, which nobody has weighed."""
+    return event.kind == "panel" and bool(event.opinions) and event.opinions[-1].role != "judge"
+
+
+def _is_plan(opinion: Opinion, event: Consulted) -> bool:
+    """Whether what somebody said is the plan itself: always the boss's, and the judge's who said nothing beside it."""
+    return opinion.role == "boss" or (opinion.role == "judge" and opinion.text.strip() == event.plan.strip())
+
+
+def _heading(event: Consulted) -> str:
+    """Whose plan it is, and how sure of it."""
+    parts = [f"◆ {tr(f'{event.kind}.shown')}"]
+    parts += [tr("panel.plan")] if event.kind == "panel" else []
+    parts += [
+        _who(opinion) if opinion.role == "boss" else _title(opinion)
+        for opinion in event.opinions
+        if _is_plan(opinion, event)
+    ]
+    if event.confidence:
+        parts.append(tr("panel.confidence", percent=round(event.confidence * 100)))
+    return " · ".join(parts)
+
+
+def _title(opinion: Opinion) -> str:
+    return " · ".join(filter(None, (tr(f"panel.role.{opinion.role}"), _who(opinion))))
+
+
+def _who(opinion: Opinion) -> str:
+    return clean(f"{opinion.provider} {opinion.model}".strip(), keep_newlines=False)
+
+
+def _columns(opinions: Sequence[Opinion], width: int) -> list[Line]:
+    """A column for each opinion, its title above."""
+    if not opinions:
+        return []
+    cells = (width - 2 - len(_GAP) * (len(opinions) - 1)) // len(opinions)
+    titles = [shorten(_title(opinion), cells) for opinion in opinions]
+    texts = [wrap(clean(opinion.text), cells) for opinion in opinions]
+    lines: list[Line] = [_row(titles, cells, "bold")]
+    return lines + [_row(row, cells, "") for row in zip_longest(*texts, fillvalue="")]
+
+
+def _row(texts: Sequence[str], cells: int, style: str) -> Line:
+    spans: list[Span] = [("", "  ")]
+    for number, text in enumerate(texts):
+        is_last = number == len(texts) - 1
+        padding = "" if is_last else " " * (cells - display_width(text))
+        spans.append(("bold" if style == "bold" else "", text + padding))
+        if not is_last:
+            spans.append(("dim", _GAP))
+    return tuple(spans)
+
+
+def _one_below_another(opinions: Sequence[Opinion], width: int) -> list[Line]:
+    lines: list[Line] = []
+    for opinion in opinions:
+        lines += [()] if lines else []
+        lines.append((("bold", "  " + shorten(_title(opinion), width - 2)),))
+        lines += wrapped("  ", opinion.text, "", width)
+    return lines

@@ -1,0 +1,93 @@
+"""Tool calls and their outcomes as lines for a person."""
+
+import json
+from collections.abc import Mapping
+from typing import cast
+
+from localllm.base.events import Json, ToolFinished, ToolStarted
+from localllm.base.i18n import tr
+from localllm.text.blanks import visible_blanks
+from localllm.text.sanitising import clean, shorten
+from localllm.tui.theme import Line, Span, Style
+
+DIFF_LINES = 24
+OUTPUT_LINES = 6
+_MAIN_ARGUMENTS = ("command", "file_path", "pattern", "query", "question", "url", "path")
+_SHOWN_AS_DIFF = ("content", "old_string", "new_string")
+_VALUE_WIDTH = 32
+
+
+def started_line(event: ToolStarted, width: int) -> Line:
+    """`● read_file src/a.py`, at most `width` cells."""
+    head = f"● {event.name}"
+    arguments = clean(describe_arguments(event.arguments), keep_newlines=False)
+    return (("accent", head), ("", shorten(f" {arguments}", max(0, width - len(head))) if arguments else ""))
+
+
+def describe_arguments(arguments: Mapping[str, Json]) -> str:
+    """The argument that says most, then the small ones by name; texts of files are left out."""
+    main = next((name for name in _MAIN_ARGUMENTS if arguments.get(name)), "")
+    parts = [str(arguments[main])] if main else []
+    for name, value in arguments.items():
+        if name == main or name in _SHOWN_AS_DIFF or value is None:
+            continue
+        text = value if isinstance(value, str) else _listed(value)
+        if "\n" not in text and len(text) <= _VALUE_WIDTH:
+            parts.append(f"{name}={text}")
+    return " ".join(parts)
+
+
+def _listed(value: Json) -> str:
+    listed = cast("list[Json]", value) if isinstance(value, list) else []
+    texts = [one for one in listed if isinstance(one, str)]
+    if texts and len(texts) == len(listed):
+        return ", ".join(texts)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def finished_lines(event: ToolFinished, width: int, *, named: bool = False, with_diff: bool = True) -> list[Line]:
+    """The outcome, and below it what changed or the end of what a command printed.
+
+    `named` repeats the tool's name, for an outcome that does not stand below its call.
+    """
+    mark: Span = ("good", "  ✓ ") if event.success else ("bad", "  ✗ ")
+    summary = clean(f"{event.name}: {event.summary}" if named else event.summary, keep_newlines=False)
+    lines: list[Line] = [(mark, ("dim" if event.success else "", shorten(summary, max(0, width - 4))))]
+    diff = event.payload.get("diff")
+    if with_diff and isinstance(diff, str) and "file_path" in event.payload:
+        lines += diff_lines(diff, limit=DIFF_LINES)
+    return lines + _output_tail(event.payload, width)
+
+
+def diff_lines(diff: str, *, limit: int = 0) -> list[Line]:
+    """A unified diff in colour, its blanks visible where they could hide something; with `limit` only so many lines and
+    how many more there are."""
+    rows = diff.removesuffix("\n").split("\n")
+    shown = rows[:limit] if limit and len(rows) > limit + 1 else rows
+    lines: list[Line] = [((_diff_style(row), f"    {row[:1]}{visible_blanks(row[1:])}"),) for row in shown]
+    if len(shown) < len(rows):
+        lines.append((("dim", "    " + tr("ui.more_lines", count=len(rows) - len(shown))),))
+    return lines
+
+
+def _diff_style(row: str) -> Style:
+    match row[:3]:
+        case "+++" | "---":
+            return "dim"
+        case "@@ ":
+            return "hunk"
+        case _:
+            styles: dict[str, Style] = {"+": "good", "-": "bad"}
+            return styles.get(row[:1], "")
+
+
+def _output_tail(payload: Mapping[str, Json], width: int) -> list[Line]:
+    """The last lines of a command's output, errors after it. Of a line written over itself, what is seen at last."""
+    text = "\n".join(str(payload[name]).rstrip() for name in ("stdout", "stderr") if payload.get(name))
+    rows = [row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n")] if text else []
+    shown = rows[-OUTPUT_LINES:] if len(rows) > OUTPUT_LINES + 1 else rows
+    room = max(0, width - 4)
+    lines: list[Line] = [(("dim", "    " + shorten(clean(row, keep_newlines=False), room)),) for row in shown]
+    if len(shown) < len(rows):
+        lines.insert(0, (("dim", "    " + tr("ui.lines_above", count=len(rows) - len(shown))),))
+    return lines

@@ -1,0 +1,335 @@
+"""The chat in the terminal."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from localllm.base.events import AgentEvent, Json, RunFinished
+from localllm.base.i18n import tr
+from localllm.base.paths import state_folder
+from localllm.text.sanitising import clean
+from localllm.tui.chat_loop import Talk
+from localllm.tui.commands.context import ChatContext
+from localllm.tui.commands.registry import Leave
+from localllm.tui.commands.rules import next_mode
+from localllm.tui.dialogs.approval import TerminalConfirmer
+from localllm.tui.dialogs.plan import PlanAnswer, PlanQuestion
+from localllm.tui.dialogs.trust import ask_trust
+from localllm.tui.headless import Headless, HeadlessConfirmer, exit_code
+from localllm.tui.input.completion import Suggester
+from localllm.tui.input.message_queue import Outbox
+from localllm.tui.input.piped import read_lines
+from localllm.tui.input.typeahead import TypeAhead
+from localllm.tui.render.answer import preload
+from localllm.tui.render.events import Renderer
+from localllm.tui.render.report import notice_lines, said_lines
+from localllm.tui.render.screen import Screen
+from localllm.tui.signals import ForcedEnd, signal_handlers
+from localllm.tui.theme import Line, choose_theme
+
+if TYPE_CHECKING:
+    from localllm.tui.input.prompt import ChatPrompt, Question
+
+
+class Stage:
+    """Hands the terminal from the run to a question and back. What was typed ahead never answers a question."""
+
+    def __init__(self, screen: Screen, renderer: Renderer, typeahead: TypeAhead) -> None:
+        self._screen = screen
+        self._renderer = renderer
+        self._typeahead = typeahead
+        self._opened: Question | None = None
+
+    async def reached(self, request_id: str) -> None:
+        """Wait until everything before the question is on the screen."""
+        await self._renderer.reached(request_id)
+
+    @contextmanager
+    def cleared(self, call_id: str) -> Generator[None]:
+        """The screen and the keyboard for a question about `call_id` alone."""
+        self._renderer.suspend()
+        self._typeahead.pause()
+        self._typeahead.keep(self._question.pending())
+        try:
+            yield
+        finally:
+            self._typeahead.keep(self._question.pending())
+            self._typeahead.start()
+            self._renderer.resume(shown_diff_of=call_id)
+
+    async def ask(self, default: str = "") -> str:
+        """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
+        return await self._question.ask(default)
+
+    async def view(self, lines: Sequence[Line]) -> None:
+        """Show `lines` on the whole screen, to scroll in."""
+        await self._question.view(lines)
+
+    @property
+    def _question(self) -> "Question":
+        if self._opened is None:
+            from localllm.tui.input.prompt import Question  # brings prompt_toolkit, which takes a while to load
+
+            self._opened = Question(self._screen.theme)
+        return self._opened
+
+
+_MOMENT_SECONDS = 0.05
+"""From the asking to the prompt that is drawn."""
+
+_IDLE_SECONDS = 0.2
+
+
+class Terminal:
+    """The front end of the chat. Where standard input is no terminal, each of its lines is a request."""
+
+    def __init__(self, state: Path | None = None, *, is_open: bool = False, modes: list[Any] | None = None) -> None:
+        """`state` is the folder that keeps the history of what was said; the user's own where it is None. `is_open`:
+        the first line is on the screen, and the terminal quiet; `modes` are those it had before."""
+        self._interactive = sys.stdin.isatty()
+        self._screen = Screen(sys.stdout, choose_theme(sys.stdout))
+        self._is_open = is_open
+        self._typeahead = TypeAhead(sys.stdin, modes, write=self._control)
+        self._screen.below = self._below
+        self._renderer = Renderer(self._screen, below=self._below)
+        self._stage = Stage(self._screen, self._renderer, self._typeahead)
+        self._confirmer = TerminalConfirmer(self._screen, self._stage, self.interrupt)
+        self._headless = Headless("text")
+        self._history_file = (state or state_folder()) / "history"
+        self._is_first_time = not os.path.lexists(self._history_file)
+        self._talk: Talk | None = None
+        self._prompt: ChatPrompt | None = None
+        self._outbox: Outbox | None = None
+        self._has_asked = asyncio.Event()
+
+    @property
+    def confirmer(self) -> TerminalConfirmer | HeadlessConfirmer:
+        """Who answers confirmations: the person, or nobody."""
+        return self._confirmer if self._interactive else self._headless.confirmer
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether a person is there who sees what is shown and can answer."""
+        return self._interactive and sys.stdout.isatty()
+
+    def ask_trust(self, file: Path, values: Mapping[str, Json]) -> bool | None:
+        """Whether the person believes these settings of a project's file; None where he did not say."""
+        return ask_trust(self._screen, sys.stdin, self._typeahead.keep, file, values)
+
+    def remark(self, text: str, level: str = "info") -> None:
+        """Say something before the chat begins."""
+        self._screen.print_lines(notice_lines(text, level, self._screen.width))
+
+    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
+        """Show one run to its end."""
+        await self._show(events)
+
+    async def _show(self, events: AsyncGenerator[AgentEvent]) -> RunFinished | None:
+        if self._interactive:
+            return await self._renderer.consume(events)
+        await self._headless.consume(events)
+        return self._headless.finished
+
+    def interrupt(self) -> None:
+        """Break off what is going on."""
+        if self._talk is not None:
+            self._talk.interrupt()
+
+    async def interact(self, chat: ChatContext) -> int:
+        """Talk until the person leaves; the exit code (of the last request, where no person is there)."""
+        if self._interactive:
+            chat.begin_connecting()
+        self._screen.theme = choose_theme(sys.stdout, chat.settings.ui.theme)
+        decide_plan = self._decide_plan if self._interactive else None
+        talk = self._talk = Talk(
+            chat,
+            self._screen,
+            self._show,
+            is_attended=self._interactive,
+            decide_plan=decide_plan,
+            forced_end=ForcedEnd(self._typeahead.stop),
+        )
+        ending = _Ending(talk.forced_end)
+        handlers = {**ending.handlers(), "SIGCONT": self._wake}
+        if self._interactive:
+            handlers["SIGINT"] = talk.interrupt
+        with signal_handlers(handlers, talk.insist):
+            try:
+                await self._converse(talk, chat)
+            except asyncio.CancelledError:
+                if ending.exit_code:
+                    return ending.exit_code
+                raise
+            finally:
+                self._typeahead.stop()
+                talk.forced_end.call_off()
+        return 0 if self._headless.finished is None else exit_code(self._headless.finished)
+
+    async def _converse(self, talk: Talk, chat: ChatContext) -> None:
+        if self._interactive:
+            self._typeahead.start()
+            talk.greet(named=self._is_open, first=self._is_first_time)
+            talk.warn(self._screen)
+            said = self._prompts(talk, chat)
+        else:
+            await chat.settled()
+            errors = Screen(sys.stderr, choose_theme(sys.stderr))
+            talk.warn(errors)
+            talk.introduce(errors)
+            said = read_lines(sys.stdin)
+        async with aclosing(said):
+            async for line in said:
+                if line.strip() and isinstance(await talk.take(line), Leave):
+                    return
+
+    async def _prompts(self, talk: Talk, chat: ChatContext) -> AsyncGenerator[str]:
+        """What the person says, until he leaves. Between the prompts the keyboard is read ahead."""
+        background = [asyncio.create_task(work) for work in (self._introduce(talk, chat), self._prepare(chat))]
+        try:
+            # In a thread, so that the server's answers are taken meanwhile.
+            await asyncio.to_thread(import_module, "localllm.tui.input.prompt")
+            self._screen.print_lines(await asyncio.to_thread(talk.reminder))
+            prompt = self._prompt = self._make_prompt(talk, chat)
+            outbox = self._outbox = Outbox(
+                self._typeahead, self._screen, chat, talk.interrupt, prompt.remember, is_live=self._is_live
+            )
+            while (said := await self._next_line(prompt, talk, outbox)) is not None:
+                self._typeahead.start()
+                yield said
+        finally:
+            for task in background:
+                task.cancel()
+            await asyncio.wait(background)
+
+    async def _next_line(self, prompt: "ChatPrompt", talk: Talk, outbox: Outbox) -> str | None:
+        """What is queued, where all went well; else what the person says now, beginning with what was not read. None
+        where he leaves."""
+        self._typeahead.pause()
+        outbox.settle()
+        self._screen.print()
+        if talk.went_well and (queued := outbox.next()) is not None:
+            self._screen.print_lines(said_lines(queued, self._screen.width))
+            return queued
+        self._has_asked.set()
+        try:
+            return outbox.sent(await prompt.ask(outbox.give_back()))
+        except EOFError:
+            return None
+        finally:
+            self._typeahead.keep(prompt.pending())
+            self._typeahead.on_key = outbox.press  # from now on something may be going on
+
+    async def _decide_plan(self) -> PlanAnswer:
+        """What becomes of a plan; what the person has sent already is more than an answer."""
+        if self._outbox is not None and not self._outbox.is_empty:
+            return None
+        return await PlanQuestion(self._screen, self._stage).ask()
+
+    def _below(self, width: int) -> list[Line]:
+        return self._outbox.lines(width) if self._outbox is not None else []
+
+    def _wake(self) -> None:
+        """After a suspension the shell's modes are in force, and its words on the screen."""
+        self._screen.forget()
+        self._typeahead.refresh()
+
+    def _is_live(self) -> bool:
+        return self._renderer.is_live or self._screen.is_drawn
+
+    def _control(self, sequence: str) -> None:
+        """Tell the terminal something that is not to be seen."""
+        if self.is_attended and os.environ.get("TERM") != "dumb":
+            self._screen.control(sequence)
+
+    async def _introduce(self, talk: Talk, chat: ChatContext) -> None:
+        """Say who answers as soon as that is known, above the prompt if it is there already."""
+        await chat.settled()
+        if self._prompt is None:
+            talk.introduce(self._screen)
+            return
+
+        def show() -> None:
+            talk.introduce(self._screen)
+            self._screen.print()
+
+        await self._prompt.show_above(show)
+
+    async def _prepare(self, chat: ChatContext) -> None:
+        """While the person types his first words, find out and load what comes after them."""
+        await self._has_asked.wait()
+        await asyncio.sleep(_MOMENT_SECONDS)
+        await chat.probe_sandbox()
+        if self._prompt is not None:
+            self._prompt.refresh()
+        await asyncio.sleep(_IDLE_SECONDS)
+        if not self._screen.plain:
+            await asyncio.to_thread(preload)
+
+    def _make_prompt(self, talk: Talk, chat: ChatContext) -> "ChatPrompt":
+        from localllm.tui.input.prompt import (
+            ChatPrompt,  # brings prompt_toolkit, after the first lines are on the screen
+        )
+
+        commands = talk.registry
+        hidden = chat.settings.project.exclude_patterns
+        suggester = Suggester(
+            chat.root, hidden, commands.overview, lambda name, after: commands.choices(name, chat, after)
+        )
+        return ChatPrompt(
+            history_file=self._keep_history(),
+            suggester=suggester,
+            toolbar=lambda: toolbar(chat),
+            mode=lambda: "" if chat.mode == "ask" else chat.mode,
+            change_mode=lambda: next_mode(chat),
+            theme=self._screen.theme,
+        )
+
+    def _keep_history(self) -> Path | None:
+        """The file for what is said, readable by the user alone; None, and a word about it, where there can be none."""
+        try:
+            self._history_file.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self._history_file, os.O_WRONLY | os.O_CREAT, 0o600))
+            self._history_file.chmod(0o600)
+        except OSError as error:
+            text = tr("ui.no_history", file=self._history_file, reason=error.strerror)
+            self._screen.print_lines(notice_lines(text, "warning", self._screen.width))
+            return None
+        return self._history_file
+
+
+class _Ending:
+    """Ends the task it was made in when the process is told to end, so that the terminal is left as it was."""
+
+    def __init__(self, forced_end: ForcedEnd) -> None:
+        self.exit_code = 0
+        self._forced_end = forced_end
+        self._task = asyncio.current_task()
+
+    def handlers(self) -> dict[str, Callable[[], None]]:
+        """One for each signal; exit codes are 128 and the signal's number, as shells count."""
+        codes = {"SIGHUP": 129, "SIGINT": 130, "SIGQUIT": 131, "SIGTERM": 143}
+        return {name: partial(self._end, code) for name, code in codes.items()}
+
+    def _end(self, code: int) -> None:
+        self.exit_code = code
+        self._forced_end.begin(code)
+        if self._task is not None:
+            self._task.cancel()
+
+
+def toolbar(chat: ChatContext) -> str:
+    """Mode, model, sandbox, and how full the window is; it says so where nobody has told how large that is."""
+    sandbox = chat.sandbox_level or "…"
+    if chat.connecting:
+        return tr("ui.toolbar", mode=chat.mode, model=tr("ui.toolbar.connecting"), sandbox=sandbox, tokens="…")
+    used = f"{chat.context_used:,}" if chat.context_used else "0"
+    key = "ui.toolbar.tokens_assumed" if chat.assumes_window else "ui.toolbar.tokens"
+    tokens = tr(key, used=used, window=f"{chat.context_window:,}")
+    model = chat.model or chat.provider_name
+    return clean(tr("ui.toolbar", mode=chat.mode, model=model, sandbox=sandbox, tokens=tokens), keep_newlines=False)

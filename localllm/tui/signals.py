@@ -1,0 +1,123 @@
+"""Ctrl+C and its like: interrupt a run, and end a process that does not end by itself."""
+
+import asyncio
+import faulthandler
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+SECONDS = 3.0
+"""From the moment the user insists. What was said is in the session's log by then; the next start closes that."""
+
+_LAST_WORDS = 1.0  # seconds for what is done before: a pipe nobody reads would take them all
+_SPARE = 1.0  # seconds more, before the process ends without the interpreter
+
+
+class ForcedEnd:
+    """A process that ends in some seconds, unless it has ended by itself, or this was called off."""
+
+    def __init__(self, before: Callable[[], object] = lambda: None) -> None:
+        """`before`: done first, such as giving back the terminal."""
+        self._before = before
+        self._timer: threading.Timer | None = None
+        self._nowhere: TextIO | None = None
+
+    def begin(self, code: int, seconds: float = SECONDS) -> None:
+        """End the process with this exit code in so many seconds, or when it was already to end. A second later it ends
+        with 1: by then a search for a pattern, say, holds the interpreter, in which nothing else can run."""
+        if self._timer is None:
+            self._timer = threading.Timer(seconds, self._end, [code])
+            self._timer.daemon = True
+            self._timer.start()
+            self.arm(seconds)
+
+    def arm(self, seconds: float = SECONDS) -> None:
+        """End the process in somewhat more than so many seconds, even if the interpreter runs nothing else until
+        then."""
+        if self._nowhere is None:
+            self._nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - closed when it is called off
+            # It waits in a thread of the system's that needs no interpreter.
+            faulthandler.dump_traceback_later(seconds + _LAST_WORDS + _SPARE, exit=True, file=self._nowhere)
+
+    def call_off(self) -> None:
+        """Let the process go on."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._nowhere is not None:
+            faulthandler.cancel_dump_traceback_later()
+            self._nowhere.close()
+            self._nowhere = None
+
+    def _end(self, code: int) -> None:
+        last_words = threading.Thread(target=self._say, daemon=True)
+        last_words.start()
+        last_words.join(_LAST_WORDS)
+        os._exit(code)
+
+    def _say(self) -> None:
+        with suppress(Exception):  # whatever it is, the process ends
+            self._before()
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+
+
+_ENDING = frozenset({"SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"})
+
+
+@contextmanager
+def signal_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable[[], object]) -> Generator[None]:
+    """Call these, by the signal's name, in the running event loop. Names this system has not are left out. `unheard`
+    is as in `add_handlers`; on Windows it is not called."""
+    loop = asyncio.get_running_loop()
+    if sys.platform == "win32":
+        numbers = {signal.Signals[name]: call for name, call in handlers.items() if hasattr(signal, name)}
+        before = {
+            number: signal.signal(number, lambda *_, call=call: loop.call_soon_threadsafe(call))
+            for number, call in numbers.items()
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        return
+    add_handlers(handlers, unheard)
+    try:
+        yield
+    finally:
+        for name in handlers:
+            loop.remove_signal_handler(signal.Signals[name])
+
+
+def add_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable[[], object]) -> None:
+    """Call these in the running event loop. NotImplementedError on Windows.
+
+    `unheard` is called without the loop, which hears nothing while a search for a pattern, say, holds its thread: when
+    a signal that ends programs comes, and of SIGINT, which asks for less, the second before the loop has heard one.
+    """
+    loop = asyncio.get_running_loop()
+    waiting = 0
+
+    def hear(call: Callable[[], object]) -> None:
+        nonlocal waiting
+        waiting = 0
+        call()
+
+    def receive(number: int, _: object) -> None:
+        nonlocal waiting
+        waiting += 1
+        if number != signal.SIGINT or waiting > 1:
+            unheard()
+
+    for name, call in handlers.items():
+        number = signal.Signals[name]
+        loop.add_signal_handler(number, hear, call)
+        if name in _ENDING:  # the loop hears of it as before, by its file descriptor
+            signal.signal(number, receive)
+            signal.siginterrupt(number, False)  # noqa: FBT003 - it has no name

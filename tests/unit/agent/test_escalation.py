@@ -1,0 +1,328 @@
+"""What is done with a run that goes round in circles, rung by rung, with real tools and a model that plays a script."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.agent.escalation import Ladder, Rung, step_of
+from localllm.agent.history import History
+from localllm.agent.loop_detection import LoopDetector
+from localllm.agent.middleware import Inject, RunState
+from localllm.agent.panel.dossier import Consultation, Dossier
+from localllm.agent.react_agent import ReActAgent
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, ToolCall, ToolFinished
+from localllm.base.i18n import set_language
+from localllm.config.schema import AgentSettings
+from localllm.llm.client import LLMClient
+from localllm.llm.messages import ToolMessage, UserMessage
+from localllm.tools.results import ToolResult
+from localllm.tui.headless import exit_code
+from tests.support.agents import call, make_tools, play, scripted
+from tests.support.wire_server import Reply, WireServer, delta, sse
+from tests.unit.agent.test_react_agent import server_of
+
+pytestmark = pytest.mark.anyio
+
+MISS = call("edit_file", file_path="a.py", old_string="y = 2", new_string="y = 3")
+MEND = call("edit_file", file_path="a.py", old_string="x = 1", new_string="x = 3")
+PLAN = Consultation(plan="Replace x = 1, there is no y.", confidence=0.9, is_sure=True)
+UNSURE = Consultation(plan="Perhaps read it.", confidence=0.2)
+NOBODY = Consultation(left_out=("judge: connection refused",))
+
+
+class Wise:
+    """Advisers who answer what they were given, in turn, and remember what they were asked."""
+
+    def __init__(self, three: Sequence[Consultation] = (), boss: Sequence[Consultation] = ()) -> None:
+        self._three = list(three)
+        self._boss = list(boss)
+        self.dossiers: list[Dossier] = []
+        self.earlier: list[Sequence[Consultation]] = []
+        self.asked: list[str] = []
+
+    async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
+        self.asked.append("three")
+        self.dossiers.append(dossier)
+        return self._three.pop(0)
+
+    async def ask_boss(
+        self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
+    ) -> Consultation:
+        self.asked.append("boss")
+        self.dossiers.append(dossier)
+        self.earlier.append(earlier)
+        return self._boss.pop(0)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    (folder / "b.py").write_text("z = 1\n")
+    return folder
+
+
+def an_agent(project: Path, *turns: dict[str, Any] | str, wise: Wise | None = None, threshold: int = 3) -> ReActAgent:
+    return ReActAgent(
+        LLMClient(scripted(*turns), model="m", max_retries=0),
+        make_tools(project),
+        settings=AgentSettings(loop_detection_threshold=threshold),
+        advisers=wise,
+    )
+
+
+def results(agent: ReActAgent) -> list[str]:
+    return [message.text for message in agent.history.messages if isinstance(message, ToolMessage)]
+
+
+def notices(events: Sequence[AgentEvent]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Notice)]
+
+
+def end(events: Sequence[AgentEvent]) -> RunFinished:
+    assert isinstance(events[-1], RunFinished)
+    return events[-1]
+
+
+class TestRungByRung:
+    async def test_a_failing_edit_is_told_stepped_back_from_advised_on_and_mended(self, project: Path) -> None:
+        wise = Wise([PLAN])
+        agent = an_agent(project, *[MISS] * 7, MEND, "x is 3 now.", wise=wise)
+        events = await play(agent, "set the value to 3")
+        assert (end(events).status, end(events).answer, exit_code(end(events))) == ("done", "x is 3 now.", 0)
+        assert (project / "a.py").read_text() == "x = 3\n"
+        told = results(agent)
+        assert "3 edits of a.py did not fit" in told[2]
+        assert "Step back" in told[4]
+        assert "set the value to 3" in told[4]
+        assert PLAN.plan in told[6]
+        assert all("[" not in told[number].partition("not")[0] for number in (0, 1))
+        assert wise.asked == ["three"]
+        assert [notice.split(",")[0].split(":")[0] for notice in notices(events)] == [
+            "The model repeats itself",
+            "Still in circles; the model was asked to step back and think again",
+            "Still stuck; asking the panel for advice",
+        ]
+
+    async def test_the_dossier_has_the_goal_and_the_exact_error(self, project: Path) -> None:
+        wise = Wise([PLAN])
+        agent = an_agent(project, *[MISS] * 7, MEND, "done", wise=wise)
+        await play(agent, "set the value to 3")
+        dossier = wise.dossiers[0]
+        assert dossier.goal == "set the value to 3"
+        assert "a.py" in dossier.problem
+        error = results(agent)[0]
+        assert any(attempt.result == error and attempt.failed for attempt in dossier.attempts)
+
+    async def test_one_that_stays_stuck_meets_the_boss_and_is_stopped(self, project: Path) -> None:
+        boss = Consultation(plan="Ask the person.", confidence=0.8, is_sure=True)
+        wise = Wise([PLAN], [boss])
+        agent = an_agent(project, *[MISS] * 20, wise=wise)
+        events = await play(agent, "set the value to 3")
+        assert wise.asked == ["three", "boss"]
+        assert list(wise.earlier[0]) == [PLAN]
+        finished = end(events)
+        assert (finished.status, finished.steps, exit_code(finished)) == ("stuck", 11, 3)
+        assert "Goal: set the value to 3" in finished.answer
+        assert "edit_file a.py (11 times)" in finished.answer
+        assert results(agent)[0].splitlines()[0] in finished.answer
+        assert "- Replace x = 1, there is no y." in finished.answer
+        assert "- Ask the person." in finished.answer
+        assert "make that change by hand" in finished.answer
+        assert agent.detect_loop()
+
+    async def test_an_unsure_judge_leads_to_the_boss_at_once(self, project: Path) -> None:
+        wise = Wise([UNSURE], [PLAN])
+        agent = an_agent(project, *[MISS] * 7, MEND, "done", wise=wise)
+        events = await play(agent, "go")
+        assert notices(events)[-1] == "The panel has no sure advice; asking the boss."
+        assert wise.asked == ["three", "boss"]
+        assert list(wise.earlier[0]) == [UNSURE]
+        assert PLAN.plan in results(agent)[6]
+        assert UNSURE.plan not in results(agent)[6]
+
+    async def test_where_the_boss_has_nothing_either_the_unsure_plan_counts(self, project: Path) -> None:
+        wise = Wise([UNSURE], [NOBODY])
+        agent = an_agent(project, *[MISS] * 7, MEND, "done", wise=wise)
+        await play(agent, "go")
+        assert UNSURE.plan in results(agent)[6]
+
+    async def test_where_nobody_can_be_asked_it_goes_on_alone_and_says_so(self, project: Path) -> None:
+        wise = Wise([NOBODY], [Consultation(left_out=("boss: no model",))])
+        agent = an_agent(project, *[MISS] * 7, MEND, "done", wise=wise)
+        events = await play(agent, "go")
+        assert end(events).status == "done"
+        alone = next(notice for notice in notices(events) if "goes on alone" in notice)
+        assert "judge: connection refused" in alone
+        assert "boss: no model" in alone
+        assert "Nobody could be asked" in results(agent)[6]
+
+    async def test_without_advisers_their_rungs_are_left_out(self, project: Path) -> None:
+        agent = an_agent(project, *[MISS] * 20)
+        events = await play(agent, "go")
+        assert (end(events).status, end(events).steps) == ("stuck", 7)
+        assert "What was advised" not in end(events).answer
+
+    async def test_the_threshold_is_a_setting(self, project: Path) -> None:
+        agent = an_agent(project, *[MISS] * 20, threshold=2)
+        assert end(await play(agent, "go")).steps == 6
+        patient = an_agent(project, *[MISS] * 4, "I give up.", threshold=5)
+        assert notices(await play(patient, "go")) == []
+
+    async def test_many_equal_calls_in_one_answer_are_one_rung(self, project: Path) -> None:
+        many = {"calls": MISS["calls"] * 9}
+        agent = an_agent(project, many, MEND, "done")
+        events = await play(agent, "go")
+        assert len(notices(events)) == 1
+        assert end(events).status == "done"
+
+    async def test_it_speaks_the_persons_language(self, project: Path) -> None:
+        set_language("ja")
+        try:
+            events = await play(an_agent(project, *[MISS] * 20), "値を 3 にして")
+        finally:
+            set_language("en")
+        assert "目標: 値を 3 にして" in end(events).answer
+        assert "繰り返" in notices(events)[0]
+
+
+class TestStepOf:
+    @pytest.mark.parametrize(
+        ("tool", "payload", "waits"),
+        [
+            ("command_output", {"running": True}, True),
+            ("command_output", {"running": False}, False),
+            ("run_command", {"running": True}, False),
+            ("read_file", {}, False),
+        ],
+    )
+    async def test_only_looking_at_what_still_runs_is_waiting(self, tool: str, payload: dict, waits: bool) -> None:
+        made = ToolCall("1", tool, "{}")
+        result = ToolResult(call=made, success=True, payload=payload, for_model="[1: running, 3 s]", summary="")
+        assert step_of(result).waits is waits
+
+    async def test_error_changes_and_name_are_those_of_the_result(self) -> None:
+        error = ToolExecutionError("file_missing", path="a.py", hint="")
+        made = ToolCall("1", "Read_File ", '{"file_path": "a.py"}')
+        result = ToolResult(
+            call=made, success=False, payload={}, for_model="no", summary="", error=error, changes={"b.py": "1"}
+        )
+        step = step_of(result)
+        assert (step.tool, step.error, step.changed) == ("read_file", "file_missing", {"b.py": "1"})
+
+
+class TestComingDown:
+    async def test_a_changed_file_leads_one_rung_down(self, project: Path) -> None:
+        other = call("edit_file", file_path="b.py", old_string="z = 1", new_string="z = 2")
+        agent = an_agent(project, *[MISS] * 5, other, *[MISS] * 3, MEND, "done")
+        events = await play(agent, "go")
+        assert [notice[:14] for notice in notices(events)] == ["The model repe", "Still in circl", "Still in circl"]
+        assert end(events).status == "done"
+
+    async def test_a_command_that_changes_a_file_is_headway_too(self, project: Path) -> None:
+        read = call("read_file", file_path="a.py")
+        write = call("run_command", command="echo 'y = 1' >> a.py")
+        agent = an_agent(project, read, read, write, read, read, "done")
+        assert notices(await play(agent, "go")) == []
+
+    async def test_the_three_are_asked_twice_at_most(self, project: Path) -> None:
+        turns: list[dict[str, Any]] = []
+        for value in range(1, 5):
+            turns += [MISS] * 7
+            turns += [call("edit_file", file_path="b.py", old_string=f"z = {value}", new_string=f"z = {value + 1}")]
+        wise = Wise([PLAN] * 9, [PLAN] * 9)
+        events = await play(an_agent(project, *turns, wise=wise), "go")
+        assert wise.asked.count("three") == 2
+        assert wise.asked.count("boss") <= 2
+        assert end(events).status == "stuck"
+
+    async def test_the_person_who_speaks_again_begins_on_the_ground(self, project: Path) -> None:
+        agent = an_agent(project, *[MISS] * 7, *[MISS] * 3, "done")
+        await play(agent, "go")
+        assert agent.ladder.rung is Rung.STOP
+        events = await play(agent, "again")
+        assert [notice[:14] for notice in notices(events)] == ["The model repe"]
+
+
+class TestWindowThatFillsAgain:
+    async def told_at(self, *compactions: int) -> list[int]:
+        """The steps before which the model is told something, where the conversation is summed up before these."""
+        ladder, told = Ladder(LoopDetector()), list[int]()
+        state = RunState("go", History("system"), lambda _: None)
+        for step in range(60):
+            state.step = step
+            if isinstance(decision := await ladder.before_step(state), Inject):
+                assert "summed up" in decision.text
+                told.append(step)
+            for _ in range(compactions.count(step)):
+                ladder.note_compaction()
+        return told
+
+    async def test_three_times_in_a_row_is_a_loop(self) -> None:
+        assert await self.told_at(10, 11, 12) == []
+        assert await self.told_at(10, 11, 12, 13) == [14]
+        assert await self.told_at(10, 12, 14, 16) == [17]
+
+    async def test_with_work_between_it_is_none(self) -> None:
+        assert await self.told_at(10, 20, 30, 40, 50) == []
+        assert await self.told_at(10, 11, 12, 22, 23, 24) == []
+
+    async def test_pruning_and_summing_up_at_once_are_one(self) -> None:
+        assert await self.told_at(10, 10, 10, 10, 10) == []
+
+    async def test_what_was_read_before_may_be_read_again(self, project: Path) -> None:
+        read = call("read_file", file_path="a.py")
+        agent = an_agent(project, read, read, read, "done")
+        read_before = 0
+        async for event in agent.run("go"):
+            read_before += isinstance(event, ToolFinished)
+            if isinstance(event, ToolFinished) and read_before == 2:
+                agent.ladder.note_compaction()
+            assert not isinstance(event, Notice)
+
+
+class TestChanting:
+    PASSAGE = "I will now read the configuration file to find out what the port is, and go on. "
+
+    async def test_an_answer_is_broken_off_told_once_then_climbs(self, project: Path) -> None:
+        chant = self.PASSAGE * 40
+        agent = an_agent(project, chant, chant, chant, "It is 80.")
+        events = await play(agent, "go")
+        assert end(events).answer == "It is 80."
+        said = [message.text for message in agent.history.messages if isinstance(message, UserMessage)]
+        assert "broken off" in said[1]
+        assert [notice[:14] for notice in notices(events)] == ["The answer was", "The model repe", "Still in circl"]
+        assert [thought.finish_reason for thought in agent.thought_history] == ["chanting"] * 3 + ["stop"]
+        assert agent.thought_history[0].message.text.count("configuration file") == 1
+
+    async def test_an_answer_broken_off_counts_as_far_as_it_came(self, project: Path) -> None:
+        agent = an_agent(project, self.PASSAGE * 40, "It is 80.")
+        await play(agent, "go")
+        cost = agent.thought_history[0].usage
+        assert cost.estimated
+        assert cost.prompt_tokens > 40
+        assert 40 < cost.completion_tokens < 40 * 25
+
+    async def test_thinking_is_broken_off_too(self, project: Path) -> None:
+        agent = an_agent(project, {"thinking": self.PASSAGE * 40, "text": "never said"}, "It is 80.")
+        assert end(await play(agent, "go")).answer == "It is 80."
+        assert len(agent.thought_history[0].message.thinking) < 2 * len(self.PASSAGE)
+
+    async def test_it_ends_with_the_report(self, project: Path) -> None:
+        events = await play(an_agent(project, *[self.PASSAGE * 40] * 9), "go")
+        assert (end(events).status, exit_code(end(events))) == ("stuck", 3)
+        assert "another model" in end(events).answer
+
+    async def test_the_connection_is_closed_so_that_the_server_stops(self, project: Path) -> None:
+        endless = sse(*[delta(content=self.PASSAGE)] * 60)
+        answer = Reply(sse(delta(content="It is 80."), delta(finish="stop"), "[DONE]"))
+        with WireServer([Reply(endless, hold_before=50), answer]) as server:
+            agent = ReActAgent(LLMClient(server_of(server), model="m", max_retries=0), make_tools(project))
+            events = await play(agent, "go")
+            assert server.disconnected.wait(5)
+            await agent.llm_client.aclose()
+        assert end(events).answer == "It is 80."

@@ -1,0 +1,270 @@
+"""The conversation: valid whatever happens, and never changed where it was sent."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localllm.agent.history import Forgotten, History, Mark
+from localllm.base.events import ToolCall
+from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken
+from localllm.llm.message_format import normalised
+from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+
+CALL = ToolCall("c1", "look", "{}")
+
+
+def check_valid(messages: tuple[Message, ...]) -> None:
+    """One system message, first; user and model in turn; every call answered before anything else, once."""
+    assert isinstance(messages[0], SystemMessage)
+    open_calls: list[str] = []
+    for before, message in itertools.pairwise(messages):
+        match message:
+            case SystemMessage():
+                pytest.fail("a second system message")
+            case UserMessage():
+                assert not isinstance(before, UserMessage | ToolMessage)
+                assert not open_calls
+            case AssistantMessage():
+                assert not open_calls
+                assert isinstance(before, UserMessage | ToolMessage)
+                open_calls = [call.id for call in message.tool_calls]
+            case ToolMessage(call_id):
+                open_calls.remove(call_id)
+    assert not open_calls
+
+
+ACTIONS = st.sampled_from(["user", "answer", "call", "two calls", "result", "note", "close"])
+
+
+@given(st.lists(ACTIONS, max_size=40))
+def test_no_sequence_of_events_makes_it_invalid(actions: list[str]) -> None:
+    history = History("system")
+    sent: tuple[Message, ...] = ()
+    for number, action in enumerate(actions):
+        try:
+            match action:
+                case "user":
+                    history.add_user(f"user {number}")
+                case "answer":
+                    history.add_assistant(AssistantMessage(f"answer {number}"))
+                case "call" | "two calls":
+                    count = 2 if action == "two calls" else 1
+                    calls = tuple(ToolCall(f"{number}.{index}", "look", "{}") for index in range(count))
+                    history.add_assistant(AssistantMessage("", calls))
+                case "result":
+                    history.add_result(history.open_calls[0].id if history.open_calls else "none", "result")
+                case "note":
+                    history.append_note("note")
+                case _:
+                    history.close_turn("interrupted", "interrupted")
+        except ValueError:
+            pass
+        else:
+            if not history.open_calls and isinstance(history.messages[-1], UserMessage | ToolMessage):
+                now = history.messages_to_send()
+                assert now[: len(sent)] == sent, "what was sent has changed"
+                sent = now
+    history.close_turn("interrupted", "interrupted")
+    check_valid(history.messages)
+    history.add_user("it can always be gone on with")
+
+
+def summed_up(history: History, number: int) -> Conversation:
+    """The conversation with all but its newest answer and results in one message, as a compaction makes it."""
+    now = history.conversation
+    answers = [n for n, message in enumerate(now.messages) if isinstance(message, AssistantMessage)]
+    start = answers[-1] if answers else len(now.messages)
+    head = UserMessage("\n".join([f"summary {number}", *(said.text for said in now.spoken if said.message < start)]))
+    spoken = tuple(Spoken(said.text, max(1, said.message - start + 2)) for said in now.spoken)
+    return Conversation((now.messages[0], head, *now.messages[start:]), spoken)
+
+
+MORE = st.sampled_from(
+    ["user", "answer", "call", "two calls", "result", "remark", "close", "rewrite", "mark", "rewind", "restore"]
+)
+
+
+def say(history: History, action: str, number: int) -> str:
+    """Do one thing that a run does; what of it are the person's words."""
+    said = f"words {number}"
+    match action:
+        case "user":
+            history.add_user(f"{said} and a file", words=said)
+            return said
+        case "answer":
+            history.add_assistant(AssistantMessage(f"answer {number}"))
+        case "call" | "two calls":
+            count = 2 if action == "two calls" else 1
+            calls = tuple(ToolCall(f"{number}.{index}", "look", "{}") for index in range(count))
+            history.add_assistant(AssistantMessage("", calls))
+        case "result":
+            history.add_result(history.open_calls[0].id if history.open_calls else "none", "result")
+        case "remark":
+            history.add_remark(f"[steer] {said}", words=said)
+            return said
+        case "rewrite":
+            history.rewrite(summed_up(history, number))
+        case _:
+            history.close_turn("interrupted", "interrupted")
+    return ""
+
+
+class Travelling:
+    """A conversation that goes back and forth, with what it should say at each place."""
+
+    def __init__(self) -> None:
+        self.history = History("system")
+        self.words: list[str] = []
+        self._marks: list[Mark] = []
+        self._back: tuple[Forgotten, tuple[Message, ...], list[str]] | None = None
+
+    def do(self, action: str, number: int, which: int) -> None:
+        history = self.history
+        match action:
+            case "mark":
+                history.close_turn("", "marked")
+                self._marks.append(history.mark())
+            case "rewind" if self._marks:
+                before = history.messages, list(self.words)
+                self._back = (history.rewind(self._marks[which % len(self._marks)]), *before)
+                self.words = list(history.words)
+            case "rewind" | "restore":
+                if self._back and not history.open_calls:
+                    history.restore(self._back[0])
+                    assert history.messages == self._back[1]
+                    self.words = self._back[2]
+                self._back = None
+            case _:
+                if said := say(history, action, number):
+                    self.words.append(said)
+                self._back = None
+
+
+@given(st.lists(st.tuples(MORE, st.integers(0, 3)), max_size=60))
+def test_rewriting_and_going_back_leave_it_valid_and_lose_no_word(actions: list[tuple[str, int]]) -> None:
+    travelling = Travelling()
+    history = travelling.history
+    for number, (action, which) in enumerate(actions):
+        before = history.messages
+        try:
+            travelling.do(action, number, which)
+        except ValueError:
+            assert history.messages == before, "what failed has changed something"
+        assert list(history.words) == travelling.words
+        assert all(spoken.text in history.messages[spoken.message].text for spoken in history.conversation.spoken)
+        if not history.open_calls and isinstance(history.messages[-1], UserMessage | ToolMessage):
+            history.messages_to_send()
+    history.close_turn("interrupted", "interrupted")
+    check_valid(history.messages)
+    assert normalised(history.messages) == history.messages
+    history.add_user("it can always be gone on with")
+
+
+def turn(history: History) -> None:
+    history.add_user("do it: keep this", words="keep this")
+    history.add_assistant(AssistantMessage("", (CALL,)))
+    history.add_result("c1", "a long result")
+
+
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        ((SystemMessage("other"), UserMessage("keep this")), "system"),
+        ((SystemMessage("s"), UserMessage("keep that")), "verbatim"),
+        ((SystemMessage("s"), UserMessage("keep this"), AssistantMessage("x")), "speaks next"),
+        ((SystemMessage("s"), UserMessage("keep this"), UserMessage("x")), "closed"),
+        ((SystemMessage("s"), UserMessage("keep this"), ToolMessage("c9", "look", "x")), "open call"),
+    ],
+)
+def test_what_it_is_not_rewritten_to(to: tuple[Message, ...], why: str) -> None:
+    history = History("s")
+    turn(history)
+    before = history.conversation
+    with pytest.raises(ValueError, match=why):
+        history.rewrite(Conversation(to, (Spoken("keep this", 1),)))
+    assert history.conversation == before
+
+
+def spoken_twice() -> History:
+    history = History("s")
+    turn(history)
+    history.add_assistant(AssistantMessage("done"))
+    history.add_user("and this", words="and this")
+    return history
+
+
+def test_the_oldest_words_may_be_put_aside_and_are_known_still() -> None:
+    history = spoken_twice()
+    to = (SystemMessage("s"), UserMessage("[it is in a file] and this"))
+    history.rewrite(Conversation(to, (Spoken("keep this", PUT_ASIDE), Spoken("and this", 1))))
+    assert history.words == ("keep this", "and this")
+    assert history.conversation.aside == ["keep this"]
+
+
+def test_the_newest_words_stay_where_older_ones_do() -> None:
+    history = spoken_twice()
+    to = (SystemMessage("s"), UserMessage("keep this"))
+    with pytest.raises(ValueError, match="verbatim"):
+        history.rewrite(Conversation(to, (Spoken("keep this", 1), Spoken("and this", PUT_ASIDE))))
+
+
+def test_a_generation_nobody_can_go_back_to_is_let_go() -> None:
+    history = History("s")
+    mark = history.mark()
+    turn(history)
+    for number in range(5):
+        history.rewrite(summed_up(history, number))
+    history.close_turn("", "")
+    assert len(history.rewind(mark).earlier) == 1
+    assert history.messages == (SystemMessage("s"),)
+
+
+def test_a_request_that_was_not_answered_is_taken_back() -> None:
+    history = History("s")
+    history.add_user("too long", words="too long")
+    history.withdraw()
+    assert (history.messages, history.words) == ((SystemMessage("s"),), ())
+    history.withdraw()
+    history.add_user("shorter", words="shorter")
+
+
+def test_a_user_does_not_speak_twice() -> None:
+    history = History("s")
+    history.add_user("a")
+    with pytest.raises(ValueError, match="closed"):
+        history.add_user("b")
+
+
+def test_the_model_is_not_asked_while_a_call_is_open() -> None:
+    history = History("s")
+    history.add_user("a")
+    history.add_assistant(AssistantMessage("", (CALL,)))
+    with pytest.raises(ValueError, match="results"):
+        history.messages_to_send()
+
+
+def test_what_was_sent_takes_no_note() -> None:
+    history = History("s")
+    history.add_user("a")
+    history.append_note("today")
+    assert history.messages_to_send()[-1] == UserMessage("a\n\ntoday")
+    with pytest.raises(ValueError, match="never changed"):
+        history.append_note("tomorrow")
+
+
+def test_closing_answers_open_calls_and_gives_the_model_the_last_word() -> None:
+    history = History("s")
+    history.add_user("a")
+    history.add_assistant(AssistantMessage("let me look", (CALL, ToolCall("c2", "look", "{}"))))
+    history.add_result("c1", "seen")
+    history.close_turn("not run", "stopped")
+    assert history.messages[-3:] == (
+        ToolMessage("c1", "look", "seen"),
+        ToolMessage("c2", "look", "not run"),
+        AssistantMessage("stopped"),
+    )
+    before = history.messages
+    history.close_turn("again", "again")
+    assert history.messages == before

@@ -1,0 +1,217 @@
+"""The program without its screen: who answers a request, also when that changes, and how waiting for it ends."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.app.app import LocalLLMCode
+from localllm.base.events import AgentEvent, Notice, RunFinished, RunStarted
+from localllm.config.loader import Loaded
+from localllm.config.schema import (
+    AgentSettings,
+    LLMSettings,
+    LMStudioSettings,
+    OllamaSettings,
+    OpenAISettings,
+    Settings,
+)
+from localllm.llm.model_features import COMPACT, STANDARD
+from localllm.sandbox.backend import LEVELS
+from localllm.tui.headless import HeadlessConfirmer
+from tests.support import peers
+from tests.support.peers import closed_ports, serving
+from tests.support.wire_server import WireServer, calls, fails, says
+
+pytestmark = pytest.mark.anyio
+
+_AGENT = AgentSettings()
+
+
+class Nobody:
+    """A front end without a person."""
+
+    confirmer = HeadlessConfirmer(approve_all=False)
+
+    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None: ...
+
+    async def interact(self, chat: LocalLLMCode) -> int:
+        return 0
+
+
+@asynccontextmanager
+async def app_over(
+    tmp_path: Path, url: str = "", *, agent: AgentSettings = _AGENT, **llm: str
+) -> AsyncIterator[LocalLLMCode]:
+    """The program with one server for LM Studio's, and nobody at the other addresses."""
+    with closed_ports(2) as (closed, other):
+        settings = LLMSettings(
+            lmstudio=LMStudioSettings(base_url=url or closed),
+            ollama=OllamaSettings(base_url=closed),
+            openai=OpenAISettings(base_url=closed),
+            max_retries=0,
+            **llm,  # pyright: ignore[reportArgumentType] - names of settings
+        )
+        environ = {"LOCALLLM_ALSO_LOOK_AT": other}
+        app = LocalLLMCode(tmp_path, Loaded(settings=Settings(llm=settings, agent=agent)), Nobody(), environ=environ)
+        await app.initialize()
+        try:
+            yield app
+        finally:
+            await app.cleanup()
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A state folder, and a log there that nobody goes on writing to."""
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path / "state"))
+    root = logging.getLogger("localllm")
+    before = root.handlers[:]
+    yield
+    for handler in [handler for handler in root.handlers if handler not in before]:
+        root.removeHandler(handler)
+        handler.close()
+
+
+async def played(app: LocalLLMCode, query: str) -> list[AgentEvent]:
+    return [event async for event in app.run(query)]
+
+
+async def test_a_request_waits_until_it_is_known_who_answers(tmp_path: Path) -> None:
+    with WireServer([says("Here I am.")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            app.begin_connecting()
+            assert app.connecting
+            events = await played(app, "hello")
+            assert isinstance(events[0], RunStarted)
+            assert events[-1].answer == "Here I am."  # type: ignore[attr-defined] - RunFinished
+            assert not any(isinstance(event, Notice) for event in events)
+            assert app.introduction().who.startswith("OpenAI-compatible · http://127.0.0.1:")
+
+
+async def test_that_another_answers_is_told_once(tmp_path: Path) -> None:
+    with WireServer([says("one")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            assert "embedded engine" in app.introduction().warnings[0]  # before anybody was looked for
+            events = await played(app, "hello")
+            assert [event.text for event in events if isinstance(event, Notice)] == [
+                f"From now on OpenAI-compatible · {server.url} · m · 8,192 tokens assumed answers."
+            ]
+            assert not any(isinstance(event, Notice) for event in await played(app, "again"))
+
+
+async def test_a_change_the_person_made_is_no_news(tmp_path: Path) -> None:
+    with WireServer([says("one")], models=("m", "n")) as server:
+        async with app_over(tmp_path, server.url) as app:
+            app.introduction()
+            await app.use_model("n")
+            assert not any(isinstance(event, Notice) for event in await played(app, "hello"))
+            assert server.bodies()[-1]["model"] == "n"
+
+
+async def test_waiting_can_be_broken_off(tmp_path: Path) -> None:
+    async with serving(peers.hangs) as url, app_over(tmp_path, url) as app:
+        run = asyncio.create_task(played(app, "hello"))
+        while not app.connecting:
+            await asyncio.sleep(0)
+        app.interrupt()
+        started, finished = await run
+        assert isinstance(started, RunStarted)
+        assert isinstance(finished, RunFinished)
+        assert finished.status == "interrupted"
+
+
+async def test_a_model_nobody_has_ends_the_run(tmp_path: Path) -> None:
+    async with app_over(tmp_path, model="gemma") as app:
+        started, finished = await played(app, "hello")
+        assert isinstance(started, RunStarted)
+        assert isinstance(finished, RunFinished)
+        assert (finished.status, finished.error_code) == ("error", "E2019")
+
+
+async def test_the_sandbox_is_probed_when_it_is_wanted(tmp_path: Path) -> None:
+    async with app_over(tmp_path) as app:
+        assert app.sandbox_level == ""
+        await app.probe_sandbox()
+        assert app.sandbox_level in (*LEVELS, "none")
+
+
+def beginning(body: dict[str, Any]) -> tuple[Any, list[str]]:
+    """The system message of a request, and the names of its tools."""
+    return body["messages"][0]["content"], [tool["function"]["name"] for tool in body["tools"]]
+
+
+class TestProfiles:
+    SMALL, LARGE = "qwen3-8b", "qwen3-32b"
+
+    @pytest.mark.parametrize(("model", "tools", "budget"), [(SMALL, 8, 3_500), (LARGE, 15, 6_000)])
+    async def test_the_first_request_is_within_its_budget(
+        self, tmp_path: Path, model: str, tools: int, budget: int
+    ) -> None:
+        (tmp_path / "main.py").touch()
+        with WireServer([says("An empty file.")], models=(model,)) as server:
+            async with app_over(tmp_path, server.url) as app:
+                await played(app, "What is here?")
+        assert len(server.requests[0]) <= budget
+        assert len(beginning(server.bodies()[0])[1]) >= tools
+
+    async def test_nobody_is_asked_more_for_it(self, tmp_path: Path) -> None:
+        with WireServer([says("ok")], models=(self.SMALL,)) as server:
+            async with app_over(tmp_path, server.url, provider="lmstudio", model=self.SMALL) as app:
+                await played(app, "hello")
+        assert len(server.asked) == len(set(server.asked))
+
+    async def test_a_conversation_keeps_what_it_began_with(self, tmp_path: Path) -> None:
+        with WireServer([says("ok")], models=(self.SMALL, self.LARGE)) as server:
+            async with app_over(tmp_path, server.url) as app:
+                await app.use_model(self.SMALL)
+                assert app.profile is COMPACT
+                await played(app, "hello")
+                await app.use_model(self.LARGE)
+                await played(app, "and now?")
+                assert app.profile is COMPACT
+                app.clear()
+                assert app.profile is STANDARD
+                await played(app, "hello")
+        first, second, third = map(beginning, server.bodies())
+        assert first == second
+        assert first[1] == [tool.name for tool in app.tools() if tool.name in (COMPACT.tools or ())]
+        assert third != first
+        assert {"git_commit", "create_file"} <= set(third[1])
+
+    async def test_a_failed_first_request_binds_nobody(self, tmp_path: Path) -> None:
+        with WireServer([fails(500), says("ok")], models=(self.SMALL, self.LARGE)) as server:
+            async with app_over(tmp_path, server.url) as app:
+                await app.use_model(self.SMALL)
+                await played(app, "hello")
+                await app.use_model(self.LARGE)
+                await played(app, "again")
+        first, second = map(beginning, server.bodies())
+        assert len(first[1]) < len(second[1])
+
+    async def test_the_settings_decide(self, tmp_path: Path) -> None:
+        with WireServer([says("ok")], models=(self.SMALL,)) as server:
+            async with app_over(tmp_path, server.url, agent=AgentSettings(profile="standard")) as app:
+                await played(app, "hello")
+                assert {tool.offered for tool in app.tools()} == {True}
+        assert "git_commit" in beginning(server.bodies()[0])[1]
+
+    async def test_what_is_not_offered_is_told_to_the_person_and_done_for_the_model(self, tmp_path: Path) -> None:
+        answers = [calls(("git_status", {})), says("no repository")]
+        with WireServer(answers, models=(self.SMALL,)) as server:
+            async with app_over(tmp_path, server.url) as app:
+                await played(app, "is anything changed?")
+                told = {tool.name: (tool.allowed, tool.offered) for tool in app.tools()}
+        assert told["git_status"] == (True, False)
+        assert told["read_file"] == (True, True)
+        assert "E8001" not in server.bodies()[1]["messages"][-1]["content"]
+
+    async def test_the_embedded_engine_plans_with_every_tool(self, tmp_path: Path) -> None:
+        async with app_over(tmp_path, provider="embedded", agent=AgentSettings(profile="compact")) as app:
+            events = await played(app, "hello")
+            assert events[-1].status == "done"  # type: ignore[attr-defined] - RunFinished
+            assert app.profile is STANDARD

@@ -1,0 +1,92 @@
+"""What becomes of sessions: what the log has at once, what is told of one that is gone on with or was broken off."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import ConfigurationError
+from localllm.sessions.entries import Changed
+from tests.support.wire_server import WireServer, says
+from tests.unit.app.test_app import app_over, played, state
+
+__all__ = ["state"]
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_undo_is_in_the_log_before_the_program_can_be_killed(tmp_path: Path) -> None:
+    with WireServer([says("one")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "hello")
+            app.set_mode("auto-edit")
+            for name in ("a.txt", "b.txt"):
+                assert (await app.tool_system.execute_tool("write_file", file_path=name, content="new"))["success"]
+            (tmp_path / "b.txt").write_text("mine")
+            app.undo(turn=True)
+            assert not (tmp_path / "a.txt").exists()
+            entries = app.keeping.sessions.read(app.session_id).entries
+            assert [entry.path for entry in entries if isinstance(entry, Changed)] == ["a.txt", "b.txt", "a.txt"]
+
+
+async def test_what_the_person_notes_is_in_the_log_at_once(tmp_path: Path) -> None:
+    with WireServer([says("one")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "hello")
+            await app.memory.change("/todo", lambda memory: memory.add_todo("ship it"))
+            entries = app.keeping.sessions.read(app.session_id).entries
+            assert [entry.path for entry in entries if isinstance(entry, Changed)] == ["LOCALLLM.md"]
+
+
+async def test_where_a_session_stood_that_is_gone_on_with(tmp_path: Path) -> None:
+    with WireServer([says("one"), says("two\n\nlines"), says("three")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "first")
+            await played(app, "second")
+        async with app_over(tmp_path, server.url) as app:
+            assert app.keeping.stood == ("", "")
+            await app.keeping.resume()
+            assert app.keeping.stood == ("second", "two\n\nlines")
+
+
+async def test_a_session_that_was_broken_off_is_told_until_it_is_gone_on_with(tmp_path: Path) -> None:
+    with WireServer([says("one"), says("two")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "first")
+            log = app.keeping.sessions.file_of(app.session_id)
+        lines = log.read_bytes().splitlines(keepends=True)
+        begun = next(number for number, line in enumerate(lines) if line.startswith(b'{"type":"RunStarted"'))
+        log.write_bytes(b"".join(lines[: begun + 1]))
+        async with app_over(tmp_path, server.url) as app:
+            assert app.keeping.broken_off() == "first"
+        async with app_over(tmp_path, server.url) as app:  # it was closed meanwhile
+            assert app.keeping.broken_off() == "first"
+            await app.keeping.resume()
+            assert app.keeping.stood == ("", "")
+            assert app.keeping.broken_off() == ""
+        async with app_over(tmp_path, server.url) as app:
+            assert app.keeping.broken_off() == ""
+            await played(app, "second")
+            other = app.session_id
+        log.write_bytes(b"".join(lines[: begun + 1]))
+        async with app_over(tmp_path, server.url) as app:
+            assert app.keeping.broken_off() == "first"
+            await app.keeping.resume(other)
+            assert app.keeping.broken_off() == "", "he has chosen another"
+
+
+async def test_a_session_that_is_not_kept_says_which_file_and_why(tmp_path: Path) -> None:
+    with WireServer([says("one")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            with pytest.raises(ConfigurationError) as empty:
+                await app.keeping.fork()
+            assert empty.value.code == "E1756"
+            assert "say something first" in empty.value.mend
+            sessions = app.keeping.sessions.folder
+            sessions.parent.mkdir()
+            sessions.write_text("in the way")
+            await played(app, "hello")
+            assert app.keeping.failure.startswith(f"{sessions}: ")
+            with pytest.raises(ConfigurationError) as unkept:
+                await app.keeping.transcript()
+            assert unkept.value.code == "E1764"
+            assert str(sessions) in unkept.value.why

@@ -1,0 +1,50 @@
+"""Programs that may be run outside the sandbox."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from localllm.base.executables import find_program
+
+
+def put(program: Path) -> Path:
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return program
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+def test_what_lies_in_the_project_is_passed_over(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(project / ".venv/bin/thing")
+    installed = put(project.parent / "usr/thing")
+    monkeypatch.setenv("PATH", os.pathsep.join(["bin", "", f"{project}/.venv/bin", str(installed.parent)]))
+    monkeypatch.chdir(project)
+    assert find_program("thing", project) == str(installed)
+    installed.unlink()
+    assert find_program("thing", project) is None
+
+
+@pytest.mark.parametrize("linked", ["the project", "the folder", "the program"])
+def test_links_do_not_hide_where_it_lies(project: Path, monkeypatch: pytest.MonkeyPatch, linked: str) -> None:
+    planted = put(project / "bin/thing")
+    folder = project.parent / "usr"
+    root = project
+    match linked:
+        case "the project":
+            root = project.parent / "link"
+            root.symlink_to(project)
+            folder = project / "bin"
+        case "the folder":
+            folder.symlink_to(project / "bin")
+        case _:
+            folder.mkdir()
+            (folder / "thing").symlink_to(planted)
+    monkeypatch.setenv("PATH", str(folder))
+    assert find_program("thing", root) is None

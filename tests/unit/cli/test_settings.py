@@ -1,0 +1,71 @@
+"""The settings as the command line names them."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.cli.settings import overrides
+
+NONE = dict.fromkeys(["script", "base_url", "provider", "model", "mode"])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {}),
+        ({"mode": "plan"}, {"safety.mode": "plan", "safety.require_confirmation": True}),
+        ({"mode": "auto"}, {"safety.mode": "auto", "safety.require_confirmation": False}),
+        ({"base_url": "http://h"}, {"llm.provider": "openai", "llm.openai.base_url": "http://h"}),
+        (
+            {"base_url": "http://h", "provider": "ollama", "model": "m"},
+            {"llm.provider": "ollama", "llm.model": "m", "llm.ollama.base_url": "http://h"},
+        ),
+        ({"script": "/a.toml"}, {"llm.provider": "scripted", "llm.scripted.file": "/a.toml"}),
+    ],
+)
+def test_an_address_or_a_script_implies_its_provider(options: dict[str, str], expected: dict[str, str]) -> None:
+    assert overrides({**NONE, **options}) == expected
+
+
+@pytest.mark.parametrize("written", ["m.gguf", "./m.gguf", "M.GGUF", "~/m.gguf"])
+def test_a_model_file_that_is_there_implies_its_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("m.gguf", "M.GGUF"):
+        (tmp_path / name).touch()
+    file = str(tmp_path / Path(written).name)
+    assert overrides({**NONE, "model": written}) == {"llm.provider": "gguf", "llm.gguf.file": file}
+
+
+def test_a_path_means_a_file_even_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    expected = {"llm.provider": "gguf", "llm.gguf.file": str(tmp_path / "models" / "m.gguf")}
+    assert overrides({**NONE, "model": "models/m.gguf"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"model": "m.gguf"}, {"llm.model": "m.gguf"}),
+        ({"model": "qwen/qwen3-8b"}, {"llm.model": "qwen/qwen3-8b"}),
+        ({"model": "there.gguf", "provider": "openai"}, {"llm.provider": "openai", "llm.model": "there.gguf"}),
+        (
+            {"model": "there.gguf", "base_url": "http://h"},
+            {"llm.provider": "openai", "llm.model": "there.gguf", "llm.openai.base_url": "http://h"},
+        ),
+    ],
+)
+def test_other_names_are_models_of_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, str], expected: dict[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.gguf").touch()
+    assert overrides({**NONE, **options}) == expected
+
+
+def test_with_the_provider_gguf_every_name_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    expected = {"llm.provider": "gguf", "llm.gguf.file": str(tmp_path / "m.bin")}
+    assert overrides({**NONE, "model": "m.bin", "provider": "gguf"}) == expected

@@ -1,0 +1,96 @@
+"""Text is made shorter by what matters least, as far as is asked, and never longer."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localllm.context import code_outline
+from localllm.context.code_outline import compress, guess_language
+
+SOURCE = '''"""A module."""
+
+import os
+
+
+class Cart:
+    """What was chosen."""
+
+    def add(self, item: str, count: int = 1) -> None:
+        """Put `count` of `item` in."""
+        for _ in range(count):
+            self.items.append(item)
+            self.log("added", item)
+            self.total += self.price(item)
+
+    def clear(self) -> None:
+        self.items = []
+        self.total = 0
+
+
+def main() -> None:
+    cart = Cart()
+    cart.add("pear", 3)
+    print(cart.total)
+    print(os.getcwd())
+'''
+
+
+def test_signatures_and_docstrings_stay_and_bodies_go_by_their_lines() -> None:
+    shorter = compress(SOURCE, 0.62, file_path="cart.py")
+    assert "def add(self, item: str, count: int = 1) -> None:" in shorter
+    assert '"""Put `count` of `item` in."""' in shorter
+    assert "def clear(self)" in shorter
+    assert "self.log" not in shorter
+    assert "        … lines 11-14 left out" in shorter
+    assert len(shorter) <= 0.62 * len(SOURCE)
+
+
+def test_no_more_is_left_out_than_has_to_be() -> None:
+    shorter = compress(SOURCE, 0.9, file_path="cart.py")
+    assert 0.8 * len(SOURCE) < len(shorter) <= 0.9 * len(SOURCE)
+    assert "for _ in range(count):" in shorter
+    assert "print(cart.total)" in shorter
+
+
+def test_lines_are_those_of_the_file() -> None:
+    assert "… lines 110-113 left out" in compress(SOURCE, 0.66, file_path="cart.py", first_line=100)
+
+
+def test_text_without_a_grammar_loses_its_middle() -> None:
+    text = "\n".join(f"line {number}" for number in range(1, 101))
+    shorter = compress(text, 0.3)
+    assert shorter.startswith("line 1\n")
+    assert shorter.endswith("line 100")
+    assert "left out" in shorter
+    assert 0.2 * len(text) < len(shorter) <= 0.3 * len(text)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.25, 0.5, 0.75])
+def test_the_ratio_is_honoured_on_real_source(ratio: float) -> None:
+    text = Path(code_outline.__file__).read_text(encoding="utf-8")
+    shorter = compress(text, ratio)
+    assert 0.8 * ratio * len(text) <= len(shorter) <= ratio * len(text)
+
+
+@given(st.text(st.sampled_from("ab \n{}():def#'\"日"), max_size=300), st.floats(-1, 2))
+def test_it_never_grows(text: str, ratio: float) -> None:
+    for path in ("", "a.py", "a.c"):
+        shorter = compress(text, ratio, file_path=path)
+        assert len(shorter) <= max(len(text) * min(max(ratio, 0), 1), 0) or shorter == text
+        assert len(shorter) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (SOURCE, "python"),
+        ("package a\n\nfunc main() {\n}\n", "go"),
+        ('#include <stdio.h>\n#include "a.h"\nint main() {}', "cpp"),
+        ("use std::io;\npub fn main() {}\n", "rust"),
+        ("Some prose.\nclass of its own:\nand more", None),
+    ],
+)
+def test_the_language_is_guessed(text: str, language: str | None) -> None:
+    assert guess_language(text) == language

@@ -1,0 +1,304 @@
+"""HTTP over a bare connection, against servers that send exactly these bytes."""
+
+import asyncio
+import gzip
+import socket
+import struct
+import zlib
+from contextlib import aclosing, suppress
+
+import pytest
+
+from localllm.llm.http.h11_client import PlainHttp, is_plain
+from localllm.llm.http.messages import ConnectError, CutError, GarbledError, HttpRequest, UnwritableError
+from tests.support.peers import Peer, closed_ports, serving
+
+pytestmark = pytest.mark.anyio
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+def always(answer: bytes) -> Peer:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+
+    return serve
+
+
+def get(url: str, **headers: str) -> HttpRequest:
+    return HttpRequest("GET", f"{url}/v1/models?x=1", headers)
+
+
+async def fetch(http: PlainHttp, request: HttpRequest) -> tuple[int, bytes]:
+    response = await http.send(request, 5)
+    try:
+        async with aclosing(response.pieces()) as pieces:
+            return response.status, b"".join([piece async for piece in pieces])
+    finally:
+        await response.aclose()
+
+
+async def answered(answer: bytes) -> tuple[int, bytes]:
+    http = PlainHttp()
+    async with serving(always(answer)) as url:
+        try:
+            return await fetch(http, get(url))
+        finally:
+            await http.aclose()
+
+
+BODIES = {
+    "length": OK + b"Content-Length: 5\r\n\r\nhello",
+    "chunked": OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nTrailer: 1\r\n\r\n",
+    "until it closes": OK + b"\r\nhello",
+    "1.0": b"HTTP/1.0 200 OK\r\n\r\nhello",
+    "after a 100": b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 5\r\n\r\nhello",
+    "gzip": OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"hello"),
+    "deflate": OK + b"Content-Encoding: deflate\r\n\r\n" + zlib.compress(b"hello"),
+}
+
+
+@pytest.mark.parametrize("answer", BODIES.values(), ids=BODIES)
+async def test_a_body_in_every_form(answer: bytes) -> None:
+    assert await answered(answer) == (200, b"hello")
+
+
+BROKEN = {
+    "nothing": (b"", CutError),
+    "another protocol": (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", CutError),
+    "not HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", CutError),
+    "half a head": (OK + b"Content-Le", CutError),
+    "half a body": (OK + b"Content-Length: 9\r\n\r\nhello", CutError),
+    "no last chunk": (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", CutError),
+    "a bad chunk": (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n", CutError),
+    "an endless head": (OK + b"X: " + b"y" * 200_000 + b"\r\n\r\n", CutError),
+    "broken gzip": (OK + b"Content-Encoding: gzip\r\n\r\nhello", GarbledError),
+    "brotli": (OK + b"Content-Encoding: br\r\n\r\nhello", GarbledError),
+}
+
+
+@pytest.mark.parametrize(("answer", "error"), BROKEN.values(), ids=BROKEN)
+async def test_what_is_broken_is_no_answer(answer: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        await answered(answer)
+
+
+async def test_what_is_sent() -> None:
+    seen: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        seen.append(head + await reader.readexactly(4))
+        writer.write(OK + b"Content-Length: 0\r\n\r\n")
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        await fetch(http, HttpRequest("POST", f"{url}/v1/chat?a=b", {"content-type": "application/json"}, b"body"))
+        await http.aclose()
+    head, body = seen[0].split(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    assert lines[0] == "POST /v1/chat?a=b HTTP/1.1"
+    assert {f"Host: {url.removeprefix('http://')}".lower(), "content-length: 4"} <= {line.lower() for line in lines}
+    assert body == b"body"
+
+
+async def test_a_connection_that_ended_well_serves_the_next_request_and_a_broken_off_one_does_not() -> None:
+    connections = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while await reader.readuntil(b"\r\n\r\n"):
+            writer.write(OK + b"Content-Length: 5\r\n\r\nhello")
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        for _ in range(3):
+            assert await fetch(http, get(url)) == (200, b"hello")
+        assert connections == 1
+        await (await http.send(get(url), 5)).aclose()  # its body was not read
+        assert await fetch(http, get(url)) == (200, b"hello")
+        assert connections == 2
+        await http.aclose()
+
+
+async def test_a_kept_connection_the_server_has_closed_is_replaced() -> None:
+    http = PlainHttp()
+    async with serving(always(BODIES["length"])) as url:
+        for _ in range(3):
+            assert await fetch(http, get(url)) == (200, b"hello")
+        await http.aclose()
+
+
+async def test_two_requests_at_once_have_a_connection_each() -> None:
+    both = asyncio.Barrier(2)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await both.wait()
+        writer.write(BODIES["length"])
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        answers = await asyncio.gather(fetch(http, get(url)), fetch(http, get(url)))
+        await http.aclose()
+    assert answers == [(200, b"hello")] * 2
+
+
+async def test_a_refusal_is_read_although_the_server_does_not_want_the_rest_of_the_body() -> None:
+    http = PlainHttp()
+    async with serving(always(b"HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge")) as url:
+        assert await fetch(http, HttpRequest("POST", url, {}, b"x" * 20_000_000)) == (413, b"large")
+        await http.aclose()
+
+
+async def test_leaving_the_answer_closes_the_connection() -> None:
+    gone = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK + b"\r\nfirst")
+        await reader.read()
+        gone.set()
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        response = await http.send(get(url), 5)
+        async with aclosing(response.pieces()) as pieces:
+            assert await anext(pieces) == b"first"
+        await response.aclose()
+        await asyncio.wait_for(gone.wait(), 10)
+
+
+@pytest.mark.parametrize("value", ["sk-SECRET\r\nevil: 1", "sk-SECRET\n", "sk-SECRET\0"])
+async def test_a_header_that_cannot_be_written_is_refused_without_showing_it(value: str) -> None:
+    http = PlainHttp()
+    async with serving(always(BODIES["length"])) as url:
+        with pytest.raises(UnwritableError) as caught:
+            await http.send(get(url, authorization=value), 5)
+    assert "SECRET" not in repr(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+async def test_nobody_there() -> None:
+    with closed_ports(1) as (url,), pytest.raises(ConnectError):
+        await PlainHttp().send(get(url), 5)
+
+
+@pytest.mark.parametrize(
+    ("url", "environ", "plain"),
+    [
+        ("http://localhost:1234/v1", {"http_proxy": "http://proxy:3128"}, True),
+        ("http://box:1234", {}, True),
+        ("http://box:1234", {"HTTP_PROXY": "http://proxy:3128"}, False),
+        ("https://localhost", {}, False),
+        ("http://user:word@localhost:1234", {}, False),
+        ("http://ホスト:1234", {}, False),
+    ],
+)
+def test_what_goes_over_a_bare_connection(url: str, environ: dict[str, str], plain: bool) -> None:
+    assert is_plain(url, environ) is plain
+
+
+async def test_what_had_arrived_before_a_reset_is_not_lost() -> None:
+    """asyncio's own reader throws away what was not read yet when the connection breaks."""
+    begun, reset = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+        await begun.wait()
+        writer.write(b"5\r\nhello\r\n")
+        await reset.wait()
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        response = await http.send(get(url), 5)
+        begun.set()
+        await asyncio.sleep(0.05)  # the body has arrived, nobody has read it
+        reset.set()
+        await asyncio.sleep(0.05)  # the reset as well
+        async with aclosing(response.pieces()) as pieces:
+            assert await anext(pieces) == b"hello"
+            with pytest.raises(CutError):
+                await anext(pieces)
+        await response.aclose()
+    await http.aclose()
+
+
+async def test_a_server_that_says_nothing_is_told_in_plain_words() -> None:
+    with pytest.raises(CutError, match="without an answer"):
+        await answered(b"")
+
+
+async def test_what_a_server_says_to_an_idle_connection_is_no_answer_to_the_next_request() -> None:
+    said, may_say = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(BODIES["length"])
+        await writer.drain()
+        await may_say.wait()
+        writer.write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        said.set()
+        await reader.read()
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        assert await fetch(http, get(url)) == (200, b"hello")
+        may_say.set()
+        await said.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)  # it has arrived
+        assert await fetch(http, get(url)) == (200, b"hello")
+        await http.aclose()
+
+
+async def test_an_answer_that_ends_after_the_closing_leaves_no_connection_open() -> None:
+    gone = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(BODIES["length"])
+        with suppress(OSError):
+            await reader.read()
+        gone.set()
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        response = await http.send(get(url), 5)
+        await http.aclose()
+        async with aclosing(response.pieces()) as pieces:
+            assert b"".join([piece async for piece in pieces]) == b"hello"
+        await response.aclose()
+        await gone.wait()
+
+
+async def test_a_kilobyte_that_becomes_many_megabytes_comes_in_small_pieces_and_others_have_their_turn() -> None:
+    bomb = gzip.compress(bytes(16 << 20))
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    http = PlainHttp()
+    async with serving(always(OK + b"Content-Encoding: gzip\r\n\r\n" + bomb)) as url:
+        response = await http.send(get(url), 5)
+        running = asyncio.create_task(others())
+        async with aclosing(response.pieces()) as pieces:
+            sizes = [len(piece) async for piece in pieces]
+        running.cancel()
+        await response.aclose()
+        await http.aclose()
+    assert sum(sizes) == 16 << 20
+    assert max(sizes) <= 65_536
+    assert turns > len(sizes) // 2

@@ -1,0 +1,90 @@
+"""An answer that does not end: cut off and closed, and nobody runs the half of a call."""
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from itertools import repeat
+
+import pytest
+
+from localllm.llm.client import LLMClient
+from localllm.llm.messages import CompletionRequest, ToolSpec, UserMessage
+from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ThinkingChunk, ToolCallChunk
+from localllm.llm.tool_calling.router import bounded
+
+pytestmark = pytest.mark.anyio
+
+
+class Endless:
+    """A provider whose server never stops."""
+
+    name = "openai"
+    address = "http://here"
+    constrains = False
+
+    def __init__(self, *first: Chunk, then: Chunk) -> None:
+        self.first = first
+        self.then = then
+        self.given = 0
+        self.is_closed = False
+
+    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
+        try:
+            for chunk in self._chunks():
+                self.given += 1
+                yield chunk
+        finally:
+            self.is_closed = True
+
+    def _chunks(self) -> Iterator[Chunk]:
+        yield from self.first
+        yield from repeat(self.then)
+
+    async def describe(self, model: str, listed: Sequence[ModelInfo] = ()) -> ModelInfo:
+        return ModelInfo(model, context_window=8192)
+
+    async def list_models(self) -> list[ModelInfo]:
+        return [ModelInfo("m")]
+
+    async def aclose(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [TextChunk("x" * 9), ThinkingChunk("x" * 9), ToolCallChunk(0, "c", "f", "x" * 7), TextChunk(""), ToolCallChunk(0)],
+)
+async def test_each_kind_is_bounded(piece: Chunk) -> None:
+    server, noticed = Endless(then=piece), list[str]()
+    request = CompletionRequest(model="m", messages=())
+    told = [chunk async for chunk in bounded(server.stream(request), noticed.append, most=1_000)]
+    assert told[-1] == FinishChunk("length")
+    assert set(told[:-1]) == {piece}
+    assert len(told) <= 64
+    assert server.is_closed
+    assert len(noticed) == 1
+
+
+async def test_an_answer_within_the_bounds_is_left_alone() -> None:
+    async def answer() -> AsyncGenerator[Chunk]:
+        yield TextChunk("x" * 400)
+        yield ThinkingChunk("x" * 400)
+        yield ToolCallChunk(0, "c", "f", "x" * 400)
+        yield FinishChunk("stop")
+
+    noticed: list[str] = []
+    assert len([chunk async for chunk in bounded(answer(), noticed.append, most=500)]) == 4
+    assert not noticed
+
+
+@pytest.mark.timeout(60)
+async def test_endless_arguments_end_as_a_call_that_was_cut() -> None:
+    server, noticed = (
+        Endless(ToolCallChunk(0, "c", "look", '{"a": "'), then=ToolCallChunk(0, arguments="y" * 65_536)),
+        list[str](),
+    )
+    client = LLMClient(server, model="m")
+    tool = ToolSpec("look", "Look.", {"type": "object", "properties": {"a": {"type": "string"}}})
+    completion = await client.complete([UserMessage("go")], [tool], on_notice=noticed.append)
+    assert completion.finish_reason == "length"
+    assert len(completion.message.tool_calls[0].arguments) < 8_200_000
+    assert server.is_closed
+    assert any("8,000,000" in notice for notice in noticed)

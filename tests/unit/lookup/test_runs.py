@@ -1,0 +1,287 @@
+"""Whole runs over the real tools: the engine asked in a small project, in English and Japanese."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.lookup.engine import Embedded
+from tests.support.agents import Answering, make_agent, make_tools
+from tests.unit.lookup.conftest import Ask, agent_in
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("where is the retry logic?", ["shop/net/retrying.py:8", "RetryPolicy", "How often a failed request"]),
+        ("再試行の処理はどこ？", ["shop/net/retrying.py:8", "RetryPolicy"]),
+        ("認証はどこで行われている？", ["shop/accounts.py:"]),
+        ("how is a password checked?", ["shop/accounts.py:9", "Whether the password is right."]),
+        ("what does class RetryPolicy do?", ["shop/net/retrying.py:8", "How often a failed request is repeated"]),
+        ("RetryPolicy は何をする？", ["shop/net/retrying.py:8", "How often a failed request is repeated"]),
+        ("where is formatBytes defined?", ["web/format-bytes.js:2", "Bytes as people read them."]),
+        ("who calls with_retries?", ["shop/server.py:10"]),
+        ("with_retries を呼び出しているのはどこ？", ["shop/server.py:10", "1 か所"]),
+        ("which files import shop.net.retrying?", ["shop/server.py:3", "tests/test_retrying.py:3"]),
+        ("what is the value of MAX_ATTEMPTS?", ["`3`", "shop/net/retrying.py:5"]),
+        ("what is the default port of the server?", ["shop/server.py:5", "PORT = 8123"]),
+        ("where does 'No such table: 17, ask the owner' come from?", ["shop/server.py:11", "`serve`"]),
+        ("「No such table」というエラーはどこから？", ["shop/server.py:11"]),
+        ("what is this project about?", ["README.md:3", "sells apples over HTTP"]),
+        ("このプロジェクトは何？", ["README.md:3", "pyproject.toml:3"]),
+        ("what is in shop/accounts.py?", ["shop/accounts.py:1", "LoginForm", "shop/accounts.py:9"]),
+        ("explain shop/net/retrying.py:13", ["shop/net/retrying.py:13", "RetryPolicy.wait_before"]),
+        ("what is in shop/?", ["The shop itself.", "shop/server.py"]),
+        ("list the functions in shop/accounts.py", ["shop/accounts.py:4", "shop/accounts.py:9"]),
+        ("what methods does RetryPolicy have?", ["shop/net/retrying.py:11", "wait_before"]),
+        ("which classes inherit from TestCase?", ["tests/test_retrying.py:6"]),
+        ("net フォルダには何がある？", ["shop/net/retrying.py"]),
+        ("how many python files are there?", ["7"]),
+        ("テストはどこ？", ["tests/test_retrying.py:1"]),
+        ("where are the tests for retrying?", ["tests/test_retrying.py:1"]),
+        ("are there any TODOs?", ["shop/accounts.py:5", "lock after five failures"]),
+        ("how do I install it?", ["pip install shop", "README.md:7"]),
+        ("how do I run this?", ["python3 -m shop", "README.md:9"]),
+    ],
+)
+async def test_answers_with_places(ask: Ask, question: str, parts: list[str]) -> None:
+    result = await ask(question)
+
+    assert result.status == "done"
+    assert [part for part in parts if part not in result.answer] == [], result.answer
+
+
+async def test_what_is_to_be_done_is_what_the_notes_say_then_what_the_code_does(ask: Ask, shop: Path) -> None:
+    (shop / "LOCALLLM.md").write_text(
+        "## TODO\n- [ ] Write the docs\n- [~] ログインを直す\n- [x] Open the shop\n", "utf-8"
+    )
+
+    answer = (await ask("what is left to do?")).answer
+
+    assert "Open the shop" not in answer
+    assert "LOCALLLM.md" not in answer, "its heading is no task"
+    parts = ["ログインを直す", "Write the docs", "shop/accounts.py:5"]
+    assert sorted(parts, key=answer.index) == parts
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "where is the Kafka consumer?",
+        "二要素認証（TOTP）の実装はどこ？",
+        "who maintains the billing database?",
+        "給与計算はどこ？",
+        "where does 'Disk quota exceeded for tenant' come from?",
+        "what is the capital of France?",
+        "write me a poem",
+    ],
+)
+async def test_what_is_not_there_is_not_invented(ask: Ask, question: str) -> None:
+    result = await ask(question)
+
+    assert result.status == "done"
+    assert not any(name in result.answer for name in (".py:", ".md:", ".js:", ".toml:")), result.answer
+    assert len(result.answer) > 30
+
+
+async def test_the_answer_is_in_the_language_of_the_question(ask: Ask) -> None:
+    assert "見つかりませんでした" in (await ask("薔薇窓の描画はどこ？")).answer
+    assert "I found nothing" in (await ask("where is the rose window drawn?")).answer
+
+
+async def test_questions_that_point_back(ask: Ask) -> None:
+    called = await ask("what is RetryPolicy?", "and where is it used?")
+    what = await ask("with_retries はどこ？", "その関数は何をする？")
+
+    assert "shop/net/retrying.py:18" in called.answer
+    assert "Call again while the connection fails." in what.answer
+
+
+async def test_this_is_the_file_that_was_named(ask: Ask) -> None:
+    assert "shop/accounts.py:1" in (await ask("@shop/accounts.py explain this")).answer
+
+
+async def test_secrets_are_named_and_not_shown(ask: Ask) -> None:
+    for question in ("what is PAYMENT_KEY?", "where is PAYMENT_KEY used?", "explain .env", "where is the payment key?"):
+        assert "live_5t0l3n" not in (await ask(question)).answer
+
+
+async def test_hello_and_thanks(ask: Ask) -> None:
+    assert "where is the retry logic" in (await ask("hello")).answer
+    assert "どういたしまして" in (await ask("ありがとう")).answer
+
+
+async def test_an_empty_project(tmp_path: Path) -> None:
+    root = tmp_path / "new"
+    root.mkdir()
+
+    result = await agent_in(root).execute_query("where is the retry logic?")
+
+    assert result.answer.startswith("There are no files here yet")
+
+
+async def test_commits_and_changes(committed: Path) -> None:
+    agent = agent_in(committed)
+
+    log = await agent.execute_query("summarise the last two commits")
+    (committed / "shop/server.py").write_text("PORT = 1\n", encoding="utf-8")
+    (committed / ".env").write_text("PAYMENT_KEY=other\n", encoding="utf-8")
+    changes = await agent.execute_query("何が変わった？")
+
+    assert "Sell apples" in log.answer
+    assert "Open the shop" in log.answer
+    assert "+PORT = 1" in changes.answer
+    assert "other" not in changes.answer
+
+
+async def test_without_git(ask: Ask) -> None:
+    assert "not a git repository" in (await ask("what changed in the last commit?")).answer
+
+
+async def test_creating_a_file(ask: Ask, shop: Path) -> None:
+    result = await ask('create a file notes/a.txt with the content "buy milk"')
+
+    assert (shop / "notes/a.txt").read_text(encoding="utf-8") == "buy milk"
+    assert "notes/a.txt" in result.answer
+
+
+@pytest.mark.parametrize(
+    ("request_", "name", "expected"),
+    [
+        ("shop/server.py の「8123」を「9000」に置き換えて", "shop/server.py", "PORT = 9000"),
+        ("replace Shop with Market in README.md", "README.md", "# Market\n"),
+        (
+            "README.md の末尾に「ライセンス: MIT」という行を追加して",
+            "README.md",
+            "`python3 -m shop`.\nライセンス: MIT\n",
+        ),
+        ('insert "import os" at the top of shop/server.py', "shop/server.py", "import os\nimport json\n"),
+        ('insert "HOST = 1" after "PORT = 8123" in shop/server.py', "shop/server.py", "PORT = 8123\nHOST = 1\n"),
+        ("delete line 1 of shop/server.py", "shop/server.py", "\nfrom shop"),
+        ("rename call to action in shop/net/retrying.py", "shop/net/retrying.py", "def with_retries(action):"),
+        ('server.py の「"」を「x」に置き換えて', "shop/server.py", "fxNo such table"),
+    ],
+)
+async def test_editing(ask: Ask, shop: Path, request_: str, name: str, expected: str) -> None:
+    result = await ask(request_)
+
+    assert result.status == "done", result.answer
+    assert expected in (shop / name).read_text(encoding="utf-8"), result.answer
+
+
+async def test_a_renamed_identifier_is_a_whole_word(ask: Ask, shop: Path) -> None:
+    (shop / "a.py").write_text("call(recall, call_all)\n", encoding="utf-8")
+
+    await ask("rename call to act in a.py")
+
+    assert (shop / "a.py").read_text(encoding="utf-8") == "act(recall, call_all)\n"
+
+
+async def test_windows_line_ends_are_kept(ask: Ask, shop: Path) -> None:
+    (shop / "w.txt").write_bytes(b"one\r\ntwo\r\n")
+
+    await ask('append "three" to w.txt')
+
+    assert (shop / "w.txt").read_bytes() == b"one\r\ntwo\r\nthree\r\n"
+
+
+def contents(root: Path) -> dict[Path, bytes]:
+    """What is in the project's own files."""
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and ".localllm" not in path.parts}
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ("create a.txt", "what shall a.txt contain"),
+        ('replace "nowhere" with "x" in README.md', "does not contain"),
+        ('replace "import" with "x"', "several files"),
+        ('delete the line "import" from shop/server.py', "occurs 2 times"),
+        ('append "x" to absent.txt', "Not done"),
+        ('create README.md with the content "x"', "exists already"),
+        ("commit", "commit message"),
+        ("run the command", "which command"),
+        ('append "x" to README.md and commit', "one instruction at a time"),
+    ],
+)
+async def test_what_is_unclear_is_not_done(ask: Ask, shop: Path, request_: str, said: str) -> None:
+    before = contents(shop)
+
+    result = await ask(request_)
+
+    assert said in result.answer
+    assert contents(shop) == before
+
+
+async def test_a_no_is_accepted(ask: Ask, shop: Path) -> None:
+    no = Answering(approve=False, feedback="not now")
+
+    result = await ask('append "x" to README.md', confirmer=no)
+
+    assert len(no.asked) == 1
+    assert "not now" in result.answer
+    assert (shop / "README.md").read_text(encoding="utf-8").endswith("`python3 -m shop`.\n")
+
+
+async def test_running_a_command_tells_how_it_ended(ask: Ask) -> None:
+    result = await ask("run `echo apples; exit 3`")
+
+    assert "exit status 3" in result.answer
+    assert "apples" in result.answer
+
+
+async def test_running_the_tests(ask: Ask) -> None:
+    result = await ask("テストを実行して")
+
+    assert "unittest" in result.answer
+    assert "終了コード 0" in result.answer, result.answer
+    assert "Ran 1 test" in result.answer
+
+
+async def test_a_commit(committed: Path) -> None:
+    (committed / "README.md").write_text("# New\n", encoding="utf-8")
+
+    result = await agent_in(committed).execute_query('commit with the message "Say it anew"')
+
+    assert "Say it anew" in result.answer
+
+
+async def test_without_the_tool_it_says_so(shop: Path) -> None:
+    tools = make_tools(shop, tools=())
+
+    result = await make_agent(Embedded(), shop, tools=tools).execute_query("run `ls`")
+
+    assert "run_command" in result.answer
+
+
+async def test_without_a_way_to_search_it_says_so(shop: Path) -> None:
+    agent = make_agent(Embedded(), shop, tools=make_tools(shop, tools=()))
+
+    assert "search_files" in (await agent.execute_query("where is the retry logic?")).answer
+
+
+async def test_a_pasted_traceback_is_followed_into_the_project(ask: Ask) -> None:
+    traceback = (
+        "Traceback (most recent call last):\n"
+        '  File "/srv/ann/shop/shop/__main__.py", line 3, in <module>\n    serve()\n'
+        '  File "/srv/ann/shop/shop/server.py", line 11, in serve\n    raise RuntimeError\n'
+        "RuntimeError: No such table: 8123, ask the owner"
+    )
+
+    result = await ask(f"what is this?\n\n<stdin>\n{traceback}\n</stdin>")
+
+    assert result.answer.index("shop/server.py:11") < result.answer.index("shop/__main__.py:3")
+    assert "(in `serve`)" in result.answer
+
+
+async def test_a_hundred_kilobytes_of_paste_are_no_hindrance(ask: Ask) -> None:
+    result = await ask("x = 1  # filler\n" * 6_000 + "\nwhere is the retry logic?")
+
+    assert "shop/net/retrying.py:8" in result.answer
+
+
+async def test_without_ripgrep(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert "shop/net/retrying.py:8" in (await ask("where is the retry logic?")).answer

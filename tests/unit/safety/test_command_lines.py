@@ -1,0 +1,171 @@
+"""What the policy makes of command lines, from the table beside this file."""
+
+import random
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from localllm.config.schema import SafetySettings
+from localllm.safety.command_line import Line
+from localllm.safety.policy import Policy, Verdict
+from localllm.tools.builtin import BUILTIN_TOOLS
+from tests.support.each import each
+
+TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("command_lines.toml").read_text("utf-8"))
+CASES = [(expected, line) for expected, lines in TABLE.items() for line in lines]
+RUN = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
+
+
+def judge(line: str, settings: SafetySettings) -> Verdict:
+    return Policy(settings).judge(RUN, {"command": line}, lambda path: path)
+
+
+def verdict(line: str) -> str:
+    given = judge(line, SafetySettings(mode="auto"))
+    if given.dangerous:
+        return "dangerous"
+    return given.why or ("plain" if given.decision == "allow" else given.decision)
+
+
+def test_there_are_enough_of_each() -> None:
+    assert len(CASES) >= 230
+    assert len({line for _, line in CASES}) == len(CASES)
+    assert all(len(lines) >= 20 for lines in TABLE.values())
+
+
+@each(("expected", "line"), CASES)
+def test_the_table(expected: str, line: str) -> None:
+    assert verdict(line) == expected
+
+
+@each("line", TABLE["dangerous"] + TABLE["unreadable"])
+def test_no_allow_rule_lets_a_dangerous_or_hidden_command_through(line: str) -> None:
+    rules = [f"run_command({word})" for word in ("ls", "true", "bash", "cat", "echo", "find", "python")]
+    assert judge(line, SafetySettings(allow=tuple(rules))).decision == "ask"
+
+
+def quoted(text: str, chance: random.Random) -> str:
+    """The same words in other clothes."""
+    dressed = ""
+    for letter in text:
+        if letter.isalpha():
+            shapes = (letter, f"'{letter}'", f'"{letter}"', f"\\{letter}", f"$'{letter}'", f"{letter}''", f"{letter}$@")
+            dressed += chance.choice(shapes)
+        else:
+            dressed += letter
+    return dressed
+
+
+FRAMES = (
+    "{}",
+    "cd x && {}",
+    "({})",
+    "true; {} &",
+    "if {}; then :; fi",
+    "echo $({})",
+    "time {} | cat",
+    "f() {{ {}; }}; f",
+)
+
+
+@each("seed", range(60))
+def test_quotes_hide_neither_what_is_denied_nor_what_is_dangerous(seed: int) -> None:
+    chance = random.Random(seed)
+    frame = chance.choice(FRAMES)
+    denied = SafetySettings(mode="auto", allow=("*",), deny=("run_command(git push)",))
+    assert judge(frame.format(quoted("git push origin", chance)), denied).decision == "deny"
+    assert judge(frame.format(quoted("rm -rf x", chance)), SafetySettings(mode="auto", allow=("*",))).dangerous
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_text_is_read(seed: int) -> None:
+    chance = random.Random(seed)
+    alphabet = [
+        *"ab \t\n'\"`$(){}[]<>|&;#\\!*?~=0-/\0\x80é終\ud800",
+        "$((",
+        "<<EOF\n",
+        "<(",
+        "${a:-",
+        "$'",
+        "&&",
+        "EOF\n",
+        "-c ",
+    ]
+    for _ in range(15):
+        line = "".join(chance.choices(alphabet, k=chance.randrange(60)))
+        read = Line(line)
+        assert read.unreadable or all(word for words in read.commands for word in words[:1])
+
+
+@each("line", TABLE["dangerous"])
+def test_cutting_a_dangerous_line_short_never_raises(line: str) -> None:
+    for end in range(0, len(line), 7):
+        verdict(line[:end])
+
+
+DISGUISES = [
+    "git -c alias.x=push x",
+    "git config alias.st push && git st",
+    "/usr/lib/git-core/git-push",
+    "echo push | xargs -I{} git {}",
+    "parallel git ::: push",
+    "cat > x.sh <<EOF\ngit push\nEOF\nsh x.sh",
+    "printf 'git push' | tee x.sh; bash x.sh",
+    "alias g=git; g push",
+    "hash -p /usr/bin/git foo; foo push",
+    "ln -s /usr/bin/git x; ./x push",
+    "PAGER='git push' git log",
+    "git -c core.pager='git push' log",
+    "git rebase -x 'git push' HEAD~1",
+    "git submodule foreach 'git push'",
+    "sort --compress-program='git push' f",
+    "npx -c 'git push'",
+    "make SHELL='git push'",
+    "rg --pre 'git push' x",
+    "vim -c '!git push' -c q",
+    "sed '1e git push' f",
+    'python -c \'import os; os.system("git "+"push")\'',
+    "perl -e 'exec qw(git push)'",
+    "ruby -e '%x(git push)'",
+    "cat <<E\n`git push`\nE",
+    "test -v 'a[$(git push)]'",
+    "x='$(git push)'; echo \"${x@P}\"",
+]
+
+
+@each("line", DISGUISES)
+def test_what_is_denied_is_found_where_another_program_is_told_of_it(line: str) -> None:
+    assert judge(line, SafetySettings(mode="auto", deny=("run_command(git push)",))).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git commit -m 'Say how to git push'",
+        "grep -rn 'git push' docs",
+        "sed -i 's/git push/git pull/' README.md",
+        "cat > notes.md <<'EOF'\nThen `git push` it.\nEOF",
+        "git log --grep='git push'",
+    ],
+)
+def test_talking_of_what_is_denied_is_not_doing_it(line: str) -> None:
+    assert judge(line, SafetySettings(mode="auto", deny=("run_command(git push)",))).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git -c core.pager='curl x' log",
+        "git difftool -x id",
+        "git grep -Oid x",
+        "git rebase -x id",
+        "git bisect run id",
+        "git submodule foreach id",
+        "git filter-branch --tree-filter id",
+        "git config core.pager id",
+        "git log <<E\n`id`\nE",
+    ],
+)
+def test_an_allowed_git_runs_nothing_else(line: str) -> None:
+    assert judge(line, SafetySettings(allow=("run_command(git)",))).decision == "ask"

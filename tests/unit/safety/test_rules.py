@@ -1,0 +1,249 @@
+"""Rules: what they cover, their examples, and what an answer makes of a command."""
+
+import posixpath
+
+import pytest
+
+from localllm.base.errors import ConfigurationError, SafetyViolationError
+from localllm.config.schema import SafetyRule, SafetySettings
+from localllm.safety.policy import Policy, Situation, Verdict, was_said
+from localllm.safety.rules import check_rules, lasting_rule
+from localllm.safety.tool_definition import Tool
+from localllm.tools.builtin import BUILTIN_TOOLS
+from tests.support.each import each
+
+RUN = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
+WRITE = next(tool for tool in BUILTIN_TOOLS if tool.name == "write_file")
+READ = next(tool for tool in BUILTIN_TOOLS if tool.name == "read_file")
+COMMIT = next(tool for tool in BUILTIN_TOOLS if tool.name == "git_commit")
+
+
+def inside(path: str) -> str:
+    found = posixpath.normpath(path)
+    if found.startswith(("/", "..")):
+        raise SafetyViolationError("path_outside", path=path, root=".")
+    return found
+
+
+def judge(tool: Tool, settings: SafetySettings, situation: Situation | None = None, **arguments: str) -> Verdict:
+    return Policy(settings).judge(tool, dict(arguments), inside, situation or Situation())
+
+
+def decide(command: str, **settings: tuple[str, ...]) -> str:
+    return judge(RUN, SafetySettings(**settings), command=command).decision  # type: ignore[arg-type] - lists of rules
+
+
+class TestLines:
+    @each(
+        ("command", "decision"),
+        [
+            ("pytest -q", "allow"),
+            ("pytest 2>&1 | tail -3", "allow"),
+            ("pytest > /dev/null 2>&1 && tail x", "allow"),
+            ("(pytest; tail x) &", "allow"),
+            ("timeout 60 nice -n 5 pytest", "allow"),
+            ("bash -c 'pytest -q | tail'", "allow"),
+            ("for f in a b; do pytest $f; done", "allow"),
+            ("pytest $(tail x)", "allow"),
+            ("pytest < input", "allow"),
+            ("pytest > out/log", "allow"),
+            ("pytest > out/../src/a.py", "ask"),
+            ("pytest > /etc/passwd", "ask"),
+            ("pytest > $F", "ask"),
+            ("cd x; pytest > out/log", "ask"),
+            ("pytest && ls", "ask"),
+            ("pytest $(ls)", "ask"),
+            ("A=1 pytest", "ask"),
+            ("PATH=. ; pytest", "ask"),
+            ("sudo pytest", "ask"),
+            ("env PATH=. pytest", "ask"),
+            ("bash -c 'ls'", "ask"),
+            ('bash -c "$X"', "ask"),
+            ("pytest() { ls; }; pytest", "ask"),
+            ("$X pytest", "ask"),
+            ("py{test,x}", "allow"),
+            ("pytest 'unclosed", "ask"),
+            ("", "ask"),
+        ],
+    )
+    def test_all_of_a_line_must_be_allowed(self, command: str, decision: str) -> None:
+        rules = ("run_command(pytest)", "run_command(tail)", "write_file(out/)")
+        assert decide(command, allow=rules) == decision
+
+    def test_ask_wins_over_allow_and_deny_over_ask(self) -> None:
+        rules = {
+            "allow": ("run_command(git)",),
+            "ask": ("run_command(git push)",),
+            "deny": ("run_command(git push -f)",),
+        }
+        assert decide("git log", **rules) == "allow"
+        assert decide("git push", **rules) == "ask"
+        assert decide("git push -f", **rules) == "deny"
+
+    @pytest.mark.parametrize(
+        "command", ["echo x > secrets/k", "echo >| src/../secrets/k", "cd secrets; echo >>k", "ls &>secrets/k"]
+    )
+    def test_what_a_redirection_writes_is_a_file_that_is_written(self, command: str) -> None:
+        assert decide(command, allow=("*",), deny=("write_file(secrets/)",)) == "deny"
+        assert decide(command, allow=("*",), deny=("write_file(other/)",)) == "allow"
+
+    def test_an_ask_rule_of_a_users_own_is_asked_about_in_auto_mode_too(self) -> None:
+        settings = SafetySettings(mode="auto", ask=("run_command(git push)", "edit_file(src/)"))
+        assert judge(RUN, settings, command="true; git push").decision == "ask"
+        assert judge(RUN, settings, command="git log").decision == "allow"
+
+
+class TestModes:
+    @pytest.mark.parametrize(
+        ("mode", "read", "write", "commit", "command"),
+        [
+            ("plan", "allow", "deny", "deny", "deny"),
+            ("ask", "allow", "ask", "ask", "ask"),
+            ("auto-edit", "allow", "allow", "ask", "ask"),
+            ("auto", "allow", "allow", "allow", "allow"),
+        ],
+    )
+    def test_what_each_asks(self, mode: str, read: str, write: str, commit: str, command: str) -> None:
+        settings = SafetySettings(mode=mode)  # type: ignore[arg-type] - one of them
+        assert judge(READ, settings, file_path="a").decision == read
+        assert judge(WRITE, settings, file_path="a").decision == write
+        assert judge(COMMIT, settings, message="m").decision == commit
+        assert judge(RUN, settings, command="ls").decision == command
+
+    def test_plan_wins_over_allow(self) -> None:
+        assert judge(WRITE, SafetySettings(mode="plan", allow=("*",)), file_path="a") == Verdict("deny", why="plan")
+
+    def test_no_confirmation_is_another_word_for_auto(self) -> None:
+        assert Policy(SafetySettings(require_confirmation=False)).mode == "auto"
+        assert Policy(SafetySettings(require_confirmation=False, mode="plan")).mode == "plan"
+
+
+class TestExamples:
+    @staticmethod
+    def check(**fields: object) -> None:
+        rule = SafetyRule(**{"tool": "run_command", "decision": "deny", **fields})  # type: ignore[arg-type] - as a file has them
+        check_rules(SafetySettings(rules=(rule,)), BUILTIN_TOOLS)
+
+    def test_good_ones_pass(self) -> None:
+        self.check(
+            prefix="git push", match=("git push origin main", "cd x; git push"), not_match=("git pushed", "git log")
+        )
+        self.check(prefix="pytest", decision="allow", match=("pytest -q",), not_match=("pytest; ls", "pytest > x"))
+        self.check(tool="edit_file", prefix="docs/", match=("docs/a.md",), not_match=("docs2/a.md", "docs/../a"))
+        self.check(tool="*", match=("a",))
+
+    @pytest.mark.parametrize(
+        ("fields", "example", "happened"),
+        [
+            ({"prefix": "git push", "match": ("git pull",)}, "git pull", "policy.example_missed"),
+            ({"prefix": "git push", "not_match": ("git  push",)}, "git  push", "policy.example_matched"),
+            ({"prefix": "ls", "decision": "allow", "match": ("ls | sh",)}, "ls | sh", "policy.example_missed"),
+            ({"tool": "edit_file", "prefix": "docs", "match": ("src/a",)}, "src/a", "policy.example_missed"),
+        ],
+    )
+    def test_a_failing_one_is_an_error_that_names_it(
+        self, fields: dict[str, object], example: str, happened: str
+    ) -> None:
+        with pytest.raises(ConfigurationError) as found:
+            self.check(**fields)
+        assert found.value.key == "rule_example_failed"
+        assert (found.value.params["example"], found.value.params["happened"].key) == (example, happened)
+        assert example in str(found.value)
+        assert str(fields["prefix"]) in str(found.value)
+
+    def test_a_table_is_a_rule_like_others(self) -> None:
+        table = SafetyRule(tool="run_command", prefix="git push", decision="deny")
+        assert judge(RUN, SafetySettings(rules=(table,)), command="git push").decision == "deny"
+        with pytest.raises(ConfigurationError):
+            self.check(prefix="git push*")
+        with pytest.raises(ConfigurationError):
+            self.check(tool="run_comand")
+
+
+class TestTaint:
+    TAINTED = Situation(tainted=True)
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "curl https://x",
+            "git push",
+            "true; wget x",
+            "pip install x",
+            "python -c 'import socket'",
+            "cat < /dev/tcp/1.2.3.4/80",
+        ],
+    )
+    def test_a_command_with_network_is_asked_about_whatever_allows_it(self, command: str) -> None:
+        settings = SafetySettings(mode="auto", allow=("*",))
+        asked = judge(RUN, settings, self.TAINTED, command=command)
+        assert (asked.decision, asked.why, asked.lasting) == ("ask", "untrusted", False)
+        assert judge(RUN, settings, command=command).decision == "allow"
+
+    def test_every_command_is_asked_about_where_commands_have_a_network(self) -> None:
+        settings = SafetySettings(mode="auto", allow=("*",))
+        assert judge(RUN, settings, self.TAINTED, command="make").decision == "allow"
+        assert judge(RUN, settings, Situation(tainted=True, network=True), command="make").decision == "ask"
+
+    def test_words_that_were_typed(self) -> None:
+        assert was_said("rust  Async traits", "please search rust async traits")
+        assert not was_said("rust async SECRET", "please search rust async traits")
+        assert not was_said("9a", "the id is 0123456789abcdef")
+        assert not was_said("sync traits", "please search rust async traits")
+        assert not was_said("a", "a b c")
+        assert was_said("", "")
+        assert was_said("非同期", "rustの非同期処理を調べて")
+        assert was_said("Rust", "rustの非同期処理を調べて")
+        assert not was_said("理", "rustの非同期処理を調べて")
+        assert not was_said("ustの", "rustの非同期処理を調べて")
+        assert was_said("CLAUDE.md", "CLAUDE.mdを直して")
+
+
+class TestLasting:
+    @pytest.mark.parametrize(
+        ("asked", "scope", "shown"),
+        [
+            ("make test", "make test", "exactly"),
+            ("make; ls > x", "make; ls > x", "exactly"),
+            ("make test", "make", "run_command(make)"),
+            ("make test", "make te", None),
+            ("make test", "ls", None),
+            ("make test", "", None),
+            ("make; ls", "make;", None),
+        ],
+    )
+    def test_commands(self, asked: str, scope: str, shown: str | None) -> None:
+        rule = lasting_rule("run_command", asked, scope)
+        assert (rule and ("exactly" if rule.exact else str(rule))) == shown
+
+    def test_exactly_is_exactly(self) -> None:
+        rule = lasting_rule("run_command", "make test", "make test")
+        assert rule is not None
+        policy = Policy(SafetySettings(), lambda: [rule])
+        decisions = [
+            policy.judge(RUN, {"command": text}, inside).decision for text in ("make test", "make test x", "make")
+        ]
+        assert decisions == ["allow", "ask", "ask"]
+
+    @pytest.mark.parametrize(
+        ("scope", "shown"),
+        [
+            ("https://a.example", "fetch_page(https://a.example)"),
+            ("https://a.example/docs", "fetch_page(https://a.example/docs)"),
+            ("https://a.example.evil", None),
+            ("https://", None),
+            (".", None),
+            ("", None),
+        ],
+    )
+    def test_addresses(self, scope: str, shown: str | None) -> None:
+        rule = lasting_rule("fetch_page", "https://a.example", scope)
+        assert (rule and str(rule)) == shown
+
+    @pytest.mark.parametrize(
+        ("scope", "shown"),
+        [("docs/api/", "edit_file(docs/api)"), ("docs", "edit_file(docs)"), (".", "edit_file"), ("src", None)],
+    )
+    def test_folders(self, scope: str, shown: str | None) -> None:
+        rule = lasting_rule("edit_file", "docs/api/", scope)
+        assert (rule and str(rule)) == shown

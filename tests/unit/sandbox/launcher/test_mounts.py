@@ -1,0 +1,165 @@
+"""What a command sees, as steps; and what of the machine Landlock grants instead."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.launcher import bubblewrap
+from localllm.sandbox.launcher.landlock import Ruleset
+from localllm.sandbox.launcher.mounts import (
+    EMPTY,
+    HOLD,
+    LINK,
+    MASK,
+    PIN,
+    PRIVATE,
+    READ,
+    WRITE,
+    make_private_folders,
+    plan,
+)
+from localllm.sandbox.launcher.spec import LaunchSpec
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    for name in ("home/me/.cargo/bin", "home/me/.ssh", "home/me/code/project/.git/hooks", "tmp/scratch", "run", "opt"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("home/me/.cargo/credentials", "etc-shadow", "home/me/.netrc", "opt/socket"):
+        (tmp_path / name).write_text("")
+    return tmp_path
+
+
+def spec(machine: Path, **more: list[str] | dict[str, str]) -> LaunchSpec:
+    def at(*names: str) -> list[str]:
+        return [f"{machine}/{name}" for name in names]
+
+    given = {
+        "writable": at("home/me/code/project", "tmp/scratch"),
+        "hidden": at(
+            "home/me", "home", "run", "tmp", "etc-shadow", "home/me/.cargo/credentials", "home/me/.netrc", "no"
+        ),
+        "shown": at("home/me/.cargo", "home/me/code/project/.venv", "opt"),
+        "private": at("tmp", "home/me"),
+        **more,
+    }
+    return LaunchSpec(
+        command=b"", folder="/", environment={}, scratch=f"{machine}/tmp/scratch", call_filter=b"", level="namespaces",
+        **given,  # pyright: ignore[reportArgumentType] - of the right kinds by name
+    )  # fmt: skip
+
+
+def steps(machine: Path, **more: list[str] | dict[str, str]) -> list[tuple[str, str]]:
+    return [(kind, path.removeprefix(f"{machine}/")) for kind, path, _ in plan(spec(machine, **more))]
+
+
+def test_what_is_hidden_goes_before_what_is_shown_in_it(machine: Path) -> None:
+    assert steps(machine) == [
+        (MASK, "etc-shadow"),
+        (EMPTY, "home"),
+        (EMPTY, "run"),
+        (PRIVATE, "tmp"),
+        (PRIVATE, "home/me"),
+        (WRITE, "tmp/scratch"),
+        (READ, "home/me/.cargo"),
+        (MASK, "home/me/.cargo/credentials"),
+        (WRITE, "home/me/code/project"),
+    ]
+
+
+def test_what_is_in_the_project_stays_writable(machine: Path) -> None:
+    """An environment in the project is among the programs of the PATH."""
+    (machine / "home/me/code/project/.venv").mkdir()
+    assert (READ, "home/me/code/project/.venv") not in steps(machine)
+
+
+def test_a_secret_in_the_project_is_closed(machine: Path) -> None:
+    secret = machine / "home/me/code/project/key.json"
+    secret.write_text("")
+    assert (MASK, "home/me/code/project/key.json") in steps(machine, hidden=[str(secret)])
+
+
+def test_a_project_that_is_also_hidden_or_private_is_writable(machine: Path) -> None:
+    project = [f"{machine}/tmp"]
+    assert steps(machine, writable=project, hidden=project, private=project, shown=[]) == [(WRITE, "tmp")]
+
+
+def test_protected_paths_come_last_and_only_if_they_are_there(machine: Path) -> None:
+    git = f"{machine}/home/me/code/project/.git"
+    (machine / "home/me/code/project/.envrc").symlink_to("elsewhere")
+    last = steps(machine, held=[git], pinned=[f"{git}/hooks", f"{git}/config", f"{git}/../.envrc"])[-2:]
+    assert last == [(HOLD, "home/me/code/project/.git"), (PIN, "home/me/code/project/.git/hooks")]
+
+
+def test_sockets_are_closed_where_they_can_be_seen(machine: Path) -> None:
+    (machine / "run/docker.sock").write_text("")
+    found = steps(machine, masked=[f"{machine}/run/docker.sock", f"{machine}/opt/socket"])
+    assert (MASK, "opt/socket") in found
+    assert (MASK, "run/docker.sock") not in found, "what is hidden needs no mask, and has no place for one"
+
+
+def test_the_names_the_user_knows_lead_to_where_things_are(machine: Path) -> None:
+    links = {f"{machine}/tmp/venv": "/real", f"{machine}/tmp/venv/bin": "/real/bin", f"{machine}/opt/python": "/real"}
+    assert [step for step in plan(spec(machine, links=links)) if step[0] == LINK] == [
+        (LINK, f"{machine}/tmp/venv", "/real")
+    ]
+
+
+def test_private_folders_are_in_the_scratch_folder(machine: Path) -> None:
+    made = plan(spec(machine))
+    make_private_folders(made)
+    private = {path: source for kind, path, source in made if kind == PRIVATE}
+    assert len(set(private.values())) == len(private) == 2
+    assert all(Path(source).is_dir() and source.startswith(f"{machine}/tmp/scratch/") for source in private.values())
+    assert Path(private[f"{machine}/tmp"]).stat().st_mode & 0o7777 == 0o1777
+
+
+def test_bubblewrap_does_the_same(machine: Path) -> None:
+    made = bubblewrap.arguments(plan(spec(machine, pinned=[f"{machine}/home/me/code/project/.git/hooks"])))
+    line = " ".join(made).replace(f"{machine}/", "")
+    for wanted in (
+        "--unshare-user --unshare-ipc --unshare-pid --unshare-net",
+        "--cap-drop ALL",
+        "--ro-bind / /",
+        "--ro-bind /dev/null etc-shadow",
+        "--tmpfs home",
+        "--bind tmp/scratch/private/4 home/me",
+        "--ro-bind home/me/.cargo home/me/.cargo",
+        "--bind home/me/code/project home/me/code/project",
+        "--ro-bind home/me/code/project/.git/hooks home/me/code/project/.git/hooks",
+        "--remount-ro /proc --remount-ro /dev --remount-ro home --remount-ro run",
+    ):
+        assert wanted in line
+    assert made[-1] == "--"
+    assert line.index("--tmpfs home ") < line.index("--ro-bind home/me/.cargo") < line.index("--remount-ro home")
+
+
+def test_bubblewrap_is_never_looked_for_on_the_path() -> None:
+    assert all(path.startswith(("/usr/bin/", "/usr/local/bin/")) for path in bubblewrap.PROGRAMS)
+
+
+class Recorded(Ruleset):
+    """Rules that are noted and not made."""
+
+    def __init__(self) -> None:
+        self.allowed: set[str] = set()
+
+    def allow(self, path: str, rights: int) -> bool:
+        self.allowed.add(path)
+        return True
+
+
+@pytest.mark.parametrize(
+    ("start", "allowed"),
+    [
+        ("", {"opt", "etc-shadow", "run", "tmp", "home/me/code", "home/me/.netrc", "home/me/.cargo/bin"}),
+        ("home/me/.cargo", {"home/me/.cargo/bin"}),
+        ("home/me/.cargo/credentials", set[str]()),
+        ("home/me/code", {"home/me/code"}),
+    ],
+)
+def test_landlock_grants_everything_around_what_is_hidden(machine: Path, start: str, allowed: set[str]) -> None:
+    rules = Recorded()
+    hidden = [f"{machine}/home/me/.ssh", f"{machine}/home/me/.cargo/credentials"]
+    rules.allow_around(hidden, 1, start=f"{machine}/{start}".rstrip("/"))
+    assert {path.removeprefix(f"{machine}/") for path in rules.allowed} == allowed

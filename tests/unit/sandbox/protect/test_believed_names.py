@@ -1,0 +1,99 @@
+"""What of a project is believed outside, and that it is found wherever it lies."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.believed_names import BELIEVED, INSTRUCTIONS, is_instruction
+from localllm.sandbox.protect.protected_names import (
+    PROTECTED_NAMES,
+    folders_that_lead_to,
+    is_git_settings,
+    is_protected,
+    look,
+)
+from tests.support.each import each
+
+
+def make(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(path)
+
+
+def test_every_name_is_there_once_with_who_believes_it() -> None:
+    assert all(believer.program and believer.when and believer.names for believer in BELIEVED)
+    counted = Counter(name.casefold() for name in (*PROTECTED_NAMES, *INSTRUCTIONS))
+    assert [name for name, times in counted.items() if times > 1] == []
+
+
+@each("name", PROTECTED_NAMES)
+def test_each_name_is_found_by_a_look(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    root = tmp_path_factory.mktemp("project")
+    named = name.replace("*", "some")
+    make(root, f"sub/{named}", "sub/ordinary.txt", f"sub/{named}.ordinary")
+    assert set(look(root)) == {f"sub/{named}"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".direnv/python-3.12/lib/x.py",
+        ".vim/pack/x/start/plugin.vim",
+        ".yarn/cache/x.zip",
+        ".pnp.cjs",
+        ".cargo/bin/tool",
+        "mise/README.md",
+        ".github/ISSUE_TEMPLATE/bug.md",
+        ".clinerules/style.md",
+        ".config/tool/config.json",
+        "docs/Jenkinsfile.md",
+        ".env",
+        ".tool-versions",
+        "CLAUDE.md",
+    ],
+)
+def test_what_honest_work_changes_is_not_protected(tmp_path: Path, path: str) -> None:
+    assert not is_protected(path)
+    make(tmp_path, path)
+    assert not look(tmp_path)
+
+
+def test_a_folder_beside_something_believed_is_looked_into(tmp_path: Path) -> None:
+    make(tmp_path, ".config/mise/config.toml", ".config/deep/.envrc", ".github/workflows/a.yml", ".github/x/.envrc")
+    assert set(look(tmp_path)) == {
+        ".config/mise/config.toml",
+        ".config/deep/.envrc",
+        ".github/workflows/a.yml",
+        ".github/x/.envrc",
+    }
+    assert folders_that_lead_to("sub/.config/mise") == ["sub/.config"]
+
+
+@pytest.mark.parametrize(("path", "is_it"), [(".cargo/config", False), (".github/workflows/config", False)])
+def test_settings_of_others_are_not_taken_for_those_of_git(path: str, is_it: bool) -> None:
+    assert is_git_settings(path) is is_it
+    assert is_git_settings(".git/config")
+    assert is_git_settings("mise/.git/config")
+    assert is_git_settings(".git/modules/lib/config")
+    assert is_git_settings("bare/config")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "AGENTS.md",
+        "packages/one/claude.md",
+        ".github/copilot-instructions.md",
+        ".github/instructions/py.md",
+        ".cursorrules",
+    ],
+)
+def test_texts_that_other_assistants_obey(path: str) -> None:
+    assert is_instruction(path)
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/agents.html", ".github/CODEOWNERS", "AGENTS.md.txt", "agents/md"])
+def test_other_texts(path: str) -> None:
+    assert not is_instruction(path)

@@ -1,0 +1,120 @@
+"""Folders are listed anew when, and only when, something in them has changed."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.folder_listings import FolderListings
+
+SETTLED = 50_000_000
+
+
+class Counting:
+    """Takes every entry, and counts how many it was asked about."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, entry: os.DirEntry[str]) -> bool:
+        self.asked += 1
+        return not entry.name.startswith("no")
+
+
+def names(listings: FolderListings, folder: Path) -> list[str]:
+    return sorted(entry.name for entry in listings.of(str(folder)))
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders that have not been changed for a while."""
+    folder = tmp_path_factory.mktemp("old")
+    for name in ("a", "b", "c", "d"):
+        (folder / name / "inner").mkdir(parents=True)
+        (folder / name / "file").touch()
+        (folder / name / "not this").touch()
+    while time.time_ns() - (folder / "d").stat().st_ctime_ns < 2 * SETTLED:
+        time.sleep(0.01)
+    return folder
+
+
+def test_an_unchanged_folder_is_not_read_again(old: Path) -> None:
+    counting = Counting()
+    listings = FolderListings(counting, SETTLED)
+    for _ in range(3):
+        assert names(listings, old / "a") == ["file", "inner"]
+    assert counting.asked == 3
+
+
+def test_what_comes_and_goes_is_seen(old: Path) -> None:
+    listings = FolderListings(Counting(), SETTLED)
+    assert names(listings, old / "b") == ["file", "inner"]
+    (old / "b" / "new").touch()
+    assert names(listings, old / "b") == ["file", "inner", "new"]
+    (old / "b" / "file").unlink()
+    assert names(listings, old / "b") == ["inner", "new"]
+
+
+def test_times_that_are_set_back_hide_nothing(old: Path) -> None:
+    listings = FolderListings(Counting(), SETTLED)
+    about = (old / "c").stat()
+    assert names(listings, old / "c") == ["file", "inner"]
+    (old / "c" / "hidden").touch()
+    os.utime(old / "c", ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert names(listings, old / "c") == ["file", "hidden", "inner"]
+
+
+def test_another_folder_in_its_place_is_seen(old: Path) -> None:
+    listings = FolderListings(Counting(), SETTLED)
+    assert names(listings, old / "d") == ["file", "inner"]
+    (old / "d").rename(old / "e")
+    (old / "d").mkdir()
+    assert names(listings, old / "d") == []
+    (old / "d").rmdir()
+    (old / "d").symlink_to(old / "e")
+    assert names(listings, old / "d") == []
+    (old / "d").unlink()
+    assert names(listings, old / "d") == []
+
+
+def test_a_folder_that_was_just_changed_is_read_again(tmp_path: Path) -> None:
+    counting = Counting()
+    listings = FolderListings(counting)
+    (tmp_path / "file").touch()
+    names(listings, tmp_path)
+    names(listings, tmp_path)
+    assert counting.asked == 2
+
+
+def test_a_tree_is_searched_anew_only_where_it_changed(tmp_path: Path) -> None:
+    for name in ("a/b/c", "a/d"):
+        (tmp_path / name).mkdir(parents=True)
+    listings = FolderListings(lambda entry: True, settled=-1)
+    asked: list[str] = []
+
+    def wanted(entry: os.DirEntry[str]) -> bool:
+        asked.append(entry.name)
+        return entry.name == "wanted"
+
+    def search() -> tuple[list[str], bool]:
+        asked.clear()
+        return listings.search(str(tmp_path), wanted, time.monotonic() + 9)
+
+    assert search() == ([], True)
+    assert search() == ([], True)
+    assert not asked
+    (tmp_path / "a/b/new/deep").mkdir(parents=True)
+    (tmp_path / "a/b/new/deep/wanted").touch()
+    assert search() == ([f"{tmp_path}/a/b/new/deep"], True)
+    (tmp_path / "a/b/new").rename(tmp_path / "a/b/newer")
+    assert search() == ([f"{tmp_path}/a/b/newer/deep"], True)
+
+
+def test_a_search_without_time_says_so_and_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/wanted").touch()
+    listings = FolderListings(lambda entry: True)
+    assert listings.search(str(tmp_path), lambda entry: entry.name == "wanted", 0) == ([], False)
+    found = listings.search(str(tmp_path), lambda entry: entry.name == "wanted", time.monotonic() + 9)
+    assert found == ([f"{tmp_path}/a"], True)

@@ -1,0 +1,76 @@
+"""The check of what the entries of a repository's index name, on indexes that git has written and on forged ones."""
+
+import hashlib
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.git_index import names_refused_path
+
+
+def git(root: Path, *arguments: str, given: str = "") -> None:
+    subprocess.run(["git", *arguments], cwd=root, input=given, text=True, check=True, capture_output=True)
+
+
+def is_refused(root: Path) -> bool:
+    return names_refused_path(root / ".git/index", root / ".git/config")
+
+
+def forged(path: bytes) -> bytes:
+    """An index of version 2 with one entry."""
+    entry = struct.pack(">10L20sH", *[0] * 6, 0o100644, 0, 0, 0, b"x" * 20, min(len(path), 0xFFF)) + path
+    content = struct.pack(">4sLL", b"DIRC", 2, 1) + entry + b"\0" * (8 - len(entry) % 8)
+    return content + hashlib.sha1(content).digest()
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4"])
+@pytest.mark.parametrize("objects", ["sha1", "sha256"])
+def test_what_git_writes_is_fine(tmp_path: Path, version: str, objects: str) -> None:
+    git(tmp_path, "init", "-q", f"--object-format={objects}")
+    names = [".gitignore", "a/.github/x", "git~2", "..a", "a.git", "a/b" * 60 + "/c", "d" * 200, "日本語"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "update-index", "--index-version", version, "--skip-worktree", "..a")
+    assert not is_refused(tmp_path)
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_a_large_index_in_blocks(tmp_path: Path, version: str) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "config", "index.threads", "4")
+    git(tmp_path, "config", "index.version", version)
+    lines = "".join(f"100644 {'1' * 40}\tfolder{number % 100}/file{number}\n" for number in range(30_000))
+    git(tmp_path, "update-index", "--index-info", given=lines)
+    content = (tmp_path / ".git/index").read_bytes()
+    assert b"IEOT" in content
+    assert not is_refused(tmp_path)
+    at = content.index(b"IEOT") + 12 + 8
+    moved = content[:at] + struct.pack(">L", 12) + content[at + 4 :]
+    (tmp_path / ".git/index").write_bytes(moved)
+    assert is_refused(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        b".git/hooks/pre-commit", b"/etc/x", b"../x", b"a/../../x", b"a/./x", b"a//x", b"sub/.GIT/config",
+        b"GIT~1/config", b".git ./config", b".git:x/config", b".g\xe2\x80\x8cit/config", b"a/..", b".git",
+        b"a/" * 3000 + b"x", b"a\0.git/x",
+    ],
+)  # fmt: skip
+def test_what_git_would_not_write_is_refused(tmp_path: Path, path: bytes) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/index").write_bytes(forged(b"a/b.git/c"))
+    assert not is_refused(tmp_path)
+    (tmp_path / ".git/index").write_bytes(forged(path))
+    assert is_refused(tmp_path)
+
+
+def test_what_is_cut_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/index").write_bytes(forged(b"a")[:60])
+    assert is_refused(tmp_path)

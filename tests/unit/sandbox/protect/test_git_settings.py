@@ -1,0 +1,101 @@
+"""Which changes of a repository's settings may stay."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.git_settings import is_harmless_change
+from tests.support.each import each
+
+PLAIN = b'[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x\n\tfetch = +refs/*:refs/*\n'
+
+
+def test_a_new_repository_is_harmless(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert is_harmless_change(b"", (tmp_path / ".git" / "config").read_bytes())
+
+
+def test_a_new_bare_repository_is_harmless(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path], check=True)
+    assert is_harmless_change(b"", (tmp_path / "config").read_bytes())
+
+
+def test_a_new_clone_is_harmless_unless_its_origin_is_odd(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "a"], check=True)
+    subprocess.run(["git", "clone", "-q", tmp_path / "a", tmp_path / "b"], check=True, capture_output=True)
+    settings = (tmp_path / "b" / ".git" / "config").read_bytes()
+    assert b"url = " in settings
+    assert is_harmless_change(b"", settings)
+    assert not is_harmless_change(b"", settings.replace(b"url = ", b"url = ext::"))
+
+
+@pytest.mark.parametrize(
+    ("url", "harmless"),
+    [
+        ("../hub.git", True),
+        ("/srv/x/.git", True),
+        ("git@host:x/.hg/y", True),
+        ("https://host/.hg/y", True),
+        (".git/hub", False),
+        ("/srv/x/.GIT//hub", False),
+        ("file:///srv/x/.git/hub", False),
+        ("a/../.hg", False),
+    ],
+)
+def test_a_new_clone_comes_from_no_folder_with_hidden_hooks(url: str, harmless: bool) -> None:
+    assert is_harmless_change(b"", PLAIN.replace(b"https://example.org/x", url.encode())) == harmless
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "[user]\n\tname = Some One\n\temail = some@example.org\n",
+        '[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n',
+        "# a remark\n",
+        "[core]\n\tfilemode = true\n",
+        "",
+    ],
+)
+def test_harmless(added: str) -> None:
+    assert is_harmless_change(PLAIN, PLAIN + added.encode())
+
+
+@each(
+    "added",
+    [
+        "[core]\n\tfsmonitor = ./evil\n",
+        "[core]\n\thooksPath = evil\n",
+        "[CORE]\n\tFSMONITOR = ./evil\n",
+        "[core] fsmonitor = ./evil\n",
+        "[core]\n\tbare = false\\\n\tfsmonitor = evil\n",
+        '[core]\n\tbare = "false"\n',
+        "[core]\n\tbare\n",
+        "[alias]\n\tst = !evil\n",
+        "[include]\n\tpath = ../evil\n",
+        '[includeIf "gitdir:/"]\n\tpath = ../evil\n',
+        '[filter "x"]\n\tclean = evil\n',
+        '[remote "origin"]\n\turl = https://evil.example\n',
+        '[url "https://evil.example"]\n\tinsteadOf = https://example.org\n',
+        "[user]\n\tsigningkey = x\n",
+        '[branch "main"]\n\tremote = ext::sh -c evil\n',
+        '[branch "main"]\n\tremote = .hg\n',
+        "[user]\n\tname = a\x0c[core]\n",
+        "[user]\n\tname = a\r[core]\n",
+        "\xff\n",
+    ],
+)
+def test_not_harmless(added: str) -> None:
+    assert not is_harmless_change(PLAIN, PLAIN + added.encode("latin-1"))
+
+
+def test_taking_a_setting_away_is_judged_like_adding_it() -> None:
+    assert not is_harmless_change(PLAIN + b"[core]\n\tfsmonitor = false\n", PLAIN)
+
+
+def test_a_setting_that_moves_to_another_subsection_is_not_harmless() -> None:
+    two = PLAIN + b'[remote "other"]\n\turl = https://evil.example/x\n'
+    swapped = two.replace(b'"origin"', b'"o"').replace(b'"other"', b'"origin"').replace(b'"o"', b'"other"')
+    assert not is_harmless_change(two, swapped)
+    rule = b'[url "https://a.example/"]\n\tinsteadOf = https://b.example/\n'
+    assert not is_harmless_change(PLAIN + rule, PLAIN + rule.replace(b"a.example", b"evil.example"))

@@ -1,0 +1,77 @@
+"""Putting back, with links laid on the way."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.restore import Restorer
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path, Path]:
+    root, outside, quarantine = tmp_path / "root", tmp_path / "outside", tmp_path / "quarantine"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "file").write_text("kept")
+    return root, outside, quarantine
+
+
+def test_a_file_gets_content_and_mode_and_the_other_is_kept(places: tuple[Path, Path, Path]) -> None:
+    root, _, quarantine = places
+    (root / "a").write_text("changed")
+    with Restorer(root, quarantine) as restorer:
+        restorer.put_file("a", b"old", 0o750)
+    assert (root / "a").read_bytes() == b"old"
+    assert (root / "a").stat().st_mode & 0o777 == 0o750
+    assert (quarantine / "a").read_text() == "changed"
+
+
+def test_missing_folders_are_made(places: tuple[Path, Path, Path]) -> None:
+    root, _, _ = places
+    with Restorer(root, None) as restorer:
+        restorer.put_file("a/b/c", b"old", 0o600)
+        restorer.put_link("a/link", b"b/c")
+    assert (root / "a/link").read_bytes() == b"old"
+
+
+def test_a_link_to_outside_is_replaced_not_followed(places: tuple[Path, Path, Path]) -> None:
+    root, outside, quarantine = places
+    (root / "folder").symlink_to(outside)
+    (root / "leaf").symlink_to(outside / "file")
+    with Restorer(root, quarantine) as restorer:
+        restorer.put_file("folder/file", b"old", 0o600)
+        restorer.put_file("leaf", b"old", 0o600)
+        restorer.remove("folder/other")
+    assert (root / "folder/file").read_bytes() == (root / "leaf").read_bytes() == b"old"
+    assert (outside / "file").read_text() == "kept"
+    assert (quarantine / "folder").readlink() == outside
+
+
+def test_removing_through_a_link_removes_nothing(places: tuple[Path, Path, Path]) -> None:
+    root, outside, _ = places
+    (root / "folder").symlink_to(outside)
+    with Restorer(root, None) as restorer:
+        restorer.remove("folder/file")
+    assert (outside / "file").exists()
+
+
+def test_a_folder_in_place_of_a_file_goes_as_a_whole(places: tuple[Path, Path, Path]) -> None:
+    root, _, _ = places
+    (root / "a/b").mkdir(parents=True)
+    (root / "a/b/c").touch()
+    with Restorer(root, None) as restorer:
+        restorer.put_file("a", b"old", 0o600)
+        restorer.remove("a/b/c")
+        restorer.remove("never/there")
+    assert (root / "a").read_bytes() == b"old"
+
+
+def test_only_an_empty_folder_is_removed(places: tuple[Path, Path, Path]) -> None:
+    root, _, _ = places
+    (root / "full").mkdir()
+    (root / "full/x").touch()
+    (root / "empty").mkdir()
+    with Restorer(root, None) as restorer:
+        assert restorer.remove_if_empty("empty")
+        assert not restorer.remove_if_empty("full")
+    assert [path.name for path in root.iterdir()] == ["full"]

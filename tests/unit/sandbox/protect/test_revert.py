@@ -1,0 +1,190 @@
+"""What of a project is put back after a command, and what is left as it was."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+EVIL = "[core]\n\tfsmonitor = evil\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "-q", tmp_path / "project"], check=True)
+    return (tmp_path / "project").resolve()
+
+
+def put(file: Path, text: str = EVIL) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_of_packages_only_what_is_new_is_taken_away(root: Path) -> None:
+    put(root / "node_modules/old/.git/config")
+    time.sleep(0.1)
+    files = ProtectedFiles(root, None, coarse=50_000_000)
+    files.begin()
+    put(root / "node_modules/new/.git/config")
+    assert files.end() == ("node_modules/new/.git/config",)
+    assert (root / "node_modules/old/.git/config").read_text() == EVIL
+
+
+def test_a_planted_step_of_a_rebase_goes_and_the_others_stay(root: Path) -> None:
+    todo = root / ".git/rebase-merge/git-rebase-todo"
+    put(todo, "pick 1 a\nexec make\n")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    assert str(todo) not in files.pins()[0]
+    todo.write_text("exec evil\npick 2 b\nexec make\n")
+    assert files.end() == (".git/rebase-merge/git-rebase-todo",)
+    assert todo.read_text() == "pick 2 b\nexec make\n"
+    files.begin()
+    todo.unlink()
+    assert files.end() == ()
+
+
+def test_what_a_protected_link_leads_to_is_put_back(root: Path) -> None:
+    put(root / "env/dev.sh", "export A=1\n")
+    (root / ".envrc").symlink_to("env/dev.sh")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    assert str(root / "env/dev.sh") in files.pins()[0]
+    put(root / "env/dev.sh", "evil")
+    assert files.end() == ("env/dev.sh",)
+    assert (root / "env/dev.sh").read_text() == "export A=1\n"
+
+
+def test_settings_included_by_included_settings(root: Path) -> None:
+    subprocess.run(["git", "-C", root, "config", "include.path", "../conf/team"], check=True)
+    put(root / "conf/team", "[include]\n\tpath = more\n")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    put(root / "conf/more")
+    assert files.end() == ("conf/more",)
+
+
+AS_AN_ORDINARY_USER = """
+import os, subprocess, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+root = Path(sys.argv[1])
+files = ProtectedFiles(root, None)
+files.begin()
+if not os.getuid():
+    os.setgroups([])
+    os.setresuid(65534, 65534, 65534)
+subprocess.run(["sh", "-c", sys.argv[2]], cwd=root, check=True)
+print(*files.end())
+"""
+
+
+@pytest.fixture
+def open_root(tmp_path: Path) -> Iterator[Path]:
+    """A project that anybody may write in; pytest's own folder is closed to others."""
+    root = Path(f"/var/tmp/closed-{os.getpid()}-{tmp_path.name}")
+    root.mkdir()
+    root.chmod(0o777)
+    yield root
+    shutil.rmtree(root)
+
+
+def as_an_ordinary_user(script: str, *arguments: str | Path) -> list[str]:
+    """What it prints. Root is never kept out, so that this is somebody else there."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+OF_PERMISSIONS = pytest.mark.skipif(sys.platform != "linux", reason="is about permissions")
+
+
+@OF_PERMISSIONS
+def test_folders_that_are_closed_are_looked_into(open_root: Path) -> None:
+    command = "mkdir -p .vscode a/b/c; for d in .vscode a a/b/c; do echo evil > $d/.envrc; done; echo x > .vscode/t"
+    closing = "chmod 311 .vscode a/b/c; chmod 111 a/b; chmod 311 a"
+    found = as_an_ordinary_user(AS_AN_ORDINARY_USER, open_root, f"{command}; {closing}")
+    assert found == [".vscode/.envrc", ".vscode/t", "a/.envrc", "a/b/c/.envrc"]
+    assert not list(open_root.rglob(".envrc"))
+
+
+@OF_PERMISSIONS
+@pytest.mark.parametrize("mode", ["500", "400", "600", "000"])
+def test_folders_that_cannot_be_written(open_root: Path, mode: str) -> None:
+    command = (
+        f"mkdir -p a/b .vscode/c; echo evil > a/b/.envrc; echo x > .vscode/c/t; chmod {mode} .vscode/c .vscode a/b a"
+    )
+    assert as_an_ordinary_user(AS_AN_ORDINARY_USER, open_root, command) == [".vscode/c/t", "a/b/.envrc"]
+    assert not (open_root / ".vscode").exists()
+    assert not (open_root / "a/b/.envrc").exists()
+
+
+@OF_PERMISSIONS
+def test_a_file_that_nobody_may_read(open_root: Path) -> None:
+    assert as_an_ordinary_user(AS_AN_ORDINARY_USER, open_root, "echo evil > .envrc; chmod 111 .envrc") == [".envrc"]
+    assert not (open_root / ".envrc").exists()
+
+
+WITH_A_FILE_OF_ANOTHER_USER = """
+import os, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+root = Path(sys.argv[1])
+files = ProtectedFiles(root, None)
+files.begin()
+(root / "a").mkdir()
+(root / "a/.envrc").write_text("evil")
+os.setgroups([])
+os.setresuid(65534, 65534, 65534)
+for _ in range(2):
+    (root / ".envrc").write_text("evil")
+    try:
+        files.end()
+    except OSError as error:
+        print(error.filename, (root / ".envrc").exists())
+    files.begin()
+"""
+
+
+@OF_PERMISSIONS
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two users")
+def test_what_cannot_be_undone_keeps_nothing_else_and_is_tried_again(open_root: Path) -> None:
+    assert as_an_ordinary_user(WITH_A_FILE_OF_ANOTHER_USER, open_root) == ["a/.envrc", "False"] * 2
+
+
+def test_a_hook_goes_from_among_any_number_of_files_and_what_was_there_stays(root: Path) -> None:
+    put(root / ".git/config", "[core]\n\thooksPath = .githooks\n")
+    (root / ".githooks").mkdir()
+    for number in range(10_100):
+        (root / f".githooks/{number}").touch()
+    time.sleep(0.1)
+    files = ProtectedFiles(root, None, coarse=50_000_000)
+    files.begin()
+    (root / ".githooks/0").unlink()
+    put(root / ".githooks/pre-commit", "evil")
+    assert ".githooks/pre-commit" in files.end()
+    assert not (root / ".githooks/pre-commit").exists()
+    assert files.is_overlooked
+    assert len(list((root / ".githooks").iterdir())) >= 10_099
+
+
+def test_what_can_be_pinned_is_found_in_folders_however_deep(root: Path) -> None:
+    deep = "/".join(["d"] * 900)
+    (root / deep).mkdir(parents=True)
+    (root / ".envrc").symlink_to(deep)
+    for number in range(1_000):
+        (root / deep / f"f{number}").touch()
+    files = ProtectedFiles(root, None)
+    files.begin()
+    assert str(root / deep) in files.pins()[0]
+    assert not [path for path in files.pins()[0] if path.startswith(f"{root / deep}/")]

@@ -1,0 +1,130 @@
+"""What commands get of the user's settings: all that matters for work, and no secret."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.dotfiles import is_git_secret, put_into, settings_for
+from localllm.sandbox.git_config import parse
+
+GIT = """
+[user]
+	name = Secretary Token
+	email = secretary@example.org
+	password = XYZ
+	pin = XYZ
+[http]
+	extraHeader = Authorization: Bearer XYZ
+[credential]
+	helper = store
+[url "https://me:XYZ@example.org/"]
+	insteadOf = https://example.org/
+[core]
+	autocrlf = input
+	excludesFile = ~/ignored
+	sshCommand = ssh -i XYZ
+[status]
+	token = XYZ
+[alias]
+	st = status -s
+	leak = !echo XYZ
+[filter "lfs"]
+	clean = git-lfs clean -- %f
+[filter "notebook"]
+	clean = nbstripout
+[filter "crypt"]
+	smudge = openssl enc -d -k XYZ
+	clean = git-lfs clean -- %f && openssl enc -k XYZ
+[gc]
+	recentObjectsHook = list XYZ
+[include]
+	path = more.gitconfig
+[includeIf "gitdir:~/office/"]
+	path = work.gitconfig
+[includeIf "gitdir:~/play/"]
+	path = play.gitconfig
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    files = {
+        ".gitconfig": GIT,
+        "more.gitconfig": "[init]\n\tdefaultBranch = trunk\n[http]\n\tproxy = http://me:XYZ@proxy\n",
+        "work.gitconfig": "[user]\n\temail = work@example.org\n",
+        "play.gitconfig": "[user]\n\temail = play@example.org\n",
+        "ignored": "*.orig\n",
+        ".config/git/config": "[color]\n\tui = always\n",
+        ".cargo/config.toml": '[build]\njobs = 2\n[registries.ours]\nindex = "https://x"\ntoken = "XYZ"\n',
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path.resolve()
+
+
+def test_settings_without_secrets(home: Path) -> None:
+    files = settings_for({"HOME": str(home)}, home / "office/project")
+    assert b"XYZ" not in b"".join(files.values())
+    seen = {".".join(filter(None, one[:3])): one.value for one in parse(files[".gitconfig"])}
+    assert seen == {
+        "color.ui": "always",
+        "user.name": "Secretary Token",
+        "user.email": "work@example.org",
+        "core.autocrlf": "input",
+        "alias.st": "status -s",
+        "filter.lfs.clean": "git-lfs clean -- %f",
+        "filter.notebook.clean": "nbstripout",
+        "filter.crypt.required": "true",
+        "init.defaultbranch": "trunk",
+    }
+    assert files[".config/git/ignore"] == b"*.orig\n"
+    assert b"jobs = 2" in files[".cargo/config.toml"]
+
+
+@pytest.mark.parametrize(
+    "value", ['"me:XYZ@host:8080"', "'http://me:XYZ@host'", '"me:XYZ\\u0040host"', '"""\nme:XYZ@host"""']
+)
+def test_a_password_for_the_proxy_of_cargo_is_left_out(home: Path, value: str) -> None:
+    (home / ".cargo/config.toml").write_text(f"[http]\nproxy = {value}\n[build]\njobs = 2\n")
+    assert b"XYZ" not in settings_for({"HOME": str(home)}, home)[".cargo/config.toml"]
+
+
+def test_what_is_no_toml_without_the_secret_is_left_out(home: Path) -> None:
+    (home / ".cargo/config.toml").write_text('[registry]\ntoken = """\nXYZ"""\n')
+    assert settings_for({"HOME": str(home)}, home)[".cargo/config.toml"] == b""
+
+
+def test_the_folder_of_settings_may_be_elsewhere(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere/git").mkdir(parents=True)
+    (tmp_path / "elsewhere/git/ignore").write_text("*.tmp\n")
+    (home / ".gitconfig").write_text("")
+    files = settings_for({"HOME": str(home), "XDG_CONFIG_HOME": str(tmp_path / "elsewhere")}, home)
+    assert files[".config/git/ignore"] == b"*.tmp\n"
+    assert ".gitconfig" not in files
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    for name in ("real", "home"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "home/.cargo").symlink_to(tmp_path / "real")
+    (tmp_path / "home/x").symlink_to(tmp_path / "real/x")
+    put_into(tmp_path / "home", {".cargo/config.toml": b"a", "x": b"a", "y/z": b"a"})
+    assert not list((tmp_path / "real").iterdir())
+    assert (tmp_path / "home/y/z").read_bytes() == b"a"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('[remote "o"]\nurl = https://tok@host/x', True),
+        ('[url "http://a:b@c/"]\ninsteadOf = x', True),
+        ('[http "https://x"]\nextraHeader = A', True),
+        ('[remote "o"]\nurl = ssh://git@host/x', False),
+        ("[credential]\nhelper = store", False),
+        ("[credential]\nhelper = !echo password=x", True),
+    ],
+)
+def test_settings_of_a_repository(tmp_path: Path, text: str, secret: bool) -> None:
+    (tmp_path / "config").write_text(text)
+    assert is_git_secret(tmp_path / "config") == secret

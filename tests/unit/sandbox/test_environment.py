@@ -1,0 +1,157 @@
+"""What a command sees: worked out for a made-up user."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.environment import survey, variables
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    for name in (".ssh", ".cargo/bin", ".config/git", "dotfiles", "venvs/a/bin", "tools"):
+        (home / name).mkdir(parents=True)
+    (home / "dotfiles/gitconfig").touch()
+    (home / ".gitconfig").symlink_to("dotfiles/gitconfig")
+    (home / "venvs/a/pyvenv.cfg").touch()
+    return home.resolve()
+
+
+def test_the_home_is_hidden_and_its_toolchains_are_shown(home: Path) -> None:
+    seen = survey({"HOME": str(home)})
+    assert home in seen.homes
+    assert home in seen.hidden
+    assert home / ".cargo/bin" in seen.shown
+    assert not {home / ".cargo", home / ".config/git", home / "dotfiles/gitconfig"} & set(seen.shown)
+    assert not any(path.is_relative_to(home / ".ssh") for path in seen.shown)
+    assert home / ".cargo/credentials.toml" in seen.hidden
+    assert seen.toolchains[".cargo/bin"] == home / ".cargo/bin"
+
+
+def test_settings_with_a_secret_are_hidden(home: Path) -> None:
+    (home / ".cargo/config.toml").write_text('[registry]\ntoken = "x"\n')
+    (home / "venvs/a/pip.conf").write_text("[global]\nindex-url = https://me:x@example.org\n")
+    seen = survey({"HOME": str(home), "PATH": f"{home}/venvs/a/bin"})
+    assert {home / ".cargo/config.toml", home / "venvs/a/pip.conf"} <= set(seen.hidden)
+
+
+def test_programs_in_the_home_are_shown_with_their_environment(home: Path) -> None:
+    seen = survey({"HOME": str(home), "PATH": f"{home}/venvs/a/bin:{home}/tools:relative:{home}/missing:/usr/bin"})
+    assert {home / "venvs/a", home / "venvs/a/bin", home / "tools"} <= set(seen.shown)
+    assert home / "missing" not in seen.shown
+    assert Path("/usr/bin") not in seen.shown  # seen anyway
+
+
+@pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "KUBECONFIG", "XDG_RUNTIME_DIR"])
+def test_what_a_variable_says_is_secret_is_hidden(tmp_path: Path, name: str) -> None:
+    assert (tmp_path / "x").resolve() in survey({name: str(tmp_path / "x")}).hidden
+
+
+def test_a_state_folder_is_hidden(tmp_path: Path) -> None:
+    assert tmp_path.resolve() in survey({}, [tmp_path]).hidden
+
+
+@pytest.mark.parametrize("odd", ["/", "/usr/sbin", "/nonexistent", "", "relative"])
+def test_a_place_of_the_system_is_no_home(odd: str) -> None:
+    seen = survey({"HOME": odd})
+    assert Path(odd) not in seen.homes
+    assert not {Path("/"), Path("/usr/sbin")} & set(seen.hidden)
+
+
+def test_variables_are_an_allow_list() -> None:
+    given = {
+        "PATH": "/x",
+        "LC_TIME": "ja_JP",
+        "LC_TOKEN": "s",
+        "LC_NAME": "sk-123456",
+        "CARGO_HOME": "https://me:s@x",
+        "OPENAI_API_KEY": "s",
+        "LD_PRELOAD": "e",
+        "GIT_DIR": "e",
+        "BASH_ENV": "e",
+    }
+    seen = variables(given, HOME="/h")
+    assert seen["PATH"] == "/x"
+    assert seen["LC_TIME"] == "ja_JP"
+    assert seen["HOME"] == "/h"
+    assert not {"OPENAI_API_KEY", "LD_PRELOAD", "GIT_DIR", "BASH_ENV", "LC_TOKEN", "LC_NAME", "CARGO_HOME"} & set(seen)
+
+
+def test_there_is_always_a_path_and_a_language() -> None:
+    assert variables({})["PATH"]
+    assert variables({})["LANG"] == "C.UTF-8"
+
+
+def test_the_interpreter_in_use_can_be_read() -> None:
+    seen = survey(os.environ)
+    base = Path(os.path.realpath(sys.base_prefix))
+    hidden = any(folder in base.parents for folder in seen.hidden)
+    assert not hidden or any(base.is_relative_to(path) for path in seen.shown)
+
+
+def test_a_commands_home_is_of_one_piece(home: Path) -> None:
+    """The user's other home, by the list of users, has settings that would come before those of this one."""
+    (home / ".gitconfig").unlink()
+    pwd = pytest.importorskip("pwd")
+    other = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    seen = survey({"HOME": str(home)})
+    assert seen.toolchains
+    assert not any(path.is_relative_to(other) for path in seen.toolchains.values()) or home.is_relative_to(other)
+
+
+@pytest.mark.parametrize("data", ["modules/libs/a", "modules/a/modules/b", "worktrees/x"])
+def test_tokens_of_the_repository_around_are_hidden(tmp_path: Path, data: str) -> None:
+    top = tmp_path.resolve() / "mono"
+    for folder in (top / ".git", top / ".git/modules/a", top / ".git" / data):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "HEAD").touch()
+    files = [top / ".git" / data / name for name in ("config", "config.worktree")]
+    for file in files:
+        file.write_text('[http "https://x"]\n\textraHeader = A\n')
+    assert set(files) <= set(survey({}, project=top / "sub").hidden)
+
+
+def test_the_repository_around_a_project_is_shown(home: Path) -> None:
+    for folder in (".git/objects", ".git/refs", "one"):
+        (home / "mono" / folder).mkdir(parents=True)
+    (home / "mono/.git/HEAD").write_text("ref: refs/heads/main\n")
+    assert home / "mono" in survey({"HOME": str(home)}, project=home / "mono/one").shown
+    (home / ".git").mkdir()
+    assert home not in survey({"HOME": str(home)}, project=home / "tools").shown
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".deno/x/credentials.json", "{}"),
+        (".pyenv/versions/3.12.0/pip.conf", "index-url = https://me:x@y/simple"),
+        ("miniconda3/envs/x/etc/npmrc", "//r/:_authToken=x"),
+        (".asdf/plugins/x/.git/config", '[remote "origin"]\n url = https://x@example.org/y'),
+        (".dotnet/keys/A.pfx", "x"),
+        (".volta/a/b/site.key", "-----BEGIN RSA PRIVATE KEY-----\n"),
+        ("tools/deep/er/.netrc", "machine x"),
+    ],
+)
+def test_secrets_among_toolchains_are_hidden(home: Path, name: str, text: str) -> None:
+    (home / name).parent.mkdir(parents=True)
+    (home / name).write_text(text)
+    (home / name).parent.joinpath("HEAD").touch()
+    assert home / name in survey({"HOME": str(home), "PATH": str(home / "tools")}).hidden
+
+
+@pytest.mark.parametrize("name", [".pyenv/pip.conf", ".bun/cert.pem", ".cargo/bin/credentials.py"])
+def test_other_files_of_toolchains_are_shown(home: Path, name: str) -> None:
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    (home / name).write_text("[global]\nno-cache-dir = true\n-----BEGIN CERTIFICATE-----\n")
+    assert home / name not in survey({"HOME": str(home)}).hidden
+
+
+def test_sources_of_go_are_not_shown(home: Path) -> None:
+    for folder in ("go/bin", "go/pkg", "go/src/example.org"):
+        (home / folder).mkdir(parents=True)
+    shown = survey({"HOME": str(home)}).shown
+    assert {home / "go/bin", home / "go/pkg"} <= set(shown)
+    assert not {home / "go", home / "go/src"} & set(shown)

@@ -1,0 +1,258 @@
+"""Whatever a command ignores, moves, links or adds: what was there before it comes back."""
+
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots import recorder
+from localllm.snapshots.change_log import Change
+from localllm.snapshots.recorder import CommandSnapshots
+from localllm.snapshots.store import Snapshots
+from tests.support.tools import put
+
+pytestmark = pytest.mark.anyio
+
+OLD = "worth a week"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> ProjectRoot:
+    (tmp_path / "project" / "src").mkdir(parents=True)
+    return ProjectRoot(tmp_path / "project")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Snapshots:
+    return Snapshots(tmp_path / "state" / "snapshots")
+
+
+@pytest.fixture(params=[True, False], ids=["told", "walked"])
+def commands(store: Snapshots, request: pytest.FixtureRequest) -> CommandSnapshots:
+    return CommandSnapshots(store, watch=request.param)
+
+
+async def ran(commands: CommandSnapshots, root: ProjectRoot, command: Callable[[], object]) -> list[Change]:
+    async with commands.around(root, tool="run_command") as changes:
+        command()
+    return changes
+
+
+def undo_all(store: Snapshots, root: ProjectRoot) -> None:
+    assert not [undone for undone in store.undo(root, turn=True) if undone.error]
+
+
+def fill(folder: Path, count: int = 300) -> None:
+    for number in range(count):
+        put(folder / f"f{number}", OLD)
+
+
+@pytest.mark.parametrize("rules", [".gitignore", "src/.gitignore", ".git/info/exclude"])
+@pytest.mark.parametrize("count", [1, 300])
+@pytest.mark.parametrize("at_once", [True, False], ids=["one command", "two commands"])
+async def test_what_is_ignored_by_a_command_counts_as_before(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, rules: str, count: int, at_once: bool
+) -> None:
+    fill(root.path / "src", count)
+
+    def ignore() -> None:
+        put(root.path / rules, "*\n" if rules != ".gitignore" else "src/\n")
+
+    def destroy() -> None:
+        for number in range(0, count, 2):
+            (root.path / "src" / f"f{number}").write_text("gone")
+        for number in range(1, count, 2):
+            (root.path / "src" / f"f{number}").unlink()
+
+    if at_once:
+        await ran(commands, root, lambda: (ignore(), destroy()))
+    else:
+        await ran(commands, root, ignore)
+        await ran(commands, root, destroy)
+    undo_all(store, root)
+    assert {(root.path / "src" / f"f{number}").read_text() for number in range(count)} == {OLD}
+
+
+async def test_what_a_build_makes_in_a_folder_that_is_ignored_later_is_no_change(
+    commands: CommandSnapshots, root: ProjectRoot
+) -> None:
+    fill(root.path / "dist")
+    commands.keep(root)
+    put(root.path / ".gitignore", "dist/\n")
+    assert await ran(commands, root, lambda: put(root.path / "dist" / "made", "x")) == []
+
+
+@pytest.mark.parametrize("aside", [".tox", "node_modules", "__pycache__", ".venv"])
+async def test_a_folder_moved_aside_and_replaced_by_a_link(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, aside: str
+) -> None:
+    file, other = put(root.path / "src" / "app.py", OLD), put(root.path / "src" / "in" / "b.py", OLD)
+
+    def command() -> None:
+        (root.path / aside).mkdir()
+        (root.path / "src").rename(root.path / aside / "s")
+        (root.path / "src").symlink_to(f"{aside}/s")
+        file.write_text("gone")
+
+    await ran(commands, root, command)
+    undo_all(store, root)
+    assert not (root.path / "src").is_symlink()
+    assert (file.read_text(), other.read_text()) == (OLD, OLD)
+
+
+async def test_a_file_replaced_by_a_link_to_its_moved_self(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    file = put(root.path / "notes.txt", OLD)
+
+    def command() -> None:
+        (root.path / ".tox").mkdir()
+        file.rename(root.path / ".tox" / "n")
+        file.symlink_to(".tox/n")
+        file.write_text("gone")
+
+    await ran(commands, root, command)
+    undo_all(store, root)
+    assert not file.is_symlink()
+    assert file.read_text() == OLD
+
+
+async def test_nothing_outside_is_written_through_a_link(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, tmp_path: Path
+) -> None:
+    file, outside = put(root.path / "src" / "app.py", OLD), put(tmp_path / "outside" / "app.py", "the user's")
+
+    def command() -> None:
+        shutil.rmtree(root.path / "src")
+        (root.path / "src").symlink_to(outside.parent)
+
+    await ran(commands, root, command)
+    undo_all(store, root)
+    assert outside.read_text() == "the user's"
+    assert file.read_text() == OLD
+
+
+async def test_a_link_made_after_the_command_is_left(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    file = put(root.path / "notes.txt", OLD)
+    (change,) = await ran(commands, root, file.unlink)
+    while root.path.stat().st_ctime <= change.time:  # the clock of a file system may lag behind
+        os.utime(root.path)
+    file.symlink_to("src")
+    (undone,) = store.undo(root)
+    assert undone.error is not None
+    assert file.is_symlink()
+
+
+async def test_many_new_names_push_nothing_out(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "MOST_CHANGES", 20)
+    changed, deleted = put(root.path / "y", OLD), put(root.path / "z", OLD)
+
+    def command() -> None:
+        fill(root.path / "a", 30)
+        changed.write_text("gone")
+        deleted.unlink()
+
+    changes = await ran(commands, root, command)
+    assert len(changes) == 22
+    assert store.take_failure()
+    undo_all(store, root)
+    assert (changed.read_text(), deleted.read_text()) == (OLD, OLD)
+    assert len(list((root.path / "a").iterdir())) == 10
+
+
+async def test_more_deletions_than_new_files_are_recorded_all_come_back(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "MOST_CHANGES", 20)
+    fill(root.path / "src", 50)
+    await ran(commands, root, lambda: shutil.rmtree(root.path / "src"))
+    assert not store.take_failure()
+    undo_all(store, root)
+    assert len(list((root.path / "src").iterdir())) == 50
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def listening(path: Path) -> None:
+    before = Path.cwd()
+    os.chdir(path.parent)
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(before)
+
+
+def nested(path: Path) -> None:
+    put(path / "deep" / "er", "x")
+
+
+@pytest.mark.parametrize("make", [pipe, listening, nested, Path.mkdir])
+async def test_a_file_whose_name_something_else_has_now(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, make: Callable[[Path], object]
+) -> None:
+    file = put(root.path / "notes.txt", OLD)
+    await ran(commands, root, lambda: (file.unlink(), make(file)))
+    undo_all(store, root)
+    assert file.read_text() == OLD
+
+
+@pytest.mark.parametrize("make", [pipe, listening, Path.touch])
+async def test_a_folder_whose_name_something_else_has_now(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, make: Callable[[Path], object]
+) -> None:
+    file = put(root.path / "src" / "a" / "app.py", OLD)
+    await ran(commands, root, lambda: (shutil.rmtree(root.path / "src"), make(root.path / "src")))
+    undo_all(store, root)
+    assert file.read_text() == OLD
+
+
+@pytest.mark.parametrize("mode", [0, 0o444])
+async def test_a_file_that_was_overwritten_and_closed(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot, mode: int
+) -> None:
+    file = put(root.path / "notes.txt", OLD)
+    await ran(commands, root, lambda: (file.write_text("gone"), file.chmod(mode)))
+    undo_all(store, root)
+    assert file.read_text() == OLD
+    assert file.stat().st_mode & 0o777 == 0o644
+
+
+async def test_a_name_in_other_letters(commands: CommandSnapshots, store: Snapshots, root: ProjectRoot) -> None:
+    file = put(root.path / "notes.txt", OLD)
+
+    def command() -> None:
+        file.rename(root.path / "NOTES.TXT")
+        (root.path / "NOTES.TXT").write_text("gone")
+
+    await ran(commands, root, command)
+    undo_all(store, root)
+    assert file.read_text() == OLD
+
+
+async def test_a_rewind_removes_the_link_as_well(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    file = put(root.path / "src" / "app.py", OLD)
+    position = store.position
+
+    def command() -> None:
+        (root.path / ".tox").mkdir()
+        (root.path / "src").rename(root.path / ".tox" / "s")
+        (root.path / "src").symlink_to(".tox/s")
+        file.write_text("gone")
+
+    await ran(commands, root, command)
+    assert not [undone for undone in store.rewind(root, position) if undone.error]
+    assert file.read_text() == OLD
+    assert not (root.path / "src").is_symlink()

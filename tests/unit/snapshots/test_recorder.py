@@ -1,0 +1,262 @@
+"""What a command changed or deleted comes back, whatever it was; what somebody else did meanwhile stays."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots import recorder
+from localllm.snapshots.change_log import Change
+from localllm.snapshots.recorder import CommandSnapshots
+from localllm.snapshots.store import Snapshots
+from tests.support.tools import put
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> ProjectRoot:
+    (tmp_path / "project").mkdir()
+    return ProjectRoot(tmp_path / "project")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Snapshots:
+    return Snapshots(tmp_path / "state" / "snapshots")
+
+
+async def ran(store: Snapshots, root: ProjectRoot, command: Callable[[], object]) -> list[Change]:
+    async with CommandSnapshots(store).around(root, tool="run_command") as changes:
+        command()
+    return changes
+
+
+async def test_what_was_changed_made_and_deleted_is_taken_back(store: Snapshots, root: ProjectRoot) -> None:
+    kept = put(root.path / "src" / "a.py", "old")
+    script = put(root.path / "run.sh", "#!/bin/sh\n")
+    script.chmod(0o755)
+    put(root.path / "src" / "deep" / "b.bin", b"\0\1\2")
+    same = put(root.path / "same", "same")
+
+    def command() -> None:
+        kept.write_text("new")
+        shutil.rmtree(root.path / "src" / "deep")
+        script.chmod(0o644)
+        put(root.path / "out" / "made", "x")
+        os.utime(same)
+
+    changes = await ran(store, root, command)
+    assert [change.path for change in changes] == ["run.sh", "src/a.py", "src/deep/b.bin", "out/made"]
+    assert not [undone for undone in store.undo(root) if undone.error]
+    assert kept.read_text() == "old"
+    assert (root.path / "src/deep/b.bin").read_bytes() == b"\0\1\2"
+    assert script.stat().st_mode & 0o777 == 0o755
+    assert not (root.path / "out" / "made").exists()
+
+
+async def test_a_change_that_keeps_size_and_time_is_seen(store: Snapshots, root: ProjectRoot) -> None:
+    file = put(root.path / "a", "one")
+    commands = CommandSnapshots(store)
+    commands.keep(root)
+    facts = file.stat()
+
+    def command() -> None:
+        file.write_text("two")
+        os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+    assert [change.path for change in await ran(store, root, command)] == ["a"]
+    store.undo(root)
+    assert file.read_text() == "one"
+
+
+async def test_a_second_look_reads_nothing_again(store: Snapshots, root: ProjectRoot) -> None:
+    for number in range(20):
+        put(root.path / f"f{number}", "x" * number)
+    old = time.time_ns() - 10**9
+    while any(file.stat().st_ctime_ns > old for file in root.path.iterdir()):
+        old = time.time_ns() - 60_000_000
+    CommandSnapshots(store).keep(root)
+    written = store.index_file.stat().st_mtime_ns
+    assert CommandSnapshots(store).keep(root) == 0
+    assert store.index_file.stat().st_mtime_ns == written
+
+
+async def test_the_index_is_no_more_than_a_hint(store: Snapshots, root: ProjectRoot) -> None:
+    file = put(root.path / "a", "old")
+    CommandSnapshots(store).keep(root)
+    store.index_file.write_bytes(b"garbage")
+    await ran(store, root, file.unlink)
+    store.undo(root)
+    assert file.read_text() == "old"
+
+
+async def test_what_is_ignored_comes_back_when_it_was_deleted_but_is_no_change(
+    store: Snapshots, root: ProjectRoot
+) -> None:
+    put(root.path / ".gitignore", "*.log\nbuild/\n.env\n")
+    log, secret = put(root.path / "a.log", "1"), put(root.path / ".env", "KEY=1")
+    built = put(root.path / "build" / "out.o", "1")
+    put(root.path / "src" / "__pycache__" / "a.pyc", "1")
+
+    def command() -> None:
+        log.write_text("2")
+        secret.write_text("KEY=2")
+        built.unlink()
+        put(root.path / "build" / "new.o", "x")
+        put(root.path / "src" / "__pycache__" / "b.pyc", "1")
+
+    assert [change.path for change in await ran(store, root, command)] == [".env", "build/out.o"]
+
+
+async def test_heavy_folders_are_passed_over(store: Snapshots, root: ProjectRoot) -> None:
+    for number in range(300):
+        put(root.path / "node_modules" / f"m{number}" / "index.js", "x")
+    put(root.path / "a.js", "x")
+    assert await ran(store, root, lambda: shutil.rmtree(root.path / "node_modules")) == []
+
+
+async def test_what_is_too_large_is_told_not_to_be_kept(store: Snapshots, root: ProjectRoot) -> None:
+    large = put(root.path / "large.bin", b"\0" * (recorder.LARGEST_BINARY + 1))
+    put(root.path / "a", "old")
+    commands = CommandSnapshots(store)
+    assert commands.keep(root) == 1
+    assert [change.path for change in await ran(store, root, large.unlink)] == ["large.bin"]
+    (undone,) = store.undo(root)
+    assert undone.error is not None
+    assert undone.error.key == "undo_not_kept"
+
+
+async def test_a_file_too_large_to_keep_that_a_command_made_is_removed(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "a", "old")
+    await ran(store, root, lambda: put(root.path / "large", b"\0" * (recorder.LARGEST_BINARY + 1)))
+    store.undo(root)
+    assert not (root.path / "large").exists()
+
+
+async def test_an_edit_another_program_made_meanwhile_is_its_own(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "a", "old")
+    put(root.path / "b", "old")
+    other = Snapshots(store.index_file.parent)
+
+    def command() -> None:
+        with other.around(root, ["b"], tool="edit_file"):
+            root.write_bytes("b", b"theirs")
+        (root.path / "a").write_text("ours")
+
+    assert [change.path for change in await ran(store, root, command)] == ["a"]
+    store.undo(root)
+    assert (root.path / "b").read_text() == "theirs"
+
+
+async def test_what_the_user_changed_after_a_command_is_left(store: Snapshots, root: ProjectRoot) -> None:
+    file = put(root.path / "a", "old")
+    await ran(store, root, lambda: file.write_text("command"))
+    file.write_text("user")
+    (undone,) = store.undo(root)
+    assert undone.error is not None
+    assert undone.error.key == "undo_changed_since"
+    assert file.read_text() == "user"
+
+
+async def test_git_is_never_touched(store: Snapshots, root: ProjectRoot) -> None:
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(root.path), "-c", "user.name=a", "-c", "user.email=a@b", *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    git("init", "-q")
+    file = put(root.path / "a", "one\n")
+    git("add", "a")
+    git("commit", "-qm", "x")
+    file.write_text("two\n")
+    git("stash")
+    file.write_text("three\n")
+    index = (root.path / ".git" / "index").read_bytes()
+    await ran(store, root, lambda: file.write_text("four\n"))
+    store.undo(root)
+    assert file.read_text() == "three\n"
+    assert (root.path / ".git" / "index").read_bytes() == index
+    assert len(git("stash", "list").splitlines()) == 1
+
+
+async def test_what_a_killed_program_left_is_found_by_the_next(store: Snapshots, root: ProjectRoot) -> None:
+    file = put(root.path / "a", "old")
+    other = Snapshots(store.index_file.parent)
+    commands = CommandSnapshots(other)
+    commands.keep(root)
+    other.begin({}, tool="run_command")
+    file.write_text("half done")
+    del other, commands  # its lock goes with it, as at the end of a process
+    assert [change.path for change in CommandSnapshots(store).recover(root)] == ["a"]
+    store.undo(root)
+    assert file.read_text() == "old"
+    assert CommandSnapshots(store).recover(root) == []
+
+
+@pytest.mark.parametrize("watch", [True, False])
+async def test_what_the_user_did_between_two_commands_is_no_commands(
+    store: Snapshots, root: ProjectRoot, watch: bool
+) -> None:
+    commands = CommandSnapshots(store, watch=watch)
+    edited, deleted, made = put(root.path / "a", "1"), put(root.path / "b", "1"), root.path / "c"
+    async with commands.around(root, tool="run_command") as changes:
+        edited.write_text("first command")
+    edited.write_text("user")
+    deleted.unlink()
+    async with commands.around(root, tool="run_command") as more:
+        edited.write_text("second command")
+        put(made, "second command")
+    assert [[change.path for change in found] for found in (changes, more)] == [["a"], ["a", "c"]]
+    store.undo(root)
+    assert edited.read_text() == "user"
+    assert not deleted.exists()
+    assert not made.exists()
+    (undone,) = store.undo(root)
+    assert undone.error is not None
+    assert edited.read_text() == "user"
+
+
+@pytest.mark.parametrize("watch", [True, False])
+async def test_an_ignored_folder_that_outgrows_what_is_kept_is_not_taken_for_deleted(
+    store: Snapshots, root: ProjectRoot, watch: bool
+) -> None:
+    put(root.path / ".gitignore", "build/\n")
+    put(root.path / "build" / "o", "1")
+    commands = CommandSnapshots(store, watch=watch)
+    async with commands.around(root, tool="run_command") as changes:
+        put(root.path / "build" / "large", "x" * 5_000_001)
+    assert changes == []
+
+
+async def test_a_second_command_adds_to_the_index(store: Snapshots, root: ProjectRoot) -> None:
+    for number in range(20):
+        put(root.path / f"f{number}", "x")
+    commands = CommandSnapshots(store)
+    commands.keep(root)
+    time.sleep(0.06)  # until then what was just made may change unseen
+    commands.keep(root)
+    whole = store.index_file.read_bytes()
+    put(root.path / "f1", "y")
+    commands.keep(root)
+    added = store.index_file.read_bytes()
+    assert added.startswith(whole)
+    assert len(whole) < len(added) < 1.5 * len(whole)
+    CommandSnapshots(store).keep(root)
+    assert await ran(store, root, (root.path / "f1").unlink)
+    store.undo(root)
+    assert (root.path / "f1").read_text() == "y"
+
+
+async def test_a_torn_index_is_written_anew(store: Snapshots, root: ProjectRoot) -> None:
+    file = put(root.path / "a", "old")
+    CommandSnapshots(store).keep(root)
+    with store.index_file.open("ab") as index:
+        index.write(b"\0\0\1\0torn")
+    await ran(store, root, lambda: file.write_text("new"))
+    await ran(store, root, file.unlink)
+    store.undo(root)
+    assert file.read_text() == "new"

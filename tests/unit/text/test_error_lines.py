@@ -1,0 +1,37 @@
+"""The lines that tell of a fault are found, and no more is given than was asked for."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localllm.text.error_lines import telling_lines
+
+
+def test_a_fault_with_those_around_it() -> None:
+    text = "\n".join(["fine"] * 30 + ["a.py", "3: error: no such name", "  here", ""] + ["fine"] * 30)
+    told = telling_lines(text, 60)
+    assert told.splitlines()[:4] == ["…", "a.py", "3: error: no such name", "  here"]
+    assert telling_lines(text, 30) == "…\n3: error: no such name"
+
+
+def test_each_kind_once_and_every_kind_before_what_is_around_it() -> None:
+    text = "\n".join(f"a.c:{n}: error: one\n  source {n}\n" for n in range(50)) + "\nb.c:1: error: two\n"
+    told = telling_lines(text, 50)
+    assert "a.c:0: error: one" in told
+    assert "b.c:1: error: two" in told
+    assert "a.c:1:" not in told
+
+
+def test_what_only_speaks_of_faults_is_none() -> None:
+    text = "test_error_texts PASSED\n0 errors, no failures\nerror_page.html written\nmy-error-handler ok"
+    assert telling_lines(text, 500) == ""
+
+
+def test_of_a_very_long_line_the_part_about_the_fault() -> None:
+    told = telling_lines("x" * 50_000 + " TypeError: not a function " + "y" * 50_000, 500)
+    assert "TypeError: not a function" in told
+    assert len(told) < 300
+
+
+@given(st.lists(st.sampled_from(["error: x", "fine", "", "失敗しました", "E   KeyError: 1", "\r"])), st.integers(0, 80))
+def test_it_is_never_longer_than_asked_for(lines: list[str], most: int) -> None:
+    assert len(telling_lines("\n".join(lines), most)) <= most

@@ -1,0 +1,267 @@
+"""One passage is replaced, exactly where it was meant; a miss changes nothing and says what to do."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.safety.tool_definition import Risk
+from localllm.tools.edit import edit_file
+from localllm.tools.files import read_file, write_file
+from tests.support.tools import make_context, preview, put, use
+
+pytestmark = pytest.mark.anyio
+
+CODE = """import os
+
+
+def add(a, b):
+    return a - b
+
+
+def double(x):
+    return x * 2
+"""
+
+
+async def missed(root: Path, **arguments: object) -> ToolExecutionError:
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    with pytest.raises(ToolExecutionError) as caught:
+        await use(edit_file, make_context(root), **arguments)
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+    return caught.value
+
+
+async def test_a_passage_is_replaced_and_shown_in_place(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    arguments = {"file_path": "a.py", "old_string": "return a - b", "new_string": "return a + b"}
+    shown = preview(edit_file, context, **arguments)
+    assert "-    return a - b\n+    return a + b\n" in shown.detail
+    assert file.read_text() == CODE
+    output = await use(edit_file, context, **arguments)
+    assert file.read_text() == CODE.replace("a - b", "a + b")
+    assert output.for_model.splitlines() == [
+        "Edited a.py: 1 replaced (line 5).",
+        "Lines 3-7 are now:",
+        "",
+        "def add(a, b):",
+        "    return a + b",
+        "",
+    ]
+    assert output.payload["replacements"] == 1
+    assert output.payload["metadata"]["total_lines"] == 9
+    assert edit_file.risk is Risk.HIGH
+    assert edit_file.writes == ("file_path",)
+
+
+def test_an_edit_of_the_whole_file_is_looked_at_as_a_whole_file_write_is(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    arguments = {"file_path": "a.py", "old_string": CODE}
+    assert preview(edit_file, context, **arguments, new_string="x = 1\n").danger
+    assert not preview(edit_file, context, **arguments, new_string=CODE.replace("a - b", "a + b")).danger
+    assert not preview(edit_file, context, **arguments, new_string="").danger
+
+
+async def test_every_occurrence_on_request(tmp_path: Path) -> None:
+    file = put(tmp_path / "a", "x = 1\ny = 2\nx = 1\n")
+    output = await use(
+        edit_file, make_context(tmp_path), file_path="a", old_str="x = 1", new_str="xx = 11", replace_all="true"
+    )
+    assert file.read_text() == "xx = 11\ny = 2\nxx = 11\n"
+    assert output.for_model.startswith("Edited a: 2 replaced (line 1, 3).")
+
+
+async def test_more_than_one_place_is_ambiguous(tmp_path: Path) -> None:
+    put(tmp_path / "a", "x\ny\n" * 12)
+    error = await missed(tmp_path, file_path="a", old_string="x\n", new_string="z\n")
+    assert error.key == "edit_ambiguous"
+    assert (error.params["count"], error.params["lines"]) == (12, "1, 3, 5, 7, 9, 11, 13, 15, 17, 19, …")
+    put(tmp_path / "b", "aaa")
+    assert (await missed(tmp_path, file_path="b", old_string="aa", new_string="b")).key == "edit_ambiguous"
+
+
+async def test_a_miss_shows_the_closest_lines_as_they_are(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    error = await missed(
+        tmp_path, file_path="a.py", old_string="def add(a, c):\n    return a - c", new_string="def add(): pass"
+    )
+    assert error.key == "edit_no_match"
+    assert "lines 4-5:\ndef add(a, b):\n    return a - b\n" in str(error)
+
+
+async def test_white_space_may_differ_and_the_indentation_is_adapted(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    arguments = {
+        "old_string": "def add(a, b):\n  return a - b",
+        "new_string": "def add(a, b):\n  c = a\n  return c + b",
+    }
+    output = await use(edit_file, context, file_path="a.py", **arguments)
+    assert "def add(a, b):\n    c = a\n    return c + b\n" in file.read_text()
+    assert "but for the indentation" in output.for_model.splitlines()[0]
+
+
+async def test_nothing_close_is_said(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    error = await missed(tmp_path, file_path="a.py", old_string="SELECT name FROM users", new_string="x")
+    assert "Nothing in it is much like it" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("return a + b", "return a - b", 5),
+        ("def add(a, b, c):\n    return a - b", "def add(a, b):\n    return a - b", 4),
+        ("import os\nimport sys\n", "import os\n", 1),
+    ],
+)
+async def test_an_edit_made_before_is_recognised(tmp_path: Path, old: str, new: str, line: int) -> None:
+    put(tmp_path / "a.py", CODE)
+    error = await missed(tmp_path, file_path="a.py", old_string=old, new_string=new)
+    assert (error.key, error.params["line"]) == ("edit_already_applied", line)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("def double(y):\n    return y * 2", "def double(x):\n    return x"),  # new is the beginning of what is there
+        ("def triple(z):\n    return z * 3", ""),  # a removal leaves nothing to recognise
+        ("something else entirely", "os"),  # too short to mean anything
+    ],
+)
+async def test_an_edit_not_made_yet_is_not_taken_for_made(tmp_path: Path, old: str, new: str) -> None:
+    put(tmp_path / "a.py", CODE)
+    assert (await missed(tmp_path, file_path="a.py", old_string=old, new_string=new)).key == "edit_no_match"
+
+
+async def test_what_makes_no_edit_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "a", "x\n")
+    put(tmp_path / "bin", b"\0x")
+    assert (await missed(tmp_path, file_path="a", old_string="", new_string="y")).key == "edit_empty"
+    assert (await missed(tmp_path, file_path="a", old_string="x", new_string="x")).key == "edit_no_change"
+    assert (await missed(tmp_path, file_path="b", old_string="x", new_string="y")).key == "file_missing"
+    assert (await missed(tmp_path, file_path="bin", old_string="x", new_string="y")).key == "file_not_text"
+    put(tmp_path / ".git" / "config", "x")
+    with pytest.raises(SafetyViolationError):
+        await use(edit_file, make_context(tmp_path), file_path=".git/config", old_string="x", new_string="y")
+
+
+async def test_windows_files_are_matched_and_kept(tmp_path: Path) -> None:
+    file = put(tmp_path / "a", "one\r\ntwo\r\nthree\r\n")
+    await use(edit_file, make_context(tmp_path), file_path="a", old_string="one\ntwo\n", new_string="1\n2\n2b\n")
+    assert file.read_bytes() == b"1\r\n2\r\n2b\r\nthree\r\n"
+
+
+async def test_in_a_file_of_mixed_newlines_only_the_passage_changes(tmp_path: Path) -> None:
+    file = put(tmp_path / "a", "one\r\ntwo\nthree\r\nfour\nfive")
+    context = make_context(tmp_path)
+    await use(edit_file, context, file_path="a", old_string="two\nthree\n", new_string="2\n3\n")
+    assert file.read_bytes() == b"one\r\n2\n3\nfour\nfive"
+    await use(edit_file, context, file_path="a", old_string="one", new_string="0\n1")
+    assert file.read_bytes() == b"0\r\n1\r\n2\n3\nfour\nfive"
+    await use(edit_file, context, file_path="a", old_string="five", new_string="5\n6")
+    assert file.read_bytes() == b"0\r\n1\r\n2\n3\nfour\n5\n6"
+
+
+async def test_a_japanese_file_keeps_its_encoding(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.txt", "一行目です\r\n二行目です\r\n".encode("cp932"))
+    await use(edit_file, make_context(tmp_path), file_path="a.txt", old_string="二行目", new_string="最後の行")
+    assert file.read_bytes() == "一行目です\r\n最後の行です\r\n".encode("cp932")
+
+
+async def test_a_file_whose_bytes_would_not_survive_is_left_alone(tmp_path: Path) -> None:
+    # 0xEEF9 and 0x81CA are the same character in cp932; written back, one of them would become the other.
+    put(tmp_path / "a.txt", "日本語の文章です\n".encode("cp932") + b"\xee\xf9\x81\xca")
+    error = await missed(tmp_path, file_path="a.txt", old_string="日本語", new_string="英語")
+    assert error.key == "file_unwritable"
+
+
+async def test_of_a_long_passage_only_the_ends_are_shown(tmp_path: Path) -> None:
+    put(tmp_path / "a", "begin\nX\nend\n")
+    new = "\n".join(f"line {number}" for number in range(100))
+    output = await use(edit_file, make_context(tmp_path), file_path="a", old_string="X", new_string=new)
+    lines = output.for_model.splitlines()
+    assert lines[1:4] == ["Lines 1-102 are now:", "begin", "line 0"]
+    assert lines[-2:] == ["line 99", "end"]
+    assert len(lines) < 20
+
+
+async def test_several_edits_are_all_made_or_none(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    first = {"old_string": "import os", "new_string": "import sys"}
+    output = await use(
+        edit_file, context, file_path="a.py", edits=[first, {"old_string": "a - b", "new_string": "a + b"}]
+    )
+    assert file.read_text() == CODE.replace("import os", "import sys").replace("a - b", "a + b")
+    assert output.payload["replacements"] == 2
+    assert "line 1" in output.for_model
+    assert "line 5" in output.for_model
+    error = await missed(tmp_path, file_path="a.py", edits=[{"old_string": "x * 2", "new_string": "x * 3"}, {**first}])
+    assert error.key == "edit_of_several"
+    assert str(error).startswith("Edit 2 of 2 cannot be made, so none was")
+
+
+async def test_edits_after_a_first_one_given_as_usual(tmp_path: Path) -> None:
+    file = put(tmp_path / "a", "one\ntwo\n")
+    more = [{"old_string": "two", "new_string": "2"}]
+    await use(edit_file, make_context(tmp_path), file_path="a", old_string="one", new_string="1", edits=more)
+    assert file.read_text() == "1\n2\n"
+
+
+async def test_edits_that_overlap_are_refused(tmp_path: Path) -> None:
+    put(tmp_path / "a", "one\ntwo\n")
+    edits = [{"old_string": "one", "new_string": "1"}, {"old_string": "1\ntwo", "new_string": "x"}]
+    assert "edit 1 of the same call" in str(await missed(tmp_path, file_path="a", edits=edits))
+
+
+async def test_a_placeholder_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    new = "def double(x):\n    # ... existing code ..."
+    error = await missed(tmp_path, file_path="a.py", old_string="def double(x):\n    return x * 2", new_string=new)
+    assert error.key == "edit_placeholder"
+
+
+async def test_a_file_changed_since_it_was_read_is_read_again_first(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    edit = {"file_path": "a.py", "old_string": "a - b", "new_string": "a + b"}
+    await use(read_file, context, file_path="a.py")
+    file.write_text("# mine\n" + CODE)
+    for tool, arguments in ((edit_file, edit), (write_file, {"file_path": "a.py", "content": CODE})):
+        with pytest.raises(ToolExecutionError) as caught:
+            await use(tool, context, **arguments)
+        assert caught.value.key == "file_changed_since"
+    assert file.read_text() == "# mine\n" + CODE
+    await use(read_file, context, file_path="a.py")
+    await use(edit_file, context, **edit)
+    await use(edit_file, context, file_path="a.py", old_string="a + b", new_string="a * b")  # its own version is known
+    assert "a * b" in file.read_text()
+
+
+async def test_new_syntax_errors_are_told(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    output = await use(edit_file, context, file_path="a.py", old_string="return a - b", new_string="return a - (*")
+    assert "Syntax errors that were not there before, at line 5" in output.for_model
+    output = await use(edit_file, context, file_path="a.py", old_string="import os", new_string="import re")
+    assert "Syntax errors" not in output.for_model
+
+
+async def test_a_miss_says_what_differs_and_an_ambiguous_one_what_is_around(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    error = await missed(tmp_path, file_path="a.py", old_string="def double(y):\n    return y * 2", new_string="x")
+    assert "- def double(y):\n-     return y * 2\n+ def double(x):\n+     return x * 2" in str(error)
+    error = await missed(tmp_path, file_path="a.py", old_string="    return ", new_string="x")
+    assert "def add(a, b):\n    return a - b" in str(error)
+    assert "def double(x):\n    return x * 2" in str(error)
+
+
+def test_what_the_model_is_told_stays_small() -> None:
+    told = msgspec.json.encode(edit_file.spec.parameters)
+    assert len(told) < 400
+    assert "edits" not in edit_file.spec.parameters["properties"]  # understood all the same: see above
+    assert edit_file.spec.parameters["required"] == ["file_path", "old_string", "new_string"]

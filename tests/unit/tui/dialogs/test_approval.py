@@ -1,0 +1,253 @@
+"""Questions to a person: what is shown, and what each answer means."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import StringIO
+
+import msgspec
+import pytest
+
+from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
+from localllm.tui.dialogs.approval import TerminalConfirmer
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Line, Theme
+
+pytestmark = pytest.mark.anyio
+
+
+KEEPS = "(the answer that is there already)"
+
+
+class Person:
+    """Answers from a list; an exception in it is raised as the keyboard would."""
+
+    def __init__(self, *answers: str | type[BaseException]) -> None:
+        self.answers = list(answers)
+        self.defaults: list[str] = []
+        self.viewed: list[Sequence[Line]] = []
+        self.interrupted = 0
+        self.on_stage = False
+        self.stream = StringIO()
+        self.confirmer = TerminalConfirmer(Screen(self.stream, Theme(plain=True)), self, self.interrupt)
+
+    async def reached(self, request_id: str) -> None:
+        assert not self.stream.getvalue(), "asked before the screen was ready"
+
+    @contextmanager
+    def cleared(self, call_id: str) -> Iterator[None]:
+        self.on_stage = True
+        yield
+        self.on_stage = False
+
+    async def ask(self, default: str = "") -> str:
+        assert self.on_stage
+        self.defaults.append(default)
+        answer = self.answers.pop(0)
+        if answer == KEEPS:
+            return default
+        if isinstance(answer, str):
+            return answer
+        raise answer
+
+    async def view(self, lines: Sequence[Line]) -> None:
+        self.viewed.append(lines)
+
+    def interrupt(self) -> None:
+        self.interrupted += 1
+
+
+def request(**changes: str) -> ConfirmationRequested:
+    fields = {"request_id": "r", "call_id": "c", "tool": "run_command", "risk": "highest", "summary": "run it"}
+    return ConfirmationRequested(**{**fields, "detail": "make test", "detail_kind": "command", **changes})  # type: ignore[arg-type] - str for its literal
+
+
+def lasting(**changes: str) -> ConfirmationRequested:
+    asked = request(**{"detail": "make test -x", "scope": "make test -x", **changes})
+    return msgspec.structs.replace(asked, lasting=True)
+
+
+async def answer(*answers: str | type[BaseException], **changes: str) -> ConfirmationAnswered:
+    return await Person(*answers).confirmer.confirm(request(**changes))
+
+
+@pytest.mark.parametrize("said", ["y", "Y", "yes", " y ", "ｙ", "はい"])
+async def test_yes(said: str) -> None:
+    given = await answer(said)
+    assert (given.approved, given.by, given.request_id) == (True, "user", "r")
+
+
+@pytest.mark.parametrize("said", ["", "n", "No", "いいえ", EOFError])
+async def test_no(said: str | type[BaseException]) -> None:
+    given = await answer(said)
+    assert (given.approved, given.by, given.feedback) == (False, "user", "")
+
+
+async def test_anything_else_is_no_and_goes_to_the_model() -> None:
+    given = await answer("yes, but with pytest 日本語")
+    assert (given.approved, given.feedback) == (False, "yes, but with pytest 日本語")
+
+
+async def test_ctrl_c_is_no_and_breaks_off_the_run() -> None:
+    person = Person(KeyboardInterrupt)
+    assert not (await person.confirmer.confirm(request())).approved
+    assert person.interrupted == 1
+    assert not person.on_stage
+
+
+@pytest.mark.parametrize(
+    ("key", "always"), [("a", "session"), ("いつも", "session"), ("p", "project"), ("Ｐ", "project")]
+)
+async def test_always_is_for_this_very_command_unless_the_person_shortens_it(key: str, always: str) -> None:
+    person = Person(key, KEEPS)
+    given = await person.confirmer.confirm(lasting())
+    assert (given.approved, given.by, given.always, given.scope) == (True, "user", always, "make test -x")
+    assert person.defaults == ["", "make test -x"]
+    assert "exactly so: run_command(make test -x)" in person.stream.getvalue()
+
+
+async def test_a_beginning_of_the_command_may_be_left() -> None:
+    person = Person("p", "make test")
+    given = await person.confirmer.confirm(lasting())
+    assert (given.always, given.scope) == ("project", "make test")
+    assert "Allowed from now on: run_command(make test)" in person.stream.getvalue()
+
+
+@pytest.mark.parametrize("other", ["make tes", "make -x", "ls", "make test; ls", "make *", ""])
+async def test_what_would_not_allow_the_command_is_asked_for_again(other: str) -> None:
+    person = Person("a", other, "make")
+    assert (await person.confirmer.confirm(lasting())).scope == "make"
+    assert "would not allow this command" in person.stream.getvalue()
+
+
+@pytest.mark.parametrize("breaks_off", [KeyboardInterrupt, EOFError])
+async def test_breaking_off_there_is_no(breaks_off: type[BaseException]) -> None:
+    assert not (await Person("a", breaks_off).confirmer.confirm(lasting())).approved
+
+
+async def test_a_command_of_several_lines_holds_as_it_is() -> None:
+    command = "make test\nls"
+    given = await Person("a").confirmer.confirm(lasting(detail=command, scope=command))
+    assert (given.always, given.scope) == ("session", command)
+
+
+async def test_what_has_no_folder_is_allowed_as_a_tool() -> None:
+    person = Person("p")
+    given = await person.confirmer.confirm(lasting(tool="git_commit", detail_kind="text", scope=""))
+    assert (given.always, given.scope) == ("project", "")
+    assert "Allowed from now on: git_commit" in person.stream.getvalue()
+
+
+@pytest.mark.parametrize(("left", "scope"), [(KEEPS, "docs/api/"), ("docs", "docs"), (".", ".")])
+async def test_an_edit_is_allowed_in_a_folder(left: str, scope: str) -> None:
+    person = Person("a", "src", left)
+    given = await person.confirmer.confirm(
+        lasting(tool="edit_file", detail_kind="diff", detail="+a", scope="docs/api/")
+    )
+    assert (given.always, given.scope) == ("session", scope)
+    assert "does not lie there" in person.stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("left", "scope"), [(KEEPS, "https://a.example"), ("https://a.example/docs", "https://a.example/docs")]
+)
+async def test_an_address_is_shown_whole_and_allowed_by_its_host(left: str, scope: str) -> None:
+    person = Person("a", "https://a.example.evil", left)
+    url = "https://a.example/?k=" + "x" * 300
+    asked = lasting(tool="fetch_page", detail_kind="text", detail=url, scope="https://a.example")
+    given = await person.confirmer.confirm(msgspec.structs.replace(asked, needs_person=True))
+    assert (given.always, given.scope) == ("session", scope)
+    rows = person.stream.getvalue().splitlines()
+    begin = next(number for number, row in enumerate(rows) if "https://a.example/?k=" in row)
+    assert "".join(row.removeprefix("    ") for row in rows[begin:] if row.startswith("    ")).startswith(url)
+
+
+async def test_what_is_dangerous_is_asked_about_every_time() -> None:
+    person = Person("a", "p", "y")
+    given = await person.confirmer.confirm(request(risk="dangerous", reason="rm -rf"))
+    assert (given.approved, given.always) == (True, "")
+    assert person.answers == []
+    assert "[a]lways" not in person.stream.getvalue()
+    assert "“rm -rf”" in person.stream.getvalue()
+
+
+async def test_the_whole_command_is_shown_and_its_line_ends_are_visible() -> None:
+    person = Person("n")
+    command = "echo one\r\n" + "x" * 500 + "\n" * 30 + "\x1b[8mrm -rf hidden"
+    await person.confirmer.confirm(request(detail=command))
+    shown = person.stream.getvalue()
+    assert "    $ echo one␍␊\n" in shown
+    assert "x" * 500 + "␊" in shown.replace("\n      ", "")
+    assert all(line.startswith("  ") for line in shown.splitlines() if line)  # nothing at the question's own depth
+    assert "␛[8mrm -rf hidden" in shown
+    assert "more lines" not in shown
+
+
+async def shown(**changes: str) -> str:
+    person = Person("n")
+    await person.confirmer.confirm(request(**changes))
+    return person.stream.getvalue()
+
+
+BLANKS = [" ", "\t", "\u3000", "\u00a0", "\u2003", "\u2800", "\u115f", "\u3164", "\uffa0", " \u3000", "\n", " \n\t\n"]
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+async def test_nothing_scrolls_away_behind_blanks(blank: str) -> None:
+    """However the blanks are made, the whole question fits on a screen, and what they hid is in it."""
+    long = blank * 5_000
+    said = await shown(detail=f"true;{long}rm hidden;{long}true")
+    assert "rm hidden" in said
+    assert len(said.splitlines()) < 10
+    assert not any(line.isspace() for line in said.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("make  test", "make  test"),
+        ("x = 1" + " " * 16 + "# why", "x = 1" + " " * 16 + "# why"),
+        ("a" + " " * 37 + "b", "a<␣×37>b"),
+        ("make ", "make␣"),
+        ("a\u00a0b\u2800\u2800c", "a<U+00A0>b<U+2800×2>c"),
+        ("echo こんにちは\u3000世界", "echo こんにちは\u3000世界"),
+        ("a" + "\u3000" * 9 + "b", "a<U+3000×9>b"),
+        ("a" + " " * 20 + "\u3000" * 2 + "b", "a<␣×20><U+3000×2>b"),
+        ("a\n\n\nb", "a␊\n      ␊\n      ␊\n      b"),
+        ("a" + "\n" * 9 + "b", "a␊\n      ␊×8\n      b"),
+        ("for x in 1; do\n    " + "  " * 8 + "echo", "for x in 1; do␊\n          " + "  " * 8 + "echo"),
+    ],
+)
+async def test_blanks_of_a_command(line: str, seen: str) -> None:
+    assert f"    $ {seen}\n" in await shown(detail=line)
+
+
+async def test_blanks_of_a_change() -> None:
+    rows = [
+        " def f():",
+        "-        return  1",
+        "+" + " " * 24 + "return 1  ",
+        "+x" + " " * 90 + "; import evil",
+        " ",
+        "+\u3000全角",
+    ]
+    said = await shown(tool="edit_file", detail_kind="diff", detail="\n".join(rows) + "\n", summary="Edit a" + " " * 99)
+    for row in (
+        " def f():",
+        "-        return  1",
+        "+" + " " * 24 + "return 1<␣×2>",
+        "+x<␣×90>; import evil",
+        " ",
+        "+\u3000全角",
+    ):
+        assert f"    {row}\n" in said
+    assert "Edit a<␣×99>" in said
+
+
+async def test_a_long_change_can_be_viewed_whole() -> None:
+    person = Person("v", "y")
+    diff = "".join(f"+line {number}\n" for number in range(100))
+    given = await person.confirmer.confirm(request(tool="write_file", detail_kind="diff", detail=diff))
+    assert given.approved
+    assert len(person.viewed[0]) == 100
+    assert "… 84 more lines" in person.stream.getvalue()
+    assert "[v]iew all" in person.stream.getvalue()

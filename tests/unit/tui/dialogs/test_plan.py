@@ -1,0 +1,78 @@
+"""The end of a plan: what is asked, and what each answer means."""
+
+import pytest
+
+from localllm.text.sanitising import display_width
+from localllm.tui.dialogs.plan import Accepted, Answered, PlanAnswer, PlanQuestion, may_be_plan
+from localllm.tui.render.report import choice_lines
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Theme
+from tests.unit.tui.dialogs.test_approval import Person
+
+
+async def answer(*answers: str | type[BaseException]) -> tuple[PlanAnswer, str]:
+    person = Person(*answers)
+    given = await PlanQuestion(Screen(person.stream, Theme(plain=True)), person).ask()
+    assert not person.answers
+    return given, person.stream.getvalue()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("y", Accepted("ask")),
+        ("はい", Accepted("ask")),
+        ("e", Accepted("auto-edit")),
+        ("Ｅ", Accepted("auto-edit")),
+        ("", None),
+        ("n", None),
+        (KeyboardInterrupt, None),
+        (EOFError, None),
+        ("smaller steps", Answered("smaller steps")),
+        ("/mode ask", Answered("/mode ask")),
+    ],
+)
+async def test_answers(said: str | type[BaseException], means: PlanAnswer) -> None:
+    given, shown = await answer(said)
+    assert given == means
+    assert "[y]es" in shown
+    assert ("plan mode goes on" in shown) == (means is None)
+
+
+@pytest.mark.anyio
+async def test_an_answer_to_another_question_is_asked_again() -> None:
+    given, shown = await answer("a", "y")
+    assert given == Accepted("ask")
+    assert shown.count("[y]es") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be"),
+    [
+        ("1. Mend a.py\n2. Run the tests", True),
+        ("1. Mend a.py\n2. Run the tests\n\nShall I?", True),
+        ("Change `a.py` so that it adds up, then run pytest.", True),
+        ("Which file do you mean?", False),
+        ("どのファイルですか？\n", False),
+        ("", False),
+        (" \n", False),
+    ],
+)
+def test_what_may_be_a_plan(text: str, may_be: bool) -> None:
+    assert may_be_plan(text) == may_be
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_choices_are_not_broken(width: int) -> None:
+    choices = [
+        "[y] はい",
+        "[n] いいえ（Enter）",
+        "[a] セッション中は許可",
+        "[p] プロジェクトで常に許可",
+        "または代わりの指示を入力",
+    ]
+    rows = ["".join(text for _, text in line) for line in choice_lines(choices, width)]
+    assert all(display_width(row) <= width for row in rows)
+    for choice in choices:
+        assert any(choice in row for row in rows)

@@ -1,0 +1,191 @@
+"""Whether to believe a project's settings: what is shown, what counts as an answer, and what was typed before."""
+
+import codecs
+import os
+import pty
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.base.i18n import set_language
+from localllm.text.sanitising import display_width
+from localllm.tui.dialogs.trust import MAX_ROWS, _gravity, ask_trust, setting_lines
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Line, Theme
+
+FILE = Path("/shop/localllm.toml")
+VALUES: dict[str, Any] = {"llm.max_retries": 9, "safety.allow": ("run_command(make)",)}
+QUESTION = "[y/N]"
+
+
+def plain(lines: list[Line]) -> str:
+    return "\n".join("".join(text for _, text in line) for line in lines)
+
+
+class TestShowing:
+    def test_the_gravest_first_and_why(self) -> None:
+        values = {"commands.aliases.x": "!y", **VALUES, "llm.openai.base_url": "http://far"}
+        assert plain(setting_lines(FILE, values, 100)).splitlines() == [
+            '  llm.openai.base_url = "http://far"  (your words, files and the key, if set, are sent there)',
+            '  safety.allow = ["run_command(make)"]  (done without asking you)',
+            "  llm.max_retries = 9",
+            '  commands.aliases.x = "!y"  (what this word stands for)',
+        ]
+
+    def test_nothing_grave_hides_behind_the_last_row(self) -> None:
+        aliases = {f"commands.aliases.a{number}": "!x" for number in range(30)}
+        shown = plain(setting_lines(FILE, {**aliases, "safety.require_confirmation": False}, 100)).splitlines()
+        assert len(shown) == MAX_ROWS + 1
+        assert "safety.require_confirmation = false" in shown[0]
+        assert shown[-1] == f"  … and 19 more: read {FILE} before you say yes."
+
+    @pytest.mark.parametrize("width", [40, 80])
+    def test_long_values_are_cut_and_nothing_acts(self, width: int) -> None:
+        lines = setting_lines(FILE, {"safety.allow": ("x" * 900,), "commands.aliases.\x1b[2J\u202e": "日" * 400}, width)
+        assert len(lines) <= MAX_ROWS + 1
+        assert all(display_width(plain([line])) <= width for line in lines)
+        assert "…" in plain(lines)
+        assert not {"\x1b", "\u202e"} & set(plain(lines))
+
+
+class Person:
+    """A pseudo-terminal whose person types what the screen makes him type, and the question that is asked there."""
+
+    def __init__(self) -> None:
+        self.keyboard, self._terminal = pty.openpty()
+        self.shown = self._unread = ""
+        self.kept = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def close(self) -> None:
+        for fd in (self.keyboard, self._terminal):
+            with suppress(OSError):
+                os.close(fd)
+
+    def type(self, text: str) -> None:
+        os.write(self.keyboard, text.encode())
+
+    def wait_for(self, text: str) -> None:
+        """Read the screen on until `text` has come."""
+        while text not in self._unread:
+            more = self._decoder.decode(os.read(self.keyboard, 1000))
+            self.shown += more
+            self._unread += more
+        self._unread = self._unread.partition(text)[2]
+
+    def wait_until_edited(self) -> None:
+        """The question has taken what was typed before it, and a line can be typed."""
+        while not termios.tcgetattr(self._terminal)[3] & termios.ECHO:
+            time.sleep(0.001)
+
+    def asked(self, acts: Callable[[], None]) -> bool | None:
+        actor = threading.Thread(target=acts, daemon=True)
+        quiet = termios.tcgetattr(self._terminal)
+        quiet[3] &= ~termios.ECHO
+        termios.tcsetattr(self._terminal, termios.TCSANOW, quiet)
+        actor.start()
+        with os.fdopen(os.dup(self._terminal), "r") as source, os.fdopen(os.dup(self._terminal), "w") as screen:
+            answer = ask_trust(Screen(screen, Theme(plain=False)), source, self._keep, FILE, VALUES)
+        actor.join(10)
+        assert termios.tcgetattr(self._terminal) == quiet
+        return answer
+
+    def _keep(self, raw: str) -> None:
+        self.kept += raw
+
+
+@pytest.fixture
+def person() -> Iterator[Person]:
+    person = Person()
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def japanese() -> Iterator[None]:
+    set_language("ja")
+    yield
+    set_language("en")
+
+
+class TestAsking:
+    @pytest.mark.parametrize(
+        ("typed", "answer"),
+        [("y", True), ("YES", True), ("ｙ", True), ("はい", True), ("", False), ("n", False), ("いいえ", False)],
+    )
+    def test_answers(self, person: Person, typed: str, answer: bool) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type(f"{typed}\n")
+
+        assert person.asked(acts) is answer
+        assert person.kept == ""
+
+    def test_what_was_typed_before_is_no_answer(self, person: Person) -> None:
+        person.type("y\nexplain th")
+
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type("n\n")
+
+        assert person.asked(acts) is False
+        assert person.kept == "y\nexplain th"
+
+    def test_other_words_are_asked_about_again(self, person: Person) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type("sure\n")
+            person.wait_for("(no).")
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type("y\n")
+
+        assert person.asked(acts) is True
+        assert person.kept == ""
+
+    def test_the_rest_of_a_sentence_is_kept_and_no_answer(self, person: Person) -> None:
+        person.type("explain ")
+
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type("this\n")
+            person.wait_for("(no).")
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type("\n")
+
+        assert person.asked(acts) is False
+        assert person.kept == "explain this"
+
+    def test_the_end_of_input(self, person: Person) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type("\x04")
+
+        assert person.asked(acts) is None
+
+    @pytest.mark.usefixtures("japanese")
+    def test_in_japanese(self, person: Person) -> None:
+        def acts() -> None:
+            person.wait_for("このプロジェクトの設定を信頼しますか？ [y/N]")
+            person.wait_until_edited()
+            person.type("はい\n")
+
+        assert person.asked(acts) is True
+        assert "確認なしに実行されます" in person.shown
+
+
+def test_what_reaches_the_network_and_what_nobody_has_placed_come_first() -> None:
+    assert _gravity("a.setting_to_come") < _gravity("safety.network_hosts") < _gravity("commands.aliases.review")
+    assert _gravity("web.searxng_url") < _gravity("agent.time_limit")

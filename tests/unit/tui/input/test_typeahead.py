@@ -1,0 +1,195 @@
+"""What is typed while nobody asks: not echoed, kept, and the terminal is left as it was."""
+
+import asyncio
+import os
+import pty
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterator
+from typing import TextIO
+
+import pytest
+
+from localllm.tui.input.keys import PASTE_OFF, PASTE_ON, KeyName
+from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_SECONDS, TypeAhead
+from tests.support.each import each
+
+pytestmark = pytest.mark.anyio
+
+
+@each(
+    ("keys", "text"),
+    [
+        ("hello", "hello"),
+        ("日本x\x7f", "日本"),
+        ("\x7fa", "a"),
+        ("ab👨\u200d👩\x7f", "ab"),
+        ("か\u3099\x7f\x7f", ""),
+        ("一二三四五六七八九十一二三四五六七八九十\x7f", "一二三四五六七八九十一二三四五六七八九"),
+        ("one two\x17", "one "),
+        ("one\x15two", "two"),
+        ("a\x1b[Ab\x1bOP\x1b[200~c\x1b[201~", "abc"),
+        ("a\rb\n", "a\nb\n"),
+        ("a\x1b\rb\tc", "a\nb\nc"),
+        ("\x04\x12a", "a"),
+        ("\x1b[12;40R\x1b", ""),
+    ],
+)
+def test_keys_somebody_else_has_read_only_write(keys: str, text: str) -> None:
+    pressed: list[str] = []
+    typeahead = TypeAhead(sys.stdin)
+    typeahead.on_key = pressed.append
+    typeahead.keep(keys)
+    assert typeahead.text() == text
+    assert pressed == []
+
+
+def test_what_is_put_stands_before_what_is_typed() -> None:
+    typeahead = TypeAhead(sys.stdin)
+    typeahead.put("one")
+    typeahead.keep("b")
+    typeahead.put("two")
+    assert typeahead.take() == "two\noneb"
+
+
+class Clock:
+    """Calls what is to be called when it is told to."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.due: Callable[[], None] | None = None
+
+    def later(self, seconds: float, call: Callable[[], None]) -> "Clock":
+        self.seconds, self.due = seconds, call
+        return self
+
+    def cancel(self) -> None:
+        self.due = None
+
+
+class Keyboard:
+    """A terminal whose keys go to a TypeAhead, and what came of them."""
+
+    def __init__(self, keyboard: int, stream: TextIO) -> None:
+        self._keyboard = keyboard
+        self.clock = Clock()
+        self.pressed: list[str] = []
+        self.written: list[str] = []
+        self.typeahead = TypeAhead(stream, write=self.written.append, later=self.clock.later)
+        self.typeahead.on_key = self._press
+        self.typeahead.start()
+
+    def _press(self, key: KeyName) -> None:
+        self.pressed.append(f"{key} {self.typeahead.text()}".strip())
+
+    async def type(self, keys: bytes, until: Callable[[], bool]) -> None:
+        os.write(self._keyboard, keys)
+        while not until():
+            await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    keyboard, screen = pty.openpty()
+    yield keyboard, screen
+    os.close(keyboard)
+
+
+async def test_it_reads_without_echo_and_restores(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        before = termios.tcgetattr(screen)
+        typeahead = TypeAhead(stream)
+        typeahead.start()
+        os.write(keyboard, "日".encode()[:2])
+        await asyncio.sleep(0.01)
+        os.write(keyboard, "日".encode()[2:] + b"x")
+        while typeahead.text() != "日x":
+            await asyncio.sleep(0.001)
+        os.write(keyboard, b"y\r")
+        typeahead.pause()
+        assert not termios.tcgetattr(screen)[3] & termios.ECHO
+        typeahead.stop()
+        assert termios.tcgetattr(screen) == before
+        assert typeahead.take() == "日xy"
+        assert typeahead.take() == ""
+        os.set_blocking(keyboard, False)
+        with pytest.raises(BlockingIOError):
+            os.read(keyboard, 100)
+
+
+async def test_the_modes_can_be_set_again(terminal: tuple[int, int]) -> None:
+    _, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        before = termios.tcgetattr(screen)
+        typeahead = TypeAhead(stream)
+        typeahead.start()
+        termios.tcsetattr(screen, termios.TCSANOW, before)
+        typeahead.refresh()
+        assert not termios.tcgetattr(screen)[3] & termios.ECHO
+        assert termios.tcgetattr(screen)[3] & termios.ISIG
+        typeahead.stop()
+        typeahead.refresh()
+        assert termios.tcgetattr(screen) == before
+
+
+async def test_a_pipe_is_left_alone() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"line\n")
+    with os.fdopen(reading, "r", encoding="utf-8") as stream, os.fdopen(writing, "w", encoding="utf-8"):
+        typeahead = TypeAhead(stream)
+        typeahead.start()
+        typeahead.stop()
+        assert stream.readline() == "line\n"
+        typeahead.keep("more")
+        assert typeahead.take() == "more"
+
+
+async def test_enter_escape_and_the_others_are_told_with_what_is_written(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream)
+        await board.type(b"one\r", lambda: board.pressed == ["enter one"])
+        board.typeahead.take()
+        await board.type(b"two\x1b\r", lambda: board.pressed[1:] == ["queue two"])
+        board.typeahead.take()
+        await board.type(b"a\\\rb\nc\r", lambda: board.pressed[2:] == ["enter a\nb\nc"])
+        board.typeahead.take()
+        await board.type(b"\x1b[200~x\ry\x1b[201~", lambda: board.typeahead.text() == "x\ny")
+        assert len(board.pressed) == 3
+        board.typeahead.stop()
+        assert board.written == [PASTE_ON, PASTE_OFF]
+
+
+async def test_an_escape_is_told_when_nothing_followed_in_time(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream)
+        await board.type(b"\x1b", lambda: board.clock.due is not None)
+        assert board.clock.seconds == ESCAPE_SECONDS
+        await board.type(b"[A", lambda: board.pressed == ["up"])
+        assert board.clock.due is None
+        await board.type(b"\x1b", lambda: board.clock.due is not None)
+        assert board.clock.due is not None
+        board.clock.due()
+        assert board.pressed == ["up", "escape"]
+        await board.type(b"\x1b[200~half", lambda: board.clock.due is not None)
+        assert board.clock.seconds == PASTE_SECONDS
+        board.clock.due()
+        assert board.typeahead.text() == "half"
+        board.typeahead.stop()
+
+
+async def test_nobody_else_gets_the_rest_of_a_paste(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream)
+        await board.type(b"\x1b[200~one\r", lambda: board.clock.due is not None)
+        late = threading.Timer(0.02, os.write, (keyboard, b"y\r\x1b[201~"))
+        late.start()
+        board.typeahead.pause()
+        late.join()
+        assert board.typeahead.text() == "one\ny\n"
+        assert board.pressed == []
+        board.typeahead.stop()

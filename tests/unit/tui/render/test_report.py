@@ -1,0 +1,55 @@
+"""The end of a run in one line."""
+
+import pytest
+
+from localllm.base.events import Usage
+from localllm.text.sanitising import display_width
+from localllm.tui.render.report import cost, exchange_lines
+
+TOKENS = {"prompt_tokens": 1000, "completion_tokens": 20}
+
+
+@pytest.mark.parametrize(
+    ("usage", "line"),
+    [
+        (Usage(), "steps 2 · 3.0 s"),
+        (Usage(**TOKENS), "steps 2 · in 1,000 · out 20 tokens · 3.0 s"),
+        (Usage(**TOKENS, cached_tokens=900), "steps 2 · in 1,000 (900 cached) · out 20 tokens · 3.0 s"),
+        (Usage(**TOKENS, estimated=True), "steps 2 · ~in 1,000 · out 20 tokens · 3.0 s"),
+        (Usage(**TOKENS, generation_seconds=0.5), "steps 2 · in 1,000 · out 20 tokens · 40 tokens/s · 3.0 s"),
+        (Usage(**TOKENS, generation_seconds=8), "steps 2 · in 1,000 · out 20 tokens · 2.5 tokens/s · 3.0 s"),
+        (Usage(**TOKENS, generation_seconds=0.0004), "steps 2 · in 1,000 · out 20 tokens · 3.0 s"),
+        (Usage(prompt_tokens=1, completion_tokens=2, generation_seconds=2), "steps 2 · in 1 · out 2 tokens · 3.0 s"),
+        (Usage(completion_tokens=9000, generation_seconds=0.2), "steps 2 · in 0 · out 9,000 tokens · 3.0 s"),
+        (Usage(completion_tokens=1), "steps 2 · in 0 · out 1 token · 3.0 s"),
+        (Usage(**TOKENS, first_token_seconds=0.4), "steps 2 · in 1,000 · out 20 tokens · 3.0 s"),
+        (
+            Usage(**TOKENS, first_token_seconds=75),
+            "steps 2 · in 1,000 · out 20 tokens · first after 1 min 15 s · 3.0 s",
+        ),
+    ],
+)
+def test_what_a_run_took(usage: Usage, line: str) -> None:
+    assert cost(2, usage, 3.0) == line
+
+
+def test_the_speed_of_a_run_is_that_of_all_its_answers() -> None:
+    slow = Usage(completion_tokens=10, generation_seconds=10, first_token_seconds=2)
+    fast = Usage(completion_tokens=90, generation_seconds=10, first_token_seconds=1)
+    assert (slow + fast).tokens_per_second == 5
+    assert (slow + fast).first_token_seconds == 2
+    assert Usage(completion_tokens=10).tokens_per_second == 0
+
+
+def test_where_a_conversation_stood_in_a_few_lines() -> None:
+    answer = "\n\n".join(f"{number} 割引を直しました。" * 3 for number in range(9))
+    lines = exchange_lines("直して\n" * 40, answer, 40)
+    texts = [text for line in lines for _, text in line]
+    assert len(texts) == 3 + 6
+    assert texts[0] == "› 直して"
+    assert (texts[2], texts[6]) == ("  …", "  …")
+    assert texts[3].startswith("  0 割引")
+    assert texts[-1].endswith("8 割引を直しました。")
+    assert all(display_width(text) <= 40 for text in texts)
+    assert {style for line in lines for style, _ in line} == {"dim"}
+    assert exchange_lines("", "", 80) == []

@@ -1,0 +1,61 @@
+"""Tool calls as lines for a person."""
+
+from localllm.base.events import ToolFinished, ToolStarted
+from localllm.text.sanitising import display_width
+from localllm.tui.render.tool_lines import DIFF_LINES, diff_lines, finished_lines, started_line
+from localllm.tui.theme import Line
+
+
+def text(lines: list[Line]) -> list[str]:
+    return ["".join(part for _, part in line) for line in lines]
+
+
+def finished(success: bool = True, summary: str = "120 lines", **payload: object) -> ToolFinished:
+    return ToolFinished(call_id="c", name="a_tool", success=success, summary=summary, payload=payload)
+
+
+def started(**arguments: object) -> str:
+    return text([started_line(ToolStarted(call_id="c", name="a_tool", arguments=arguments), 60)])[0]
+
+
+def test_a_call_shows_the_argument_that_says_most() -> None:
+    assert started(file_path="src/a.py", start_line=10) == "● a_tool src/a.py start_line=10"
+    assert started(file_path="a.py", content="long\ntext") == "● a_tool a.py"
+    assert started(command="ls\nrm x") == "● a_tool ls␊rm x"
+    assert started(agent="Mend", files=["a.py", "b.py"]) == "● a_tool agent=Mend files=a.py, b.py"
+    assert started() == "● a_tool"
+
+
+def test_a_call_is_one_line() -> None:
+    assert display_width(started(command="日本語" * 100)) <= 60
+
+
+def test_an_outcome() -> None:
+    assert text(finished_lines(finished(), 60)) == ["  ✓ 120 lines"]
+    assert text(finished_lines(finished(success=False, summary="no\nsuch file"), 60)) == ["  ✗ no␊such file"]
+    assert text(finished_lines(finished(), 60, named=True)) == ["  ✓ a_tool: 120 lines"]
+
+
+def test_a_change_is_shown_in_colour_and_capped() -> None:
+    diff = "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same"
+    assert [line[0][0] for line in diff_lines(diff)] == ["dim", "dim", "hunk", "bad", "good", ""]
+    long = finished(file_path="a", diff="+x\n" * 100)
+    shown = text(finished_lines(long, 60))
+    assert len(shown) == DIFF_LINES + 2
+    assert shown[-1] == f"    … {100 - DIFF_LINES} more lines"
+    assert len(finished_lines(long, 60, with_diff=False)) == 1
+
+
+def test_nothing_in_a_change_hides_behind_a_carriage_return() -> None:
+    assert text(diff_lines("+good\r-evil\x0b\u2028x\n")) == ["    +good\r-evil\x0b\u2028x"]
+
+
+def test_output_that_writes_over_itself() -> None:
+    assert text(finished_lines(finished(stdout="10%\r100%\r\ndone\n"), 60))[1:] == ["    100%", "    done"]
+    assert display_width(text(finished_lines(finished(stdout="x" * 500), 60))[1]) == 60
+
+
+def test_a_command_shows_the_end_of_its_output() -> None:
+    shown = text(finished_lines(finished(stdout="".join(f"out {n}\n" for n in range(20)), stderr="warning\n"), 60))
+    assert shown[1] == "    … 15 lines above"
+    assert shown[-2:] == ["    out 19", "    warning"]

@@ -1,0 +1,71 @@
+"""/tools and /status: what the model is offered, what it is not, and why."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from localllm.base.events import Usage
+from localllm.llm.model_features import COMPACT, STANDARD, Profile
+from tests.support.slash import said
+
+pytestmark = pytest.mark.anyio
+
+
+class Tool(msgspec.Struct, frozen=True):
+    name: str
+    description: str = "Does it."
+    risk: str = "safe"
+    allowed: bool = True
+    offered: bool = True
+
+
+class Chat:
+    """A chat with tools in a profile."""
+
+    root = Path("/project")
+    model = "qwen3-8b"
+    provider_name = "lmstudio"
+    provider_address = "http://127.0.0.1:1234"
+    context_window = 8192
+    assumes_window = False
+    context_used = 0
+    sandbox_level = "landlock"
+    mode = "ask"
+    usage = Usage()
+    session_id = "s"
+    keeping = SimpleNamespace(title="")
+
+    def __init__(self, profile: Profile, *tools: Tool) -> None:
+        self.profile = profile
+        self._tools = tools
+
+    def tools(self) -> Sequence[Tool]:
+        return self._tools
+
+    def rules(self) -> Sequence[object]:
+        return ()
+
+    async def probe_sandbox(self) -> None: ...
+
+
+READ, DENIED = Tool("read_file"), Tool("write_file", allowed=False)
+LEFT_OUT, LEFT_OUT_TOO = Tool("git_log", offered=False), Tool("create_file", offered=False)
+
+
+async def test_what_the_profile_leaves_out_is_named_at_the_end() -> None:
+    lines = (await said(Chat(COMPACT, READ, LEFT_OUT, DENIED, LEFT_OUT_TOO), "tools")).splitlines()
+    assert lines[0].strip() == "read_file (safe)  Does it."
+    assert lines[1].strip() == "write_file (denied by a rule)  Does it."
+    assert "compact" in lines[2]
+    assert " ".join(line.strip() for line in lines[2:]).endswith("git_log, create_file.")
+
+
+async def test_where_nothing_is_left_out_nothing_is_said_of_it() -> None:
+    assert len((await said(Chat(STANDARD, READ, DENIED), "tools")).splitlines()) == 2
+
+
+async def test_the_status_has_the_profile_and_counts_its_tools() -> None:
+    assert "compact (1 tool)" in await said(Chat(COMPACT, READ, DENIED, LEFT_OUT), "status")
