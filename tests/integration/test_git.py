@@ -475,13 +475,13 @@ async def test_filters_of_the_user_do_run(project: Project, user_settings: Path,
     project.levels = levels
     project.commit("a.txt")
     with user_settings.open("a") as file:
-        file.write('[filter "upper"]\n\tclean = tr a-z A-Z\n')
+        file.write('[filter "upper"]\n\tclean = rev\n')
     project.write(".gitattributes", "*.up filter=upper\n")
     project.write("x.up", "loud\n")
     if not levels:  # there the repository's own never runs, and the user's in its place
         project.git("config", "filter.upper.clean", "touch harmed; cat")
     await project.run(git_commit, message="m", files=["x.up"])
-    assert project.git("show", "HEAD:x.up") == "LOUD\n"
+    assert project.git("show", "HEAD:x.up") == "duol\n"
     assert not (project.root / "harmed").exists()
 
 

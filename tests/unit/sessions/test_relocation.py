@@ -65,7 +65,7 @@ def kept_before(root: Path, *queries: str) -> list[str]:
 
 
 def keep_as(store: Sessions, name: str, query: str, *, seal: Seal | None = None) -> str:
-    began = (seal or Seal(store.folder.parents[1] / "state" / "session.key")).begin(name)
+    began = (seal or Seal(store.folder.parents[2] / "state" / "session.key")).begin(name)
     log = SessionLog(store.folder, name, began)
     for entry in (*head(), *turn(query, "done")):
         log.append(entry)
