@@ -121,7 +121,7 @@ async def test_fifty_at_once_leave_nothing_behind(world: World) -> None:
     assert [one.stdout for one in done] == [f"{number}\n" for number in range(50)]
     await until(lambda: not children_of(server))
     await until(lambda: open_descriptors() <= descriptors)  # the scratch folder is removed later
-    assert len(list(Path(f"/proc/{server}/fd").iterdir())) == theirs
+    await until(lambda: len(list(Path(f"/proc/{server}/fd").iterdir())) <= theirs)  # some may have been in use before
     assert [pid for pid in children_of("self") if state_of(pid) == "Z"] == []
 
 
