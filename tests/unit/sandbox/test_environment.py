@@ -127,7 +127,7 @@ def test_the_repository_around_a_project_is_shown(home: Path) -> None:
     ("name", "text"),
     [
         (".deno/x/credentials.json", "{}"),
-        (".pyenv/versions/3.12.0/pip.conf", "index-url = https://me:x@y/simple"),
+        (".pyenv/versions/3.12.0/pip.conf", "index-url = https://me:x@y/packages"),
         ("miniconda3/envs/x/etc/npmrc", "//r/:_authToken=x"),
         (".asdf/plugins/x/.git/config", '[remote "origin"]\n url = https://x@example.org/y'),
         (".dotnet/keys/A.pfx", "x"),
