@@ -11,7 +11,7 @@ from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit
-from localllm.base.i18n import tr
+from localllm.base.i18n import english
 from localllm.llm.messages import AssistantMessage
 
 _SAID_TOKENS = 80
@@ -33,7 +33,7 @@ async def consult(
     else:
         given = await panel.ask_three(dossier, emit, by_hand=True)
     if given.plan:
-        agent.offer(tr(f"{kind}.asked", question=question, plan=given.plan))
+        agent.offer(english(f"{kind}.asked", question=question, plan=given.plan))
 
 
 def dossier_by_hand(question: str, history: History, attempts: Sequence[Attempt] = ()) -> Dossier:

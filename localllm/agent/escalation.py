@@ -12,7 +12,7 @@ from localllm.agent.panel.dossier import Advisers, Attempt, Consultation, Dossie
 from localllm.agent.repetition_guard import FINISH_REASON
 from localllm.agent.system_prompt import remark
 from localllm.base.events import Notice
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, tr
 from localllm.llm.messages import Completion
 from localllm.tools.results import ToolResult
 
@@ -171,7 +171,7 @@ class Ladder(Middleware):
             case Rung.THREE | Rung.BOSS if self.advisers:
                 return await self._consult(state, loop, self.advisers)
             case _:
-                return Stop("stuck", tr("agent.stuck", loop=said))
+                return Stop("stuck", Phrase("agent.stuck", loop=said))
 
     def _next(self) -> Rung:
         rung = Rung(min(self.rung + 1, Rung.STOP))
@@ -185,30 +185,30 @@ class Ladder(Middleware):
         """Ask the three wise, and the boss where they have no sure advice; or the boss."""
         from localllm.agent.panel.dossier_text import make_dossier  # few runs ever need advice
 
-        dossier = make_dossier(goal_of(state), _said(loop), tuple(self.attempts), state.history.messages)
+        dossier = make_dossier(goal_of(state), _said(loop).english, tuple(self.attempts), state.history.messages)
         earlier = self._consultations
         given, asks_boss = Consultation(), self.rung is Rung.BOSS
         if not asks_boss:
-            given = await self._ask_three(state, dossier, advisers)
+            given = await self._ask_three(state, loop, dossier, advisers)
             self._three.append(given)
         if not (given.plan and given.is_sure) and len(self._boss) < _MOST_CONSULTATIONS:
             self.rung = Rung.BOSS
             asked = (*earlier, given) if given.plan else earlier
             key = "agent.rung.boss" if asks_boss else "agent.rung.boss_too"
-            state.emit(Notice(text=tr(key, loop=dossier.problem), level="warning"))
+            state.emit(Notice(text=tr(key, loop=_said(loop)), level="warning"))
             boss = await advisers.ask_boss(dossier, asked, state.emit)
             self._boss.append(boss)
             given = boss if boss.plan else given
         return self._with_plan(state, loop, given)
 
-    async def _ask_three(self, state: RunState, dossier: Dossier, advisers: Advisers) -> Consultation:
-        state.emit(Notice(text=tr("agent.rung.three", loop=dossier.problem), level="warning"))
+    async def _ask_three(self, state: RunState, loop: Loop, dossier: Dossier, advisers: Advisers) -> Consultation:
+        state.emit(Notice(text=tr("agent.rung.three", loop=_said(loop)), level="warning"))
         return await advisers.ask_three(dossier, state.emit)
 
     def _with_plan(self, state: RunState, loop: Loop, given: Consultation) -> Inject:
         """Give the model the plan; where there is none, it and the person are told that it goes on alone."""
         if given.plan:
-            return Inject(remark("advice", loop=_said(loop), plan=given.plan))
+            return Inject(remark("advice", loop=_said(loop).english, plan=given.plan))
         names = [name for consultation in self._consultations for name in consultation.left_out]
         state.emit(Notice(text=tr("agent.rung.alone", names="; ".join(dict.fromkeys(names)) or "—"), level="warning"))
         return Inject(remark("alone", loop=_told(loop)))
@@ -234,9 +234,9 @@ def goal_of(state: RunState) -> str:
     return "\n".join(words[len(words) - 1 - words[::-1].index(state.query) :])
 
 
-def _said(loop: Loop) -> str:
+def _said(loop: Loop) -> Phrase:
     """The loop in the person's language."""
-    return tr(f"agent.loop.{loop.pattern}", count=loop.count, what=loop.what)
+    return Phrase(f"agent.loop.{loop.pattern}", count=loop.count, what=loop.what)
 
 
 def _told(loop: Loop) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from localllm.base.events import ToolCall
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import Phrase, for_model
 from localllm.context.conversation import Conversation, Spoken, end_of_turn
 from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.sessions.entries import Keep, Kept, Noted, Rewritten, Withdrawn, Worded
@@ -150,9 +150,9 @@ class History:
         for it.
         """
         for call in self.open_calls:
-            self.add_result(call.id, str(results))
+            self.add_result(call.id, for_model(results))
         if isinstance(self._messages[-1], UserMessage | ToolMessage):
-            self._append(AssistantMessage(str(note)))
+            self._append(AssistantMessage(for_model(note)))
 
     @property
     def conversation(self) -> Conversation:

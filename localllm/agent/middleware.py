@@ -12,7 +12,7 @@ import msgspec
 
 from localllm.agent.history import History
 from localllm.base.events import Emit, Usage
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase
 from localllm.llm.messages import Completion, Image, ToolSpec
 from localllm.tools.results import ToolResult
 
@@ -45,7 +45,7 @@ class Stop(msgspec.Struct, frozen=True):
     """End the run as `status`, because of `reason`, which a person reads."""
 
     status: Literal["limit", "stuck"]
-    reason: str
+    reason: str | Phrase
 
 
 Decision = Inject | Stop | None
@@ -121,9 +121,9 @@ class Limits(Middleware):
         """Stop at a limit."""
         tokens = state.usage.prompt_tokens + state.usage.completion_tokens
         if state.step >= self._max_iterations:
-            return Stop("limit", tr("agent.limit.steps", count=self._max_iterations))
+            return Stop("limit", Phrase("agent.limit.steps", count=self._max_iterations))
         if 0 < self._max_tool_calls <= state.tool_calls:
-            return Stop("limit", tr("agent.limit.calls", count=state.tool_calls))
+            return Stop("limit", Phrase("agent.limit.calls", count=state.tool_calls))
         if 0 < self._token_limit <= tokens:
-            return Stop("limit", tr("agent.limit.tokens", count=tokens, limit=self._token_limit))
+            return Stop("limit", Phrase("agent.limit.tokens", count=tokens, limit=self._token_limit))
         return None

@@ -22,7 +22,7 @@ from localllm.agent.steering import Steering, unforged
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, Usage
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, english, tr
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import MENTIONS, output_limit
 from localllm.llm.client import LLMClient
@@ -201,11 +201,11 @@ class ReActAgent:
                 await self._begin_turn(query, piped, typed, emit)
                 finished = await self._loop(query, emit)
         except TimeoutError:
-            reason = tr("agent.limit.time", seconds=f"{self._time_limit:g}")
+            reason = Phrase("agent.limit.time", seconds=f"{self._time_limit:g}")
             note = Phrase("agent.stopped", reason=reason)
-            finished = self._tally.finished("limit", await self.handle_stuck_situation(reason, query))
+            finished = self._tally.finished("limit", await self.handle_stuck_situation(str(reason), query))
         except LocalLLMError as error:
-            note = Phrase("agent.failed", reason=error.what)
+            note = Phrase("agent.failed", reason=error.what_phrase)
             if len(self.history.words) == said:  # the request was taken back
                 self._offered[:0] = self._told
             finished = self._tally.finished("error", "", error_code=error.code, error=error.lines())
@@ -247,10 +247,10 @@ class ReActAgent:
                 await self.compaction.recover(error, emit)
                 completion = await self._ask(gathered := MessageAssembler(), emit)
         except LLMConnectionError as error:
-            self._keep_broken_off(gathered, tr("agent.failed", reason=error.what), emit)
+            self._keep_broken_off(gathered, english("agent.failed", reason=error.what_phrase), emit)
             raise
         except asyncio.CancelledError:
-            self._keep_broken_off(gathered, tr("agent.interrupted"), emit)
+            self._keep_broken_off(gathered, english("agent.interrupted"), emit)
             raise
         self._require_call = False
         self.thought_history.append(completion)
@@ -331,8 +331,8 @@ class ReActAgent:
         self._require_call = self._require_call or said.require_call
 
     async def _stopped(self, stop: Stop, query: str) -> RunFinished:
-        report = await self.handle_stuck_situation(stop.reason, query)
-        self.history.close_turn("", tr("agent.stopped", reason=stop.reason))
+        report = await self.handle_stuck_situation(str(stop.reason), query)
+        self.history.close_turn("", Phrase("agent.stopped", reason=stop.reason))
         return self._tally.finished(stop.status, report)
 
     def _answered(self, thought: Completion, emit: Emit) -> RunFinished:

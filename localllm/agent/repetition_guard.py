@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.events import Usage
-from localllm.base.i18n import tr
+from localllm.base.i18n import english
 from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import Completion
 from localllm.llm.providers.base import Chunk, TextChunk, ThinkingChunk
@@ -51,7 +51,9 @@ class Chanting(Exception):  # noqa: N818 - it breaks an answer off, and is no fa
             text = self._once(text)
         else:
             thinking = self._once(thinking)
-        marked = msgspec.structs.replace(said, text=f"{text} {tr('agent.chanting.cut')}".strip(), thinking=thinking)
+        marked = msgspec.structs.replace(
+            said, text=f"{text} {english('agent.chanting.cut')}".strip(), thinking=thinking
+        )
         return Completion(marked, FINISH_REASON, Usage())
 
     def _once(self, text: str) -> str:

@@ -25,7 +25,7 @@ from localllm.base.events import (
     ToolFinished,
     ToolStarted,
 )
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, english
 from localllm.config.schema import AgentSettings
 from localllm.llm.client import LLMClient
 from localllm.safety.tool_definition import Risk, Tool, ToolOutput
@@ -74,8 +74,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         """The finding, or that there is none and what was seen instead."""
         if self.is_done:
             return self.answer
-        lines = [tr("explore.unfinished", steps=self.steps, reason=self.reason)]
-        lines += [f"- {line}" for line in self.seen] or [tr("explore.saw_nothing")]
+        lines = [english("explore.unfinished", steps=self.steps, reason=self.reason)]
+        lines += [f"- {line}" for line in self.seen] or [english("explore.saw_nothing")]
         return "\n".join([*lines, *([self.answer] if self.answer else [])])
 
 
@@ -106,7 +106,7 @@ class SubAgent:
             return self._finding("error", self._said, repr(error))
         if ended.success:
             return self._finding(ended.status, ended.answer)
-        return self._finding(ended.status, self._said, (ended.error or ended.answer).partition("\n")[0])
+        return self._finding(ended.status, self._said, ended.error_code or ended.status)
 
     def _finding(self, status: str, answer: str, reason: str = "") -> Finding:
         return Finding(
@@ -145,7 +145,7 @@ class LastStep(Middleware):
 
     async def before_step(self, state: RunState) -> Decision:
         """A word before the last step."""
-        return Inject(tr("explore.last_step")) if 0 < state.step == self._steps - 1 else None
+        return Inject(english("explore.last_step")) if 0 < state.step == self._steps - 1 else None
 
 
 class Explorer:
@@ -181,7 +181,7 @@ class Explorer:
         return ToolOutput(
             payload={"finding": text, "status": finding.status, "steps": finding.steps},
             for_model=text,
-            summary=tr(ended, count=finding.steps),
+            summary=Phrase(ended, count=finding.steps),
             success=finding.is_done,
             untrusted=tools.tainted,
         )
@@ -191,7 +191,7 @@ def capped(text: str, tokens: int, estimate: Callable[[str], int]) -> str:
     """`text`, or the beginning of it that is at most so many tokens, with a note."""
     if estimate(text) <= tokens:
         return text
-    note = "\n" + tr("explore.cut")
+    note = "\n" + english("explore.cut")
     room = tokens - estimate(note)
     low, high = 0, len(text)
     while low < high:

@@ -32,7 +32,7 @@ from localllm.base.events import (
     RunStarted,
     Usage,
 )
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, english, tr
 from localllm.base.paths import Storage, state_folder
 from localllm.config.schema import Settings, WebSettings
 from localllm.context.budget import output_limit
@@ -240,7 +240,7 @@ class Conversation:
 
     def offer_output(self, command: str, output: str, return_code: int) -> None:
         """Let the model read, with the next request, what a command of the person's own printed."""
-        self.agent.offer(tr("own_command.for_model", command=command, code=return_code, output=output.rstrip()))
+        self.agent.offer(english("own_command.for_model", command=command, code=return_code, output=output.rstrip()))
         entry = JournalEntry(
             tool="!",
             target=command,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import english
 from localllm.memory.project_memory import ProjectMemory
 from localllm.text.sanitising import clean, shorten
 
@@ -45,7 +45,7 @@ class TodoNews:
         if not changes:
             return ""
         more = [f"+{len(changes) - _MOST}"] if len(changes) > _MOST else []
-        return tr("memory.told_todos", changes=" · ".join([*changes[:_MOST], *more]))
+        return english("memory.told_todos", changes=" · ".join([*changes[:_MOST], *more]))
 
     def _look(self) -> bool:
         version = self._memory.version
@@ -62,14 +62,14 @@ def _changes(before: "Mapping[str, Todo]", now: "Mapping[str, Todo] | None") -> 
     now = now or {}
     for name, todo in now.items():
         old = before.get(name)
-        priority = tr(f"memory.priority.{todo.priority}")
+        priority = english(f"memory.priority.{todo.priority}")
         if old is None and todo.is_open:
-            said = tr(f"todo.{todo.state}", id=name, text=todo.text)
+            said = english(f"todo.{todo.state}", id=name, text=todo.text)
             yield said if todo.priority == "medium" else f"{said} ({priority})"
         elif old is not None and old.state != todo.state:
-            yield tr(f"todo.{todo.state}", id=name, text=todo.text)
+            yield english(f"todo.{todo.state}", id=name, text=todo.text)
         elif old is not None and old.priority != todo.priority:
-            yield tr("memory.priority", priority=priority, id=name, text=todo.text)
+            yield english("memory.priority", priority=priority, id=name, text=todo.text)
     for name, todo in before.items():
         if name not in now and todo.is_open:
-            yield tr("memory.told_gone", id=name, text=todo.text)
+            yield english("memory.told_gone", id=name, text=todo.text)

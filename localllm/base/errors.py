@@ -29,12 +29,25 @@ class LocalLLMError(Exception):
         return i18n.fill(i18n.error_text(self.key).what, self.params)
 
     @property
+    def what_phrase(self) -> "i18n.Phrase":
+        """What happened, as a parameter of a message: translated when that is shown."""
+        return i18n.ErrorWhat(self.key, **self.params)
+
+    @property
     def why(self) -> str:
         return i18n.fill(i18n.error_text(self.key).why, self.params)
 
     @property
     def mend(self) -> str:
         return i18n.fill(i18n.error_text(self.key).mend, self.params)
+
+    @property
+    def english(self) -> str:
+        """What, why and the mend as a model reads them: in English whatever the language."""
+        from localllm.base.i18n.errors import ERRORS
+
+        params = i18n.in_english(self.params)
+        return " ".join(i18n.fill(part, params) for part in ERRORS[self.key][1] if part)
 
     def lines(self) -> str:
         """What, why and the mend on a line each, the last two empty where there is nothing to say."""

@@ -207,7 +207,8 @@ class Consulted(Event, frozen=True):
     """Others were asked for advice: the three wise, or the boss.
 
     `plan` is what was made of it and given to the agent; empty where nobody could answer. `left_out` names each member
-    that could not, and why. `by_hand`: the person asked, not the agent. `usage` of all members together.
+    that could not, and why. `by_hand`: the person asked, not the agent. `usage` of all members together. `verdict`: the
+    parts of the plan by name, where it was given in parts; `plan` is them in English.
     """
 
     kind: Literal["panel", "boss"]
@@ -218,6 +219,7 @@ class Consulted(Event, frozen=True):
     left_out: tuple[str, ...] = ()
     by_hand: bool = False
     usage: Usage = Usage()
+    verdict: dict[str, str] = {}
 
 
 class RunFinished(Event, frozen=True):

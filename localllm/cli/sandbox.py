@@ -75,7 +75,7 @@ def _run(runner: SandboxRunner, line: str, seconds: float) -> int:
     elif done.excess:
         say(f"localllm: {tr(f'command.excess.{done.excess}')}")
     for remark in remarks_on(done):
-        say(remark)
+        say(str(remark))
     return _exit_code(done)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import english
 from localllm.memory import notes, session_records, todos
 from localllm.memory.document import Document
 from localllm.memory.todos import Todo
@@ -58,13 +58,13 @@ def _parts(document: Document, *, searchable: bool) -> list[_Part]:
 
 
 def _part(name: str, lines: Sequence[str], share: float, total: int = 0) -> _Part:
-    return _Part(tr(f"memory.digest_{name}"), tuple(_short(line) for line in lines), share, total)
+    return _Part(english(f"memory.digest_{name}"), tuple(_short(line) for line in lines), share, total)
 
 
 def _todo_line(todo: Todo) -> str:
-    facts = [tr("memory.digest_doing")] if todo.state == "doing" else []
+    facts = [english("memory.digest_doing")] if todo.state == "doing" else []
     if todo.priority != "medium":
-        facts.append(tr(f"memory.digest_{todo.priority}"))
+        facts.append(english(f"memory.digest_{todo.priority}"))
     more = f" ({', '.join(facts)})" if facts else ""
     return f"- {todo.id}{more} {todo.text}"
 
@@ -85,6 +85,6 @@ def _lines(parts: Sequence[_Part], taken: Sequence[int]) -> list[str]:
     lines: list[str] = []
     for part, count in zip(parts, taken, strict=True):
         if count:
-            more = [tr(part.more, count=part.total - count)] if part.total > count else []
+            more = [english(part.more, count=part.total - count)] if part.total > count else []
             lines += [part.heading, *part.lines[:count], *more]
     return lines

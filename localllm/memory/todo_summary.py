@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, tr
 from localllm.text.sanitising import clean
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ def todo_text(todo: "Todo") -> str:
     return f"{clean(todo.text, keep_newlines=False)}{priority}"
 
 
-def state_told(now: "Todo", before: "Todo | None", text: str) -> str:
+def state_told(now: "Todo", before: "Todo | None", text: str) -> Phrase:
     """In what state a TODO is now, and whether that is another one than somebody may think who brought it there; `text`
     is how it is shown."""
     if before and before.state == now.state:
-        return tr(f"todo.already.{now.state}", id=now.id, text=text)
-    told = tr(f"todo.{now.state}", id=now.id, text=text)
+        return Phrase(f"todo.already.{now.state}", id=now.id, text=text)
+    told = Phrase(f"todo.{now.state}", id=now.id, text=text)
     if before is None or before.is_open or now.state == "planned":
         return told
-    return tr("todo.was", told=told, state=tr(f"memory.state.{before.state}"))
+    return Phrase("todo.was", told=told, state=Phrase(f"memory.state.{before.state}"))

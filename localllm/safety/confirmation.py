@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, ToolCall
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, tr
 from localllm.safety.policy import Verdict
 from localllm.safety.rules import lasting_rule
 from localllm.safety.saved_rules import RememberedRules
@@ -33,7 +33,7 @@ def question(
         summary=tr("destruction.asked", summary=shown.summary, lost=shown.danger) if shown.danger else shown.summary,
         detail=shown.detail,
         detail_kind=shown.kind,
-        reason=tr(f"policy.{verdict.why}") if verdict.why else verdict.rule,
+        reason=str(_reason(verdict)),
         lasting=verdict.lasting and not shown.danger,
         scope=scope if verdict.lasting else "",
         agent=agent,
@@ -41,15 +41,20 @@ def question(
     )
 
 
-def refusal(request: ConfirmationRequested, answer: ConfirmationAnswered) -> SafetyViolationError:
+def refusal(request: ConfirmationRequested, verdict: Verdict, answer: ConfirmationAnswered) -> SafetyViolationError:
     """The error of a call that was not permitted."""
     if answer.by != "unattended":
         return SafetyViolationError("denied_by_user", name=request.tool, feedback=answer.feedback)
     if request.risk == "dangerous":
-        return SafetyViolationError("denied_dangerous", name=request.tool, rule=request.reason)
+        return SafetyViolationError("denied_dangerous", name=request.tool, rule=_reason(verdict))
     if request.needs_person:
         return SafetyViolationError("denied_address", name=request.tool, site=request.scope)
     return SafetyViolationError("denied_unattended", name=request.tool)
+
+
+def _reason(verdict: Verdict) -> str | Phrase:
+    """Why the call is asked about."""
+    return Phrase(f"policy.{verdict.why}") if verdict.why else verdict.rule
 
 
 def remember(rules: RememberedRules, request: ConfirmationRequested, answer: ConfirmationAnswered) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, english
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
@@ -71,9 +71,11 @@ class Destruction(msgspec.Struct, frozen=True):
     before: int = 0
     after: int = 0
 
-    def __str__(self) -> str:
+    @property
+    def phrase(self) -> Phrase:
+        """The loss in a sentence."""
         names = ", ".join(self.missing[:_NAMED]) + (", …" if len(self.missing) > _NAMED else "")
-        return tr(f"destruction.{self.loss}", names=names, before=self.before, after=self.after)
+        return Phrase(f"destruction.{self.loss}", names=names, before=self.before, after=self.after)
 
 
 def detect_code_destruction(old: str, new: str, path: str) -> Destruction | None:
@@ -105,11 +107,11 @@ def new_errors(path: str, old: str, new: str) -> list[str]:
     after = _outline(new, path)
     if after is None or not after.has_errors:
         line = _newly_misindented(path, old, new)
-        return [tr("destruction.new_errors", lines=str(line))] if line else []
+        return [english("destruction.new_errors", lines=str(line))] if line else []
     before = _outline(old, path)
     if before is not None and len(before.error_lines) >= len(after.error_lines):
         return []
-    return [tr("destruction.new_errors", lines=", ".join(map(str, after.error_lines)))]
+    return [english("destruction.new_errors", lines=", ".join(map(str, after.error_lines)))]
 
 
 def _newly_misindented(path: str, old: str, new: str) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from localllm.base.events import Json
+from localllm.base.i18n import Phrase
 from localllm.config.schema import Settings
 from localllm.llm.messages import Image, ToolSpec
 
@@ -24,13 +25,14 @@ class ToolOutput(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool gives back.
 
     `payload`: the answer's fields, for programs and the log. `for_model`: what the model reads.
-    `summary`: one line for a person. `untrusted`: `for_model` holds text of strangers, as from the web; from then on
-    whatever could send something away is asked about. `images`: pictures the model is shown with it.
+    `summary`: one line for a person, translated when it is shown. `untrusted`: `for_model` holds text of strangers, as
+    from the web; from then on whatever could send something away is asked about. `images`: pictures the model is shown
+    with it.
     """
 
     payload: dict[str, Json]
     for_model: str
-    summary: str
+    summary: str | Phrase
     success: bool = True
     untrusted: bool = False
     images: tuple[Image, ...] = ()
@@ -50,7 +52,7 @@ class Preview(msgspec.Struct, frozen=True):
     summary: str
     detail: str
     kind: Literal["diff", "command", "text"] = "text"
-    danger: str = ""
+    danger: str | Phrase = ""
     plan: object = None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase
 
 if TYPE_CHECKING:
     from localllm.sandbox.process import HeadAndTail
@@ -113,17 +113,17 @@ class BackgroundCommand:
         return self._handle.level
 
     @property
-    def state(self) -> str:
+    def state(self) -> Phrase:
         """Whether it runs, or how it ended, in a few words."""
         if self.is_running:
-            return tr("background.running")
+            return Phrase("background.running")
         if self.was_stopped:
-            return tr("background.stopped")
+            return Phrase("background.stopped")
         if self.error or not self.outcome:
-            return tr("background.failed")
+            return Phrase("background.failed")
         if self.outcome.excess:
-            return tr(f"background.excess.{self.outcome.excess}")
-        return tr("background.ended", code=self.outcome.return_code)
+            return Phrase(f"background.excess.{self.outcome.excess}")
+        return Phrase("background.ended", code=self.outcome.return_code)
 
     @property
     def last_line(self) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, english
 from localllm.code.grammars import GRAMMARS, language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
 from localllm.repo_map.repo_map import RepoMap
@@ -70,7 +70,7 @@ def _read(root: ProjectRoot, path: str) -> bytes:
 
 
 def _file_output(context: ToolContext, path: str, found: Outline) -> ToolOutput:
-    headline = tr(
+    headline = Phrase(
         "code.file", path=shown(path), language=found.language, lines=found.lines, code_lines=found.code_lines
     )
     metrics: dict[str, Json] = {
@@ -89,19 +89,19 @@ def _file_output(context: ToolContext, path: str, found: Outline) -> ToolOutput:
             "imports": list(found.imports),
             "metrics": metrics,
         },
-        for_model=cap(clean("\n".join([headline, *_file_lines(found)])), context, "analyze_code"),
+        for_model=cap(clean("\n".join([headline.english, *_file_lines(found)])), context, "analyze_code"),
         summary=headline,
     )
 
 
 def _file_lines(found: Outline) -> Iterator[str]:
     if found.error_lines:
-        yield tr("code.errors", lines=_numbers(found.error_lines))
+        yield english("code.errors", lines=_numbers(found.error_lines))
     if found.imports:
-        yield tr("code.imports", names=", ".join(found.imports))
+        yield english("code.imports", names=", ".join(found.imports))
     if worst := _most_complex(("", f) for f in found.functions)[:5]:
-        yield tr("code.worst", names=", ".join(f"{f.full_name} {f.complexity}" for _, f in worst))
-    yield tr("code.definitions") if found.definitions else tr("code.no_definitions")
+        yield english("code.worst", names=", ".join(f"{f.full_name} {f.complexity}" for _, f in worst))
+    yield english("code.definitions") if found.definitions else english("code.no_definitions")
     yield from _tree(found.definitions)
 
 
@@ -142,15 +142,16 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
     largest = heapq.nlargest(_TOP, files.items(), key=lambda item: item[1].lines)
     worst = _most_complex((path, f) for path, record in files.items() for f in record.definitions)
     broken = [(path, record.error_lines) for path, record in files.items() if record.error_lines]
+    headline = Phrase("code.folder", path=shown(folder), **sizes)
     lines = [
-        headline := tr("code.folder", path=shown(folder), **sizes),
-        *(tr("code.language", language=language, **sums) for language, sums in languages.items()),
+        headline.english,
+        *(english("code.language", language=language, **sums) for language, sums in languages.items()),
         *_section("code.largest", (f"{record.lines} {path}" for path, record in largest)),
         *_section("code.worst_functions", (f"{f.complexity} {path}:{f.line} {f.full_name}" for path, f in worst)),
         *_section("code.broken_files", (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
-        *([tr("code.left_out", count=left_out)] if left_out else []),
-        *([tr("code.closed", count=drawn.closed)] if drawn.closed else []),
-        *([tr("code.map", shown=drawn.definitions, all=drawn.all_definitions), drawn.text] if drawn.text else []),
+        *([english("code.left_out", count=left_out)] if left_out else []),
+        *([english("code.closed", count=drawn.closed)] if drawn.closed else []),
+        *([english("code.map", shown=drawn.definitions, all=drawn.all_definitions), drawn.text] if drawn.text else []),
     ]
     metrics: dict[str, Json] = {
         **sizes,
@@ -176,7 +177,7 @@ def _facts(function: "Symbol") -> dict[str, Json]:
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
     indented = [f"  {line}" for line in lines]
-    return [tr(title), *indented] if indented else []
+    return [english(title), *indented] if indented else []
 
 
 def _sizes(files: Collection["FileRecord"]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, english
 from localllm.safety.destruction import detect_code_destruction, new_errors
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
@@ -49,18 +49,18 @@ def ambiguous(path: str, text: str, spans: Sequence[Span]) -> ToolExecutionError
         first, last = _line(text, span.start), _line(text, max(span.start, span.end - 1))
         start, end = max(first - _LINES_AROUND - 1, 0), min(last + _LINES_AROUND + 1, len(lines))
         part = lines[start : min(end, start + _LINES_SHOWN // 2)]
-        excerpts.append(tr("edit.place", start=start + 1, end=start + len(part), text="\n".join(part)))
+        excerpts.append(english("edit.place", start=start + 1, end=start + len(part), text="\n".join(part)))
     named = name_lines(text, [span.start for span in spans])
     return ToolExecutionError(
         "edit_ambiguous", path=shown(path), count=len(spans), lines=named, places="\n".join(excerpts)
     )
 
 
-def summary(path: str, text: str, spans: Sequence[Span], step: Step) -> str:
+def summary(path: str, text: str, spans: Sequence[Span], step: Step) -> Phrase:
     """One line: which file, how many places, which lines of the new `text`, and how they were found."""
     lines = name_lines(text, [span.start for span in spans])
-    done = tr("edit.done", path=shown(path), count=len(spans), lines=lines)
-    return done if step == "exact" else f"{done} {tr(f'edit.step.{step}')}"
+    done = Phrase("edit.done", path=shown(path), count=len(spans), lines=lines)
+    return done if step == "exact" else Phrase("edit.done_by", done=done, step=Phrase(f"edit.step.{step}"))
 
 
 def now(text: str, span: Span) -> str:
@@ -72,7 +72,7 @@ def now(text: str, span: Span) -> str:
     if len(part) > _LINES_SHOWN // 2:
         ends = _LINES_AROUND + 3
         part = [*part[:ends], "…", *part[-ends:]]
-    return tr("edit.now", start=start + 1, end=end, text="\n".join(part))
+    return english("edit.now", start=start + 1, end=end, text="\n".join(part))
 
 
 def name_lines(text: str, offsets: Sequence[int]) -> str:
@@ -146,10 +146,12 @@ def _closest(text: str, old: str, regions: Sequence[Region]) -> Phrase:
     end = region.start + len(shown_lines) - 1
     passage = "\n".join(shown_lines)
     if differences := line_differences(old.strip("\n"), "\n".join(whole), most=_DIFFERENCES):
-        passage += "\n" + tr("edit.difference", lines="\n".join(differences))
+        passage += "\n" + english("edit.difference", lines="\n".join(differences))
     for other in others[: _PLACES_SHOWN - 1]:
         part = lines[other.start - 1 : min(other.end, other.start + _LINES_SHOWN // 2 - 1)]
-        passage += "\n" + tr("edit.as_close", start=other.start, end=other.start + len(part) - 1, text="\n".join(part))
+        passage += "\n" + english(
+            "edit.as_close", start=other.start, end=other.start + len(part) - 1, text="\n".join(part)
+        )
     return Phrase("edit.closest", start=region.start, end=end, text=passage)
 
 
@@ -305,14 +307,15 @@ _WHOLE = 0.9
 """An edit that replaces this part of a file is a whole-file write by another name."""
 
 
-def danger(edit: Edit) -> str:
+def danger(edit: Edit) -> str | Phrase:
     """What an edit of (nearly) the whole file would lose of it, if that is much."""
     if not any(span.text.strip() for done in edit.done for span in done.spans):
         return ""  # a deletion on purpose
     kept = len(edit.text.strip()) - sum(len(span.text.strip()) for done in edit.done for span in done.spans)
     if kept > (1 - _WHOLE) * len(edit.file.text.strip()):
         return ""
-    return str(detect_code_destruction(edit.file.text, edit.raw, edit.file.path) or "")
+    lost = detect_code_destruction(edit.file.text, edit.raw, edit.file.path)
+    return lost.phrase if lost else ""
 
 
 async def put(context: ToolContext, edit: Edit) -> ToolOutput:
@@ -329,6 +332,6 @@ async def put(context: ToolContext, edit: Edit) -> ToolOutput:
         "metadata": facts,
     }
     told = [summary(path, edit.text, done.spans, done.step) for done in edit.done]
-    answer = [*told, *(now(edit.text, done.spans[0]) for done in edit.done)]
+    answer = [*(one.english for one in told), *(now(edit.text, done.spans[0]) for done in edit.done)]
     answer += await asyncio.to_thread(new_errors, path, edit.file.text, edit.raw)
     return ToolOutput(payload=payload, for_model="\n".join(answer), summary=told[0])

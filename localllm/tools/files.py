@@ -12,7 +12,7 @@ from localllm.base.directory_walk import DEEPEST, Entry, walk
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.gitignore import matcher
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, english, tr
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.decoding import Decoded
@@ -90,7 +90,7 @@ def _cut(folded: list[tuple[str, int]], limit: int) -> list[tuple[str, int]]:
 
 def _listing(found: Sequence[str], folded: list[tuple[str, int]]) -> Listing:
     lines = [
-        tr("files.folder_count", path=shown(path), count=count) if count else shown(path) for path, count in folded
+        english("files.folder_count", path=shown(path), count=count) if count else shown(path) for path, count in folded
     ]
     named = [path for path, count in folded if not count]
     files = sum(not item.endswith("/") for item in found)
@@ -120,7 +120,7 @@ async def read_file(
     if stat.S_ISDIR(context.root.stat(path).st_mode):
         listed = await list_files.function(context, path=path, recursive=False)
         return msgspec.structs.replace(
-            listed, for_model=f"{tr('files.is_folder', path=shown(path))}\n{listed.for_model}"
+            listed, for_model=f"{english('files.is_folder', path=shown(path))}\n{listed.for_model}"
         )
     return await reading.read(context, path, encoding, reading.Wanted(start_line, max_lines))
 
@@ -151,11 +151,11 @@ async def list_files(context: ToolContext, path: str = ".", pattern: str = "", r
     }
     lines = result.lines or [_nothing(start, pattern)]
     if result.left_out:
-        lines.append(tr("files.left_out", count=result.left_out, total=total))
+        lines.append(english("files.left_out", count=result.left_out, total=total))
     if not complete:
-        lines.append(tr("files.stopped", count=total))
+        lines.append(english("files.stopped", count=total))
     return ToolOutput(
-        payload=payload, for_model="\n".join(lines), summary=tr("files.listed", path=shown(start), count=total)
+        payload=payload, for_model="\n".join(lines), summary=Phrase("files.listed", path=shown(start), count=total)
     )
 
 
@@ -178,8 +178,8 @@ def _find(
 
 def _nothing(start: str, pattern: str) -> str:
     if pattern:
-        return tr("files.none_fit", path=shown(start), pattern=shown(pattern))
-    return tr("files.none", path=shown(start))
+        return english("files.none_fit", path=shown(start), pattern=shown(pattern))
+    return english("files.none", path=shown(start))
 
 
 def _preview_create(context: ToolContext, file_path: str, content: str) -> Preview:
@@ -203,9 +203,9 @@ async def create_file(context: ToolContext, file_path: str, content: str) -> Too
     context.seen.note(path, data)
     facts = metadata(context.root, path, decoded)
     payload: dict[str, Json] = {"file_path": shown(path), "size": len(data), "created": True, "metadata": facts}
-    told = tr("files.created", path=shown(path), total=facts["total_lines"])
+    told = Phrase("files.created", path=shown(path), total=facts["total_lines"])
     errors = await asyncio.to_thread(new_errors, path, "", content)
-    return ToolOutput(payload=payload, for_model="\n".join([told, *errors]), summary=told)
+    return ToolOutput(payload=payload, for_model="\n".join([told.english, *errors]), summary=told)
 
 
 def _new_path(root: ProjectRoot, file_path: str) -> str:
@@ -230,12 +230,12 @@ class _Change(NamedTuple):
         return self.old is None or self.old.data != self.data
 
     @property
-    def danger(self) -> str:
+    def danger(self) -> str | Phrase:
         """What it would lose of the old text, if that is much."""
         from localllm.safety.destruction import detect_code_destruction
 
         lost = detect_code_destruction(self.old.text, self.new.text, self.path) if self.old else None
-        return str(lost or "")
+        return lost.phrase if lost else ""
 
 
 def _plan_write(context: ToolContext, file_path: str, content: str) -> _Change:
@@ -292,15 +292,15 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
     if changed:
         before = change.old.text if change.old else ""
         errors = await asyncio.to_thread(new_errors, change.path, before, change.new.text)
-    return ToolOutput(payload=payload, for_model="\n".join([told, *errors]), summary=told)
+    return ToolOutput(payload=payload, for_model="\n".join([told.english, *errors]), summary=told)
 
 
-def _told_of_write(change: _Change, facts: dict[str, Json], *, changed: bool) -> str:
+def _told_of_write(change: _Change, facts: dict[str, Json], *, changed: bool) -> Phrase:
     if not changed:
-        return tr("files.unchanged", path=shown(change.path))
+        return Phrase("files.unchanged", path=shown(change.path))
     if change.old is None:
-        return tr("files.created", path=shown(change.path), total=facts["total_lines"])
+        return Phrase("files.created", path=shown(change.path), total=facts["total_lines"])
     from localllm.text.diffing import changed_lines
 
     added, removed = changed_lines(change.old.text, change.new.text)
-    return tr("files.written", path=shown(change.path), total=facts["total_lines"], added=added, removed=removed)
+    return Phrase("files.written", path=shown(change.path), total=facts["total_lines"], added=added, removed=removed)

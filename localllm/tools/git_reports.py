@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, Phrases, english, tr
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import Preview, ToolOutput
@@ -34,10 +34,10 @@ async def _open(context: ToolContext) -> Repository:
 async def status(context: ToolContext) -> ToolOutput:
     """For git_status."""
     found = await (await _open(context)).status(".")
-    grouped = by_kind(found.changes)
-    lines = [_where(found), *(line for kind, changes in grouped.items() for line in _section(kind, changes))]
+    grouped, where = by_kind(found.changes), _where(found)
+    lines = [where.english, *(line for kind, changes in grouped.items() for line in _section(kind, changes))]
     if not found.changes:
-        lines.append(tr("git.clean"))
+        lines.append(english("git.clean"))
     names = {kind: [shown(change.path) for change in changes] for kind, changes in grouped.items()}
     counts = {kind: len(changes) for kind, changes in grouped.items()}
     return ToolOutput(
@@ -49,32 +49,34 @@ async def status(context: ToolContext) -> ToolOutput:
             "operation": found.operation,
         },
         for_model=cap("\n".join(lines), context, "git_status"),
-        summary=tr("git.counts", where=_where(found), **counts),
+        summary=Phrase("git.counts", where=where, **counts),
     )
 
 
-def _where(status: Status) -> str:
+def _where(status: Status) -> Phrases:
     """The branch, what it follows, and what is going on."""
     commit = status.commit[:_SHORT]
-    parts = [tr("git.branch", branch=shown(status.branch)) if status.branch else tr("git.detached", commit=commit)]
+    parts = [
+        Phrase("git.branch", branch=shown(status.branch)) if status.branch else Phrase("git.detached", commit=commit)
+    ]
     if not status.commit:
-        parts.append(tr("git.no_commits"))
+        parts.append(Phrase("git.no_commits"))
     if status.ahead or status.behind:
-        parts.append(tr("git.tracking", ahead=status.ahead, behind=status.behind, upstream=shown(status.upstream)))
+        parts.append(Phrase("git.tracking", ahead=status.ahead, behind=status.behind, upstream=shown(status.upstream)))
     if status.operation:
-        parts.append(tr("git.operation", operation=status.operation))
-    return ", ".join(parts)
+        parts.append(Phrase("git.operation", operation=status.operation))
+    return Phrases(parts, ", ")
 
 
 def _section(kind: str, changes: Sequence[Change]) -> Iterator[str]:
     if not changes:
         return
-    yield tr(f"git.{kind}")
+    yield english(f"git.{kind}")
     for change in changes[:_MOST_LISTED]:
         letters = {"staged": change.staged, "modified": change.unstaged, "untracked": "?"}
         yield _line(letters.get(kind, change.staged + change.unstaged), change)
     if len(changes) > _MOST_LISTED:
-        yield "  " + tr("git.more", count=len(changes) - _MOST_LISTED)
+        yield "  " + english("git.more", count=len(changes) - _MOST_LISTED)
 
 
 def _line(letters: str, change: Change) -> str:
@@ -108,15 +110,15 @@ async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOu
     files = [shown(name) for name in names if not any(is_within(name, folder) for folder in closed)]
     text = _text(raw)
     if len(raw) == LARGEST_OUTPUT:
-        text += "\n" + tr("git.diff_cut", megabytes=LARGEST_OUTPUT // 1_000_000)
+        text += "\n" + english("git.diff_cut", megabytes=LARGEST_OUTPUT // 1_000_000)
     text = cap(text, context, "git_diff")
-    told = text or tr("git.no_staged_diff" if kind else "git.no_diff")
+    told = text or english("git.no_staged_diff" if kind else "git.no_diff")
     if len(files) < len(names):
-        told = f"{told.rstrip()}\n{tr('git.closed', count=len(names) - len(files))}"
+        told = f"{told.rstrip()}\n{english('git.closed', count=len(names) - len(files))}"
     return ToolOutput(
         payload={"diff": text, "files": files},
         for_model=told,
-        summary=tr("git.diffed", count=len(files)),
+        summary=Phrase("git.diffed", count=len(files)),
     )
 
 
@@ -143,8 +145,8 @@ async def log(context: ToolContext, count: int, path: str) -> ToolOutput:
     lines = [f"{c['hash'][:_SHORT]} {c['date'][:10]} {c['author']}: {c['subject']}" for c in commits]
     return ToolOutput(
         payload={"commits": commits},
-        for_model=cap("\n".join(lines) or tr("git.no_commits"), context, "git_log"),
-        summary=tr("git.logged", count=len(commits)),
+        for_model=cap("\n".join(lines) or english("git.no_commits"), context, "git_log"),
+        summary=Phrase("git.logged", count=len(commits)),
     )
 
 
@@ -234,12 +236,12 @@ async def commit(context: ToolContext, message: str, files: Sequence[str]) -> To
         Question(("show", "-m", "--first-parent", "--relative", "--name-only", "--format=", "-z", head))
     )
     names = [shown(name) for name in _names(listed)]
-    summary = tr("git.committed", hash=head[:_SHORT], count=len(names), subject=_subject(message))
-    remarks = [*_left_out(plan), *remarks]
+    committed = Phrase("git.committed", hash=head[:_SHORT], count=len(names), subject=_subject(message))
+    said = Phrases([committed, *_left_out(plan), *remarks])
     return ToolOutput(
         payload={"hash": head, "files": names, "message": message},
-        for_model=cap("\n".join([summary, *remarks]), context, "git_commit"),
-        summary=" ".join([summary, *remarks]),
+        for_model=cap("\n".join(said.each_english), context, "git_commit"),
+        summary=said,
     )
 
 
@@ -261,7 +263,7 @@ async def _ways_to_commit(context: ToolContext, repository: Repository, message:
     return ways
 
 
-async def _make(context: ToolContext, repository: Repository, commit: Commit) -> list[str]:
+async def _make(context: ToolContext, repository: Repository, commit: Commit) -> list[Phrase]:
     """Commit as the user's settings want it, or not at all; what is to be said of it."""
     ways = await _ways_to_commit(context, repository, commit.message)
     if not repository.commits_in_sandbox:
@@ -273,7 +275,7 @@ async def _make(context: ToolContext, repository: Repository, commit: Commit) ->
     names = ", ".join(ways.hooks)
     if result.return_code:
         raise _not_committed(repository, result, names, quote(_subject(commit.message)))
-    return [*([tr("git.hooks", names=names)] if names else []), *remarks_on(result)]
+    return [*([Phrase("git.hooks", names=names)] if names else []), *remarks_on(result)]
 
 
 def _not_committed(repository: Repository, result: "CommandResult", names: str, message: str) -> ToolExecutionError:
@@ -290,12 +292,12 @@ def _last_lines(result: "CommandResult") -> str:
     return shown("\n".join(lines[-_MOST_LINES:]))
 
 
-def _left_out(plan: _Plan) -> Iterator[str]:
+def _left_out(plan: _Plan) -> Iterator[Phrase]:
     """What a person may have expected in the commit."""
     if plan.left_out:
         names = [shown(change.path) for change in plan.left_out[:_MOST_NAMED]]
-        more = [tr("git.more", count=len(plan.left_out) - _MOST_NAMED)] if len(plan.left_out) > _MOST_NAMED else []
-        yield tr("git.left_out", names=", ".join([*names, *more]))
+        more = [Phrase("git.more", count=len(plan.left_out) - _MOST_NAMED)] if len(plan.left_out) > _MOST_NAMED else []
+        yield Phrase("git.left_out", names=Phrases([*names, *more], ", "))
 
 
 def _letter(change: Change, *, as_now: bool) -> str:

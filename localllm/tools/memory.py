@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, english, tr
 from localllm.config.schema import Settings
 from localllm.memory.todo_actions import by_word
 from localllm.memory.todo_summary import state_told, todo_text
@@ -113,33 +113,35 @@ async def _change(memory: "ExternalMemorySystem", action: Action, text: str, pri
     told = state_told(changed, was, _short(todo_text(changed) if action == "add" else changed.text))
     payload: dict[str, Json] = {"todo": msgspec.to_builtins(changed), "open": left}
     details = f"\n{clean(changed.details).rstrip()}" if action == "start" and changed.details.strip() else ""
-    return ToolOutput(payload=payload, for_model=f"{told} {tr('todo.left', count=left)}{details}", summary=told)
+    return ToolOutput(
+        payload=payload, for_model=f"{told.english} {english('todo.left', count=left)}{details}", summary=told
+    )
 
 
 def _several(added: "Sequence[Todo]", left: int) -> ToolOutput:
     """A large task that was put on the list in parts."""
-    told = tr("todo.added_several", count=len(added))
+    told = Phrase("todo.added_several", count=len(added))
     lines = [f"- {one.id} {_short(one.text)}" for one in added]
     payload: dict[str, Json] = {"todos": cast("list[Json]", msgspec.to_builtins(list(added))), "open": left}
-    left_over = tr("todo.left", count=left)
-    return ToolOutput(payload=payload, for_model="\n".join((f"{told} {left_over}", *lines)), summary=told)
+    left_over = english("todo.left", count=left)
+    return ToolOutput(payload=payload, for_model="\n".join((f"{told.english} {left_over}", *lines)), summary=told)
 
 
 def _listed(open_todos: "Sequence[Todo]") -> ToolOutput:
     lines = [_line(one) for one in open_todos[:_MOST_LISTED]]
     if len(open_todos) > _MOST_LISTED:
-        lines.append(tr("memory.digest_more", count=len(open_todos) - _MOST_LISTED))
+        lines.append(english("memory.digest_more", count=len(open_todos) - _MOST_LISTED))
     payload: dict[str, Json] = {
         "todos": cast("list[Json]", msgspec.to_builtins(list(open_todos[:_MOST_LISTED]))),
         "open": len(open_todos),
     }
-    summary = tr("todo.open", count=len(open_todos))
-    return ToolOutput(payload=payload, for_model="\n".join(lines) or tr("todo.none"), summary=summary)
+    summary = Phrase("todo.open", count=len(open_todos))
+    return ToolOutput(payload=payload, for_model="\n".join(lines) or english("todo.none"), summary=summary)
 
 
 def _line(one: "Todo") -> str:
-    facts = [tr("memory.digest_doing")] if one.state == "doing" else []
-    facts += [tr(f"memory.digest_{one.priority}")] if one.priority != "medium" else []
+    facts = [english("memory.digest_doing")] if one.state == "doing" else []
+    facts += [english(f"memory.digest_{one.priority}")] if one.priority != "medium" else []
     more = f" ({', '.join(facts)})" if facts else ""
     return f"- {one.id}{more} {clean(one.text, keep_newlines=False)}{_details(one)}"
 
@@ -149,7 +151,7 @@ def _details(one: "Todo") -> str:
     details = clean(one.details).rstrip()
     if one.state != "doing" and len(details) > _MOST_DETAILS + _WORTH_CUTTING:
         cut = details[:_MOST_DETAILS].rstrip()
-        details = f"{cut}\n{tr('todo.more_lines', count=len(details) - len(cut))}"
+        details = f"{cut}\n{english('todo.more_lines', count=len(details) - len(cut))}"
     return f"\n{details}" if details.strip() else ""
 
 
@@ -159,11 +161,11 @@ async def recall(context: ToolContext, query: str) -> ToolOutput:
     found, total = await context.project_memory.system.recall(query, _MOST_FOUND)
     lines = [_found(one) for one in found]
     if total > len(found):
-        lines.append(tr("recall.more", count=total - len(found)))
+        lines.append(english("recall.more", count=total - len(found)))
     payload: dict[str, Json] = {"results": cast("list[Json]", found), "total": total}
     key = "recall.found_some" if total > len(found) else "recall.found"
-    summary = tr(key, count=len(found), total=total, query=_short(query))
-    return ToolOutput(payload=payload, for_model="\n".join(lines) or tr("recall.none"), summary=summary)
+    summary = Phrase(key, count=len(found), total=total, query=_short(query))
+    return ToolOutput(payload=payload, for_model="\n".join(lines) or english("recall.none"), summary=summary)
 
 
 def _found(one: dict[str, Json]) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, english
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError, pdf_text
 from localllm.llm.messages import Image
@@ -165,16 +165,16 @@ class _Part(NamedTuple):
     def is_whole(self) -> bool:
         return self.end - self.start + 1 == self.total and not self.notes
 
-    def title(self, path: str) -> str:
+    def title(self, path: str) -> Phrase:
         key = "files.whole" if self.is_whole else "files.range"
-        return tr(key, path=shown(path), start=self.start, end=self.end, total=self.total)
+        return Phrase(key, path=shown(path), start=self.start, end=self.end, total=self.total)
 
     def for_model(self, path: str) -> str:
         if not self.total:
-            return tr("files.empty", path=shown(path))
+            return english("files.empty", path=shown(path))
         if self.is_whole:
             return self.content
-        return "\n".join([self.title(path), self.content.removesuffix("\n"), *self.notes])
+        return "\n".join([self.title(path).english, self.content.removesuffix("\n"), *self.notes])
 
 
 def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[str, Json]) -> ToolOutput:
@@ -185,7 +185,7 @@ def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[
     return ToolOutput(
         payload={"content": part.content, "metadata": facts},
         for_model=part.for_model(file.path),
-        summary=summary if encoding == "utf-8" else tr("files.encoded", summary=summary, encoding=encoding),
+        summary=summary if encoding == "utf-8" else Phrase("files.encoded", summary=summary, encoding=encoding),
     )
 
 
@@ -198,7 +198,7 @@ def _part(file: TextFile, wanted: Wanted, limit: int) -> _Part:
     if len(kept) == len(lines):
         return _Part(file.text, 1, len(lines), len(lines), ())
     if chosen and not kept:
-        note = tr("files.cut_line", line=start, length=len(chosen[0]))
+        note = english("files.cut_line", line=start, length=len(chosen[0]))
         return _Part(chosen[0][:limit], start, start, len(lines), (note, *_more(start + 1, len(lines))))
     end = start + len(kept) - 1
     notes = _more(end + 1, len(lines)) if len(kept) < len(chosen) else ()
@@ -222,7 +222,7 @@ def _fitting(lines: list[str], limit: int) -> list[str]:
 
 
 def _more(line: int, total: int) -> tuple[str, ...]:
-    return (tr("files.more", count=total - line + 1, line=line),) if line <= total else ()
+    return (english("files.more", count=total - line + 1, line=line),) if line <= total else ()
 
 
 # --- text too large to be loaded
@@ -236,7 +236,7 @@ def _huge(context: ToolContext, path: str, encoding: str, wanted: Wanted, patien
         facts = os.fstat(file.fileno())
         if not huge.counted and wanted.start < 0:
             raise ToolExecutionError("file_too_large", path=shown(path), size=facts.st_size, limit=LARGEST)
-        content, told, span = _huge_part(huge, path, wanted, context.output_limit - _NOTES)
+        content, title, told, span = _huge_part(huge, path, wanted, context.output_limit - _NOTES)
     metadata: dict[str, Json] = {
         "size": facts.st_size,
         "modified": local_time(facts.st_mtime),
@@ -246,7 +246,7 @@ def _huge(context: ToolContext, path: str, encoding: str, wanted: Wanted, patien
         "end_line": span[1],
     }
     payload: dict[str, Json] = {"content": content, "metadata": metadata}
-    return ToolOutput(payload=payload, for_model="\n".join([*told]), summary=told[0])
+    return ToolOutput(payload=payload, for_model="\n".join([title.english, *told]), summary=title)
 
 
 def _encoding_of(path: str, file: BufferedReader, encoding: str) -> Decoded:
@@ -262,24 +262,24 @@ def _encoding_of(path: str, file: BufferedReader, encoding: str) -> Decoded:
     return decoded
 
 
-def _huge_part(huge: HugeFile, path: str, wanted: Wanted, room: int) -> tuple[str, list[str], tuple[int, int]]:
-    """The content, the lines for the model, and which lines of the file these are."""
+def _huge_part(huge: HugeFile, path: str, wanted: Wanted, room: int) -> tuple[str, Phrase, list[str], tuple[int, int]]:
+    """The content, its title, the lines for the model below it, and which lines of the file these are."""
     start = _first(path, wanted.start, huge.total)
     if wanted == Wanted() and huge.counted:
         head, tail = huge.lines(1, 0, room // 2), huge.last_lines(room // 2)
-        gap = tr("files.gap", count=tail.start - head.end - 1, line=head.end + 1)
+        gap = english("files.gap", count=tail.start - head.end - 1, line=head.end + 1)
         body = [head.text.removesuffix("\n"), gap, tail.text.removesuffix("\n")]
-        return "\n".join(body) + "\n", [_huge_title(huge, path, head), *body], (1, tail.end)
+        return "\n".join(body) + "\n", _huge_title(huge, path, head), body, (1, tail.end)
     part = huge.lines(start, max(wanted.most, 0), room)
     asked = part.end - part.start + 1 == wanted.most
-    notes = [] if asked or part.end >= huge.total else [tr("files.read_on", line=part.end + 1)]
-    told = [_huge_title(huge, path, part), part.text.removesuffix("\n"), *notes]
-    return part.text, told, (part.start, part.end)
+    notes = [] if asked or part.end >= huge.total else [english("files.read_on", line=part.end + 1)]
+    told = [part.text.removesuffix("\n"), *notes]
+    return part.text, _huge_title(huge, path, part), told, (part.start, part.end)
 
 
-def _huge_title(huge: HugeFile, path: str, part: Lines) -> str:
+def _huge_title(huge: HugeFile, path: str, part: Lines) -> Phrase:
     key = "files.range" if huge.counted else "files.range_uncounted"
-    return tr(key, path=shown(path), start=part.start, end=part.end, total=huge.total)
+    return Phrase(key, path=shown(path), start=part.start, end=part.end, total=huge.total)
 
 
 # --- what is no plain text
@@ -299,13 +299,13 @@ def _picture(context: ToolContext, path: str, picture: Picture) -> ToolOutput:
         "image": {"format": form, "width": picture.width, "height": picture.height},
         "metadata": {"size": facts.st_size, "modified": local_time(facts.st_mtime)},
     }
-    summary = tr("picture.summary", **told)
+    summary = Phrase("picture.summary", **told)
     if context.sees() is False:
-        return ToolOutput(payload=payload, for_model=tr("picture.unseen", **told), summary=summary)
+        return ToolOutput(payload=payload, for_model=english("picture.unseen", **told), summary=summary)
     if facts.st_size > LARGEST_PICTURE:
         raise ToolExecutionError("picture_too_large", **told, limit=LARGEST_PICTURE)
     image = Image(picture.media_type, context.root.read_bytes(path, LARGEST_PICTURE))
-    return ToolOutput(payload=payload, for_model=tr("picture.seen", **told), summary=summary, images=(image,))
+    return ToolOutput(payload=payload, for_model=english("picture.seen", **told), summary=summary, images=(image,))
 
 
 async def _pdf(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:
@@ -327,7 +327,7 @@ def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | N
     context.seen.note(path, data)
     output = _as_text(context, TextFile(path, data, Decoded(text)), wanted, "notebook")
     return ToolOutput(
-        payload=output.payload, for_model=f"{output.for_model}\n{tr('notebook.raw')}", summary=output.summary
+        payload=output.payload, for_model=f"{output.for_model}\n{english('notebook.raw')}", summary=output.summary
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import Json, ToolCall, ToolFinished
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, english
 from localllm.base.kept_outputs import keep_output
 from localllm.llm.messages import Image
 from localllm.safety.journal import JournalEntry, digest
@@ -38,8 +38,10 @@ def cap(
     left_out = len(text) - len(first) - len(last)
     line = text.count("\n", 0, len(text) - len(last)) + 1
     kept = _keep(text, context, name, whole=whole)
-    note = tr("output.cut", count=left_out, line=line, kept=kept) if whole else tr("output.partial", kept=kept)
-    between = f"{tr('output.telling')}\n{telling}\n" if telling else ""
+    note = (
+        english("output.cut", count=left_out, line=line, kept=kept) if whole else english("output.partial", kept=kept)
+    )
+    between = f"{english('output.telling')}\n{telling}\n" if telling else ""
     return f"{first.rstrip()}\n{between}{note}\n{last}"
 
 
@@ -71,8 +73,8 @@ def _keep(text: str, context: ToolContext, name: str, *, whole: bool) -> str:
     try:
         path = keep_same(text, context, name)
     except OSError as error:
-        return tr("output.lost", reason=error.strerror)
-    return tr("output.kept", path=path) if whole else tr("output.kept_part", path=path)
+        return english("output.lost", reason=error.strerror)
+    return english("output.kept", path=path) if whole else english("output.kept_part", path=path)
 
 
 def keep_same(text: str, context: ToolContext, name: str) -> str:
@@ -89,7 +91,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     success: bool
     payload: dict[str, Json]
     for_model: str
-    summary: str
+    summary: str | Phrase
     error: LocalLLMError | None = None
     images: tuple[Image, ...] = ()
     changes: dict[str, str] = {}
@@ -105,7 +107,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
             call_id=self.call.id,
             name=self.call.name,
             success=self.success,
-            summary=self.summary,
+            summary=str(self.summary),
             payload=self.payload,
             error_code=self.error.code if self.error else "",
         )
@@ -129,9 +131,9 @@ def failed(call: ToolCall, error: LocalLLMError) -> ToolResult:
     return ToolResult(
         call=call,
         success=False,
-        payload={"error": str(error), "code": error.code},
-        for_model=str(error),
-        summary=error.what,
+        payload={"error": error.english, "code": error.code},
+        for_model=error.english,
+        summary=error.what_phrase,
         error=error,
     )
 

@@ -17,7 +17,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.executables import find_program
 from localllm.base.gitignore import matcher
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, english
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defining_exactly, escape, spoken, together
 from localllm.safety.paths import shown
@@ -101,9 +101,9 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
     outcome = await find(context, request)
     lines, shown_hits = _fitting(outcome.hits, context.output_limit)
     truncated = outcome.truncated or len(shown_hits) < len(outcome.hits)
-    notes = [tr("search.as_text", reason=reason)] if reason else []
+    notes = [english("search.as_text", reason=reason)] if reason else []
     if truncated:
-        notes.append(tr("search.more"))
+        notes.append(english("search.more"))
     notes += _left_out(outcome, found=bool(lines))
     payload: dict[str, Json] = {
         "matches": [{"file": hit.path, "line": hit.line, "text": hit.text} for hit in shown_hits],
@@ -117,7 +117,9 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
             "timed_out": outcome.timed_out,
         },
     }
-    summary = tr("search.found_more" if truncated else "search.found", count=len(shown_hits), pattern=shown(pattern))
+    summary = Phrase(
+        "search.found_more" if truncated else "search.found", count=len(shown_hits), pattern=shown(pattern)
+    )
     lines = lines or _nothing(pattern, outcome)
     return ToolOutput(payload=payload, for_model="\n".join([*lines, *notes]), summary=summary)
 
@@ -325,17 +327,17 @@ def _fitting(hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
 
 
 def _nothing(pattern: str, outcome: Outcome) -> list[str]:
-    told = tr("search.nothing", pattern=shown(pattern), count=outcome.searched)
-    return [told, tr("search.alternatives")] if r"\|" in pattern else [told]
+    told = english("search.nothing", pattern=shown(pattern), count=outcome.searched)
+    return [told, english("search.alternatives")] if r"\|" in pattern else [told]
 
 
 def _left_out(outcome: Outcome, *, found: bool) -> list[str]:
     """What was not searched, and may hold what is looked for. Of binary files that is said where nothing was found."""
-    notes = [tr("search.timed_out", count=outcome.searched)] if outcome.timed_out else []
+    notes = [english("search.timed_out", count=outcome.searched)] if outcome.timed_out else []
     skipped = [(reason, count) for reason, count in sorted(outcome.skipped.items()) if reason != "binary" or not found]
     if skipped:
-        parts = [tr(f"search.skipped.{reason}", count=count) for reason, count in skipped]
-        notes.append(tr("search.skipped", parts=", ".join(parts)))
+        parts = [english(f"search.skipped.{reason}", count=count) for reason, count in skipped]
+        notes.append(english("search.skipped", parts=", ".join(parts)))
     return notes
 
 

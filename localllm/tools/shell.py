@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, english, tr
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import shown, some_of
@@ -30,9 +30,9 @@ async def begin(context: ToolContext, command: str, folder: str) -> ToolOutput:
     """Begin `command`, and what it wrote in its first moment. Raises as `BackgroundCommands.start` does."""
     begun = await context.background.start(context.runner, command, cwd=context.root.path / folder)
     await begun.wait(_FIRST_LOOK)
-    remarks = [tr("background.begun", id=begun.number)] if begun.is_running else []
+    remarks = [english("background.begun", id=begun.number)] if begun.is_running else []
     if begun.is_running and begun.level != "none":
-        remarks.append(tr("background.net"))
+        remarks.append(english("background.net"))
     return _report(context, begun, remarks, working_dir=folder)
 
 
@@ -67,13 +67,13 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
     if command.error and not command.was_stopped:
         raise command.error
     text, dropped = command.read()
-    state = tr("background.state", id=command.number, state=command.state, seconds=command.seconds)
+    state = Phrase("background.state", id=command.number, state=command.state, seconds=command.seconds)
     if dropped:
-        remarks = [tr("background.dropped", count=dropped), *remarks]
+        remarks = [english("background.dropped", count=dropped), *remarks]
     if command.reverted:
-        remarks = [*remarks, tr("command.reverted", paths=some_of(command.reverted))]
+        remarks = [*remarks, english("command.reverted", paths=some_of(command.reverted))]
     written = (
-        cap(text.rstrip("\n"), context, "command_output", faults=True) if text.strip() else tr("background.silent")
+        cap(text.rstrip("\n"), context, "command_output", faults=True) if text.strip() else english("background.silent")
     )
     code = command.outcome.return_code if command.outcome else None
     return ToolOutput(
@@ -84,7 +84,7 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
             "return_code": code,
             "metadata": {"sandbox": command.level, "reverted": list(command.reverted), **metadata},
         },
-        for_model="\n".join([state, written, *remarks]),
+        for_model="\n".join([state.english, written, *remarks]),
         summary=state,
         success=not code or command.was_stopped,
     )
@@ -135,7 +135,7 @@ async def run_command(
     report = cap(_result(result, seconds), context, "run_command", whole=not result.truncated, faults=True)
     return ToolOutput(
         payload=_payload(result, folder),
-        for_model="\n".join([report, *remarks_on(result)]),
+        for_model="\n".join([report, *(remark.english for remark in remarks_on(result))]),
         summary=_summary(result),
         success=result.return_code == 0,
     )
@@ -174,18 +174,18 @@ def _result(result: "CommandResult", seconds: float) -> str:
     """The output as the model reads it: how it ended, if not well; stdout; stderr under its name."""
     parts = [_ending(result, seconds), result.stdout.rstrip("\n")]
     if errors := result.stderr.rstrip("\n"):
-        parts += [tr("command.stderr"), errors]
-    return "\n".join(filter(None, parts)) or tr("command.silent")
+        parts += [english("command.stderr"), errors]
+    return "\n".join(filter(None, parts)) or english("command.silent")
 
 
 def _ending(result: "CommandResult", seconds: float) -> str:
     if result.timed_out:
-        return tr("command.timed_out", seconds=seconds, longest=_LONGEST)
+        return english("command.timed_out", seconds=seconds, longest=_LONGEST)
     if result.excess:
-        return tr(f"command.excess.{result.excess}")
+        return english(f"command.excess.{result.excess}")
     if result.return_code < 0:
-        return tr("command.killed", number=-result.return_code, name=_signal_name(-result.return_code))
-    return tr("command.exit", code=result.return_code) if result.return_code else ""
+        return english("command.killed", number=-result.return_code, name=_signal_name(-result.return_code))
+    return english("command.exit", code=result.return_code) if result.return_code else ""
 
 
 def _signal_name(number: int) -> str:
@@ -195,27 +195,27 @@ def _signal_name(number: int) -> str:
         return f"SIG{number}"
 
 
-def remarks_on(result: "CommandResult") -> list[str]:
+def remarks_on(result: "CommandResult") -> list[Phrase]:
     """What the model, or whoever runs it, must know besides its output."""
-    remarks: list[str] = []
+    remarks: list[Phrase] = []
     if result.reverted:
-        remarks.append(tr("command.reverted", paths=some_of(result.reverted)))
+        remarks.append(Phrase("command.reverted", paths=some_of(result.reverted)))
     if result.overlooked:
-        remarks.append(tr("command.overlooked"))
+        remarks.append(Phrase("command.overlooked"))
     if result.unlinked:
-        remarks.append(tr("command.unlinked", paths=some_of(result.unlinked)))
+        remarks.append(Phrase("command.unlinked", paths=some_of(result.unlinked)))
     output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr
     if result.level != "none" and _DENIED.search(output):
-        remarks.append(tr("command.denied.landlock" if result.level == "landlock" else "command.denied"))
+        remarks.append(Phrase("command.denied.landlock" if result.level == "landlock" else "command.denied"))
         if result.network == "not possible":
-            remarks.append(tr("command.network.not_possible", level=result.level))
+            remarks.append(Phrase("command.network.not_possible", level=result.level))
     if refused := tuple(contact.host for contact in result.contacts if contact.refused):
-        remarks.append(tr("command.network.refused", hosts=some_of(refused)))
+        remarks.append(Phrase("command.network.refused", hosts=some_of(refused)))
     return remarks
 
 
-def _summary(result: "CommandResult") -> str:
+def _summary(result: "CommandResult") -> Phrase:
     """One line for a person."""
     if result.timed_out:
-        return tr("command.summary.timed_out", seconds=result.execution_time)
-    return tr("command.summary", code=result.return_code, seconds=result.execution_time)
+        return Phrase("command.summary.timed_out", seconds=result.execution_time)
+    return Phrase("command.summary", code=result.return_code, seconds=result.execution_time)

@@ -22,7 +22,7 @@ from localllm.base.events import (
     ToolCall,
     ToolStarted,
 )
-from localllm.base.i18n import tr
+from localllm.base.i18n import english, tr
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
@@ -271,7 +271,7 @@ class ToolSystem:
         if verdict.decision == "ask":
             asked = await self._with_warning(tool, verdict, preview)
             request = question(tool, call, verdict, asked, self._scope(tool, arguments), self._agent)
-            record.approval = await self._ask(request, emit, preview)
+            record.approval = await self._ask(request, verdict, emit, preview)
             if not (preview and preview.plan) and await self._preview(tool, arguments) != preview:
                 raise ToolExecutionError("changed_while_asked", name=tool.name)
         elif preview and preview.danger:
@@ -347,7 +347,7 @@ class ToolSystem:
         folder, slash, name = files[0].rpartition("/") if len(files) == 1 else ("", "", "")
         return folder + slash or name
 
-    async def _ask(self, request: ConfirmationRequested, emit: Emit, preview: Preview | None) -> str:
+    async def _ask(self, request: ConfirmationRequested, verdict: Verdict, emit: Emit, preview: Preview | None) -> str:
         """Who said yes. Raises SafetyViolationError for a no."""
         emit(request)
         try:
@@ -359,7 +359,7 @@ class ToolSystem:
         if not answer.approved and answer.by == "unattended" and preview and preview.danger:
             raise ToolExecutionError("would_destroy", name=request.tool, lost=preview.danger)
         if not answer.approved:
-            raise refusal(request, answer)
+            raise refusal(request, verdict, answer)
         if request.lasting and self._remembered and (fault := remember(self._remembered, request, answer)):
             emit(Notice(text=fault, level="warning"))
         return answer.by
@@ -417,7 +417,7 @@ class ToolSystem:
             return result
         paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
         emit(Notice(text=tr("command.instructions_notice", paths=paths), level="warning"))
-        remark = tr("command.instructions", paths=paths)
+        remark = english("command.instructions", paths=paths)
         return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
 
     def _finish(self, result: ToolResult, record: Record, emit: Emit) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import tr
+from localllm.base.i18n import Phrase, english
 from localllm.base.lazy_patterns import late_pattern
 from localllm.config.schema import WebSettings
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
@@ -76,7 +76,7 @@ async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
     text = clean(found.text)
     address = shown_address(page.url)
     title = clean(found.title, keep_newlines=False)[:_LONGEST_SNIPPET]
-    notes = [tr("web.cut", size=len(page.data))] if page.cut else []
+    notes = [english("web.cut", size=len(page.data))] if page.cut else []
     payload: dict[str, Json] = {
         "url": address,
         "title": title,
@@ -84,11 +84,11 @@ async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
         "metadata": {"media_type": page.media_type, "size": len(page.data), "extracted_by": found.by, "cut": page.cut},
     }
     shown = cap(text, context, "fetch_page", head=_HEAD)
-    shown = f"{tr('web.title', title=title)}\n\n{shown}" if title else shown
+    shown = f"{english('web.title', title=title)}\n\n{shown}" if title else shown
     return ToolOutput(
         payload=payload,
         for_model="\n".join([address, framed(shown), *notes]),
-        summary=tr("web.fetched", url=address, count=len(text)),
+        summary=Phrase("web.fetched", url=address, count=len(text)),
         untrusted=True,
     )
 
@@ -96,10 +96,10 @@ async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
 def _moved(page: "Moved") -> ToolOutput:
     from localllm.web.addresses import shown_address
 
-    told = tr("web.moved", url=shown_address(page.url))
+    told = Phrase("web.moved", url=shown_address(page.url))
     return ToolOutput(
         payload={"url": page.url, "moved_to": page.to},
-        for_model=f"{told}\n{framed(page.to)}",
+        for_model=f"{told.english}\n{framed(page.to)}",
         summary=told,
         success=False,
         untrusted=True,
@@ -109,7 +109,7 @@ def _moved(page: "Moved") -> ToolOutput:
 def framed(text: str) -> str:
     """Text of strangers between marks it cannot itself hold."""
     inside = _FRAME.sub("‹web_content›", _CONTROL.sub(_disarmed, text))
-    return f"{tr('web.frame')}\n<web_content>\n{inside}\n</web_content>"
+    return f"{english('web.frame')}\n<web_content>\n{inside}\n</web_content>"
 
 
 _FRAME = late_pattern(r"(?:[<＜﹤‹〈]|(?<![\s/／]))[\s/／]*+web_content[^\S\n]*[>＞﹥]?", re.IGNORECASE)
@@ -131,9 +131,9 @@ async def _search(context: ToolContext, query: str, *, only: str) -> ToolOutput:
     if not query.strip():
         raise ToolExecutionError("web_no_query")
     answer, failures = await _web(context).search(query.strip(), only)
-    notes = [error.what for error in failures]
+    notes = [error.what_phrase.english for error in failures]
     if answer.silent:
-        notes.append(tr("web.silent", engines=clean(", ".join(answer.silent), keep_newlines=False)))
+        notes.append(english("web.silent", engines=clean(", ".join(answer.silent), keep_newlines=False)))
     payload: dict[str, Json] = {
         "query": query,
         "results": [
@@ -144,11 +144,11 @@ async def _search(context: ToolContext, query: str, *, only: str) -> ToolOutput:
         "metadata": {"notes": [*notes]},
     }
     asked = clean(query, keep_newlines=False)
-    found = framed(_listed(answer)) if answer.results or answer.answers else tr("web.nothing", query=asked)
+    found = framed(_listed(answer)) if answer.results or answer.answers else english("web.nothing", query=asked)
     return ToolOutput(
         payload=payload,
         for_model="\n".join([found, *(f"[{note}]" for note in notes)]),
-        summary=tr("web.found", count=len(answer.results), query=asked),
+        summary=Phrase("web.found", count=len(answer.results), query=asked),
         untrusted=True,
     )
 

@@ -515,7 +515,7 @@ async def test_hooks_run_in_the_sandbox_or_the_commit_is_left_to_the_user(
     await project.run(git_status)
     if project.levels:
         output = await project.run(git_commit, message="m", files=["a.txt"])
-        assert "pre-commit, commit-msg, post-commit" in output.summary
+        assert "pre-commit, commit-msg, post-commit" in str(output.summary)
     else:
         head = project.git("rev-parse", "HEAD")
         assert await project.fail(git_commit, message="m", files=["a.txt"]) == "git_hooks_left"

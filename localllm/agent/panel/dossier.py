@@ -31,13 +31,15 @@ class Dossier(msgspec.Struct, frozen=True, kw_only=True):
 
 class Consultation(msgspec.Struct, frozen=True, kw_only=True):
     """What came of asking. `plan` (at most 400 tokens) is for the agent's history; empty where nobody could answer:
-    then `left_out` says who, and why. `is_sure`: the judge is confident enough that the boss need not be asked."""
+    then `left_out` says who, and why. `is_sure`: the judge is confident enough that the boss need not be asked.
+    `verdict`: the plan's parts by name, where it has parts."""
 
     opinions: tuple[Opinion, ...] = ()
     plan: str = ""
     confidence: float = 0.0
     is_sure: bool = False
     left_out: tuple[str, ...] = ()
+    verdict: dict[str, str] = {}
 
 
 class Advisers(Protocol):

@@ -15,7 +15,7 @@ from localllm.agent.panel.dossier_text import MOST_TOKENS, dossier_text
 from localllm.agent.panel.excerpts import cut_end
 from localllm.agent.panel.members import AGENT_ROLES, Members, Role, instructions, name_of, server_of
 from localllm.agent.panel.provider_selection import HealthChecker, choose_best
-from localllm.agent.panel.verdict import SURE, plan_of, plan_without_judge, read_verdict, verdict_schema
+from localllm.agent.panel.verdict import SURE, parts_of, plan_of, plan_without_judge, read_verdict, verdict_schema
 from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
 from localllm.base.events import AgentEvent, Consulted, Emit, Json, Notice, Opinion, Usage
 from localllm.base.i18n import tr
@@ -269,6 +269,7 @@ class MultiAgentSystem:
             left_out=left_out,
             by_hand=by_hand,
             usage=sum((answer.usage for answer in answers), Usage()),
+            verdict=consultation.verdict,
         )
         self.consultation_history.append(event)
         emit(event)
@@ -299,6 +300,7 @@ def _concluded(opinions: Sequence[Opinion], decided: Opinion | None, left_out: t
         confidence=verdict.confidence,
         is_sure=verdict.confidence >= SURE,
         left_out=left_out,
+        verdict=parts_of(verdict),
     )
 
 

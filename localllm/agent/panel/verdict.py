@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.agent.panel.excerpts import cut_end
 from localllm.base.events import Json, Opinion
-from localllm.base.i18n import tr
+from localllm.base.i18n import english
 from localllm.llm.tool_calling.json_repair import repair_json
 
 PLAN_TOKENS = 400
@@ -66,23 +66,24 @@ def read_verdict(text: str) -> Verdict:
     return Verdict(**texts, confidence=_confidence(fields.get("confidence")))
 
 
+def parts_of(verdict: Verdict) -> dict[str, str]:
+    """What a plan says, part by part; nothing where the verdict was no JSON."""
+    if not (verdict.next_action or verdict.avoid or verdict.check):
+        return {}
+    return {name: cut_end(text, most) for name, most in _SHARES.items() if (text := getattr(verdict, name))}
+
+
 def plan_of(verdict: Verdict) -> str:
     """The verdict as a few lines, of at most PLAN_TOKENS. One that was no JSON is its text."""
-    if not (verdict.next_action or verdict.avoid or verdict.check):
-        return cut_end(verdict.verdict, PLAN_TOKENS)
-    lines = [
-        f"{tr(f'panel.plan.{name}')} {cut_end(text, most)}"
-        for name, most in _SHARES.items()
-        if (text := getattr(verdict, name))
-    ]
-    return "\n".join(lines)
+    lines = [f"{english(f'panel.plan.{name}')} {text}" for name, text in parts_of(verdict).items()]
+    return "\n".join(lines) or cut_end(verdict.verdict, PLAN_TOKENS)
 
 
 def plan_without_judge(opinions: Sequence[Opinion]) -> str:
     """The opinions themselves as the plan, which says that nobody has weighed them."""
     share = (PLAN_TOKENS - 40) // max(len(opinions), 1) - 10
-    told = [f"{tr(f'panel.role.{opinion.role}')}: {cut_end(opinion.text, share)}" for opinion in opinions]
-    return "\n\n".join([tr("panel.plan.unjudged"), *told])
+    told = [f"{english(f'panel.role.{opinion.role}')}: {cut_end(opinion.text, share)}" for opinion in opinions]
+    return "\n\n".join([english("panel.plan.unjudged"), *told])
 
 
 def _fields(text: str) -> dict[str, Json] | None:

@@ -7,7 +7,7 @@ a word of the program's own needs none of them.
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 LANGUAGES = ("en", "ja")
@@ -54,6 +54,23 @@ def tr(key: str, /, **params: object) -> str:
     return fill(japanese if _Current.language == "ja" else english, params)
 
 
+def english(key: str, /, **params: object) -> str:
+    """The message `key` in English: what a model reads."""
+    from localllm.base.i18n.messages import MESSAGES
+
+    return fill(MESSAGES[key][0], in_english(params))
+
+
+def for_model(text: "str | Phrase") -> str:
+    """The text as a model reads it: a message in English."""
+    return text if isinstance(text, str) else text.english
+
+
+def in_english(params: Mapping[str, object]) -> dict[str, object]:
+    """The parameters of a text that is English whatever the language."""
+    return {name: value.english if isinstance(value, Phrase) else value for name, value in params.items()}
+
+
 def fill(text: str, params: Mapping[str, object]) -> str:
     """A text of the catalogue with `params` filled in. `{count} {count:?file/files}` is “1 file” and “2 files”."""
     if ":?" in text:
@@ -76,8 +93,51 @@ class Phrase:
         self.key = key
         self.params = params
 
+    @property
+    def english(self) -> str:
+        """The message as a model reads it."""
+        return english(self.key, **self.params)
+
     def __str__(self) -> str:
         return tr(self.key, **self.params)
 
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
     def __repr__(self) -> str:
         return f"Phrase({self.key!r}, {self.params!r})"
+
+
+class ErrorWhat(Phrase):
+    """What an error says has happened."""
+
+    @property
+    def english(self) -> str:
+        from localllm.base.i18n.errors import ERRORS
+
+        return fill(ERRORS[self.key][1][0], in_english(self.params))
+
+    def __str__(self) -> str:
+        return fill(error_text(self.key).what, self.params)
+
+
+class Phrases(Phrase):
+    """Messages and plain text in a row, translated when they are shown."""
+
+    def __init__(self, parts: Sequence[str | Phrase], between: str = " ") -> None:
+        super().__init__("")
+        self._parts = tuple(parts)
+        self._between = between
+
+    @property
+    def each_english(self) -> list[str]:
+        """Each part as a model reads it."""
+        return [part if isinstance(part, str) else part.english for part in self._parts]
+
+    @property
+    def english(self) -> str:
+        """All of it as a model reads it."""
+        return self._between.join(self.each_english)
+
+    def __str__(self) -> str:
+        return self._between.join(map(str, self._parts))

@@ -160,6 +160,7 @@ TOOLS: dict[str, tuple[str, str]] = {
         "（わずかな違いを除いて照合しました。結果を確かめてください）",
     ),
     "edit.nothing_close": ("Nothing in it is much like it.", "似た箇所もありません。"),
+    "edit.done_by": ("{done} {step}", "{done}{step}"),
     "edit.done": (
         "Edited {path}: {count} replaced (line {lines}).",
         "{path} を編集しました（{lines} 行目、{count} か所）。",

@@ -127,7 +127,7 @@ class Proxy:
         except SafetyViolationError as error:
             self._note(name, refused=error.code)
             logs.of("SANDBOX").info("a command was refused %s: %s", name, error.key)
-            await _refuse(writer, b"403 Forbidden", str(error))
+            await _refuse(writer, b"403 Forbidden", error.english)
             return
         except OSError as error:
             self._note(name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from localllm.agent.file_references import find_references
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import tr
+from localllm.base.i18n import english, tr
 from localllm.memory.todo_actions import by_word
 from localllm.memory.todo_summary import state_told, todo_text
 from localllm.text.sanitising import clean, shorten
@@ -241,7 +241,7 @@ async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
         case _:
             show_forms(call, "todo")
             return
-    _print(call.screen, told)
+    _print(call.screen, str(told))
 
 
 def _state(
@@ -267,7 +267,7 @@ async def remember(call: SlashCall) -> Outcome:
         return
     name = await _changed(call, "/remember", lambda memory: memory.remember(text, kind))
     shown = clean(" ".join(text.split()), keep_newlines=False)
-    call.chat.memory.tell(tr(f"memory.told_{kind}", text=shown))
+    call.chat.memory.tell(english(f"memory.told_{kind}", text=shown))
     _print(call.screen, tr(f"memory.remembered_{kind}", id=name, text=shown))
 
 
@@ -293,7 +293,7 @@ async def forget(call: SlashCall) -> Outcome:
         return
     gone = await _changed(call, "/forget", lambda memory: memory.forget(wanted))
     if gone.kind in ("decision", "preference"):
-        call.chat.memory.tell(tr("memory.told_forgotten", text=clean(gone.text, keep_newlines=False)))
+        call.chat.memory.tell(english("memory.told_forgotten", text=clean(gone.text, keep_newlines=False)))
     kind = tr(f"memory.kind.{gone.kind}")
     _print(call.screen, tr("memory.forgotten", kind=kind, text=_short(gone.text)))
     _print(call.screen, tr("memory.undo"), "dim")

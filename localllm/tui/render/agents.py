@@ -59,7 +59,7 @@ def plan_lines(event: Consulted, width: int) -> list[Line]:
     lines: list[Line] = []
     if event.plan:
         lines.append((("accent", shorten(_heading(event), width)),))
-        lines += wrapped("  ", event.plan, "", width)
+        lines += wrapped("  ", _plan(event), "", width)
     lines += _left_out_lines(event, width)
     if not event.plan:
         lines += wrapped("! ", tr("panel.nobody"), "warning", width)
@@ -73,8 +73,13 @@ def consulted_line(event: Consulted, width: int) -> Line:
     head = f"◆ {tr(f'{event.kind}.shown')}" + (
         f" ({tr('panel.without', members=', '.join(missing))})" if missing else ""
     )
-    plan = clean(f": {' '.join(event.plan.split())}", keep_newlines=False)
+    plan = clean(f": {' '.join(_plan(event).split())}", keep_newlines=False)
     return (("accent", head), ("", shorten(plan, max(0, width - display_width(head)))))
+
+
+def _plan(event: Consulted) -> str:
+    """The plan with its headings in the user's language."""
+    return "\n".join(f"{tr(f'panel.plan.{name}')} {text}" for name, text in event.verdict.items()) or event.plan
 
 
 def _left_out_lines(event: Consulted, width: int) -> list[Line]:

@@ -75,7 +75,7 @@ async def test_one_that_does_not_end_is_ended(world: World) -> None:
     seconds = unlike_any_other()
     await use(run_command, context, command=f"echo begun; sleep {seconds}", background=True)
     await background.get(1).wait(10)
-    assert background.get(1).state == tr("background.excess.time")
+    assert str(background.get(1).state) == tr("background.excess.time")
     assert not processes_with(seconds)
     runner.close()
 

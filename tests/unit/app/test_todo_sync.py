@@ -81,12 +81,12 @@ def test_many_changes_are_few_words(memory: ProjectMemory) -> None:
     assert len(told) < 1500
 
 
-def test_in_japanese(memory: ProjectMemory) -> None:
+def test_the_model_is_told_in_english_whatever_the_language(memory: ProjectMemory) -> None:
     news = TodoNews(memory)
     news.seen()
     write(memory, "[ ] 説明を書く")
     set_language("ja")
     try:
-        assert news.take().startswith("[利用者が TODO を変更しました: 予定: ")
+        assert news.take().startswith("[The TODO list was changed by the user: To do: ")
     finally:
         set_language("en")

@@ -68,8 +68,8 @@ def test_honest_changes_are_let_through(old: str, new: str, path: str) -> None:
 def test_what_is_missing_is_named() -> None:
     found = detect_code_destruction(PYTHON, PYTHON[: PYTHON.index("def step_3")], "a.py")
     assert found is not None
-    assert "step_3, step_4" in str(found)
-    assert "become" in str(found)
+    assert "step_3, step_4" in str(found.phrase)
+    assert "become" in str(found.phrase)
 
 
 @pytest.mark.parametrize(

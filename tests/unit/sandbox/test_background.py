@@ -62,11 +62,11 @@ async def test_each_has_a_number_and_ends_once() -> None:
     assert first.is_running
     starter.handles[0].end.set_result(Ended(3))
     await first.wait(1)
-    assert (first.is_running, first.state, ended) == (False, "exit 3", [1])
+    assert (first.is_running, str(first.state), ended) == (False, "exit 3", [1])
     first.ask_to_end()
     second.ask_to_end()
     await second.wait(1)
-    assert (second.state, ended) == ("stopped", [1, 2])
+    assert (str(second.state), ended) == ("stopped", [1, 2])
 
 
 async def test_only_what_is_new_is_read_and_no_character_is_torn() -> None:

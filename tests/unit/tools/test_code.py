@@ -64,7 +64,7 @@ async def test_a_file(tmp_path: Path) -> None:
         "  4-7 method greet (3)",
         "9-10 function main (1)",
     ]
-    assert output.summary == "greeter.py: python, 10 lines, 8 of them code"
+    assert str(output.summary) == "greeter.py: python, 10 lines, 8 of them code"
     payload: dict[str, Any] = output.payload
     assert payload["file_path"] == "greeter.py"
     assert payload["language"] == "python"

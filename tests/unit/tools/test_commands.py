@@ -217,7 +217,7 @@ def test_a_person_sees_the_whole_command(tmp_path: Path) -> None:
 
 async def test_the_summary_is_one_line(tmp_path: Path) -> None:
     done = await use(run_command, context_with(tmp_path, Told(return_code=3)), command="x")
-    assert done.summary == "exit 3, 0.1 s"
+    assert str(done.summary) == "exit 3, 0.1 s"
 
 
 def test_it_is_the_riskiest_tool_and_its_schema_is_small() -> None:

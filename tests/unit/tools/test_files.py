@@ -57,7 +57,7 @@ async def test_a_whole_file_is_its_content_and_nothing_else(tmp_path: Path) -> N
             "end_line": 2,
         },
     }
-    assert output.summary == "src/a.py (2 lines)"
+    assert str(output.summary) == "src/a.py (2 lines)"
 
 
 async def test_a_part_is_headed_by_its_range(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ async def test_the_encoding_is_told_where_it_is_not_the_usual(tmp_path: Path) ->
         output = await use(read_file, make_context(tmp_path), file_path=encoding)
         assert output.for_model == "日本語のテキスト\n"
         assert output.payload["metadata"]["encoding"] == encoding
-        assert output.summary == f"{encoding} (1 line), {encoding}"
+        assert str(output.summary) == f"{encoding} (1 line), {encoding}"
 
 
 # --- read_file: files too large to be loaded
@@ -414,12 +414,14 @@ async def test_what_must_not_be_written_is_refused_before_anyone_is_asked(tmp_pa
     assert (tmp_path / "sjis.txt").read_bytes() == "日本語です\n".encode("cp932")
 
 
-async def test_a_japanese_person_is_answered_in_japanese(tmp_path: Path) -> None:
+async def test_the_model_reads_english_and_a_japanese_person_japanese(tmp_path: Path) -> None:
     i18n.set_language("ja")
     try:
         output = await use(create_file, make_context(tmp_path), file_path="a", content="1\n")
-        with pytest.raises(ToolExecutionError, match="ファイル b はありません"):
+        with pytest.raises(ToolExecutionError, match="ファイル b はありません") as caught:
             await use(read_file, make_context(tmp_path), file_path="b")
+        assert str(output.summary) == "a を作成しました（1 行）。"
     finally:
         i18n.set_language("en")
-    assert output.for_model == "a を作成しました（1 行）。"
+    assert output.for_model == "Created a (1 line)."
+    assert caught.value.english.startswith("There is no file b.")

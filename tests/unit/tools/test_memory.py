@@ -237,4 +237,4 @@ async def test_recall_says_how_many_more_there_are(root: Path) -> None:
     found = await call(make_tools(root), "recall", query="login")
     assert found.for_model.endswith("(and 12 more; narrower words find others)")
     assert found.payload["total"] == 20
-    assert "8 of 20" in found.summary
+    assert "8 of 20" in str(found.summary)

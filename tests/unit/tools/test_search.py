@@ -258,7 +258,7 @@ async def test_the_answer_is_a_line_for_each_match(project: Path) -> None:
         "truncated": False,
         "metadata": {"engine": "ripgrep", "engine_reason": "", "skipped": {}, "timed_out": False},
     }
-    assert output.summary == "2 matches for alpha"
+    assert str(output.summary) == "2 matches for alpha"
 
 
 async def test_nothing_found_says_how_much_was_searched(project: Path) -> None:
@@ -319,4 +319,4 @@ async def test_lines_of_code_are_asked_for_in_a_few_words(
     wanted = msgspec.convert({"files": "source", **code}, WantedLines)
     result = await use(search_files, make_context(tmp_path / "p"), pattern=pattern, code=wanted)
     assert [(match["file"], match["line"]) for match in result.payload["matches"]] == [("a.py", n) for n in lines]
-    assert result.summary.endswith(f"for {pattern}"), "not the long pattern that is made of it"
+    assert str(result.summary).endswith(f"for {pattern}"), "not the long pattern that is made of it"

@@ -118,7 +118,7 @@ async def test_in_japanese(chat: Chat) -> None:
     assert "進行中" in await said(chat, "todo 着手 ログイン")
     await said(chat, "remember 決定： タブを使う")
     assert re.search(r"## 決定事項\n\n- \d{4}-\d\d-\d\d タブを使う\n", chat.text)
-    assert "[利用者が決定事項を書き留めました: タブを使う]" in chat.told
+    assert "[The user has noted a decision: タブを使う]" in chat.told
     assert "決定" in await said(chat, "memory タブ")
 
 
