@@ -33,7 +33,7 @@ async def consult(
     else:
         given = await panel.ask_three(dossier, emit, by_hand=True)
     if given.plan:
-        agent.offer(english(f"{kind}.asked", question=question, plan=given.plan))
+        agent.offer(english("boss.asked" if kind == "boss" else "panel.asked", question=question, plan=given.plan))
 
 
 def dossier_by_hand(question: str, history: History, attempts: Sequence[Attempt] = ()) -> Dossier:

@@ -10,9 +10,10 @@ from localllm.base.i18n import tr
 from localllm.base.paths import project_folder
 from localllm.config.schema import ProjectSettings
 from localllm.memory.document import Document
+from localllm.memory.document_texts import Language, in_language
 from localllm.memory.memory_file import NAME, MemoryFile
 from localllm.memory.project_description import Described, Lines, describe, keep_lines, known_lines, missing
-from localllm.memory.sections import Language, SectionKind, heading
+from localllm.memory.sections import SectionKind, heading
 from localllm.project.analyzer import analyze_project
 from localllm.project.facts import ProjectAnalysis
 from localllm.project.report import passed_over, to_sections
@@ -52,9 +53,9 @@ def project_notes(folder: Path, analyse: Analyse = analysed) -> ProjectNotes:
     language: Language = "ja" if i18n.language() == "ja" else "en"
     analysis = analyse(folder)
     lines = to_sections(analysis, language)
-    sections: dict[SectionKind, tuple[str, ...]] = {**lines, "todo": (tr("notes.todo_hint"),)}
+    sections: dict[SectionKind, tuple[str, ...]] = {**lines, "todo": (in_language("todo_hint", language),)}
     parts = ["\n".join((f"## {heading(kind, language)}", "", *some, "")) for kind, some in sections.items()]
-    text = f"# {tr('notes.title')}\n\n" + "\n".join(parts)
+    text = f"# {in_language('title', language)}\n\n" + "\n".join(parts)
     return ProjectNotes(text, passed_over(analysis.passed_over, language), lines)
 
 

@@ -13,8 +13,9 @@ from localllm.base import i18n
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
 from localllm.memory import markdown_structure
+from localllm.memory.document_texts import Language, in_language
 from localllm.memory.markdown_structure import Block
-from localllm.memory.sections import JAPANESE, KINDS, Language, SectionKind, heading, in_language, is_name, kind_of
+from localllm.memory.sections import JAPANESE, KINDS, SectionKind, heading, is_name, kind_of
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -257,7 +258,7 @@ class Document:
         ours, else at the end."""
         title = heading(kind, self.language)
         if not self.text.removeprefix(_BYTE_ORDER_MARK).strip():
-            return self.with_lines(0, 0, [f"# {in_language('notes.title', self.language)}", "", f"## {title}"])
+            return self.with_lines(0, 0, [f"# {in_language('title', self.language)}", "", f"## {title}"])
         before = [self.sections[one] for one in KINDS[: KINDS.index(kind)] if one in self.sections]
         at, level = next(place for place in self._places(before) if not self._opened(place[0]))
         lines = [f"{'#' * level} {title}"]

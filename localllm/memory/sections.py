@@ -5,10 +5,9 @@ import unicodedata
 from functools import cache
 from typing import Literal
 
-from localllm.base.i18n.messages import MESSAGES
+from localllm.memory.document_texts import Language, in_language
 
 SectionKind = Literal["dna", "folders", "style", "todo", "decisions", "preferences", "sessions"]
-Language = Literal["en", "ja"]
 
 KINDS: tuple[SectionKind, ...] = ("dna", "folders", "style", "todo", "decisions", "preferences", "sessions")
 """In the order in which they stand in a file of our own making."""
@@ -90,9 +89,4 @@ def _longer(kind: SectionKind) -> re.Pattern[str]:
 
 def heading(kind: SectionKind, language: Language) -> str:
     """The title we give a section."""
-    return in_language(f"notes.{kind}", language)
-
-
-def in_language(key: str, language: Language) -> str:
-    """A message of the catalogue in the language of a file, whatever language the program speaks."""
-    return MESSAGES[key][language == "ja"]
+    return in_language(kind, language)

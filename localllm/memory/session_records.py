@@ -16,12 +16,11 @@ from datetime import datetime
 
 import msgspec
 
-from localllm.base.i18n import fill
 from localllm.memory.document import Document, Item
+from localllm.memory.document_texts import Language, in_language
 from localllm.memory.entries import ids_of, on_one_line
 from localllm.memory.markdown_structure import content_column
 from localllm.memory.notes import descends
-from localllm.memory.sections import Language, in_language
 
 WHOLE = 10
 """How many of the newest records keep all their lines."""
@@ -121,7 +120,7 @@ def _summed_up(document: Document, old: Sequence[tuple[Recorded, Item]]) -> Docu
     gone: list[Item] = []
     for month, items in months.items():
         line, count = counted.get(month, (items[0], 0))
-        text = fill(in_language("memory.month", document.language), {"month": month, "count": count + len(items)})
+        text = in_language("memory.month", document.language, month=month, count=count + len(items))
         document = document.with_first_line(line, text)
         gone += [item for item in items if item is not line]
     for item in sorted(gone, key=lambda item: -item.start):

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from localllm.base.i18n import fill
-from localllm.memory.sections import Language, SectionKind, in_language
+from localllm.memory.document_texts import Language, in_language
+from localllm.memory.sections import SectionKind
 from localllm.project.facts import FolderFacts, LanguageShare, PassedOver, ProjectAnalysis, Style
 from localllm.project.file_facts import LENGTHS, Habits
 from localllm.project.languages import BESIDE_CODE
@@ -65,7 +65,7 @@ class _Writer:
         self._comma = "、" if language == "ja" else ", "
 
     def say(self, key: str, **parameters: object) -> str:
-        return fill(in_language(f"analysis.{key}", self._language), parameters)
+        return in_language(f"analysis.{key}", self._language, **parameters)
 
     def plain(self, text: str) -> str:
         """What the project says, as Markdown can hold it on one line, within a comment and without one."""

@@ -75,7 +75,7 @@ class Destruction(msgspec.Struct, frozen=True):
     def phrase(self) -> Phrase:
         """The loss in a sentence."""
         names = ", ".join(self.missing[:_NAMED]) + (", …" if len(self.missing) > _NAMED else "")
-        return Phrase(f"destruction.{self.loss}", names=names, before=self.before, after=self.after)
+        return Phrase(f"destruction.{self.loss}", names=names, before=self.before, after=self.after, count=self.before)
 
 
 def detect_code_destruction(old: str, new: str, path: str) -> Destruction | None:

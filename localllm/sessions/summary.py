@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base.events import ConfirmationAnswered, RunFinished, RunStarted, ToolFinished, ToolStarted
 from localllm.memory.document import Document
-from localllm.memory.sections import Language, in_language
+from localllm.memory.document_texts import Language, in_language
 from localllm.memory.session_records import SessionRecord
 from localllm.sessions.entries import Changed, Entry, Forked
 from localllm.text.secret_masking import masked
@@ -88,7 +88,7 @@ def _names(files: Sequence[str]) -> str:
 def _results(gist: Gist, language: Language) -> Iterable[str]:
     for command, went_well in gist.tests:
         if went_well:
-            yield in_language("session.tests_passed", language).format(command=command)
+            yield in_language("session.tests_passed", language, command=command)
     if gist.answer and not gist.broken_off:
         yield gist.answer
 

@@ -167,7 +167,8 @@ class _Part(NamedTuple):
 
     def title(self, path: str) -> Phrase:
         key = "files.whole" if self.is_whole else "files.range"
-        return Phrase(key, path=shown(path), start=self.start, end=self.end, total=self.total)
+        facts = {"path": shown(path), "start": self.start, "end": self.end}
+        return Phrase(key, **facts, total=self.total, count=self.total)
 
     def for_model(self, path: str) -> str:
         if not self.total:

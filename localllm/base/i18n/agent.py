@@ -99,7 +99,7 @@ AGENT: dict[str, tuple[str, str]] = {
     "agent.blocker.goal": ("Goal: {goal}", "目標: {goal}"),
     "agent.blocker.tried": ("What was tried:", "試したこと:"),
     "agent.blocker.times": ("{call} ({count} times)", "{call}（{count} 回）"),
-    "agent.blocker.nothing": ("nothing yet", "まだ何も試していません"),
+    "agent.blocker.nothing": ("nothing has been tried yet", "まだ何も試していません"),
     "agent.blocker.more": ("… and {count} more", "… ほか {count} 件"),
     "agent.blocker.outcome": ("Last result:", "最後の結果:"),
     "agent.blocker.advised": ("What was advised:", "助言の内容:"),

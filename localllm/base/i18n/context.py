@@ -55,7 +55,7 @@ CONTEXT: dict[str, tuple[str, str]] = {
     ),
     "context.part.system": ("system prompt", "システムプロンプト"),
     "context.part.project": ("AGENTS.md and notes", "AGENTS.md と記録"),
-    "context.part.tools": ("tools", "ツールの説明"),
+    "context.part.tools": ("tool descriptions", "ツールの説明"),
     "context.part.words": ("your words", "あなたの発言"),
     "context.part.summary": ("summary", "要約"),
     "context.part.files": ("contents of files", "ファイルの内容"),

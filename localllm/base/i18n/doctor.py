@@ -5,7 +5,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
     "doctor.head": ("localllm {version} in {project}", "localllm {version}（{project}）"),
     "doctor.status_problem": ("problem", "問題"),
     "doctor.status_warning": ("warning", "注意"),
-    "doctor.status_note": ("note", "参考"),
+    "doctor.status_note": ("info", "参考"),
     "doctor.status_ok": ("ok", "正常"),
     "doctor.all_well": ("Everything is as it should be.", "すべて正常です。"),
     "doctor.summary": (
@@ -354,12 +354,12 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "残す内容だけにし、<<<<<<<、=======、>>>>>>> の行を消してから git add {file} を実行してください。",
     ),
     "doctor.instructions_cut": (
-        "Of {file} ({size:,} {size:?character/characters}) the model reads the first {kept:,}.",
-        "{file}（{size:,} 文字）のうち、モデルが読むのは先頭 {kept:,} 文字だけです。",
+        "Of {file} ({count:,} {count:?character/characters}) the model reads the first {kept:,}.",
+        "{file}（{count:,} 文字）のうち、モデルが読むのは先頭 {kept:,} 文字だけです。",
     ),
     "doctor.instructions_left_out": (
-        "{file} ({size:,} {size:?character/characters}) is not told to the model: there is no room left for it.",
-        "{file}（{size:,} 文字）はモデルに渡されません。枠に余りがないためです。",
+        "{file} ({count:,} {count:?character/characters}) is not told to the model: there is no room left for it.",
+        "{file}（{count:,} 文字）はモデルに渡されません。枠に余りがないためです。",
     ),
     "doctor.instructions_mend": (
         "Shorten it: {most:,} {most:?character/characters} of such files in all are told to this model.",

@@ -11,7 +11,7 @@ FORMS: dict[str, tuple[str, str]] = {
     "usage.compact": ("[what to keep]", "[残したい内容]"),
     "usage.panel": ("QUESTION", "質問"),
     "usage.boss": ("QUESTION", "質問"),
-    "usage.map": ("[words]", "[語]"),
+    "usage.map": ("[words]", "[語句]"),
     "usage.todo": ("[ID|text|@file …]", "[ID|本文|@ファイル …]"),
     "usage.remember": ("TEXT", "本文"),
     "usage.forget": ("ID", "ID"),

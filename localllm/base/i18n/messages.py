@@ -1,7 +1,6 @@
 """Every message for people, gathered: key → (English, Japanese). The parts lie beside this file, by speaker."""
 
 from localllm.base.i18n.agent import AGENT
-from localllm.base.i18n.analysis import ANALYSIS
 from localllm.base.i18n.answering import ANSWERING
 from localllm.base.i18n.cli import CLI
 from localllm.base.i18n.context import CONTEXT
@@ -37,7 +36,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **WORKSPACE,
     **NOTES,
     **MEMORY,
-    **ANALYSIS,
     **SESSIONS,
     **ANSWERING,
     **CONTEXT,

@@ -2,13 +2,6 @@
 
 NOTES: dict[str, tuple[str, str]] = {
     # --- session records
-    "memory.decided": ("decided", "決定"),
-    "memory.changed": ("changed", "変更"),
-    "memory.failed": ("failed", "失敗"),
-    "memory.broken_off": ("broken off", "中断"),
-    "memory.done": ("done", "結果"),
-    "memory.no_goal": ("(no goal)", "（目的なし）"),
-    "memory.month": ("{month}: {count} {count:?session/sessions}", "{month}: {count} セッション"),
     # --- why the file cannot be used
     "memory.not_utf8": (
         "Line {line:,} (byte {offset:,} of the file) is not UTF-8 text",

@@ -3,8 +3,6 @@
 SESSIONS: dict[str, tuple[str, str]] = {
     # --- the record in LOCALLLM.md
     "session.changed_files": ("changed {files}", "{files} を変更"),
-    "session.tests_passed": ("`{command}` passed", "`{command}` は成功"),
-    "session.last_request": ("the last request", "最後の依頼"),
     # --- resuming
     "session.resumed": ("Going on with {name} ({requests}).", "{name} を再開しました（{requests}）。"),
     "session.last_said": ("Last request: {words}", "最後の依頼: {words}"),

@@ -39,7 +39,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "files.not_in_encoding": ("it is not valid {encoding}", "{encoding} として正しくありません"),
     "files.no_encoding": ("there is no encoding “{encoding}”", "「{encoding}」という文字コードはありません"),
     "files.range": ("{path} (lines {start}-{end} of {total})", "{path}（全 {total} 行中 {start}-{end} 行目）"),
-    "files.whole": ("{path} ({total} {total:?line/lines})", "{path}（{total} 行）"),
+    "files.whole": ("{path} ({count} {count:?line/lines})", "{path}（{count} 行）"),
     "files.empty": ("[{path} is empty]", "[{path} は空です]"),
     "files.more": (
         "[{count} more {count:?line/lines}; read on with start_line={line}]",
@@ -91,11 +91,11 @@ TOOLS: dict[str, tuple[str, str]] = {
     "code.no_definitions": ("no definitions", "定義はありません"),
     "code.worst": ("most complex: {names}", "最も複雑な関数: {names}"),
     "code.folder": (
-        "{path}: {files} source {files:?file/files}, {lines} {lines:?line/lines}, {code_lines} of them code",
+        "{path}: {files} source {files:?file/files}, {lines} lines, {code_lines} of them code",
         "{path}: ソースファイル {files} 個、{lines} 行（うちコード {code_lines} 行）",
     ),
     "code.language": (
-        "{language}: {files} {files:?file/files}, {lines} {lines:?line/lines}, {code_lines} code, {functions} {functions:?function/functions}",
+        "{language}: {files} {files:?file/files}, lines: {lines} ({code_lines} code), functions: {functions}",
         "{language}: {files} ファイル、{lines} 行、コード {code_lines} 行、関数 {functions} 個",
     ),
     "code.worst_functions": ("most complex functions:", "最も複雑な関数:"),
@@ -168,14 +168,14 @@ TOOLS: dict[str, tuple[str, str]] = {
     "edit.now": ("Lines {start}-{end} are now:\n{text}", "{start}-{end} 行目の現在の内容:\n{text}"),
     "edit.preview": ("Edit {path}", "{path} を編集"),
     "destruction.asked": ("{summary} (it would lose {lost})", "{summary}（{lost}が失われます）"),
-    "destruction.emptied": ("all {before} {before:?line/lines} of it", "全 {before} 行"),
+    "destruction.emptied": ("all {count} {count:?line/lines} of it", "全 {count} 行"),
     "destruction.placeholder": (
         "what “{names}” stands for, which was not written out",
         "「{names}」で省略された内容",
     ),
     "destruction.definitions": (
-        "{names} ({before} {before:?line becomes/lines become} {after})",
-        "{names}（{before} 行が {after} 行に）",
+        "{names} ({count} {count:?line becomes/lines become} {after})",
+        "{names}（{count} 行が {after} 行に）",
     ),
     "destruction.bodies": ("the bodies of {names}", "{names} の中身"),
     "destruction.imports": ("every import ({names})", "すべての import（{names}）"),

@@ -286,7 +286,7 @@ UI: dict[str, tuple[str, str]] = {
         "「{words}」に当てはまる名前は見つかりません。全体で重要な定義を表示します。",
     ),
     "ui.map.shown": (
-        "{shown} of {all} {all:?definition/definitions} in {files} source {files:?file/files}; /map WORDS looks for something",
+        "definitions: {shown} of {all}, source files: {files}; /map WORDS looks for something",
         "ソースファイル {files} 個、定義 {all} 個中 {shown} 個。/map 語 で絞り込めます",
     ),
     "ui.map.left_out": (

@@ -84,13 +84,17 @@ WORKSPACE: dict[str, tuple[str, str]] = {
         "コミット前の変更を確認し、問題をファイル名:行番号で挙げてください。",
     ),
     # --- LOCALLLM.md
-    "notes.title": ("Project Memory", "プロジェクトメモリ"),
-    "notes.dna": ("Project DNA", "プロジェクトDNA"),
-    "notes.folders": ("Directory structure", "ディレクトリ構造"),
-    "notes.style": ("Coding style", "コーディングスタイル"),
-    "notes.todo": ("TODO", "TODO"),
-    "notes.decisions": ("Decisions", "決定事項"),
-    "notes.preferences": ("Preferences", "好みと方針"),
-    "notes.sessions": ("Session records", "セッション記録"),
-    "notes.todo_hint": ("<!-- - [ ] what is left to do -->", "<!-- - [ ] 残っている作業 -->"),
+    "slash.analyze": (
+        "Show what the project is: languages, commands, folders and the habits of its code.",
+        "プロジェクトの概要（言語・コマンド・フォルダ・コードの書き方）を表示する。",
+    ),
+    "analyze.hint": (
+        "/init keeps this in LOCALLLM.md; /map shows what is defined where.",
+        "/init で LOCALLLM.md に書き込みます。/map で主な定義を表示します。",
+    ),
+    "analyze.words": (
+        "/analyze shows the whole project and takes no words; /map WORDS looks for something.",
+        "/analyze は全体を表示するもので、語は付けられません。/map 語 で探せます。",
+    ),
+    "analyze.empty": ("There are no files here yet.", "まだファイルがありません。"),
 }

@@ -34,7 +34,11 @@ def _answer(here: Surroundings, answering: Answering) -> Iterator[Finding]:
     elif not answering.provider:
         yield warning("model", tr("doctor.no_model"), tr("doctor.no_model_mend"))
     elif answering.provider in WITHOUT_SERVER:
-        yield note("model", tr(f"doctor.{answering.provider}"), tr("doctor.without_server_mend"))
+        yield note(
+            "model",
+            tr("doctor.scripted" if answering.provider == "scripted" else "doctor.embedded"),
+            tr("doctor.without_server_mend"),
+        )
     else:
         place = {"model": answering.model.id, "address": answering.address}
         yield ok("model", tr("doctor.model", software=answering.software or answering.provider, **place))

@@ -50,7 +50,7 @@ def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
     """Files of instructions of which a model that is asked by `profile` reads only a part."""
     for file in read_instructions(here.project, profile.instructions, here.folder):
         if file.is_cut:
-            told = {"file": clean(file.path, keep_newlines=False), "size": file.size, "kept": len(file.text)}
+            told = {"file": clean(file.path, keep_newlines=False), "count": file.size, "kept": len(file.text)}
             key = "doctor.instructions_cut" if file.text else "doctor.instructions_left_out"
             yield warning("instructions", tr(key, **told), tr("doctor.instructions_mend", most=profile.instructions))
 

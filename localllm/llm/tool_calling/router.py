@@ -80,6 +80,17 @@ def _words(error: LLMConnectionError) -> str:
     return f"{error.params.get('parameter', '')} {error.params.get('reason', '')}"
 
 
+Why = Literal["refused", "misspoken"]
+
+_RULED_OUT: dict[tuple[DialectName, Why], str] = {
+    ("native", "refused"): "llm.dialect.native_refused",
+    ("native", "misspoken"): "llm.dialect.native_misspoken",
+    ("structured", "refused"): "llm.dialect.structured_refused",
+    ("structured", "misspoken"): "llm.dialect.structured_misspoken",
+}
+_INSTEAD: dict[DialectName, str] = {"structured": "llm.dialect.now_structured", "text": "llm.dialect.now_text"}
+
+
 class ExactDialect:
     """Calls are the server's own calls, text is text."""
 
@@ -146,7 +157,6 @@ _TOLERATED_BY_SERVER = 2
 """The same for answers that the server itself could not read: of those nothing comes at all."""
 
 OnNotice = Callable[[str], None]
-Why = Literal["refused", "misspoken"]
 
 
 def choose(info: ModelInfo, provider: Provider, ruled_out: Collection[DialectName] = ()) -> DialectName:
@@ -310,8 +320,8 @@ class Speaking:
         if self._memory and for_later:
             self._memory.remember(question.key, evidence.ruled_out)
         after = choose(question.info, question.provider, evidence.ruled_out)
-        reason = tr(f"llm.dialect.{name}_{why}", model=question.request.model)
-        question.on_notice(f"{reason} {tr(f'llm.dialect.now_{after}')}")
+        reason = tr(_RULED_OUT[name, why], model=question.request.model)
+        question.on_notice(f"{reason} {tr(_INSTEAD[after])}")
         return True
 
 

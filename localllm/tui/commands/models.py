@@ -37,7 +37,7 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
     """Ask, show what is said, and the time while nothing is. The plan goes to the agent with the next request."""
     screen = call.screen
     if not call.arguments.strip():
-        screen.print(("warning", "  " + tr(f"{kind}.usage")))
+        screen.print(("warning", "  " + tr("boss.usage" if kind == "boss" else "panel.usage")))
         return
 
     def show(event: AgentEvent) -> None:
@@ -52,7 +52,7 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
             case _:
                 pass
 
-    async with saying(screen, tr(f"{kind}.asking")):
+    async with saying(screen, tr("boss.asking" if kind == "boss" else "panel.asking")):
         await call.chat.consult(kind, call.arguments.strip(), show)
 
 

@@ -18,7 +18,7 @@ from localllm.tui.theme import Line, Style
 
 if TYPE_CHECKING:
     from localllm.app.init import Step
-    from localllm.memory.sections import Language
+    from localllm.memory.document_texts import Language
     from localllm.project.facts import ProjectAnalysis
 
 
@@ -42,13 +42,14 @@ async def analyze(call: SlashCall) -> Outcome:
 
 
 def _show(screen: Screen, analysis: "ProjectAnalysis", language: "Language") -> None:
+    from localllm.memory.sections import heading
     from localllm.project.report import as_rows
 
     rows = as_rows(analysis, language)
     parts: tuple[tuple[str, Sequence[tuple[str, str]]], ...] = (
         ("", rows.project),
-        (tr("notes.folders"), rows.folders),
-        (tr("notes.style"), rows.style),
+        (heading("folders", language), rows.folders),
+        (heading("style", language), rows.style),
     )
     for title, several in parts:
         if title and several:

@@ -38,6 +38,7 @@ SIDE_BY_SIDE = 100
 """Cells of a screen from which opinions stand side by side."""
 
 _GAP = " │ "
+_SHOWN = {"panel": "panel.shown", "boss": "boss.shown"}
 _MEMBERS = {"panel": ("conservative", "progressive", "judge"), "boss": ("boss",)}
 
 
@@ -70,9 +71,7 @@ def consulted_line(event: Consulted, width: int) -> Line:
     """A consultation with a plan in one line: who is missing, and the beginning of the plan."""
     told = {opinion.role for opinion in event.opinions}
     missing = [tr(f"panel.role.{role}") for role in _MEMBERS[event.kind] if role not in told]
-    head = f"◆ {tr(f'{event.kind}.shown')}" + (
-        f" ({tr('panel.without', members=', '.join(missing))})" if missing else ""
-    )
+    head = f"◆ {tr(_SHOWN[event.kind])}" + (f" ({tr('panel.without', members=', '.join(missing))})" if missing else "")
     plan = clean(f": {' '.join(_plan(event).split())}", keep_newlines=False)
     return (("accent", head), ("", shorten(plan, max(0, width - display_width(head)))))
 
@@ -101,7 +100,7 @@ def _is_plan(opinion: Opinion, event: Consulted) -> bool:
 
 def _heading(event: Consulted) -> str:
     """Whose plan it is, and how sure of it."""
-    parts = [f"◆ {tr(f'{event.kind}.shown')}"]
+    parts = [f"◆ {tr(_SHOWN[event.kind])}"]
     parts += [tr("panel.plan")] if event.kind == "panel" else []
     parts += [
         _who(opinion) if opinion.role == "boss" else _title(opinion)

@@ -77,7 +77,7 @@ def test_it_stays_short() -> None:
 
 
 def test_a_run_that_did_nothing() -> None:
-    assert "- nothing yet" in Blocker(reason="Stopped.", goal="go").report()
+    assert "- nothing has been tried yet" in Blocker(reason="Stopped.", goal="go").report()
 
 
 @pytest.mark.parametrize(

@@ -132,8 +132,8 @@ OF_SEVERAL = {
     *("agent.loop.same_step", "agent.loop.same_error", "agent.loop.cycle", "agent.loop.failed_edit"),
     *("agent.loop.bad_call", "agent.loop.monologue", "agent.loop.chanting", "agent.loop.thrash"),
     *("agent.blocker.times", "edit_ambiguous", "web_redirects", "context_full"),  # only ever said of two or more
-    *("start.window", "start.window_assumed", "model.up_to", "analysis.lengths", "path.deep"),  # limits and windows
-    *("files.left_out", "web.cut", "doctor.many_files"),
+    *("start.window", "start.window_assumed", "model.up_to", "path.deep"),  # limits and windows
+    *("code.folder", "files.left_out", "web.cut", "doctor.many_files"),
     *("picture.seen", "picture.unseen", "picture_too_large", "file_too_large"),
 }
 

@@ -1,12 +1,13 @@
 """The sections of LOCALLLM.md: recognised, made where they are missing, and nothing else touched."""
 
 from datetime import date
+from typing import get_args
 
 import pytest
 
-from localllm.base import i18n
 from localllm.memory import notes, todos
 from localllm.memory.document import Document
+from localllm.memory.document_texts import Language
 from localllm.memory.sections import KINDS, SectionKind, heading, kind_of
 from tests.support.each import each
 
@@ -49,12 +50,8 @@ def test_variants(title: str, kind: SectionKind | None) -> None:
 
 
 def test_what_init_writes_is_known() -> None:
-    for language in i18n.LANGUAGES:
-        i18n.set_language(language)
-        try:
-            titles = [i18n.tr(f"notes.{kind}") for kind in KINDS]
-        finally:
-            i18n.set_language("en")
+    for language in get_args(Language):
+        titles = [heading(kind, language) for kind in KINDS]
         assert [kind_of(title) for title in titles] == list(KINDS)
 
 

@@ -140,8 +140,8 @@ async def test_a_folder(tmp_path: Path) -> None:
     output = await analyze(tmp_path, ".")
     assert output.for_model.splitlines() == [
         ".: 2 source files, 11 lines, 9 of them code",
-        "python: 1 file, 10 lines, 8 code, 2 functions",
-        "javascript: 1 file, 1 line, 1 code, 0 functions",
+        "python: 1 file, lines: 10 (8 code), functions: 2",
+        "javascript: 1 file, lines: 1 (1 code), functions: 0",
         "largest files (lines):",
         "  10 src/greeter.py",
         "  1 src/deep/short.js",

@@ -29,7 +29,7 @@ async def test_the_map_is_shown_with_what_there_is_in_all() -> None:
     lines = (await said(chat, "map", " the words ")).splitlines()
     assert chat.asked == ["the words"]
     assert lines[:4] == ["  a.py", "  ⋮", "      12 class A:", "      40   def run(self): ␛[31m"]
-    assert "2 of 0 definitions in 1 source file" in lines[4]
+    assert "definitions: 2 of 0, source files: 1" in lines[4]
     assert "3 files were not looked at yet" in lines[5]
 
 

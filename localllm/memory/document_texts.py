@@ -1,6 +1,35 @@
-"""What the analysis of a project writes into LOCALLLM.md: key → (English, Japanese)."""
+"""What the program writes into LOCALLLM.md, in the language of that file.
 
-ANALYSIS: dict[str, tuple[str, str]] = {
+The file keeps its language whatever the program speaks, and what is written there is read again: these texts are its
+format. Key → (English, Japanese); `{count} {count:?file/files}` is “1 file” and “2 files”.
+"""
+
+import re
+from typing import Literal
+
+Language = Literal["en", "ja"]
+
+_COUNTED = re.compile(r"\{(\w+):\?([^/}]*)/([^}]*)\}")
+
+_TEXTS: dict[str, tuple[str, str]] = {
+    "title": ("Project Memory", "プロジェクトメモリ"),
+    "dna": ("Project DNA", "プロジェクトDNA"),
+    "folders": ("Directory structure", "ディレクトリ構造"),
+    "style": ("Coding style", "コーディングスタイル"),
+    "todo": ("TODO", "TODO"),
+    "decisions": ("Decisions", "決定事項"),
+    "preferences": ("Preferences", "好みと方針"),
+    "sessions": ("Session records", "セッション記録"),
+    "todo_hint": ("<!-- - [ ] what is left to do -->", "<!-- - [ ] 残っている作業 -->"),
+    "memory.decided": ("decided", "決定"),
+    "memory.changed": ("changed", "変更"),
+    "memory.failed": ("failed", "失敗"),
+    "memory.broken_off": ("broken off", "中断"),
+    "memory.done": ("done", "結果"),
+    "memory.no_goal": ("(no goal)", "（目的なし）"),
+    "memory.month": ("{month}: {count} {count:?session/sessions}", "{month}: {count} セッション"),
+    "session.tests_passed": ("`{command}` passed", "`{command}` は成功"),
+    "session.last_request": ("the last request", "最後の依頼"),
     "analysis.languages": ("- Language: {languages}", "- 言語: {languages}"),
     "analysis.language": ("{name} (files: {files}, lines: {lines})", "{name}（{files} ファイル、{lines} 行）"),
     "analysis.about_lines": ("about {count}", "約 {count}"),
@@ -24,7 +53,6 @@ ANALYSIS: dict[str, tuple[str, str]] = {
         "- What it is: <!-- one line: what this is for, and for whom -->",
         "- 概要: <!-- 何のための、誰のためのものかを一行で -->",
     ),
-    # --- folders
     "analysis.folder": ("- {path}/ - {what}", "- {path}/ - {what}"),
     "analysis.folder_files": ("files: {count}", "{count} ファイル"),
     "analysis.folders_hint": ("<!-- - folder/ - what is in it -->", "<!-- - フォルダ/ - 中身 -->"),
@@ -44,7 +72,6 @@ ANALYSIS: dict[str, tuple[str, str]] = {
     "analysis.role.foreign": ("code from elsewhere", "外部のコード"),
     "analysis.role.types": ("headers and types", "ヘッダーと型定義"),
     "analysis.role.locales": ("translations", "翻訳"),
-    # --- style
     "analysis.style": ("- {language}: {habits}", "- {language}: {habits}"),
     "analysis.indent_spaces": ("indented with {count} {count:?space/spaces}", "インデントはスペース {count} 個"),
     "analysis.indent_tabs": ("indented with tabs", "インデントはタブ"),
@@ -71,21 +98,6 @@ ANALYSIS: dict[str, tuple[str, str]] = {
         "<!-- What a reviewer would say: naming, comments, tests, what not to touch. -->",
         "<!-- レビューで言うこと: 命名、コメント、テスト、触れてはいけないもの。 -->",
     ),
-    # --- /analyze
-    "slash.analyze": (
-        "Show what the project is: languages, commands, folders and the habits of its code.",
-        "プロジェクトの概要（言語・コマンド・フォルダ・コードの書き方）を表示する。",
-    ),
-    "analyze.hint": (
-        "/init keeps this in LOCALLLM.md; /map shows what is defined where.",
-        "/init で LOCALLLM.md に書き込みます。/map で主な定義を表示します。",
-    ),
-    "analyze.words": (
-        "/analyze shows the whole project and takes no words; /map WORDS looks for something.",
-        "/analyze は全体を表示するもので、語は付けられません。/map 語 で探せます。",
-    ),
-    "analyze.empty": ("There are no files here yet.", "まだファイルがありません。"),
-    # --- what was passed over
     "analysis.over.files": (
         "Only the first {count} {count:?file was/files were} looked at; there are more.",
         "最初の {count} ファイルだけを調べました（ほかにもあります）。",
@@ -115,3 +127,11 @@ ANALYSIS: dict[str, tuple[str, str]] = {
         "{name} など、ほかに {count} 個のパッケージは調べていません。",
     ),
 }
+
+
+def in_language(key: str, language: Language, /, **params: object) -> str:
+    """A text in the language of a file, with `params` filled in where there are any."""
+    text = _TEXTS[key][language == "ja"]
+    if not params:
+        return text
+    return _COUNTED.sub(lambda found: found[2] if str(params[found[1]]) == "1" else found[3], text).format(**params)
