@@ -247,7 +247,7 @@ class ReActAgent:
                 await self.compaction.recover(error, emit)
                 completion = await self._ask(gathered := MessageAssembler(), emit)
         except LLMConnectionError as error:
-            self._keep_broken_off(gathered, english("agent.failed", reason=error.what_phrase), emit)
+            self._keep_broken_off(gathered, Phrase("agent.failed", reason=error.what_phrase).english, emit)
             raise
         except asyncio.CancelledError:
             self._keep_broken_off(gathered, english("agent.interrupted"), emit)

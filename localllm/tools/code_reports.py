@@ -142,13 +142,21 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
     largest = heapq.nlargest(_TOP, files.items(), key=lambda item: item[1].lines)
     worst = _most_complex((path, f) for path, record in files.items() for f in record.definitions)
     broken = [(path, record.error_lines) for path, record in files.items() if record.error_lines]
-    headline = Phrase("code.folder", path=shown(folder), **sizes)
+    headline = Phrase(
+        "code.folder",
+        path=shown(folder),
+        files=sizes["files"],
+        lines=sizes["lines"],
+        code_lines=sizes["code_lines"],
+    )
     lines = [
         headline.english,
-        *(english("code.language", language=language, **sums) for language, sums in languages.items()),
-        *_section("code.largest", (f"{record.lines} {path}" for path, record in largest)),
-        *_section("code.worst_functions", (f"{f.complexity} {path}:{f.line} {f.full_name}" for path, f in worst)),
-        *_section("code.broken_files", (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
+        *(_language_line(language, sums) for language, sums in languages.items()),
+        *_section(english("code.largest"), (f"{record.lines} {path}" for path, record in largest)),
+        *_section(
+            english("code.worst_functions"), (f"{f.complexity} {path}:{f.line} {f.full_name}" for path, f in worst)
+        ),
+        *_section(english("code.broken_files"), (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
         *([english("code.left_out", count=left_out)] if left_out else []),
         *([english("code.closed", count=drawn.closed)] if drawn.closed else []),
         *([english("code.map", shown=drawn.definitions, all=drawn.all_definitions), drawn.text] if drawn.text else []),
@@ -170,6 +178,13 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
     )
 
 
+def _language_line(language: str, sums: dict[str, int]) -> str:
+    files, lines, code_lines, functions = (sums[name] for name in ("files", "lines", "code_lines", "functions"))
+    return english(
+        "code.language", language=language, files=files, lines=lines, code_lines=code_lines, functions=functions
+    )
+
+
 def _facts(function: "Symbol") -> dict[str, Json]:
     fields = ("kind", "name", "line", "end_line", "parent", "complexity")
     return {field: getattr(function, field) for field in fields}
@@ -177,7 +192,7 @@ def _facts(function: "Symbol") -> dict[str, Json]:
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
     indented = [f"  {line}" for line in lines]
-    return [english(title), *indented] if indented else []
+    return [title, *indented] if indented else []
 
 
 def _sizes(files: Collection["FileRecord"]) -> dict[str, int]:

@@ -114,7 +114,8 @@ async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOu
     text = cap(text, context, "git_diff")
     told = text or english("git.no_staged_diff" if kind else "git.no_diff")
     if len(files) < len(names):
-        told = f"{told.rstrip()}\n{english('git.closed', count=len(names) - len(files))}"
+        closed_files = len(names) - len(files)
+        told = told.rstrip() + "\n" + english("git.closed", count=closed_files)
     return ToolOutput(
         payload={"diff": text, "files": files},
         for_model=told,

@@ -151,7 +151,8 @@ def _details(one: "Todo") -> str:
     details = clean(one.details).rstrip()
     if one.state != "doing" and len(details) > _MOST_DETAILS + _WORTH_CUTTING:
         cut = details[:_MOST_DETAILS].rstrip()
-        details = f"{cut}\n{english('todo.more_lines', count=len(details) - len(cut))}"
+        left_out = len(details) - len(cut)
+        details = cut + "\n" + english("todo.more_lines", count=left_out)
     return f"\n{details}" if details.strip() else ""
 
 

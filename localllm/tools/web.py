@@ -109,7 +109,8 @@ def _moved(page: "Moved") -> ToolOutput:
 def framed(text: str) -> str:
     """Text of strangers between marks it cannot itself hold."""
     inside = _FRAME.sub("‹web_content›", _CONTROL.sub(_disarmed, text))
-    return f"{english('web.frame')}\n<web_content>\n{inside}\n</web_content>"
+    frame = english("web.frame")
+    return f"{frame}\n<web_content>\n{inside}\n</web_content>"
 
 
 _FRAME = late_pattern(r"(?:[<＜﹤‹〈]|(?<![\s/／]))[\s/／]*+web_content[^\S\n]*[>＞﹥]?", re.IGNORECASE)
