@@ -7,7 +7,7 @@ import msgspec
 
 from localllm.agent.panel.dossier import Attempt
 from localllm.base.i18n import tr
-from localllm.llm.tool_calls import in_few_words
+from localllm.llm.messages import in_few_words
 
 _MOST_TRIED = 6
 _LONGEST_ERROR = 600

@@ -19,8 +19,7 @@ from localllm.llm.messages import ToolSpec, UserMessage
 from localllm.llm.overflow import Overflow, overflow_of
 
 if TYPE_CHECKING:
-    from localllm.context.compaction_steps import Compacted
-    from localllm.context.context_manager import SmartContextManager
+    from localllm.context.context_manager import Compacted, SmartContextManager
     from localllm.context.usage import WindowUse
 
 MOST_FAILURES = 3
@@ -148,7 +147,7 @@ class Compaction(Middleware):
 
     def _withdraw(self) -> None:
         """Take a request back that does not fit: it would be in the way of every other."""
-        from localllm.context.handoff import is_head
+        from localllm.context.summary import is_head
 
         newest = self._history.messages[-1]
         if isinstance(newest, UserMessage) and not is_head(newest):

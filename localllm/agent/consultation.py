@@ -5,8 +5,7 @@ from typing import Literal
 
 from localllm.agent.history import History
 from localllm.agent.panel.dossier import Attempt, Consultation, Dossier
-from localllm.agent.panel.dossier_text import make_dossier
-from localllm.agent.panel.excerpts import cut_middle
+from localllm.agent.panel.dossier_text import cut_middle, make_dossier
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from localllm.agent.completion import FINISH_REASON
 from localllm.agent.completion_checks import has_announced
 from localllm.agent.loop_detection import Loop, LoopDetector, Step
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop
 from localllm.agent.panel.dossier import Advisers, Attempt, Consultation, Dossier
-from localllm.agent.repetition_guard import FINISH_REASON
 from localllm.agent.system_prompt import remark
 from localllm.base.events import Notice
 from localllm.base.i18n import Phrase, tr

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from localllm.llm.tool_calls import arguments_in, canonical, in_few_words
+from localllm.llm.messages import arguments_in, canonical, in_few_words
 
 Pattern = Literal["same_step", "same_error", "cycle", "failed_edit", "bad_call", "monologue", "chanting", "thrash"]
 """What a run repeats: a call with the same result; a call with the same error; two to five steps in turn; edits of

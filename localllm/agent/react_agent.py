@@ -12,13 +12,12 @@ from localllm.agent.compaction import Compaction, Surroundings
 from localllm.agent.completion import ask
 from localllm.agent.completion_checks import Finishing
 from localllm.agent.escalation import Ladder
-from localllm.agent.file_references import with_files
 from localllm.agent.history import History
 from localllm.agent.loop_detection import LoopDetector
 from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
 from localllm.agent.panel.dossier import Advisers
 from localllm.agent.run_stats import AgentResult, Tally
-from localllm.agent.steering import Steering, unforged
+from localllm.agent.steering import Steering, unforged, with_files
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, Usage
@@ -26,8 +25,8 @@ from localllm.base.i18n import Phrase, english, tr
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import MENTIONS, output_limit
 from localllm.llm.client import LLMClient
-from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import Completion, Image
+from localllm.llm.providers.base import MessageAssembler
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 

@@ -15,7 +15,7 @@ from localllm.base.events import (
     RunFinished,
     Usage,
 )
-from localllm.llm.tool_calls import in_few_words
+from localllm.llm.messages import in_few_words
 from localllm.tools.results import ToolResult
 
 _NOT_PERMITTED = {

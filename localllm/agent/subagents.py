@@ -29,7 +29,7 @@ from localllm.base.i18n import Phrase, english
 from localllm.config.schema import AgentSettings
 from localllm.llm.client import LLMClient
 from localllm.safety.tool_definition import Risk, Tool, ToolOutput
-from localllm.tools.code import analyze_code
+from localllm.tools.builtin import analyze_code
 from localllm.tools.context import ToolContext
 from localllm.tools.files import list_files, read_file
 from localllm.tools.git import git_diff, git_log, git_status

@@ -10,7 +10,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import tr
-from localllm.llm.framed_texts import framed
+from localllm.llm.messages import framed
 from localllm.llm.model_features import Profile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.project.instructions import Instructions, read_instructions, told

@@ -42,7 +42,7 @@ from localllm.safety.rules import closed_to_commands, usable_rules
 from localllm.safety.saved_rules import Remembered, RememberedRules
 from localllm.sandbox.background import BackgroundCommand
 from localllm.sandbox.command_runner import LateRunner
-from localllm.sessions.signature import Seal
+from localllm.sessions.log import Seal
 from localllm.tools.builtin import ALL_TOOLS
 from localllm.tools.tool_system import ToolSystem
 

@@ -7,8 +7,7 @@ from localllm.base.events import Notice
 from localllm.base.i18n import tr
 from localllm.config.schema import LLMSettings, ProviderName
 from localllm.llm.client import LLMClient
-from localllm.llm.discovery.candidates import found_keys
-from localllm.llm.discovery.servers import Server
+from localllm.llm.discovery.servers import Server, found_keys
 from localllm.llm.factory import make_client
 from localllm.llm.providers.base import ModelInfo, Preparing, Provider
 from localllm.llm.selection import Selection

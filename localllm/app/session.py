@@ -39,8 +39,8 @@ from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
 from localllm.llm.model_features import Profile, choose, profile_named
 from localllm.memory.project_memory import ProjectMemory
-from localllm.repo_map.focus import Focus
 from localllm.repo_map.repo_map import RepoMap
+from localllm.repo_map.request import Focus
 from localllm.safety.confirmation import Confirmer
 from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import ProjectRoot
@@ -50,9 +50,8 @@ from localllm.safety.tool_definition import Tool
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.command_runner import LateRunner
 from localllm.sessions.entries import Changed, Entry, Kept, Profiled, Resumed, Tainted, Titled
-from localllm.sessions.log import SessionLog, new_session_id
+from localllm.sessions.log import Seal, SessionLog, new_session_id
 from localllm.sessions.relocation import settle
-from localllm.sessions.signature import Seal
 from localllm.snapshots.store import Snapshots, Transition
 from localllm.tools.builtin import tools_for
 from localllm.tools.context import ToolContext

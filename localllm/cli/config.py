@@ -18,7 +18,7 @@ from localllm.config.editor import set_value, unset, write_value
 from localllm.config.keys import Setting, all_settings, all_tables, find_setting, unknown_key
 from localllm.config.loader import Loaded, left_out_notice, load, secret
 from localllm.config.reader import Origin
-from localllm.config.trust_store import Answers
+from localllm.config.trust import Answers
 from localllm.safety.saved_rules import rules_file
 from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap

@@ -17,8 +17,7 @@ from localllm.cli.settings import load_here
 from localllm.config.loader import Loaded
 from localllm.config.schema import Settings
 from localllm.integrations.doctor.checks import examine
-from localllm.integrations.doctor.finding import STATUSES, Finding, Status
-from localllm.integrations.doctor.inputs import Surroundings, look_around
+from localllm.integrations.doctor.inputs import STATUSES, Finding, Status, Surroundings, look_around
 from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap
 from localllm.tui.theme import Style, Theme, choose_theme

@@ -10,11 +10,10 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
 from localllm.base.paths import find_storage, session_key_file
-from localllm.cli.settings import load_here
-from localllm.cli.stderr import print_error, say
+from localllm.cli.settings import load_here, print_error, say
 from localllm.sessions.export import FORMATS, Format, export, format_for, write_new
 from localllm.sessions.index import Session, about, state, when
-from localllm.sessions.signature import Seal
+from localllm.sessions.log import Seal
 from localllm.sessions.store import Sessions
 from localllm.sessions.transcript import Transcript, begun_at, transcript_of
 from localllm.text.sanitising import clean, shorten

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import click
 
-from localllm.app.init import Step, present, set_up
-from localllm.app.project_notes import analysed
+from localllm.app.init import Step, analysed, present, set_up
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import tr
-from localllm.cli.settings import load_here
-from localllm.cli.stderr import say
+from localllm.cli.settings import load_here, say
 from localllm.config.schema import ProjectSettings
 from localllm.text.sanitising import clean, display_width
 

@@ -23,10 +23,9 @@ from localllm.base.errors import ConfigurationError, InternalError, LocalLLMErro
 from localllm.base.i18n import set_language, tr
 from localllm.base.paths import find_project, state_folder
 from localllm.cli.fast_start import Opening
-from localllm.cli.settings import overrides
-from localllm.cli.stderr import print_error, say
+from localllm.cli.settings import overrides, print_error, say
 from localllm.config.loader import Loaded, load
-from localllm.config.trust_store import Answers
+from localllm.config.trust import Answers
 from localllm.text.decoding import NotTextError, decode
 from localllm.tui.headless import Headless, exit_code
 from localllm.tui.signals import ForcedEnd, add_handlers

@@ -13,8 +13,7 @@ from localllm.app.server_check import WITHOUT_SERVER, Answering, find_out, is_at
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
-from localllm.cli.settings import load_here
-from localllm.cli.stderr import print_error, say
+from localllm.cli.settings import load_here, print_error, say
 from localllm.config.schema import SECRET_VARIABLES
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo

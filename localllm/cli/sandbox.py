@@ -14,8 +14,7 @@ import msgspec
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import tr
 from localllm.base.paths import state_folder
-from localllm.cli.settings import load_here
-from localllm.cli.stderr import print_error, say
+from localllm.cli.settings import load_here, print_error, say
 from localllm.sandbox.backend import Network
 from localllm.sandbox.probe import remedies
 from localllm.sandbox.runner import CommandResult, SandboxRunner

@@ -1,4 +1,4 @@
-"""The settings as the command line has them, for the commands beside the chat."""
+"""Settings of a command line, and warnings on standard error."""
 
 import os
 from pathlib import Path
@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import set_language
 from localllm.base.paths import find_project
 from localllm.config.loader import Loaded, load
+from localllm.text.sanitising import clean
 
 
 def overrides(options: dict[str, Any]) -> dict[str, Any]:
@@ -50,3 +52,16 @@ def load_here(context: click.Context) -> tuple[Path, Loaded]:
     loaded = load(project, overrides=overrides(options), environ=os.environ, trusted=options["trust_project"])
     set_language(options["lang"] or loaded.settings.ui.language)
     return project, loaded
+
+
+def say(text: str) -> None:
+    """Print a remark."""
+    click.echo(clean(text), err=True)
+
+
+def print_error(error: LocalLLMError) -> None:
+    """What, why and the mend, each on its own line."""
+    say(f"localllm: {error.code} {error.what}")
+    for line in (error.why, error.mend):
+        if line:
+            say(f"  {line}")

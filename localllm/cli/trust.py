@@ -6,7 +6,7 @@ from pathlib import Path
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import tr
 from localllm.config.loader import Loaded
-from localllm.config.trust_store import Answers
+from localllm.config.trust import Answers
 from localllm.tui.repl import Terminal
 
 

@@ -15,8 +15,7 @@ from localllm.base.events import Json
 from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write
 from localllm.base.i18n import Phrase
 from localllm.config.keys import find_setting, path_of
-from localllm.config.reader import file_values, parse, read_text
-from localllm.config.toml_positions import Entry, KeyPath, scan
+from localllm.config.reader import Entry, KeyPath, file_values, parse, read_text, scan
 from localllm.config.values import parse_value
 
 _BYTE_ORDER_MARK = "\ufeff"

@@ -14,8 +14,7 @@ from localllm.base.paths import SETTINGS_FILE, config_file
 from localllm.config.keys import PREFIX, all_settings, find_setting, nearest_key, path_of
 from localllm.config.reader import Layer, Origin, file_values, read_text
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, SafetyRule, Settings
-from localllm.config.trust_policy import SERVERS, addresses_of, admitted
-from localllm.config.trust_store import Answers, digest_of
+from localllm.config.trust import SERVERS, Answers, addresses_of, admitted, digest_of
 from localllm.config.values import checked, parse_value
 
 LOOKED_AT = "LOCALLLM_ALSO_LOOK_AT"

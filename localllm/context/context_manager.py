@@ -1,23 +1,243 @@
-"""SmartContextManager: the conversation within the window, small and true."""
+"""SmartContextManager: fit a conversation into the model's window, step by step."""
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
 
 from localllm.base.errors import LLMConnectionError
-from localllm.base.events import ToolCall
+from localllm.base.events import ToolCall, Usage
 from localllm.context.budget import Budget, Scale
-from localllm.context.code_outline import compress
-from localllm.context.compaction_steps import Compacted, Compactor, words_fit
-from localllm.context.conversation import Conversation
-from localllm.context.offload import Keep
-from localllm.context.pruning import Compress, was_pruned, with_calls
-from localllm.context.relevance import Rank, Relevance
-from localllm.context.summary import Begins, Summariser, to_nobody
-from localllm.context.truncation import cut
+from localllm.context.code_outline import Rank, Relevance, compress
+from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken, steps
+from localllm.context.pruning import (
+    Compress,
+    Keep,
+    can_keep,
+    cut,
+    cut_message,
+    longest_gap,
+    prune,
+    prune_pictures,
+    put_aside,
+    told_of,
+    was_pruned,
+    with_calls,
+)
+from localllm.context.summary import (
+    Begins,
+    Summariser,
+    Summary,
+    earlier_state,
+    head_text,
+    plain_state,
+    record,
+    to_nobody,
+)
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import ToolMessage, ToolSpec
+from localllm.llm.messages import ToolMessage, ToolSpec, UserMessage, path_of
 from localllm.llm.overflow import Overflow
-from localllm.llm.tool_calls import path_of
+
+_STATE_CUT = "[… {count:,} characters left out]"
+
+_SHRINK = 0.9
+
+_LEAST_TEXT = 40
+"""Tokens a result keeps at least where even the newest have to be cut."""
+
+MakeCompress = Callable[[Conversation], Compress]
+"""Chooses what keeps a compressed form when output is left out."""
+
+
+class Compacted(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation made shorter: from `before` to `after` tokens. `fits`: it is under the limit. `why`: why the
+    model's own summary was of no use, where one was asked for; `usage` is what that cost."""
+
+    conversation: Conversation
+    how: Literal["pruned", "summarised"]
+    before: int
+    after: int
+    fits: bool
+    why: str = ""
+    usage: Usage = Usage()
+
+
+class Compactor:
+    """Makes conversations shorter. `surroundings` tells where and when the work goes on, as a conversation's beginning
+    does; it is told anew. `keep`: where words can be put aside."""
+
+    def __init__(
+        self, summariser: Summariser, surroundings: Callable[[], str], compress: MakeCompress, keep: Keep | None = None
+    ) -> None:
+        self._summariser = summariser
+        self._surroundings = surroundings
+        self._compress = compress
+        self._keep = keep
+
+    def with_room(self, conversation: Conversation, scale: Scale, budget: Budget) -> tuple[Conversation, int]:
+        """The conversation, and 0; where the person's words have no room in it, see put_aside."""
+        if words_fit(conversation, scale, budget):
+            return conversation, 0
+        room = (budget.room - budget.summary) // 2
+        return self._put_aside(conversation, _newest(conversation), room, scale)
+
+    def _put_aside(self, conversation: Conversation, until: int, room: int, scale: Scale) -> tuple[Conversation, int]:
+        """As put_aside; nothing is, where it cannot be kept."""
+        made, behind = put_aside(conversation, until, room, scale.text)
+        is_kept = behind and self._keep is not None and can_keep(made.aside, self._keep)
+        return (made, behind) if is_kept else (conversation, 0)
+
+    async def compact(
+        self,
+        conversation: Conversation,
+        scale: Scale,
+        budget: Budget,
+        *,
+        wish: str = "",
+        by_hand: bool = False,
+        begins: Begins = to_nobody,
+        behind: int = 0,
+    ) -> Compacted:
+        """The conversation within the budget, as nearly as that can be had. `by_hand`: sum it up in any case. `begins`
+        is told before the model is asked to. `behind`: what is kept as it is begins with this message or later, for
+        words before it were put aside."""
+        before = scale.request(conversation.messages)
+        around = self._surroundings()
+        start = _start(conversation, scale, budget, scale.text(head_text([], "", around)))
+        if not by_hand and not behind and (pruned := self._pruned(conversation, start, scale, budget)) is not None:
+            return _told(pruned, "pruned", before, scale, budget)
+        if by_hand or start < behind:
+            start = _newest(conversation)
+        if start <= _first_step(conversation) and not behind:  # there is nothing before it but the request
+            return _told(_shrunk(conversation, scale, budget), "pruned", before, scale, budget)
+        older = _until(conversation, start)
+        summary = _beside_the_record(
+            older, await self._summariser.summarise(older, scale, budget, wish, begins), scale, budget
+        )
+
+        def rewritten(whole: Conversation) -> Conversation:
+            return _rewritten(whole, start, summary.text, around, self._told_of(whole.aside))
+
+        def fitted(whole: Conversation) -> Conversation:
+            excess = scale.request(rewritten(whole).messages) - budget.most
+            return rewritten(_shortened(whole, start, excess, scale))
+
+        made = fitted(conversation)
+        if (left := scale.request(made.messages) - budget.most) > 0:
+            room = sum(scale.text(spoken.text) for spoken in conversation.said) - left
+            made = fitted(self._put_aside(conversation, start, room, scale)[0])
+        told = _told(made, "summarised", before, scale, budget)
+        return msgspec.structs.replace(told, why=summary.why, usage=summary.usage)
+
+    def _pruned(self, conversation: Conversation, start: int, scale: Scale, budget: Budget) -> Conversation | None:
+        """The conversation without what can be had again before message `start`: the pictures, but for those of the
+        newest request; then the results of tools too. None where that is not enough."""
+        request = conversation.said[-1].message if conversation.said else -1
+        without_pictures = prune_pictures(conversation, start, request)
+        if without_pictures != conversation and scale.request(without_pictures.messages) <= budget.pruned:
+            return without_pictures
+        pruned = prune(without_pictures, start, self._compress(conversation))
+        return pruned if scale.request(pruned.messages) <= budget.pruned else None
+
+    def _told_of(self, aside: Sequence[str]) -> str:
+        return told_of(aside, self._keep) if self._keep else ""
+
+
+def _beside_the_record(older: Conversation, summary: Summary, scale: Scale, budget: Budget) -> Summary:
+    """The state of the work: the model's and the record beside it, for small models forget what they changed and how
+    it ended; else as the messages tell it."""
+    if summary.text:
+        kept = record(older, earlier_state(older.messages))
+        kept = cut(kept, budget.summary // 2, _STATE_CUT, scale.text, head=0.4)
+        return msgspec.structs.replace(summary, text="\n\n".join(filter(None, [summary.text, kept])))
+    plain = cut(plain_state(older), budget.summary, _STATE_CUT, scale.text, head=0.4)
+    return msgspec.structs.replace(summary, text=plain)
+
+
+def words_fit(conversation: Conversation, scale: Scale, budget: Budget) -> bool:
+    """Whether what the person said has room at all, beside what is fixed and the least of a summary."""
+    words = sum(scale.text(spoken.text) for spoken in conversation.said)
+    return budget.fixed + words + budget.summary // 2 <= budget.most
+
+
+def _told(
+    made: Conversation, how: Literal["pruned", "summarised"], before: int, scale: Scale, budget: Budget
+) -> Compacted:
+    after = scale.request(made.messages)
+    counted = (int(tokens * budget.factor) for tokens in (before, after))
+    return Compacted(conversation=made, how=how, before=next(counted), after=next(counted), fits=after <= budget.most)
+
+
+def _first_step(conversation: Conversation) -> int:
+    """The first answer of the model; before it there is nothing to sum up."""
+    return next(steps(conversation.messages), len(conversation.messages))
+
+
+def _newest(conversation: Conversation) -> int:
+    """Where what must stay begins: the newest answer and its results, or the newest request."""
+    messages = conversation.messages
+    if isinstance(messages[-1], UserMessage):
+        return len(messages) - 1
+    return max(steps(messages), default=len(messages) - 1)
+
+
+def _start(conversation: Conversation, scale: Scale, budget: Budget, frame: int) -> int:
+    """Where the newest messages begin that are kept as they are: as many steps as go beside a summary (in a `frame` of
+    so many tokens) and the person's words, and the newest in any case."""
+    messages = conversation.messages
+    words = sum(scale.text(spoken.text) for spoken in conversation.said)
+    most = budget.low - budget.fixed - budget.summary - words - frame
+    fitting = (start for start in steps(messages) if scale.messages(messages[start:]) <= most)
+    return min(next(fitting, len(messages)), _newest(conversation))
+
+
+def _until(conversation: Conversation, start: int) -> Conversation:
+    spoken = tuple(spoken for spoken in conversation.spoken if spoken.message < start)
+    return Conversation(conversation.messages[:start], spoken)
+
+
+def _rewritten(conversation: Conversation, start: int, state: str, surroundings: str, aside: str) -> Conversation:
+    """The conversation with everything between the system message and message `start` replaced."""
+    messages = conversation.messages
+    older = [spoken.text for spoken in conversation.said if spoken.message < start]
+    newer = [spoken for spoken in conversation.said if spoken.message >= start]
+    rest = list(messages[start:])
+    request, images = "", ()
+    if rest and isinstance(rest[0], UserMessage):
+        request, images = rest[0].text, rest[0].images
+        rest = rest[1:]
+    head = UserMessage(head_text(older, state, surroundings, request, aside=aside), images)
+    shift = len(messages) - len(rest) - 2
+    kept = [Spoken(text, PUT_ASIDE) for text in conversation.aside]
+    spoken = [Spoken(text, 1) for text in older] + [Spoken(said.text, max(1, said.message - shift)) for said in newer]
+    return Conversation((messages[0], head, *rest), (*kept, *spoken))
+
+
+def _shrunk(conversation: Conversation, scale: Scale, budget: Budget) -> Conversation:
+    """The conversation with what may be cut in it cut until it fits, if that can be had."""
+    return _shortened(conversation, 1, scale.request(conversation.messages) - budget.most, scale)
+
+
+def _shortened(conversation: Conversation, start: int, excess: int, scale: Scale) -> Conversation:
+    """The conversation with `excess` tokens less from message `start` on: without the pictures that did not come last,
+    and its longest texts cut to one length."""
+    if excess <= 0:
+        return conversation
+    before = scale.messages(conversation.messages)
+    conversation = prune_pictures(conversation, _newest(conversation))
+    excess -= before - scale.messages(conversation.messages)
+    if excess <= 0:
+        return conversation
+    sizes = {n: longest_gap(conversation, n, scale.text) for n in range(start, len(conversation.messages))}
+    allowed, most = sum(sizes.values()) - excess, max(sizes.values(), default=0)
+    while most > _LEAST_TEXT and sum(min(size, most) for size in sizes.values()) > allowed:
+        most = max(_LEAST_TEXT, int(most * _SHRINK))
+    for number, size in sizes.items():
+        if size > most:
+            conversation = cut_message(conversation, number, most, scale.text)
+    return conversation
+
 
 _SPARE = 0.95
 """Characters are not tokens: a text compressed to the limit is a little over it now and then."""

@@ -1,7 +1,8 @@
-"""The state of the work in a model's words; where it has none that are of use, nothing."""
+"""Summarise a conversation and hand its work over: what was done, what is open."""
 
+import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -12,10 +13,219 @@ from localllm.base.events import Usage
 from localllm.base.i18n import tr
 from localllm.context.budget import NO_MODEL, Budget, Scale
 from localllm.context.conversation import Conversation
-from localllm.context.handoff import earlier_state, transcript
-from localllm.context.truncation import cut
+from localllm.context.pruning import cut, was_pruned, with_calls
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import SystemMessage, UserMessage
+from localllm.llm.messages import (
+    BEGINNING,
+    NOW,
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    is_summed_up,
+    path_of,
+    state_in,
+    with_arguments,
+)
+from localllm.text.error_lines import telling_lines
+
+HEADING = "## Record (kept by the program)"
+
+_CHANGES = frozenset({"create_file", "write_file", "edit_file"})
+_COMMANDS = frozenset({"run_command", "command_output"})
+
+_MOST_FILES = 20
+_LONGEST_RESULT = 600
+_SHORT_ANSWER = 60
+_LONGEST_QUESTION = 240
+_MOST_ANSWERS = 5
+
+_CHANGED_LINE = re.compile(r"^changed: (.+?)(?: \(… \d+ more\))?$", re.MULTILINE)
+_RESULT = re.compile(r"^newest (change|command): (.*?)(?=^newest (?:change|command): |\Z)", re.MULTILINE | re.DOTALL)
+_ANSWER_LINE = re.compile(r"^asked: .* → the user: .*$", re.MULTILINE)
+
+
+def record(conversation: Conversation, earlier: str = "") -> str:
+    """The record of a conversation, and of the state `earlier` that was handed over before it; "" where nothing was
+    done."""
+    lines = [
+        listed("changed", _with_earlier(files(conversation.messages)[1], earlier)),
+        *[*_ANSWER_LINE.findall(earlier), *_answers(conversation)][-_MOST_ANSWERS:],
+        *_newest_results(conversation.messages, earlier),
+    ]
+    told = "\n".join(filter(None, lines))
+    return f"{HEADING}\n{told}" if told else ""
+
+
+def files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
+    """The files that were read, and those that were changed, the newest first."""
+    read: dict[str, None] = {}
+    changed: dict[str, None] = {}
+    for message in reversed(messages):
+        for call in message.tool_calls if isinstance(message, AssistantMessage) else ():
+            if path := path_of(call):
+                (changed if call.name in _CHANGES else read)[path] = None
+    return [path for path in read if path not in changed], list(changed)
+
+
+def listed(what: str, paths: Sequence[str]) -> str:
+    """The paths in one line, "" where there are none."""
+    more = f" (… {len(paths) - _MOST_FILES} more)" if len(paths) > _MOST_FILES else ""
+    return f"{what}: {', '.join(paths[:_MOST_FILES])}{more}" if paths else ""
+
+
+def _with_earlier(changed: Sequence[str], earlier: str) -> list[str]:
+    before = [path for line in _CHANGED_LINE.findall(earlier) for path in line.split(", ")]
+    return list(dict.fromkeys([*changed, *before]))
+
+
+def _answers(conversation: Conversation) -> Iterator[str]:
+    """What the model asked and the person answered in a few words, which say nothing without the question."""
+    for number, before in enumerate(conversation.messages[:-1]):
+        said = " ".join(" ".join(conversation.words_in(number + 1)).split())
+        question = _question(before.text) if isinstance(before, AssistantMessage) and not before.tool_calls else ""
+        if question and 0 < len(said) <= _SHORT_ANSWER:
+            yield f"asked: {question} → the user: {said}"
+
+
+def _question(text: str) -> str:
+    """The last paragraph of a text, if it asks something."""
+    last = " ".join(text.strip().split("\n\n")[-1].split())
+    return last[-_LONGEST_QUESTION:] if "?" in last or "？" in last else ""
+
+
+def _newest_results(messages: Sequence[Message], earlier: str) -> Iterator[str]:
+    results = [(m, call) for m, call in with_calls(messages) if isinstance(m, ToolMessage) and not was_pruned(m)]
+    before = dict(_RESULT.findall(earlier.partition(HEADING)[2]))
+    for what, names in (("change", _CHANGES), ("command", _COMMANDS)):
+        if newest := next(((m, call) for m, call in reversed(results) if call.name in names), None):
+            message, call = newest
+            yield f"newest {what}: {with_arguments(call)} →\n{_shortened(message.text)}"
+        elif what in before:
+            yield f"newest {what}: {before[what].strip()}"
+
+
+def _shortened(text: str) -> str:
+    """Its beginning, what in it tells of a fault, and its end."""
+    text = text.strip()
+    if len(text) <= _LONGEST_RESULT:
+        return text
+    part = _LONGEST_RESULT // 3
+    return "\n".join(filter(None, [text[:part], telling_lines(text[part:-part], part), f"…{text[-part:]}"]))
+
+
+_READING = frozenset({"read_file"})
+
+_LONGEST_OUTCOME = 110
+_LONGEST_SAID = 500
+
+
+def head_text(words: Sequence[str], state: str, surroundings: str = "", request: str = "", *, aside: str = "") -> str:
+    """The text of the message that stands for the older part. `words` are what the person said in it, `aside` tells
+    where what was said before them is; `request` is what is to be answered now, if it is new."""
+    said = [f"<said>\n{text}\n</said>" for text in words]
+    parts = [
+        BEGINNING,
+        aside,
+        *(["The user said, verbatim, the oldest first:", *said] if said else []),
+        f"The work so far:\n<state>\n{state}\n</state>",
+        surroundings,
+        f"{NOW}\n\n{request}" if request else "",
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def earlier_state(messages: Sequence[Message]) -> str:
+    """The state that an earlier hand-off told of, "" where there was none."""
+    first = next((message for message in messages if isinstance(message, UserMessage)), None)
+    return state_in(first.text) if first is not None and is_head(first) else ""
+
+
+def is_head(message: Message) -> bool:
+    """Whether this is a message that stands for an older part."""
+    return isinstance(message, UserMessage) and is_summed_up(message.text)
+
+
+def plain_state(conversation: Conversation, most_lines: int = 40) -> str:
+    """The state of the work as the messages themselves tell it, without any model: what was called and what came of it,
+    the newest last, the files that were read, what was said last, and the record of the work."""
+    messages = conversation.messages
+    done = list(_joined(_outcomes(messages)))
+    dropped = len(done) - most_lines
+    lines = [f"- (… {dropped} earlier steps)", *done[-most_lines:]] if dropped > 0 else done
+    read, _ = files(messages)
+    earlier = earlier_state(messages)
+    said = next((m.text for m in reversed(messages) if isinstance(m, AssistantMessage) and m.text.strip()), "")
+    parts = [
+        earlier.partition(HEADING)[0].strip(),
+        "## Goal\nWhat the user said.",
+        "## Done\n" + "\n".join(lines) if lines else "",
+        f"## Files\n{listed('read', read)}" if read else "",
+        f"## Said last\n{_short(said, _LONGEST_SAID)}" if said else "",
+        "## Next\nGo on with what the user asked for last.",
+        record(conversation, earlier),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def transcript(conversation: Conversation, most: int) -> str:
+    """The messages as a text, each result and each argument in at most `most` characters."""
+    lines: list[str] = []
+    for number, (message, call) in enumerate(with_calls(conversation.messages)):
+        match message:
+            case UserMessage(text):
+                words = conversation.words_in(number)
+                said = "\n\n".join(words) if words else earlier_state((message,)) or text
+                lines.append(f"USER: {_ends(said, 4 * most)}")
+            case AssistantMessage(text, calls):
+                lines += [f"ASSISTANT: {_ends(text, 4 * most)}"] if text.strip() else []
+                lines += [f"CALL {asked.name} {_ends(asked.arguments, most)}" for asked in calls]
+            case ToolMessage(text=text):
+                lines.append(f"RESULT of {call.name}: {_ends(text, most)}")
+            case _:
+                pass
+    return "\n".join(lines)
+
+
+def _outcomes(messages: Sequence[Message]) -> Iterable[str]:
+    for message, call in with_calls(messages):
+        if isinstance(message, ToolMessage):
+            outcome = "" if was_pruned(message) else f" → {_outcome(call.name, message.text)}"
+            yield f"- {with_arguments(call)}{outcome}"
+
+
+def _outcome(tool: str, text: str) -> str:
+    """What came of a call, in a line. The beginning of a file says nothing: of one that was read, its lines count."""
+    lines = text.count("\n") + 1
+    return f"{lines} lines" if tool in _READING and lines > 1 else _short(text, _LONGEST_OUTCOME)
+
+
+def _joined(lines: Iterable[str]) -> Iterable[str]:
+    """The lines, each that comes several times in a row once."""
+    before, count = "", 0
+    for line in (*lines, ""):
+        if line == before:
+            count += 1
+            continue
+        if before:
+            yield before if count == 1 else f"{before} (×{count})"
+        before, count = line, 1
+
+
+def _short(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _ends(text: str, most: int) -> str:
+    """The beginning and the end: errors and results stand there."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    first = most // 3
+    return f"{text[:first]} … {text[len(text) - (most - first) :]}"
+
 
 _BY_RULE = frozenset({"embedded", "scripted"})
 """Providers without a model behind them: they have nothing to say to a transcript."""

@@ -7,10 +7,9 @@ import msgspec
 
 from localllm.context.budget import Scale
 from localllm.context.conversation import Conversation
-from localllm.context.handoff import is_head
 from localllm.context.pruning import with_calls
-from localllm.llm.framed_texts import framed_in
-from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
+from localllm.context.summary import is_head
+from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage, framed_in
 from localllm.llm.tokens import TOKENS_PER_MESSAGE
 
 PartName = Literal["system", "project", "tools", "words", "summary", "files", "commands", "results", "model"]

@@ -9,9 +9,6 @@ import msgspec
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
-from localllm.base.rate_limit import RateLimiter
-from localllm.llm.health import look_at, wait_for
-from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.message_format import read_messages
 from localllm.llm.messages import (
     Completion,
@@ -21,10 +18,9 @@ from localllm.llm.messages import (
     ToolSpec,
 )
 from localllm.llm.overflow import overflow_of
-from localllm.llm.providers.base import Chunk, ModelInfo, Provider, TextChunk
-from localllm.llm.retry import LONGEST_WAIT, Stopwatch, opened, try_again
-from localllm.llm.token_usage import Accounting, Exchange
-from localllm.llm.tokens import MOST_RATIO
+from localllm.llm.providers.base import Chunk, MessageAssembler, ModelInfo, Provider, TextChunk
+from localllm.llm.retry import LONGEST_WAIT, RateLimiter, Stopwatch, look_at, opened, try_again, wait_for
+from localllm.llm.tokens import MOST_RATIO, Accounting, Exchange
 from localllm.llm.tool_calling.router import Question, Speaking
 
 ASSUMED_CONTEXT_WINDOW = 8192

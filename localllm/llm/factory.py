@@ -10,14 +10,13 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.paths import state_folder
-from localllm.base.rate_limit import RateLimiter
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, LLMSettings, NamedProvider, ServerSettings
 from localllm.llm.addresses import address_fault
 from localllm.llm.client import LLMClient
-from localllm.llm.discovery.candidates import ollama_base_url
-from localllm.llm.discovery.servers import Server
+from localllm.llm.discovery.servers import Server, ollama_base_url
 from localllm.llm.providers.base import Provider
-from localllm.llm.tool_calling.learned_dialects import DialectMemory
+from localllm.llm.retry import RateLimiter
+from localllm.llm.tool_calling.dialect import DialectMemory
 from localllm.llm.tool_calling.router import Speaking
 
 _EMBEDDED_ENGINE = "localllm.lookup.engine"

@@ -1,17 +1,99 @@
-"""Retry a request: as the server asks or with exponential backoff, until the first visible chunk."""
+"""Try a request again: rate limits, waits, and the health of a server that restarts."""
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+import msgspec
+
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.message_assembly import MessageAssembler
-from localllm.llm.providers.base import Chunk, TextChunk, ThinkingChunk, ToolCallChunk
+from localllm.llm.providers.base import Chunk, MessageAssembler, Provider, TextChunk, ThinkingChunk, ToolCallChunk
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
+
+
+SECONDS_PER_MINUTE = 60.0
+
+BURST_SHARE = 0.1
+"""Of a minute's requests, how many may come at once: so much more than is allowed a minute may see at most."""
+
+
+class _Bucket:
+    """The requests one may still make. It may owe some: then the next have to wait their turn."""
+
+    def __init__(self, now: float, capacity: float) -> None:
+        self.level = capacity
+        self.filled = now
+        self.closed_until = now
+
+
+class RateLimiter:
+    """At most `per_minute` requests a minute of each name; 0 is no limit. A name is anything: the address of a server.
+
+    Whoever asked first has its turn first. `clock` tells seconds, `pause` waits them.
+    """
+
+    def __init__(
+        self,
+        per_minute: int = 0,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._rate = per_minute / SECONDS_PER_MINUTE
+        self._capacity = max(1.0, per_minute * BURST_SHARE)
+        self._clock = clock
+        self._pause = pause
+        self._buckets: dict[str, _Bucket] = {}
+
+    async def wait(self, name: str, tell: Callable[[float], None] | None = None) -> float:
+        """Wait until `name` may be asked; the seconds that took. Where it takes any, `tell` is told them before."""
+        seconds = self._take(name)
+        if seconds > 0:
+            if tell is not None:
+                tell(seconds)
+            try:
+                await self._pause(seconds)
+            except BaseException:
+                self._give_back(name)
+                raise
+        return seconds
+
+    def delay(self, name: str) -> float:
+        """The seconds until `name` may be asked, 0 for at once. The turn is not taken."""
+        bucket, now = self._bucket(name), self._clock()
+        closed = max(0.0, bucket.closed_until - now)
+        if not self._rate:
+            return closed
+        level = min(self._capacity, bucket.level + (now - bucket.filled) * self._rate)
+        return max(closed, (1 - level) / self._rate)
+
+    def hold(self, name: str, seconds: float) -> None:
+        """Let nobody ask `name` for so long: it has said so itself."""
+        bucket = self._bucket(name)
+        bucket.closed_until = max(bucket.closed_until, self._clock() + seconds)
+
+    def _take(self, name: str) -> float:
+        """The seconds until the next turn, which is taken."""
+        bucket, now = self._bucket(name), self._clock()
+        closed = max(0.0, bucket.closed_until - now)
+        if not self._rate:
+            return closed
+        bucket.level = min(self._capacity, bucket.level + (now - bucket.filled) * self._rate) - 1
+        bucket.filled = now
+        return max(closed, -bucket.level / self._rate)
+
+    def _give_back(self, name: str) -> None:
+        """The turn was not used: whoever waited for it has been cancelled."""
+        bucket = self._bucket(name)
+        bucket.level = min(self._capacity, bucket.level + 1)
+
+    def _bucket(self, name: str) -> _Bucket:
+        return self._buckets.setdefault(name, _Bucket(self._clock(), self._capacity))
 
 
 class Stopwatch:
@@ -211,3 +293,69 @@ def _error(state: "RetryCallState") -> LLMConnectionError:
     error = state.outcome.exception() if state.outcome else None
     assert isinstance(error, LLMConnectionError)  # noqa: S101 - only these are tried again
     return error
+
+
+SECONDS_TO_ANSWER = 5.0
+"""A server that has not listed its models by then is not well."""
+
+ATTEMPTS = 3
+FIRST_WAIT = 1.0
+"""Seconds before the second look at a server; each wait is twice the one before."""
+
+NOT_THERE = frozenset({"llm_refused", "llm_unreachable", "llm_cut"})
+"""Errors of a server nobody can talk to. After any other it has at least answered."""
+
+
+class Health(msgspec.Struct, frozen=True):
+    """How a server is. `latency`: milliseconds until it had listed its models; `error`: what is wrong, in words."""
+
+    status: Literal["healthy", "loading", "unhealthy"]
+    connected: bool
+    latency: float
+    provider: str
+    address: str
+    model: str
+    error: str = ""
+
+
+async def look_at(provider: Provider, model: str, *, clock: Callable[[], float] = time.perf_counter) -> Health:
+    """The health of `provider`, by the cheapest thing it can be asked: its list of models. `model`: the one in use."""
+    began = clock()
+    error: LLMConnectionError | None = None
+    try:
+        async with asyncio.timeout(SECONDS_TO_ANSWER):
+            await provider.list_models()
+    except TimeoutError:
+        error = LLMConnectionError("llm_silent", url=provider.address, seconds=SECONDS_TO_ANSWER)
+    except LLMConnectionError as failure:
+        error = failure
+    return Health(
+        status=_status(error),
+        connected=error is None or error.key not in NOT_THERE,
+        latency=round((clock() - began) * 1000, 1),
+        provider=provider.name,
+        address=provider.address,
+        model=model,
+        error=error.what if error else "",
+    )
+
+
+async def wait_for(
+    provider: Provider,
+    *,
+    attempts: int = ATTEMPTS,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> bool:
+    """Whether the server is well, looked at up to `attempts` times with growing waits between."""
+    for attempt in range(attempts):
+        if attempt:
+            await pause(FIRST_WAIT * 2 ** (attempt - 1))
+        if (await look_at(provider, "")).status == "healthy":
+            return True
+    return False
+
+
+def _status(error: LLMConnectionError | None) -> Literal["healthy", "loading", "unhealthy"]:
+    if error is None:
+        return "healthy"
+    return "loading" if error.key == "llm_loading" else "unhealthy"

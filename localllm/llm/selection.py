@@ -10,8 +10,7 @@ import msgspec
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.config.schema import LLMSettings, ProviderName
 from localllm.llm.client import LLMClient
-from localllm.llm.discovery.candidates import same_place
-from localllm.llm.discovery.servers import Server, choose, nearest_models
+from localllm.llm.discovery.servers import Server, choose, nearest_models, same_place
 from localllm.llm.factory import make_provider, provider_for
 from localllm.llm.providers.base import ModelInfo, Provider
 

@@ -5,9 +5,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from localllm.llm.framed_texts import is_summed_up, newest_request, without_framed
-from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, ToolMessage, UserMessage
-from localllm.llm.tool_calls import canonical
+from localllm.llm.messages import (
+    AssistantMessage,
+    CompletionRequest,
+    Message,
+    ToolMessage,
+    UserMessage,
+    canonical,
+    is_summed_up,
+    newest_request,
+    without_framed,
+)
 from localllm.lookup.calls import NOT_OFFERED, Call, Result
 from localllm.lookup.notes import Notes, read_notes
 from localllm.lookup.results import error_key

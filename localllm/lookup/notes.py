@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from localllm.base.i18n.messages import MESSAGES
-from localllm.llm.framed_texts import framed_in
+from localllm.llm.messages import framed_in
 from localllm.lookup.results import message_fields
 
 _SECTIONS = ("todos", "decisions", "preferences", "session")

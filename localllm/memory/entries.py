@@ -1,4 +1,4 @@
-"""List entries of LOCALLLM.md: ids made from the text, finding, adding, changing, removing."""
+"""Entries of LOCALLLM.md: written, numbered and read, with the notation of TODOs."""
 
 import hashlib
 import re
@@ -7,13 +7,142 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
 from localllm.memory.sections import SectionKind
-from localllm.memory.todo_notation import parse_task
 from localllm.text.sanitising import clean, display_width, shorten
+
+State = Literal["planned", "doing", "done", "dropped"]
+Priority = Literal["high", "medium", "low"]
+
+OPEN: tuple[State, ...] = ("doing", "planned")
+PRIORITIES: tuple[Priority, ...] = ("high", "medium", "low")
+
+_MARKS: dict[State, tuple[str, str, str]] = {
+    "planned": (" ", "todo", "予定"),
+    "doing": ("~", "doing", "進行中"),
+    "done": ("x", "done", "完了"),
+    "dropped": ("-", "dropped", "中止"),
+}
+"""How we write a state: in a checkbox, as an English word, as a Japanese word."""
+
+_READ: dict[State, str] = {
+    "planned": "|todo|open|planned|予定|未着手|未完了|未対応|未",
+    "doing": "~|/|doing|wip|in progress|進行中|作業中|対応中|着手",
+    "done": "x|✓|✔|☑|done|完了|済|済み|対応済|対応済み",
+    "dropped": "-|dropped|cancelled|canceled|won't do|wontfix|中止|取消|取り消し|取りやめ|見送り",
+}
+_STATE_OF: dict[str, State] = {mark: state for state, marks in _READ.items() for mark in marks.split("|")}
+
+_MARK = re.compile(r"([\[［【])([^\[\]［］【】]{0,12})([\]］】])(?![(:\[])(\s*)")
+PRIORITY_OF: dict[str, Priority] = {
+    "high": "high", "高": "high", "medium": "medium", "中": "medium", "low": "low", "低": "low"
+}  # fmt: skip
+_WRITTEN: dict[Priority, tuple[str, str]] = {"high": ("high", "高"), "medium": ("medium", "中"), "low": ("low", "低")}
+_DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+_DATES = re.compile(rf"(?:\s{{1,9}}\+(?P<added>{_DATE}))?(?:\s{{1,9}}[✓✗](?P<finished>{_DATE}))?$")
+_IN_BRACKETS = r"[(（](?P<priority>high|medium|low|高|中|低)[)）]"
+_PRIORITY = re.compile(rf"\s{{0,9}}{_IN_BRACKETS}$", re.IGNORECASE)
+_LAST = re.compile(rf"(?:\s{{1,9}}(?P<sign>[+✓✗])(?P<date>{_DATE})|\s{{0,9}}{_IN_BRACKETS})$", re.IGNORECASE)
+_BULLET = re.compile(r"^\s*[-*+・•]\s+")
+
+
+class Parts(NamedTuple):
+    """The first line of an item, cut up: `mark` with brackets and the space after it, "" where there is none."""
+
+    mark: str
+    state: State
+    text: str
+    priority: Priority | None
+    added: str
+    finished: str
+    tail: str
+
+    def line(self, *, japanese: bool) -> str:
+        """What stands behind the item's marker."""
+        priority = f" ({_WRITTEN[self.priority][japanese]})" if self.priority else ""
+        added = f" +{self.added}" if self.added else ""
+        sign = "✓" if self.state == "done" else "✗"
+        finished = f" {sign}{self.finished}" if self.finished else ""
+        return f"{self.mark}{self.text}{priority}{added}{finished}{self.tail}"
+
+
+def parse(content: str) -> Parts:
+    """The first line of an item, as it stands in the file behind its marker."""
+    bare = content.rstrip()
+    tail = content[len(bare) :]
+    mark, state = "", "planned"
+    if (match := _MARK.match(bare)) and (known := _state(match)):
+        mark, state = match[0], known
+        bare = bare[match.end() :]
+    added = finished = ""
+    if dates := _DATES.search(bare):
+        added, finished = dates["added"] or "", dates["finished"] or ""
+        bare = bare[: dates.start()]
+    priority = None
+    if (match := _PRIORITY.search(bare)) and match.start():
+        priority = PRIORITY_OF[match["priority"].lower()]
+        bare = bare[: match.start()]
+    return Parts(mark, state, bare, priority, added, finished, tail)
+
+
+def parse_task(text: str) -> Parts:
+    """A task as somebody gives it. What it has at its end or before it as the file would write it means what it means
+    there, in any order, with a list's marker or without; `state` is by the mark, else by the day it ended.
+
+    Of two dates or priorities the last holds, and the other is text; so is what nothing else would be left of.
+    """
+    bare = without_bullet(text.strip())
+    mark, state = "", "planned"
+    if (match := _MARK.match(bare)) and (known := _state(match)) and _says_anything(bare[match.end() :]):
+        mark, state, bare = match[0], known, bare[match.end() :]
+    found: dict[str, str] = {}
+    while (match := _LAST.search(bare)) and _says_anything(bare[: match.start()]):
+        kind, value = match["sign"] or "priority", match["date"] or PRIORITY_OF[(match["priority"] or "").lower()]
+        if found.setdefault(kind, value) != value:
+            break
+        bare = bare[: match.start()]
+    finished = found.get("✓") or found.get("✗", "")
+    if finished and state in OPEN:
+        state = "done" if "✓" in found else "dropped"
+    priority = PRIORITY_OF.get(found.get("priority", ""))
+    return Parts(mark, state, bare, priority, found.get("+", ""), finished, "")
+
+
+def without_bullet(text: str) -> str:
+    """A line without the marker that a list has before it."""
+    bare = _BULLET.sub("", text)
+    return bare if _says_anything(bare) else text
+
+
+def ends_in_priority(text: str) -> Priority | None:
+    """The priority that a text ends with, if it says anything before it."""
+    match = _PRIORITY.search(text)
+    return PRIORITY_OF[match["priority"].lower()] if match and _says_anything(text[: match.start()]) else None
+
+
+def _says_anything(text: str) -> bool:
+    return any(character.isalnum() for character in text)
+
+
+def _state(mark: re.Match[str]) -> State | None:
+    """The state a mark stands for. After a checkbox there is white space, or it is none."""
+    name = unicodedata.normalize("NFKC", mark[2]).strip().lower()
+    if len(name) <= 1 and name.isascii() and not mark[4] and mark.end() < len(mark.string):
+        return None
+    return _STATE_OF.get(name)
+
+
+def restyled(mark: str, state: State) -> str:
+    """The mark with another state, written the same way: checkbox, English or Japanese word, its brackets."""
+    match = _MARK.match(mark)
+    if match is None:
+        return f"[{_MARKS[state][0]}] "
+    word = match[2].strip()
+    style = 0 if len(word) <= 1 and word not in ("未", "済") else 1 if word.isascii() else 2
+    return f"{match[1]}{_MARKS[state][style]}{match[3]}{match[4] or ('' if style == 2 else ' ')}"
 
 
 class Copied(NamedTuple):

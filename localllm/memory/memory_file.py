@@ -21,7 +21,7 @@ from localllm.base.files import (
     real_path,
 )
 from localllm.base.i18n import Phrase
-from localllm.llm.framed_texts import LINKED
+from localllm.llm.messages import LINKED
 from localllm.memory.document import Document
 from localllm.sandbox.protect.protected_names import is_protected
 

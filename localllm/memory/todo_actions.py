@@ -1,4 +1,13 @@
-"""The words by which people and models say what is to be done with a TODO. Imports nothing: it is read at the start."""
+"""What can be done to a TODO, and the list in one line."""
+
+from typing import TYPE_CHECKING
+
+from localllm.base.i18n import Phrase, tr
+from localllm.text.sanitising import clean
+
+if TYPE_CHECKING:
+    from localllm.memory.todos import Todo
+
 
 JAPANESE: dict[str, str] = {
     "add": "追加|登録",
@@ -21,3 +30,20 @@ def by_word(english: dict[str, str]) -> dict[str, str]:
     """What each word means: the English ones that are given by what is meant, and the Japanese ones for the same."""
     words = {meant: f"{said}|{JAPANESE.get(meant, meant)}" for meant, said in english.items()}
     return {word: meant for meant, every in words.items() for word in every.split("|")}
+
+
+def todo_text(todo: "Todo") -> str:
+    """A TODO's text on one line, with its priority if that is not the usual one."""
+    priority = "" if todo.priority == "medium" else f" ({tr(f'memory.priority.{todo.priority}')})"
+    return f"{clean(todo.text, keep_newlines=False)}{priority}"
+
+
+def state_told(now: "Todo", before: "Todo | None", text: str) -> Phrase:
+    """In what state a TODO is now, and whether that is another one than somebody may think who brought it there; `text`
+    is how it is shown."""
+    if before and before.state == now.state:
+        return Phrase(f"todo.already.{now.state}", id=now.id, text=text)
+    told = Phrase(f"todo.{now.state}", id=now.id, text=text)
+    if before is None or before.is_open or now.state == "planned":
+        return told
+    return Phrase("todo.was", told=told, state=Phrase(f"memory.state.{before.state}"))

@@ -14,7 +14,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.files import open_beneath, real_path
 from localllm.base.regular_files import READ, opened
-from localllm.llm.framed_texts import LINKED, framed
+from localllm.llm.messages import LINKED, framed
 from localllm.sandbox.protect.repository import around
 from localllm.text.sanitising import clean
 

@@ -14,10 +14,9 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.code.symbols import Symbol
-from localllm.repo_map.focus import identifiers_in, paths_in
 from localllm.repo_map.index import Refreshed, RepoIndex
 from localllm.repo_map.rank import RepoGraph
-from localllm.repo_map.request import Part, RepoMapText
+from localllm.repo_map.request import Part, RepoMapText, identifiers_in, paths_in
 from localllm.text.bm25 import Bm25
 from localllm.text.tokenising import terms
 

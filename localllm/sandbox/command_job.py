@@ -8,8 +8,7 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.sandbox.process import HeadAndTail, Outcome, Process
-from localllm.sandbox.process_launch import Ending, Launch
+from localllm.sandbox.process import Ending, HeadAndTail, Launch, Outcome, Process
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch
 

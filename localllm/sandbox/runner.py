@@ -26,11 +26,9 @@ from localllm.sandbox.linux.confinement import Confinement, Surroundings
 from localllm.sandbox.linux.fork_client import ForkServer
 from localllm.sandbox.macos.seatbelt import SeatbeltConfinement
 from localllm.sandbox.network.hosts import NetworkHosts
-from localllm.sandbox.network.proxy import Contact
-from localllm.sandbox.network.sockets import MachineSockets, in_use
+from localllm.sandbox.network.proxy import Contact, MachineSockets, in_use
 from localllm.sandbox.probe import Probed, probe
-from localllm.sandbox.process import HeadAndTail, Process
-from localllm.sandbox.process_launch import Excess, Launch, PlainLaunch
+from localllm.sandbox.process import Excess, HeadAndTail, Launch, PlainLaunch, Process
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch, remove_stale
 from localllm.sandbox.shared_files import MOST_COPIED, Inventory, Severed, sever

@@ -10,7 +10,7 @@ from pathlib import Path
 from localllm.base.errors import ConfigurationError
 from localllm.base.files import open_folder, write_own
 from localllm.base.paths import project_name
-from localllm.base.project_moves import earlier_place, note_place
+from localllm.base.project_state import earlier_place, note_place
 from localllm.sessions.entries import Adopted, Began, encode, starts
 from localllm.sessions.log import INDEX, SUFFIX, hold, make_folder, open_log
 

@@ -1,9 +1,14 @@
-"""The sessions of a project: found, listed, searched, copied, deleted."""
+"""A project's sessions: listed, opened, removed; their outputs; those that were killed.
+
+Outputs go with the last session whose log names them. Only plain names of our own form are touched, and no link is
+followed.
+"""
 
 import os
 import re
+import stat
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -15,29 +20,125 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.events import RunStarted
-from localllm.base.files import write_own
+from localllm.base.events import RunFinished, RunStarted
+from localllm.base.files import open_folder, write_own
 from localllm.base.i18n import Phrase
 from localllm.base.paths import Storage, project_folder
-from localllm.base.regular_files import clock_time, read_beginning
-from localllm.sessions import outputs
-from localllm.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, encode, starts
+from localllm.base.regular_files import clock_time, open_regular, read_beginning
+from localllm.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, decode, encode, starts
 from localllm.sessions.index import Index, Session
 from localllm.sessions.log import (
     PATIENCE,
     SUFFIX,
+    Seal,
     SessionLog,
     SessionRead,
     hold,
+    lines_of,
     make_folder,
     new_session_id,
+    open_log,
     read_session,
 )
 from localllm.sessions.relocation import adopt, remove_if_empty, settle
-from localllm.sessions.signature import Seal
 
 if TYPE_CHECKING:
     from localllm.memory.search import MemoryEntry, Recall
+
+
+_IN = b"tool-output/"
+_NAMED_OUTPUT = re.compile(rb"tool-output/([a-z][a-z_]{0,60}-(?:[0-9a-f]{8}|[0-9a-f]{16})\.txt)")
+
+
+def outputs_named_in(log: Path) -> set[str]:
+    """The files that a log names. Raises OSError."""
+    with open_regular(log) as stream:
+        return {name.decode() for line in lines_of(stream) if _IN in line for name in _NAMED_OUTPUT.findall(line)}
+
+
+def forget_outputs(names: set[str], logs: Iterable[Path], folders: Iterable[Path]) -> None:
+    """Remove those of the files in `folders` that no log in the folders `logs` names any more. One log that cannot be
+    read, and all stay: it may name any."""
+    left = set(names)
+    with suppress(OSError):
+        for log in _plain_logs(logs):
+            if not left:
+                return
+            left -= outputs_named_in(log)
+        for folder in folders:
+            _remove_outputs(folder, left)
+
+
+def _plain_logs(folders: Iterable[Path]) -> Iterator[Path]:
+    for folder in folders:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield from (file for file in folder.iterdir() if file.suffix == ".jsonl" and _is_plain(file))
+
+
+def _is_plain(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _remove_outputs(folder: Path, names: Iterable[str]) -> None:
+    with suppress(FileNotFoundError):
+        opened = open_folder(folder)
+        try:
+            for name in names:
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=opened)
+        finally:
+            os.close(opened)
+
+
+_STARTED, _FINISHED, _RESUMED = starts(RunStarted), starts(RunFinished), starts(Resumed)
+_TAIL = 1_000_000  # bytes that are looked at first
+_LONGEST = 1_000_000  # bytes of a first line
+
+
+def broken_off(log: Path, seal: Seal) -> str:
+    """The request in whose middle the session of this log ended; "" where it did not, where it was looked at since, is
+    open in another program, or not this user's. Raises OSError."""
+    line = _last_run(log)
+    if not line.startswith(_STARTED) or not _is_ours(log, seal) or _is_open(log):
+        return ""
+    with suppress(msgspec.DecodeError):
+        match decode(line):
+            case RunStarted(query=query):
+                return query
+            case _:
+                pass
+    return ""
+
+
+def _last_run(log: Path) -> bytes:
+    """The last line that tells of a run's beginning or end, or of the session's being gone on with."""
+    with open_log(log) as file:
+        size = os.fstat(file.fileno()).st_size
+        for start in (max(0, size - _TAIL), 0):
+            file.seek(start)
+            told = [line for line in lines_of(file) if line.startswith((_STARTED, _FINISHED, _RESUMED))]
+            if told:
+                return told[-1]
+    return b""
+
+
+def _is_ours(log: Path, seal: Seal) -> bool:
+    with open_log(log) as file, suppress(msgspec.DecodeError):
+        began = decode(file.readline(_LONGEST))
+        return isinstance(began, Began) and seal.holds(log.stem, began.seal)
+    return False
+
+
+def _is_open(log: Path) -> bool:
+    fd = os.open(log, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        return not hold(fd, 0.0)
+    finally:
+        os.close(fd)
+
 
 DAY = 24 * 60 * 60
 _NAMED = 5  # sessions an error names
@@ -95,7 +196,6 @@ class Sessions:
 
     def broken_off(self) -> str:
         """The request in whose middle the newest session was broken off; "" where it was not. Reads that log alone."""
-        from localllm.sessions.interrupted import broken_off  # the first words on the screen come before it
 
         newest = max(self._logs(), default=None)
         with suppress(OSError):
@@ -242,7 +342,7 @@ class Sessions:
         try:
             if not hold(fd, 0.0):
                 raise ConfigurationError("session_undeletable", id=file.stem, reason=Phrase("history.open"))
-            named = outputs.named_in(file)
+            named = outputs_named_in(file)
             file.unlink()
             self._orphans |= named
         finally:
@@ -254,7 +354,7 @@ class Sessions:
         orphans, self._orphans = self._orphans, set()
         if orphans:
             logs = [folder for folder in self._folders if not folder.is_symlink()]
-            outputs.forget(orphans, logs, self._outputs)
+            forget_outputs(orphans, logs, self._outputs)
 
     def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> list[str]:
         """Delete what was not worked in for `keep_days`, and all but the newest `keep_count` (0 keeps all); never what

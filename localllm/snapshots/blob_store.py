@@ -1,15 +1,85 @@
-"""The store of contents: what files held, each under its SHA-256. A content never changes once it is there."""
+"""Earlier contents of files, who uses them, and what is recovered after a crash."""
 
 import hashlib
 import os
 import time
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from localllm.base.files import copy_content
-from localllm.snapshots.processes import Programs, make_folder
+import msgspec
+
+from localllm.base.errors import LocalLLMError
+from localllm.base.files import copy_content, is_temporary, try_lock
+from localllm.safety.paths import ProjectRoot
+from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, Line, TakenBack
+from localllm.snapshots.file_state import is_in_state, look
+
+
+class Programs:
+    """The programs that work on a project: a file for each in `folder`, locked by it for as long as it lives.
+
+    `own` is the name of this one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.own = uuid4().hex
+        self._folder = folder
+        self._alive = -1
+
+    def show_alive(self) -> None:
+        """Let the others see that this program is running. Raises OSError."""
+        if self._alive < 0:
+            make_folder(self._folder.parent)
+            make_folder(self._folder)
+            self._alive = _hold(self._folder / self.own)
+            weakref.finalize(self, os.close, self._alive)
+
+    def dead(self) -> list[str]:
+        """Those that were killed, or ended without being forgotten."""
+        return [name for name in _names(self._folder) if name != self.own and _is_free(self._folder / name)]
+
+    def living(self) -> list[str]:
+        """Those that are running, this one aside."""
+        return [name for name in _names(self._folder) if name != self.own and not _is_free(self._folder / name)]
+
+    def forget(self, name: str) -> None:
+        """Remove the file of a dead one."""
+        (self._folder / name).unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, closed to others, if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def _hold(file: Path) -> int:
+    """A lock on `file` that lasts until the descriptor is closed, or the process ends however it ends."""
+    fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try_lock(fd)
+    return fd
+
+
+def _is_free(file: Path) -> bool:
+    """Whether nobody holds `file`."""
+    try:
+        fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return try_lock(fd)
+    finally:
+        os.close(fd)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - names are wanted
+    except OSError:
+        return []
+
 
 _GRACE = 3600.0  # seconds: a content not yet in the journal may belong to a call that is still running
 
@@ -101,3 +171,46 @@ class Contents:
         """Remove what another program, which was killed, left half written."""
         for temporary in self._folder.glob(f"{program}-*.tmp"):
             temporary.unlink(missing_ok=True)
+
+
+Finder = Callable[[Begun], list[Change]]
+"""What a call that never ended has changed."""
+
+
+def recover(root: ProjectRoot, log: ChangeLog, dead: list[str], find: Finder) -> list[Change]:
+    """Record what the `dead` programs' calls had changed by when they were killed; these changes.
+
+    Whoever calls it holds the journal's lock.
+    """
+    changes: list[Change] = []
+    logged = log.read()
+    open_calls = [begun for begun in logged.open_calls if begun.program in dead]
+    for begun in open_calls:
+        changes += [msgspec.structs.replace(one, turn=begun.turn, program=begun.program) for one in find(begun)]
+    undoing = {name for begun in open_calls for name in begun.undoes}
+    undone = [one for one in logged.changes if one.name in undoing and is_in_state(root, one.path, one.before)]
+    lines: list[Line] = [*changes, TakenBack(tuple(one.name for one in undone))]
+    log.append([*lines, *(Ended(begun.call) for begun in open_calls)])
+    return changes
+
+
+def changed_by(root: ProjectRoot, begun: Begun, make: Callable[[str, str, str], Change]) -> list[Change]:
+    """What a call on known files has changed; what it left half written beside them is removed.
+
+    `make` gives the change of a path, its state before and after.
+    """
+    changes: list[Change] = []
+    for path, before in begun.paths.items():
+        with suppress(LocalLLMError, OSError):
+            root.remove_leftovers(path)
+        with suppress(LocalLLMError):  # something else stands there now: what was kept of it can still be named
+            if (after := look(root, path)) != before and not begun.undoes:
+                changes.append(make(path, before, after))
+    return changes
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what `atomic_write` left in `folder`."""
+    for file in folder.glob("*"):
+        if is_temporary(file.name):
+            file.unlink()

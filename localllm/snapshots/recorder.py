@@ -19,8 +19,7 @@ from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import tr
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.change_log import Begun, Change
-from localllm.snapshots.file_index import FileIndex, Known
-from localllm.snapshots.file_state import ABSENT, LOST, is_unkept, state_of, unkept
+from localllm.snapshots.file_state import ABSENT, LOST, FileIndex, Known, is_unkept, state_of, unkept
 from localllm.snapshots.project_scan import Found, ProjectTree, sign_of
 from localllm.snapshots.store import Snapshots
 

@@ -18,13 +18,11 @@ import msgspec
 
 from localllm.base.files import FileLock, atomic_write
 from localllm.safety.paths import ProjectRoot
-from localllm.snapshots.file_index import FileIndex, Known
-from localllm.snapshots.file_state import content_of, state_of, state_of_losses
-from localllm.snapshots.processes import Programs, make_folder
+from localllm.snapshots.blob_store import Programs, make_folder
+from localllm.snapshots.file_state import FileIndex, Known, content_of, state_of, state_of_losses
 from localllm.snapshots.project_scan import Sign
-from localllm.snapshots.repository_files import RepositoryFiles, is_object
 from localllm.snapshots.repository_losses import Side, lost_in
-from localllm.snapshots.repository_objects import Read, ids_in
+from localllm.snapshots.repository_objects import Read, RepositoryFiles, ids_in, is_object
 from localllm.snapshots.repository_restore import Loss, differs, encoded, files_lost, open_file, read
 from localllm.snapshots.store import MAX_AGE, Snapshots
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
 
 from localllm.snapshots.project_scan import Sign
-from localllm.snapshots.repository_files import is_object
 from localllm.snapshots.repository_objects import (
     Objects,
     PackIndex,
@@ -15,6 +14,7 @@ from localllm.snapshots.repository_objects import (
     ids_in_index,
     ids_in_log,
     is_index,
+    is_object,
     is_ref,
     is_whole_object,
     loose_name,

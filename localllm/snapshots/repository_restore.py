@@ -21,12 +21,18 @@ from localllm.base.jsontext import decode_msgpack
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.sandbox.protect.git_settings import harmless_settings
 from localllm.snapshots.blob_store import Contents
-from localllm.snapshots.file_index import Known
-from localllm.snapshots.file_state import content_of, losses_of, mode_of
+from localllm.snapshots.file_state import Known, content_of, losses_of, mode_of
 from localllm.snapshots.project_scan import Sign, sign_of
-from localllm.snapshots.repository_files import RepositoryFiles, is_object
 from localllm.snapshots.repository_losses import is_sound
-from localllm.snapshots.repository_objects import Objects, id_in, ids_in_log, is_ref, packed_refs
+from localllm.snapshots.repository_objects import (
+    Objects,
+    RepositoryFiles,
+    id_in,
+    ids_in_log,
+    is_object,
+    is_ref,
+    packed_refs,
+)
 
 _CHUNK = 1 << 20
 _ObjectsOf = Callable[[str], Objects | None]

@@ -21,13 +21,11 @@ import msgspec
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.files import FileLock, atomic_write
 from localllm.base.paths import project_name, state_folder
-from localllm.base.project_moves import earlier_place, note_place
+from localllm.base.project_state import earlier_place, note_place
 from localllm.safety.paths import ProjectRoot, shown
-from localllm.snapshots.blob_store import Contents
+from localllm.snapshots.blob_store import Contents, Programs, changed_by, make_folder, recover, remove_temporaries
 from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, TakenBack
 from localllm.snapshots.file_state import ABSENT, LOST, content_of, is_repository, look, state_of
-from localllm.snapshots.processes import Programs, make_folder
-from localllm.snapshots.recovery import changed_by, recover, remove_temporaries
 
 if TYPE_CHECKING:
     from localllm.snapshots.undo import Undone

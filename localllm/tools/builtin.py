@@ -1,15 +1,25 @@
-"""The tools of a session: those every one has, and those of the web where the settings turn them on."""
+"""The tools of a session, and analyze_code."""
 
 from localllm.config.schema import Settings
-from localllm.safety.tool_definition import Tool
-from localllm.tools.code import analyze_code
+from localllm.safety.tool_definition import Risk, Tool, ToolOutput
+from localllm.tools.context import ToolContext
 from localllm.tools.edit import edit_file
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
 from localllm.tools.memory import recall, todo
+from localllm.tools.registry import tool
 from localllm.tools.search import search_files
 from localllm.tools.shell import command_output, run_command
 from localllm.tools.web import fetch_page, searxng_search, web_search, web_tools
+
+
+@tool(risk=Risk.SAFE, brief="Outline a source file, or map a folder.")
+async def analyze_code(context: ToolContext, file_path: str) -> ToolOutput:
+    """Outline a source file (definitions with line ranges, imports, complexity, syntax errors), or map a folder."""
+    from localllm.tools.code_reports import look
+
+    return await look(context, context.root.relative(file_path))
+
 
 BUILTIN_TOOLS: tuple[Tool, ...] = (
     analyze_code,

@@ -9,8 +9,8 @@ import msgspec
 from localllm.base.events import AgentEvent, Emit
 from localllm.config.schema import Settings
 from localllm.memory.project_memory import ProjectMemory
-from localllm.repo_map.focus import Focus
 from localllm.repo_map.repo_map import RepoMap
+from localllm.repo_map.request import Focus
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import closed_to_reading
 from localllm.sandbox.background import BackgroundCommands

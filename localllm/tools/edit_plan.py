@@ -10,7 +10,7 @@ from typing import NamedTuple
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase, english
-from localllm.safety.destruction import detect_code_destruction, new_errors
+from localllm.safety.destruction import detect_code_destruction, new_errors, placeholder
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import encode, split_lines
@@ -18,7 +18,6 @@ from localllm.text.diffing import line_differences
 from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find, without_numbers
 from localllm.text.merging import indent_unit, merge
 from localllm.text.nearest_region import Region, closest_regions, similarity
-from localllm.text.placeholders import placeholder
 from localllm.tools.context import ToolContext
 from localllm.tools.replacement import Replacement
 from localllm.tools.text_files import TextFile, load, metadata, refuse_stale, to_bytes

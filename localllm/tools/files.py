@@ -17,9 +17,8 @@ from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.decoding import Decoded
 from localllm.tools.context import ToolContext
-from localllm.tools.deadline import Patience, in_thread
 from localllm.tools.registry import tool
-from localllm.tools.text_files import TextFile, load_existing, metadata, refuse_stale, to_bytes
+from localllm.tools.text_files import Patience, TextFile, in_thread, load_existing, metadata, refuse_stale, to_bytes
 
 
 class Listing(NamedTuple):

@@ -16,8 +16,8 @@ from shlex import join, quote
 from typing import IO, NamedTuple, Protocol
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.executables import find_program, search_path
 from localllm.base.i18n import Phrase
+from localllm.base.paths import find_program, search_path
 from localllm.sandbox.command_runner import CommandRunner
 
 LARGEST_OUTPUT = 4_000_000

@@ -11,8 +11,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase, english, tr
 from localllm.config.schema import Settings
-from localllm.memory.todo_actions import by_word
-from localllm.memory.todo_summary import state_told, todo_text
+from localllm.memory.todo_actions import by_word, state_told, todo_text
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.sanitising import clean, shorten
 from localllm.tools.context import ToolContext

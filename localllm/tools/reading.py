@@ -17,8 +17,7 @@ from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import Decoded, NotTextError, decode, split_lines
 from localllm.text.file_type import HEAD, Picture, kind_of, picture_in
 from localllm.tools.context import ToolContext
-from localllm.tools.deadline import Patience, in_thread
-from localllm.tools.text_files import LARGEST, TextFile, load, local_time, metadata, not_text
+from localllm.tools.text_files import LARGEST, Patience, TextFile, in_thread, load, local_time, metadata, not_text
 
 _BLOCK = 1 << 20
 _LONGEST_CHARACTER = 4  # bytes

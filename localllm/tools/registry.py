@@ -1,12 +1,12 @@
-"""How a tool is made: one typed async function. Its signature and docstring make the schema the model sees.
+"""Make a tool of a typed async function, and the arguments of a call of its types.
 
     @tool(risk=Risk.HIGH, writes=("file_path",))
     async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
-        \"\"\"Write a whole file.
+        '''Write a whole file.
 
         file_path: path in the project
         content: the new text
-        \"\"\"
+        '''
 
 The first paragraph of the docstring is the description; lines `name: text` after it describe the arguments.
 """
@@ -18,7 +18,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
+from localllm.base.jsontext import decode_json
 from localllm.llm.messages import ToolSpec
 from localllm.safety.tool_definition import PreviewFunction, Risk, Tool, ToolFunction, Touches
 
@@ -126,3 +128,26 @@ def _struct(name: str, parameters: list[inspect.Parameter], hints: dict[str, Any
         for p in parameters
     ]
     return msgspec.defstruct(f"{name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def parse_arguments(tool: Tool, text: str, *, was_cut: bool) -> dict[str, Any]:
+    """The arguments of a call, coerced to their types. Raises ToolExecutionError with what to send instead."""
+    if was_cut and not text.strip():
+        raise ToolExecutionError("tool_cut_arguments", name=tool.name)
+    try:
+        given = decode_json(text.strip() or "{}", dict[str, Json])
+        return tool.parse(given)
+    except msgspec.ValidationError as error:
+        expected = msgspec.json.encode(tool.spec.parameters["properties"]).decode()
+        raise ToolExecutionError(
+            "tool_bad_arguments", name=tool.name, reason=first_line(error), expected=expected
+        ) from error
+    except msgspec.DecodeError as error:
+        if was_cut:
+            raise ToolExecutionError("tool_cut_arguments", name=tool.name) from error
+        raise ToolExecutionError("tool_malformed_json", name=tool.name, reason=first_line(error)) from error
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, on one line, without the full stop."""
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(". ")

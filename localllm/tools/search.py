@@ -15,10 +15,10 @@ import msgspec
 from localllm.base.directory_walk import Entry, walk
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.executables import find_program
 from localllm.base.gitignore import matcher
 from localllm.base.i18n import Phrase, english
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.paths import find_program
 from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defining_exactly, escape, spoken, together
 from localllm.safety.paths import shown
 from localllm.safety.rules import is_within

@@ -1,7 +1,10 @@
-"""The project's text files as tools load and write them, and which version the model knows."""
+"""The project's text files as tools load and write them; work on them in a thread with a deadline."""
 
+import asyncio
 import hashlib
-from typing import NamedTuple
+import time
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
@@ -118,3 +121,32 @@ def not_text(
     else:
         reason = Phrase("files.binary")
     return ToolExecutionError("file_not_text", path=shown(path), reason=reason)
+
+
+Result = TypeVar("Result")
+
+
+class Patience:
+    """How long a piece of work may go on: it asks `over` now and then, and gives what it has when it is."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._given_up = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the work shall end."""
+        return self._given_up or time.monotonic() > self._end
+
+    def give_up(self) -> None:
+        """Nobody waits any more."""
+        self._given_up = True
+
+
+async def in_thread(work: Callable[[Patience], Result], seconds: float) -> Result:
+    """What `work` gives, done in a thread. It is told to end after `seconds`, and at an interrupt."""
+    patience = Patience(seconds)
+    try:
+        return await asyncio.to_thread(work, patience)
+    finally:
+        patience.give_up()

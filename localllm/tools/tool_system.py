@@ -36,7 +36,7 @@ from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots, Transition, held
 from localllm.tools.context import ToolContext
-from localllm.tools.parsing import first_line, parse_arguments
+from localllm.tools.registry import first_line, parse_arguments
 from localllm.tools.results import Record, ToolResult, failed, keep_same, own_entry, succeeded
 from localllm.tools.text_files import SeenFiles
 

@@ -1,9 +1,10 @@
-"""A run without a screen: the answer as text, as one JSON object, or every event as a JSON line."""
+"""Run without a screen: text, one JSON object, or JSON lines; piped standard input."""
 
 import asyncio
 import contextlib
 import os
 import sys
+import threading
 import time
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Literal, TextIO
@@ -35,6 +36,31 @@ from localllm.tui.theme import choose_theme
 
 if TYPE_CHECKING:
     from localllm.tui.commands.context import ChatContext
+
+
+async def read_lines(stream: TextIO) -> AsyncGenerator[str]:
+    """The lines of `stream` without their ends, as they come.
+
+    They are read in a thread that does not keep the program from ending: a pipe may never close.
+    """
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def put(line: str | None) -> None:
+        loop.call_soon_threadsafe(lines.put_nowait, line)
+
+    def read() -> None:
+        try:
+            for line in stream:
+                put(line.rstrip("\r\n"))
+            put(None)
+        except RuntimeError:  # the loop has been closed: nobody waits any more
+            return
+
+    threading.Thread(target=read, name="standard-input", daemon=True).start()
+    while (line := await lines.get()) is not None:
+        yield line
+
 
 OutputFormat = Literal["text", "json", "stream-json"]
 
@@ -243,7 +269,6 @@ class Headless:
 
     async def interact(self, chat: "ChatContext") -> int:
         """Nobody to talk with: each line of standard input is a request. The exit code of the last one."""
-        from localllm.tui.input.piped import read_lines
 
         async for line in read_lines(sys.stdin):
             if line.strip():

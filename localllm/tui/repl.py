@@ -21,10 +21,9 @@ from localllm.tui.commands.rules import next_mode
 from localllm.tui.dialogs.approval import TerminalConfirmer
 from localllm.tui.dialogs.plan import PlanAnswer, PlanQuestion
 from localllm.tui.dialogs.trust import ask_trust
-from localllm.tui.headless import Headless, HeadlessConfirmer, exit_code
+from localllm.tui.headless import Headless, HeadlessConfirmer, exit_code, read_lines
 from localllm.tui.input.completion import Suggester
 from localllm.tui.input.message_queue import Outbox
-from localllm.tui.input.piped import read_lines
 from localllm.tui.input.typeahead import TypeAhead
 from localllm.tui.render.answer import preload
 from localllm.tui.render.events import Renderer

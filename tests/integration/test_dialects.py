@@ -14,7 +14,7 @@ from localllm.base.events import MessageCompleted, Notice, RunFinished, TextDelt
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.tool_calling.base import DialectName
+from localllm.llm.tool_calling.dialect import DialectName
 from tests.support.agents import make_agent, play
 from tests.support.wire_server import Reply, WireServer, delta, fails, sse
 

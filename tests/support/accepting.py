@@ -16,7 +16,7 @@ from localllm.llm.messages import (
     UserMessage,
 )
 from localllm.llm.providers import ollama, openai_compatible
-from localllm.llm.providers.gemini_messages import NO_SIGNATURES, contents
+from localllm.llm.providers.gemini_format import NO_SIGNATURES, contents
 from localllm.llm.tool_calling.structured import StructuredDialect
 from localllm.llm.tool_calling.text_dialect import TextDialect
 

@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from localllm.base.events import Json
-from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolSpec
-from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk
-from localllm.llm.tool_calling.base import Reader
+from localllm.llm.providers.base import Chunk, FinishChunk, MessageAssembler, TextChunk, ThinkingChunk, ToolCallChunk
+from localllm.llm.tool_calling.dialect import Reader
 from localllm.llm.tool_calling.router import NativeDialect
 from localllm.tools.builtin import BUILTIN_TOOLS
 

@@ -2,10 +2,9 @@
 
 import msgspec
 
-from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolSpec, UserMessage
-from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ThinkingChunk
-from localllm.llm.tool_calling.base import Dialect, Reader
+from localllm.llm.providers.base import Chunk, FinishChunk, MessageAssembler, TextChunk, ThinkingChunk
+from localllm.llm.tool_calling.dialect import Dialect, Reader
 
 READ_FILE = ToolSpec(
     "read_file",

@@ -9,8 +9,7 @@ from typing import Any
 from localllm.app.server_check import Look
 from localllm.config.loader import Loaded
 from localllm.config.schema import LLMSettings, Settings
-from localllm.integrations.doctor.finding import Finding
-from localllm.integrations.doctor.inputs import Screen, Surroundings
+from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings
 from localllm.llm.discovery.servers import Server
 
 

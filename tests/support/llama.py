@@ -10,10 +10,9 @@ from typing import Any
 import httpx
 import msgspec
 
-from localllm.llm.gguf.process import ModelProcess, Order
-from localllm.llm.message_assembly import MessageAssembler
+from localllm.llm.gguf.provider import ModelProcess, Order
 from localllm.llm.messages import CompletionRequest, Message, UserMessage
-from localllm.llm.providers.base import Chunk
+from localllm.llm.providers.base import Chunk, MessageAssembler
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from localllm.base.events import MessageCompleted, RunFinished, RunStarted, ToolCall, ToolFinished, ToolStarted
 from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from localllm.sessions.entries import Changed, Ended, Entry, Kept, Pointed, Profiled
-from localllm.sessions.log import SessionLog, new_session_id
-from localllm.sessions.signature import Seal
+from localllm.sessions.log import Seal, SessionLog, new_session_id
 from localllm.sessions.store import Sessions
 
 

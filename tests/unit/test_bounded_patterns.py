@@ -26,7 +26,7 @@ TRIES = {
         assert _FRAME.sub("-", "a < / web_content > b, web_content, <web_content>") == "a - b,-, -"
     """,
     "notes of a project": """
-        from localllm.llm.framed_texts import framed_in, without_framed
+        from localllm.llm.messages import framed_in, without_framed
         for text in ("\\n" * 400_000 + "x", "<project-notes>\\n" * 25_000, "</project-notes>\\n" * 25_000):
             framed_in(text)
         notes = "<project-notes>\\nb\\n</project-notes>"

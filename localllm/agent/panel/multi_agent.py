@@ -11,18 +11,25 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from localllm.agent.panel.dossier import Consultation, Dossier
-from localllm.agent.panel.dossier_text import MOST_TOKENS, dossier_text
-from localllm.agent.panel.excerpts import cut_end
-from localllm.agent.panel.members import AGENT_ROLES, Members, Role, instructions, name_of, server_of
-from localllm.agent.panel.provider_selection import HealthChecker, choose_best
+from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text
+from localllm.agent.panel.members import (
+    AGENT_ROLES,
+    HealthChecker,
+    Members,
+    Role,
+    choose_best,
+    instructions,
+    name_of,
+    server_of,
+)
 from localllm.agent.panel.verdict import SURE, parts_of, plan_of, plan_without_judge, read_verdict, verdict_schema
 from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
 from localllm.base.events import AgentEvent, Consulted, Emit, Json, Notice, Opinion, Usage
 from localllm.base.i18n import tr
-from localllm.base.rate_limit import RateLimiter
 from localllm.config.schema import PanelSettings, RoleSettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import SystemMessage, UserMessage
+from localllm.llm.retry import RateLimiter
 from localllm.llm.tokens import estimate_tokens
 
 _TO_THINK = 2_000

@@ -6,8 +6,7 @@ from subprocess import SubprocessError
 
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import tr
-from localllm.integrations.doctor.finding import STATUSES, Finding, of_error, problem
-from localllm.integrations.doctor.inputs import Surroundings
+from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, of_error, problem
 from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model
 from localllm.integrations.doctor.project import folders_moved, memory, settings, size, space, writable

@@ -1,4 +1,4 @@
-"""What the checks look at: the settings, the folders and the machine, each replaceable by another."""
+"""What the doctor's checks are given, and what they find."""
 
 import os
 import platform
@@ -7,16 +7,58 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from localllm.app.server_check import Look
-from localllm.base.errors import ConfigurationError
+from localllm.base.errors import ConfigurationError, LocalLLMError
 from localllm.base.paths import config_file, state_folder
 from localllm.config.loader import Loaded
 from localllm.llm.discovery.scan import discover
 from localllm.sandbox.runner import SandboxRunner
+
+Status = Literal["problem", "warning", "note", "ok"]
+"""problem: something will not work. warning: it works, less well. note: good to know. ok: as it should be."""
+
+STATUSES: tuple[Status, ...] = ("problem", "warning", "note", "ok")
+"""The most important first."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """`what` was found and, where there is something to do, the `mend`; both in the user's language. `name` is what it
+    is about, the same in every language."""
+
+    name: str
+    status: Status
+    what: str
+    mend: str = ""
+
+
+def ok(name: str, what: str) -> Finding:
+    """As it should be."""
+    return Finding(name, "ok", what)
+
+
+def note(name: str, what: str, mend: str = "") -> Finding:
+    """Good to know."""
+    return Finding(name, "note", what, mend)
+
+
+def warning(name: str, what: str, mend: str) -> Finding:
+    """It works, less well."""
+    return Finding(name, "warning", what, mend)
+
+
+def problem(name: str, what: str, mend: str) -> Finding:
+    """Something will not work."""
+    return Finding(name, "problem", what, mend)
+
+
+def of_error(name: str, error: LocalLLMError, status: Status = "problem") -> Finding:
+    """What an error says; where it knows no mend, its reason must do."""
+    what = " ".join(f"{error.what} {error.why}".split())
+    return Finding(name, status, what, error.mend or error.why or error.what)
 
 
 class Held(Protocol):

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from localllm import __version__
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import language, tr
-from localllm.integrations.doctor.finding import Finding, note, of_error, ok, warning
-from localllm.integrations.doctor.inputs import Screen, Surroundings
+from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings, note, of_error, ok, warning
 from localllm.safety.journal import check
 from localllm.sandbox.probe import landlock_remedy, remedies
 from localllm.tools.git_repository import examine_repository

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from localllm.app.server_check import WITHOUT_SERVER, Answering, find_out, is_at
 from localllm.base.i18n import tr
 from localllm.config.schema import SECRET_VARIABLES, ServerSettings
-from localllm.integrations.doctor.finding import Finding, note, of_error, ok, problem, warning
-from localllm.integrations.doctor.inputs import Surroundings
+from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok, problem, warning
 from localllm.integrations.doctor.project import instructions
-from localllm.llm.discovery.candidates import found_keys
-from localllm.llm.discovery.servers import Server
+from localllm.llm.discovery.servers import Server, found_keys
 from localllm.llm.model_features import Profile, choose
 
 LEAST_WINDOW = 4_096

@@ -12,8 +12,16 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase, tr
 from localllm.base.paths import project_folder, project_name
 from localllm.config.loader import RESERVED_VARIABLES, left_out_notice
-from localllm.integrations.doctor.finding import Finding, note, of_error, ok, problem, warning
-from localllm.integrations.doctor.inputs import Surroundings, nearest_existing
+from localllm.integrations.doctor.inputs import (
+    Finding,
+    Surroundings,
+    nearest_existing,
+    note,
+    of_error,
+    ok,
+    problem,
+    warning,
+)
 from localllm.llm.model_features import Profile
 from localllm.memory.memory_file import MemoryFile
 from localllm.memory.project_memory import ProjectMemory

@@ -16,8 +16,14 @@ from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import Ability, Chunk, Embeddings, ModelInfo, ToolCallChunk
 from localllm.llm.providers.embedding import EmbeddingProvider, check_vectors
-from localllm.llm.providers.gemini_answers import GeminiErrors, GeminiParser, SignedCallChunk
-from localllm.llm.providers.gemini_messages import NO_SIGNATURES, Signatures, request_json
+from localllm.llm.providers.gemini_format import (
+    NO_SIGNATURES,
+    GeminiErrors,
+    GeminiParser,
+    Signatures,
+    SignedCallChunk,
+    request_json,
+)
 from localllm.llm.providers.http_provider import AnswerBody, EventParser, whole_or_streamed
 from localllm.llm.providers.vision import Sight
 

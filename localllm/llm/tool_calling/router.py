@@ -14,8 +14,7 @@ from localllm.llm.message_format import normalised
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.model_features import replays_thinking, wants_short_ids
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, Provider, TextChunk, ThinkingChunk, ToolCallChunk
-from localllm.llm.tool_calling.base import Dialect, DialectName, Reader
-from localllm.llm.tool_calling.learned_dialects import DialectMemory
+from localllm.llm.tool_calling.dialect import Dialect, DialectMemory, DialectName, Reader
 
 MOST_CHARACTERS = 8_000_000
 """Of the text, of the thinking, and of the calls of one answer; far more than any model says."""

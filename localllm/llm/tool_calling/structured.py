@@ -14,9 +14,9 @@ from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolChoic
 from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk
 from localllm.llm.providers.openai_compatible import replayable
 from localllm.llm.tool_calling.arguments import WRAPPERS, Names, settle
-from localllm.llm.tool_calling.base import DialectName, Reader
+from localllm.llm.tool_calling.dialect import DialectName, Reader
 from localllm.llm.tool_calling.json_repair import COLONS
-from localllm.llm.tool_calling.prompt_format import describe_tools, spell_out, thought_of
+from localllm.llm.tool_calling.text_format import describe_tools, spell_out, thought_of
 from localllm.llm.tool_calling.text_tool_calls.reader import SalvagingReader
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
 

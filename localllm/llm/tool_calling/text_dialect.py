@@ -11,16 +11,18 @@ import msgspec
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolMessage, ToolSpec
 from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk
-from localllm.llm.tool_calling.base import DialectName, Reader
-from localllm.llm.tool_calling.prompt_format import describe_tools, spell_out, thought_of
+from localllm.llm.tool_calling.dialect import DialectName, Reader
 from localllm.llm.tool_calling.text_format import (
     Hit,
     Label,
     Undecided,
     arguments_of,
+    describe_tools,
     inline_arguments,
     keyed_arguments,
     label_of,
+    spell_out,
+    thought_of,
 )
 from localllm.llm.tool_calling.text_tool_calls.payloads import Offer, read_calls
 from localllm.llm.tool_calling.text_tool_calls.reader import SalvagingReader

@@ -16,7 +16,7 @@ import msgspec
 from localllm.sandbox.environment import Visibility, variables
 from localllm.sandbox.launcher.spec import BASH
 from localllm.sandbox.linux.confinement import Surroundings
-from localllm.sandbox.process_launch import Ending, PlainLaunch
+from localllm.sandbox.process import Ending, PlainLaunch
 from localllm.sandbox.protect.protected_names import PROTECTED_NAMES, may_be_read_only
 from localllm.sandbox.scratch import Scratch
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from localllm.base.events import AgentEvent, Notice
 from localllm.base.i18n import tr
 from localllm.text.sanitising import clean, display_width
-from localllm.tui.commands.registry import Outcome, SlashCall, slash
-from localllm.tui.commands.waiting import saying
+from localllm.tui.commands.registry import Outcome, SlashCall, saying, slash
 from localllm.tui.render.report import notice_lines, wrapped
 from localllm.tui.theme import Line, Span, Style
 

@@ -9,24 +9,21 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from localllm.agent.file_references import find_references
+from localllm.agent.steering import find_references
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import english, tr
-from localllm.memory.todo_actions import by_word
-from localllm.memory.todo_summary import state_told, todo_text
+from localllm.memory.todo_actions import by_word, state_told, todo_text
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.context import ChatContext
-from localllm.tui.commands.registry import Choice, Outcome, SlashCall, slash
-from localllm.tui.commands.table import show_forms, table
+from localllm.tui.commands.registry import Choice, Outcome, SlashCall, show_forms, slash, table
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.render.todos import todo_row
 
 if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem
-    from localllm.memory.plan_files import Plan
     from localllm.memory.session_records import Recorded
-    from localllm.memory.todos import Todo
+    from localllm.memory.todos import Plan, Todo
 
 T = TypeVar("T")
 Verb = Literal["add", "start", "finish", "drop", "reopen", "high", "medium", "low", "edit", "move", "list", "all"]
@@ -214,7 +211,7 @@ def _told_of(added: "Todo", old: "Todo | None") -> str:
 
 async def _plan(root: Path, task: str) -> "Plan":
     """What is to be done: the text itself, or what the file holds that is all it names."""
-    from localllm.memory.plan_files import Plan, read_plan  # few tasks are files
+    from localllm.memory.todos import Plan, read_plan  # few tasks are files
 
     if not _FILE.fullmatch(task) or len(found := find_references(task)) != 1:
         return Plan(task, "")

@@ -13,9 +13,7 @@ from localllm.config.schema import ProviderName
 from localllm.llm.discovery.servers import Server
 from localllm.llm.server_summary import model_note, obstacle, software_of
 from localllm.tui.commands.context import ChatContext
-from localllm.tui.commands.registry import Outcome, SlashCall, slash
-from localllm.tui.commands.table import table
-from localllm.tui.commands.waiting import saying
+from localllm.tui.commands.registry import Outcome, SlashCall, saying, slash, table
 from localllm.tui.render.agents import consulted_lines
 from localllm.tui.render.report import introduction_lines, notice_lines, wrapped
 from localllm.tui.render.screen import Screen

@@ -9,9 +9,7 @@ from localllm.base import i18n
 from localllm.base.i18n import tr
 from localllm.text.sanitising import clean
 from localllm.tui.commands.context import ChatContext
-from localllm.tui.commands.registry import Choice, Outcome, SlashCall, slash
-from localllm.tui.commands.table import show_forms, table
-from localllm.tui.commands.waiting import saying
+from localllm.tui.commands.registry import Choice, Outcome, SlashCall, saying, show_forms, slash, table
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Style
@@ -114,8 +112,7 @@ async def init(call: SlashCall) -> Outcome:
 async def _set_up(chat: ChatContext, *, refresh: bool) -> "list[Step]":
     """What was done. What is added to the memory can be undone."""
     # Few chats make a project, and each would wait for these before its prompt.
-    from localllm.app.init import set_up
-    from localllm.app.project_notes import lacks_notes
+    from localllm.app.init import lacks_notes, set_up
 
     root, notes = chat.root, chat.settings.project.memory_file
     if (root / notes).is_symlink() or not (refresh or await asyncio.to_thread(lacks_notes, root, notes)):

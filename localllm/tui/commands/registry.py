@@ -1,23 +1,30 @@
-"""Slash commands: how one is made, and how a line that begins with a slash is understood.
+"""Slash commands: made, found, described, and shown while they work.
 
     @slash("model", usage="[name]")
     async def model(call: SlashCall) -> Outcome:
-        \"\"\"Show the model, or change to another.\"\"\"
+        '''Show the model, or change to another.'''
 
 The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
 """
 
+import asyncio
 import difflib
 import inspect
+import time
 import unicodedata
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 import msgspec
 
 from localllm.base.i18n import language, tr
 from localllm.base.i18n.forms import FORMS
+from localllm.text.sanitising import clean, display_width, shorten
+from localllm.text.wrapping import wrap
 from localllm.tui.commands.context import ChatContext
+from localllm.tui.render.activity import duration
 from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Line, Style
 
 _FULL_WIDTH = "／"  # what a Japanese input method makes of a slash
 
@@ -167,3 +174,64 @@ def words_after(line: str) -> str:
 
 def _word(name: str) -> str:
     return name.removeprefix("/")
+
+
+def show_forms(call: SlashCall, name: str) -> None:
+    """Every way to write the command `name`, and what that does."""
+    if isinstance(command := call.commands.find(name), SlashCommand):
+        _show_forms(call.screen, command.forms)
+
+
+def _show_forms(screen: Screen, forms: Sequence[tuple[str, str]]) -> None:
+    """In two columns, or one below the other where the first would be too wide."""
+    if max((display_width(form) for form, _ in forms), default=0) <= screen.width // 2:
+        table(screen, forms)
+        return
+    for form, meaning in forms:
+        screen.print_lines((("accent", f"  {row}"),) for row in wrap(form, screen.width - 2))
+        screen.print_lines((("", f"    {row}"),) for row in wrap(meaning, screen.width - 4))
+
+
+_LEAST_SECOND_COLUMN = 20
+
+
+def table(screen: Screen, rows: Sequence[tuple[str, str]], style: Style = "accent") -> None:
+    """Two columns, the second wrapped; the first, in `style`, is as wide as its widest entry."""
+    rows = [(clean(name, keep_newlines=False), clean(text)) for name, text in rows]
+    first = max((display_width(name) for name, _ in rows), default=0)
+    room = max(_LEAST_SECOND_COLUMN, screen.width - first - 4)
+    screen.print_lines(line for name, text in rows for line in _table_row(name, text, first, room, style))
+
+
+def _table_row(name: str, text: str, first: int, room: int, style: Style) -> Iterable[Line]:
+    for row in wrap(text, room) or [""]:
+        gap = " " * (first - display_width(name) + 2)
+        yield (style, f"  {name}"), ("", f"{gap}{row}".rstrip())
+        name = ""
+
+
+_REPAINT_SECONDS = 0.1
+
+
+@asynccontextmanager
+async def saying(screen: Screen, what: str) -> AsyncGenerator[None]:
+    """While this is open, `what` is going on, and how it is stopped stands on the screen; below it what the person
+    writes meanwhile."""
+    painter = asyncio.create_task(_keep_painting(screen, what))
+    try:
+        yield
+    finally:
+        painter.cancel()
+        screen.erase()
+
+
+async def _keep_painting(screen: Screen, what: str) -> None:
+    if screen.plain:
+        screen.print(("dim", f"  {what}"))
+        return
+    began = time.monotonic()
+    while True:
+        text = f"  {what} · {duration(time.monotonic() - began)} · Ctrl+C"
+        lines: list[Line] = [(("dim", shorten(text, screen.width)),), *screen.below(screen.width)]
+        screen.draw([screen.format(line) for line in lines])
+        await asyncio.sleep(_REPAINT_SECONDS)

@@ -9,8 +9,7 @@ from localllm.config.schema import Mode
 from localllm.safety.saved_rules import Remembered
 from localllm.text.sanitising import clean
 from localllm.tui.commands.context import ChatContext
-from localllm.tui.commands.registry import Outcome, Request, SlashCall, slash
-from localllm.tui.commands.table import show_forms, table
+from localllm.tui.commands.registry import Outcome, Request, SlashCall, show_forms, slash, table
 from localllm.tui.render.report import wrapped
 
 MODES: tuple[Mode, ...] = get_args(Mode)

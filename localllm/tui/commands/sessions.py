@@ -12,8 +12,7 @@ from localllm.base.i18n import tr
 from localllm.sessions.index import Session, about, state, when
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.tui.commands.context import ChatContext
-from localllm.tui.commands.registry import Choice, Outcome, SlashCall, slash
-from localllm.tui.commands.table import table
+from localllm.tui.commands.registry import Choice, Outcome, SlashCall, slash, table
 from localllm.tui.render.report import exchange_lines, notice_lines, wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Style

@@ -6,8 +6,7 @@ from localllm.base.i18n import tr
 from localllm.base.regular_files import clock_time
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.context import ChatContext, PointInfo
-from localllm.tui.commands.registry import Outcome, SlashCall, slash
-from localllm.tui.commands.table import show_forms, table
+from localllm.tui.commands.registry import Outcome, SlashCall, show_forms, slash, table
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
 

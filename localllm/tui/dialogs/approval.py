@@ -10,11 +10,10 @@ from typing import Literal, Protocol
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
 from localllm.base.i18n import tr
 from localllm.safety.rules import lasting_rule
-from localllm.text.blanks import lines_with_ends, visible_blanks
 from localllm.text.sanitising import clean, clusters
 from localllm.tui.render.report import choice_lines, wrapped
 from localllm.tui.render.screen import Screen
-from localllm.tui.render.tool_lines import diff_lines
+from localllm.tui.render.tool_lines import diff_lines, lines_with_ends, visible_blanks
 from localllm.tui.theme import Line, Style
 
 DANGEROUS = "dangerous"

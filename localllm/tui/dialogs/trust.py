@@ -1,7 +1,10 @@
-"""Whether to believe what a project's settings file wants: showing it, and asking."""
+"""Show what a project's settings file wants, and ask whether to trust it."""
 
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -11,10 +14,86 @@ from localllm.config.editor import write_value
 from localllm.text.sanitising import clean, shorten
 from localllm.text.wrapping import wrap
 from localllm.tui.dialogs.approval import understood
-from localllm.tui.dialogs.plain_question import ask_line
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line
+
+QUIET_SECONDS = 0.25
+"""Somebody who was typing when a question appeared has stopped when no key came for so long."""
+
+_READ_SIZE = 4096
+
+
+def ask_line(stream: TextIO, show: Callable[[], None], keep: Callable[[str], None]) -> str:
+    """Show a question and give the line typed after it on the terminal `stream`, which the terminal lets one edit.
+
+    What was typed before the question was on the screen, and whatever follows on its heels, is no answer: it goes to
+    `keep`, as raw keys. EOFError for the end of input, KeyboardInterrupt for Ctrl+C. The modes are left as they were.
+    """
+    if sys.platform == "win32":
+        return _ask_console(stream, show, keep)
+    import termios
+
+    fd = stream.fileno()
+    before = termios.tcgetattr(fd)
+    hushed, edited = [*before], [*before]
+    hushed[3] &= ~(termios.ECHO | termios.ICANON)  # without ICANON, an unfinished line can be read as well
+    edited[0] |= termios.ICRNL
+    edited[3] |= termios.ECHO | termios.ICANON | termios.ISIG
+    try:
+        termios.tcsetattr(fd, termios.TCSANOW, hushed)
+        typed = _waiting_keys(fd, 0)
+        show()
+        typed += _waiting_keys(fd, QUIET_SECONDS if typed else 0)
+        keep(typed.decode("utf-8", "replace"))
+        termios.tcsetattr(fd, termios.TCSANOW, edited)
+        return _line(fd)
+    finally:
+        with suppress(termios.error):  # the terminal has gone
+            termios.tcsetattr(fd, termios.TCSANOW, before)
+
+
+def _waiting_keys(fd: int, patience: float) -> bytes:
+    """What was typed, until no key comes for `patience` seconds."""
+    import select
+
+    typed = b""
+    while select.select([fd], [], [], patience)[0] and (more := _read(fd)):
+        typed += more
+    return typed
+
+
+def _line(fd: int) -> str:
+    line = b""
+    while not line.endswith(b"\n"):
+        more = _read(fd)
+        if not more:
+            raise EOFError
+        line += more
+    return line.decode("utf-8", "replace").rstrip("\n")
+
+
+def _read(fd: int) -> bytes:
+    """Some bytes; none at the end, also where the terminal has gone."""
+    try:
+        return os.read(fd, _READ_SIZE)
+    except OSError:
+        return b""
+
+
+def _ask_console(stream: TextIO, show: Callable[[], None], keep: Callable[[str], None]) -> str:
+    """On Windows."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while msvcrt.kbhit():
+            keep(msvcrt.getwch())
+    show()
+    line = stream.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\r\n")
+
 
 MAX_ROWS = 12
 """Rows of settings that are shown at most."""

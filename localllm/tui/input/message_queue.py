@@ -7,8 +7,7 @@ from localllm.text.sanitising import clean, display_width, shorten, shorten_star
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import command_name
 from localllm.tui.commands.rules import next_mode
-from localllm.tui.input.keys import KeyName
-from localllm.tui.input.typeahead import TypeAhead
+from localllm.tui.input.typeahead import KeyName, TypeAhead
 from localllm.tui.render.screen import Screen
 from localllm.tui.shell_escape import MARK
 from localllm.tui.theme import Line

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from localllm.base.i18n import tr
-from localllm.memory.todo_summary import todo_text
+from localllm.memory.todo_actions import todo_text
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.theme import Line
 

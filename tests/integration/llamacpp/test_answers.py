@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from localllm.base.events import ToolCall
-from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import AssistantMessage, CompletionRequest, SystemMessage, ToolMessage, ToolSpec, UserMessage
-from localllm.llm.providers.base import FinishChunk, TextChunk, UsageChunk
+from localllm.llm.providers.base import FinishChunk, MessageAssembler, TextChunk, UsageChunk
 from localllm.llm.tool_calling.structured import StructuredDialect
 from tests.support.llama import Served, answered, asks, chunks_of
 

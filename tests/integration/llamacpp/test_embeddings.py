@@ -6,8 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.message_assembly import MessageAssembler
-from localllm.llm.providers.base import Embedding
+from localllm.llm.providers.base import Embedding, MessageAssembler
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.integration.llamacpp.conftest import ModelFile
 from tests.support.embedding_llama import serving_embeddings

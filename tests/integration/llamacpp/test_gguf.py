@@ -17,8 +17,8 @@ from localllm.llm.client import LLMClient
 from localllm.llm.discovery.servers import Server
 from localllm.llm.factory import make_provider
 from localllm.llm.gguf.provider import USUAL_WINDOW, WORTH_TELLING, Gguf
-from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import CompletionRequest, UserMessage
+from localllm.llm.providers.base import MessageAssembler
 from tests.integration.llamacpp.conftest import ModelFile
 from tests.support.llama import asks
 from tests.support.tiny_gguf import WINDOW, make_tiny_gguf

@@ -8,8 +8,8 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import ToolCall
 from localllm.llm.client import LLMClient
 from localllm.llm.http.transport import HttpRequest
-from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolMessage, UserMessage
+from localllm.llm.providers.base import MessageAssembler
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.llama import Served, asks
 from tests.support.pictures import PNG

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from localllm.llm.gguf import child
-from localllm.llm.gguf.process import ModelProcess, Order
+from localllm.llm.gguf.provider import ModelProcess, Order
 from tests.integration.llamacpp.conftest import ModelFile
 from tests.support.llama import Served
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 OWNER = """
 import asyncio, os, sys
-from localllm.llm.gguf.process import ModelProcess, Order
+from localllm.llm.gguf.provider import ModelProcess, Order
 
 process = ModelProcess(Order(file=sys.argv[1], name="tiny", window=1024), os.environ)
 if sys.argv[2] == "ready":

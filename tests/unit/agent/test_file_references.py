@@ -1,6 +1,6 @@
 """Files named in a request."""
 
-from localllm.agent.file_references import FileReference, find_references
+from localllm.agent.steering import FileReference, find_references
 from tests.support.each import each
 
 

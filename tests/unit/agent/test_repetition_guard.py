@@ -2,9 +2,8 @@
 
 import pytest
 
-from localllm.agent.repetition_guard import Chanting, ChantWatch, Repetitions
-from localllm.llm.message_assembly import MessageAssembler
-from localllm.llm.providers.base import Chunk, TextChunk, ThinkingChunk
+from localllm.agent.completion import Chanting, ChantWatch, Repetitions
+from localllm.llm.providers.base import Chunk, MessageAssembler, TextChunk, ThinkingChunk
 
 PASSAGE = "I will now read the configuration file to find out what the port is, and then I will go on. "
 PROSE = " ".join(f"Sentence number {i} says that the value of item {i * 7} differs from {i * 13}." for i in range(400))

@@ -12,7 +12,7 @@ from localllm.agent.steering import framed, unforged
 from localllm.app.app import LocalLLMCode
 from localllm.base.events import Notice
 from localllm.config.schema import AgentSettings
-from localllm.llm.framed_texts import framed_in
+from localllm.llm.messages import framed_in
 from localllm.memory.external_memory import ExternalMemorySystem
 from localllm.tui.commands.context import ChatContext
 from tests.support.wire_server import WireServer, calls, says

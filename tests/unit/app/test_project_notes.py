@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.app.project_notes import Notes, add_notes, analysed, project_notes
+from localllm.app.init import Notes, add_notes, analysed, project_notes
 from localllm.base.i18n import set_language
 from localllm.memory.document import Document
 from tests.support import project_trees as trees

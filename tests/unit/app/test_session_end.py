@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from localllm.app.session_end import Closing
+from localllm.app.session_manager import Closing
 from localllm.base.events import ConfirmationAnswered, RunStarted
 from localllm.memory.document import Document
 from localllm.memory.session_records import put
 from localllm.sessions.entries import Changed, Ended, Entry, Forked, Resumed
 from localllm.sessions.log import SessionLog
-from localllm.sessions.summary import Gist, gist_of, record_of
+from localllm.sessions.transcript import Gist, gist_of, record_of
 from tests.support.session_logs import Holder, begin, head, keep, new, sessions, turn
 
 WORK = turn(
@@ -256,7 +256,7 @@ class TestKilled:
             keep(world.store, turn(f"Goal {number}", "Done.", changes="a.py"), ended=False)
         script = (
             "import sys; from pathlib import Path;"
-            "from localllm.app.session_end import Closing; from tests.support.session_logs import sessions;"
+            "from localllm.app.session_manager import Closing; from tests.support.session_logs import sessions;"
             "root = Path(sys.argv[1]); print(len(Closing(sessions(root), root, 'LOCALLLM.md').close_killed()))"
         )
         programs = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.executables import find_program
+from localllm.base.paths import find_program
 
 
 def put(program: Path) -> Path:

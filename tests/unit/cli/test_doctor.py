@@ -11,7 +11,7 @@ from localllm.base import i18n
 from localllm.cli.doctor import listing
 from localllm.cli.main import run
 from localllm.config.schema import SECRET_VARIABLES
-from localllm.integrations.doctor.finding import Finding, note, ok, problem, warning
+from localllm.integrations.doctor.inputs import Finding, note, ok, problem, warning
 from localllm.text.sanitising import display_width
 from localllm.tui.theme import Theme
 

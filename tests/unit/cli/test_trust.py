@@ -12,7 +12,7 @@ from localllm.base import i18n
 from localllm.cli.config import config
 from localllm.cli.trust import settle
 from localllm.config.loader import Loaded, load
-from localllm.config.trust_store import Answers
+from localllm.config.trust import Answers
 
 
 class Desk:

@@ -11,7 +11,7 @@ from localllm.base import i18n
 from localllm.base.errors import ConfigurationError
 from localllm.config.loader import Loaded, load, secret
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, Settings
-from localllm.config.trust_store import Answers, digest_of
+from localllm.config.trust import Answers, digest_of
 
 EXAMPLE = """\
 [llm]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from localllm.config.toml_positions import Entry, lines, scan
+from localllm.config.reader import Entry, scan
+from localllm.config.reader import value_lines as lines
 from tests.support.settings_files import SettingsFile, settings_files
 
 

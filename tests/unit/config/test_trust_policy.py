@@ -7,7 +7,7 @@ import pytest
 
 from localllm.config.keys import all_settings
 from localllm.config.schema import HARMLESS, SafetyRule
-from localllm.config.trust_policy import admitted, is_loopback
+from localllm.config.trust import admitted, is_loopback
 from tests.support.each import each
 
 ALLOWS, ASKS, DENIES = (SafetyRule(tool="x", decision=decision) for decision in ("allow", "ask", "deny"))

@@ -11,7 +11,7 @@ import pytest
 from localllm.base.errors import ConfigurationError
 from localllm.base.project_state import KEPT_PROJECTS
 from localllm.config.loader import Loaded, load
-from localllm.config.trust_store import KEPT_CONTENTS, Answers, digest_of
+from localllm.config.trust import KEPT_CONTENTS, Answers, digest_of
 
 FURTHER = '[safety]\nallow = ["run_command(make)"]\n'
 SHOP = Path("/shop")
@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
 REMEMBER_MANY = """
 import sys
 from pathlib import Path
-from localllm.config.trust_store import Answers
+from localllm.config.trust import Answers
 for number in range(20):
     Answers(Path(sys.argv[1])).remember(Path(f"/{sys.argv[2]}{number}"), "d", believed=True)
 """

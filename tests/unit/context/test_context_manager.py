@@ -11,13 +11,21 @@ from localllm.base.events import ToolCall
 from localllm.context.budget import MAX_TOOL_OUTPUT, MIN_TOOL_OUTPUT, Scale, output_limit
 from localllm.context.context_manager import SmartContextManager
 from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken
-from localllm.context.handoff import head_text, is_head, plain_state
-from localllm.context.pruning import prune, prune_pictures, was_pruned
-from localllm.context.truncation import cut_message
+from localllm.context.pruning import cut_message, prune, prune_pictures, was_pruned
+from localllm.context.summary import head_text, is_head, plain_state
 from localllm.context.usage import window_use
 from localllm.llm.client import LLMClient
-from localllm.llm.framed_texts import newest_request, state_in
-from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
+from localllm.llm.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+    newest_request,
+    state_in,
+)
 from localllm.llm.tokens import estimate_tokens
 from tests.support.agents import scripted
 

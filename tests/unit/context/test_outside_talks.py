@@ -9,7 +9,7 @@ import pytest
 
 from localllm.base.events import ToolCall
 from localllm.context.budget import Scale
-from localllm.context.compaction_steps import Compactor
+from localllm.context.context_manager import Compactor
 from localllm.context.conversation import Conversation, Spoken
 from localllm.context.pruning import nothing
 from localllm.context.summary import Summariser

@@ -1,6 +1,6 @@
 """Which file has most to do with what is asked."""
 
-from localllm.context.relevance import Relevance
+from localllm.context.code_outline import Relevance
 
 TEXTS = {
     "shop/cart.py": "class Cart:\n    def add(self, item): ...\n",

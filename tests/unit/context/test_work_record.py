@@ -2,7 +2,7 @@
 
 from localllm.base.events import ToolCall
 from localllm.context.conversation import Conversation, Spoken
-from localllm.context.work_record import HEADING, record
+from localllm.context.summary import HEADING, record
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 
 

@@ -14,7 +14,7 @@ from localllm.llm.providers.base import Provider
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.tool_calling.base import DialectName
+from localllm.llm.tool_calling.dialect import DialectName
 from localllm.llm.tool_calling.router import Speaking
 from tests.support.wire_server import Reply, WireServer, fails, says
 

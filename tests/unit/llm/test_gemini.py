@@ -20,7 +20,7 @@ from localllm.llm.messages import (
 )
 from localllm.llm.providers.base import ModelInfo, ToolCallChunk
 from localllm.llm.providers.gemini import Gemini, gemini_root, resource_name
-from localllm.llm.providers.gemini_messages import PLACEHOLDER
+from localllm.llm.providers.gemini_format import PLACEHOLDER
 from tests.support.wire_server import FIXTURES, Reply, WireServer, cassette
 
 pytestmark = pytest.mark.anyio

@@ -19,7 +19,7 @@ from localllm.llm.messages import (
     ToolSpec,
     UserMessage,
 )
-from localllm.llm.providers.gemini_messages import (
+from localllm.llm.providers.gemini_format import (
     NO_SIGNATURES,
     PLACEHOLDER,
     Signatures,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from localllm.llm.health import look_at, wait_for
 from localllm.llm.providers.openai_compatible import OpenAICompatible
+from localllm.llm.retry import look_at, wait_for
 from tests.support.peers import closed_ports
 from tests.support.wire_server import Reply, WireServer, fails, says
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from localllm.llm.message_assembly import MessageAssembler
-from localllm.llm.providers.base import ToolCallChunk
+from localllm.llm.providers.base import MessageAssembler, ToolCallChunk
 
 
 def assembled(*pieces: ToolCallChunk) -> list[tuple[str, str]]:

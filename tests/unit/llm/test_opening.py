@@ -5,8 +5,15 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.message_assembly import MessageAssembler
-from localllm.llm.providers.base import Chunk, FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from localllm.llm.providers.base import (
+    Chunk,
+    FinishChunk,
+    MessageAssembler,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
 from localllm.llm.retry import Stopwatch, opened
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from localllm.base.events import ToolCall, Usage
 from localllm.llm.messages import AssistantMessage, Image, ToolMessage, UserMessage
 from localllm.llm.providers.base import TextChunk, UsageChunk
 from localllm.llm.retry import Stopwatch
-from localllm.llm.token_usage import Accounting, Exchange, was_cut
+from localllm.llm.tokens import Accounting, Exchange, was_cut
 
 LONG = (UserMessage("All work and no play makes Jack a dull boy. " * 800),)  # about 9,800 tokens
 ANSWER = AssistantMessage("I see.", (ToolCall("c1", "look", '{"where": "there"}'),))

@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.base.events import ToolCall
-from localllm.llm.tool_calls import arguments_in, canonical, in_few_words, path_of, with_arguments
+from localllm.llm.messages import arguments_in, canonical, in_few_words, path_of, with_arguments
 
 BROKEN = ["no JSON", "[1]", '{"a": ', '"\ud800"']
 

@@ -16,7 +16,7 @@ from localllm.llm.providers.gemini import Gemini
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.tool_calling.base import Dialect
+from localllm.llm.tool_calling.dialect import Dialect
 from localllm.llm.tool_calling.router import NativeDialect
 from localllm.llm.tool_calling.structured import StructuredDialect
 from localllm.llm.tool_calling.text_dialect import TextDialect

@@ -1,8 +1,7 @@
 """What the messages of a request say."""
 
 from localllm.base.events import ToolCall
-from localllm.context.handoff import head_text
-from localllm.llm.framed_texts import framed
+from localllm.context.summary import head_text
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
@@ -11,6 +10,7 @@ from localllm.llm.messages import (
     ToolMessage,
     ToolSpec,
     UserMessage,
+    framed,
 )
 from localllm.lookup.calls import call
 from localllm.lookup.conversation import read_talk

@@ -8,7 +8,7 @@ import pytest
 
 from localllm.memory import notes, todos
 from localllm.memory.document import Document
-from localllm.memory.prompt_summary import digest
+from localllm.memory.external_memory import digest
 from localllm.memory.search import entries_of
 from localllm.memory.sections import kind_of
 from tests.support.each import each

@@ -6,8 +6,8 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.memory.external_memory import ExternalMemorySystem
-from localllm.memory.plan_files import LARGEST, read_plan
 from localllm.memory.task_splitting import TASK_SIZE, Part, Parts, chunk, parts_of
+from localllm.memory.todos import LARGEST, read_plan
 
 pytestmark = pytest.mark.anyio
 

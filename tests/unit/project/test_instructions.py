@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.llm.framed_texts import framed, framed_in, without_framed
+from localllm.llm.messages import framed, framed_in, without_framed
 from localllm.project.instructions import read_instructions, told
 
 

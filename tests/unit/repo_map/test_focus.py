@@ -1,6 +1,6 @@
 """What a conversation is about."""
 
-from localllm.repo_map.focus import Focus, identifiers_in, paths_in
+from localllm.repo_map.request import Focus, identifiers_in, paths_in
 
 
 def test_the_last_things_said_count() -> None:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.sandbox.process import HeadAndTail, Outcome, Process
-from localllm.sandbox.process_launch import PlainLaunch
+from localllm.sandbox.process import HeadAndTail, Outcome, PlainLaunch, Process
 from tests.support.sandbox_world import open_descriptors
 
 pytestmark = pytest.mark.anyio

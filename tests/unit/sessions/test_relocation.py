@@ -16,8 +16,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.paths import Storage, open_storage
 from localllm.llm.messages import SystemMessage
 from localllm.sessions.entries import Adopted, Began
-from localllm.sessions.log import SessionLog, read_session
-from localllm.sessions.signature import Seal
+from localllm.sessions.log import Seal, SessionLog, read_session
 from localllm.sessions.store import Sessions
 from tests.support.read_only import read_only
 from tests.support.session_logs import Holder, head, keep, turn

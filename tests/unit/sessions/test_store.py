@@ -13,8 +13,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.events import ConfirmationAnswered, Consulted, RunFinished, Steered
 from localllm.llm.messages import SystemMessage
 from localllm.sessions.entries import Began, Entry, Forked, Kept, Titled
-from localllm.sessions.log import INDEX, SessionLog, read_session
-from localllm.sessions.signature import Seal
+from localllm.sessions.log import INDEX, Seal, SessionLog, read_session
 from localllm.sessions.store import DAY, Sessions
 from tests.support.read_only import read_only
 from tests.support.session_logs import Holder, begin, head, keep, new, seal, sessions, turn

@@ -10,8 +10,7 @@ from localllm.config.schema import SafetySettings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
 from localllm.safety.rules import closed_to_commands, still_showing
-from localllm.tools.builtin import BUILTIN_TOOLS
-from localllm.tools.code import analyze_code
+from localllm.tools.builtin import BUILTIN_TOOLS, analyze_code
 from localllm.tools.git import git_diff
 from localllm.tools.search import search_files
 from tests.support.tools import make_context, put, use

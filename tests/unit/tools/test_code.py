@@ -12,7 +12,7 @@ from localllm.repo_map.repo_map import RepoMap
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import ToolOutput
 from localllm.sandbox.runner import SandboxRunner
-from localllm.tools.code import analyze_code
+from localllm.tools.builtin import analyze_code
 from localllm.tools.context import ToolContext
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import make_tools

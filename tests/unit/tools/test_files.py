@@ -13,9 +13,9 @@ from localllm.base import i18n
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.llm.messages import Image
 from localllm.safety.tool_definition import Risk, Tool
-from localllm.tools.deadline import Patience
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.reading import HugeFile
+from localllm.tools.text_files import Patience
 from tests.support.pdfs import make_pdf
 from tests.support.tools import make_context, preview, put, use
 

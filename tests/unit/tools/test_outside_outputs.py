@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from localllm.context.conversation import Conversation
-from localllm.context.truncation import cut_message
+from localllm.context.pruning import cut_message
 from localllm.llm.messages import SystemMessage, ToolMessage
 from localllm.llm.tokens import estimate_tokens
 from localllm.tools.results import cap

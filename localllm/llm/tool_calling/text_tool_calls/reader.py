@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from localllm.base.events import ToolCall
-from localllm.llm.message_assembly import MessageAssembler
 from localllm.llm.messages import ToolSpec
 from localllm.llm.providers.base import (
     Chunk,
     FinishChunk,
+    MessageAssembler,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,

@@ -14,11 +14,13 @@ from localllm.llm.tool_calling.text_tool_calls.markers import (
     OTHER_TURNS,
     OTHERS_IN_HARMONY,
     OWN_TURNS,
+    Kind,
+    Table,
     read_head,
+    tables,
 )
 from localllm.llm.tool_calling.text_tool_calls.payloads import UNNAMED, Found, Offer
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
-from localllm.llm.tool_calling.text_tool_calls.table import Kind, Table, tables
 
 Mode = Literal["text", "thinking"]
 Said = list[TextChunk | ThinkingChunk]

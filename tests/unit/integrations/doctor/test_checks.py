@@ -11,8 +11,7 @@ from localllm.base.i18n import Phrase
 from localllm.config.loader import HeldBack, Loaded
 from localllm.config.schema import LLMSettings, SafetySettings, Settings
 from localllm.integrations.doctor.checks import CHECKS, examine
-from localllm.integrations.doctor.finding import STATUSES, Finding, note, ok
-from localllm.integrations.doctor.inputs import Surroundings
+from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, note, ok
 from localllm.llm.discovery.servers import Server
 from tests.support.doctor_world import Sandbox, finds, only, surroundings
 

@@ -8,8 +8,7 @@ import pytest
 from localllm.base.i18n import set_language
 from localllm.config.loader import Loaded
 from localllm.config.schema import SafetySettings, Settings
-from localllm.integrations.doctor.finding import Finding
-from localllm.integrations.doctor.inputs import Screen
+from localllm.integrations.doctor.inputs import Finding, Screen
 from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
 from localllm.safety.journal import Journal, JournalEntry
 from tests.support.doctor_world import Sandbox, only, surroundings

@@ -7,7 +7,7 @@ import pytest
 
 from localllm.base.i18n import set_language
 from localllm.config.schema import LLMSettings, LMStudioSettings, OpenAISettings
-from localllm.integrations.doctor.finding import Finding
+from localllm.integrations.doctor.inputs import Finding
 from localllm.integrations.doctor.model import model
 from localllm.llm.discovery.servers import Server, State
 from localllm.llm.providers.base import ModelInfo

@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
-from localllm.llm.discovery.candidates import candidates, ollama_address, same_place
+from localllm.llm.discovery.servers import candidates, ollama_address, same_place
 from tests.support.each import each
 
 USUAL = ["http://localhost:1234", "http://localhost:11434", "http://localhost:8080", "http://localhost:8000"]

@@ -11,9 +11,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
-from localllm.llm.discovery.candidates import found_keys
 from localllm.llm.discovery.scan import discover
-from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Server
+from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Server, found_keys
 from tests.support import peers
 from tests.support.peers import Peer, Site, answer, closed_ports, serving
 

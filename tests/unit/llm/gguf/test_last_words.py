@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from localllm.llm.gguf.process import died
+from localllm.llm.gguf.provider import died
 
 UNKNOWN = """\
 0.00.009.763 E llama_model_load: error loading model: unknown model architecture: 'newest'

@@ -12,7 +12,7 @@ from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, CompletionRequest, ToolMessage, UserMessage
 from localllm.llm.providers.base import Ability, Chunk, ModelInfo
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.tool_calling.learned_dialects import DialectMemory
+from localllm.llm.tool_calling.dialect import DialectMemory
 from localllm.llm.tool_calling.router import DialectSetting, Speaking, choose
 from tests.support.dialects import TOOLS
 from tests.support.wire_server import Reply, WireServer, calls, fails, says

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from localllm.base.events import ToolCall
 from localllm.llm.message_format import LOOKING, normalised
 from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, ToolMessage, UserMessage
-from localllm.llm.tool_calling.base import Dialect
+from localllm.llm.tool_calling.dialect import Dialect
 from localllm.llm.tool_calling.structured import StructuredDialect
 from localllm.llm.tool_calling.text_dialect import TextDialect
 from tests.support.dialects import TOOLS

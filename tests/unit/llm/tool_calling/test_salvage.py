@@ -17,7 +17,7 @@ from localllm.llm.providers.base import (
 )
 from localllm.llm.tool_calling.router import NativeDialect
 from localllm.tools.builtin import BUILTIN_TOOLS
-from localllm.tools.parsing import parse_arguments
+from localllm.tools.registry import parse_arguments
 from tests.support.answers import OFFERED, TOOLS, Case, cases, chunks_of, read, reader_for
 from tests.support.each import each
 

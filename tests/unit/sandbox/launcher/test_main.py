@@ -12,8 +12,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.linux.bundle import Bundle
 from localllm.sandbox.linux.confinement import ConfinedLaunch
-from localllm.sandbox.process import Process
-from localllm.sandbox.process_launch import Ending, as_argument
+from localllm.sandbox.process import Ending, Process, as_argument
 from tests.support.launching import order
 from tests.support.sandbox_world import processes_with, unlike_any_other
 

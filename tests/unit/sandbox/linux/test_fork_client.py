@@ -12,8 +12,7 @@ import pytest
 from localllm.sandbox.linux.bundle import Bundle
 from localllm.sandbox.linux.confinement import ConfinedLaunch
 from localllm.sandbox.linux.fork_client import ForkServer
-from localllm.sandbox.process import Process
-from localllm.sandbox.process_launch import Ending
+from localllm.sandbox.process import Ending, Process
 from tests.support.launching import order
 
 pytestmark = [

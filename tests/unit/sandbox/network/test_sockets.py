@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.network.sockets import MachineSockets
+from localllm.sandbox.network.proxy import MachineSockets
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 
@@ -66,7 +66,7 @@ def test_one_in_a_usual_place_is_found_whoever_bound_it(tmp_path: Path, monkeypa
     (tmp_path / "srv" / "service").mkdir(parents=True)
     with server(tmp_path / "elsewhere", "s.sock", then_in="/", first_in=str(tmp_path / "srv" / "service")):
         assert str(tmp_path / "srv" / "service" / "s.sock") not in MachineSockets().paths()
-        monkeypatch.setattr("localllm.sandbox.network.sockets._USUAL_PLACES", f"/missing {tmp_path / 'srv'}")
+        monkeypatch.setattr("localllm.sandbox.network.proxy._USUAL_PLACES", f"/missing {tmp_path / 'srv'}")
         assert str(tmp_path / "srv" / "service" / "s.sock") in MachineSockets().paths()
 
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from localllm.tui.input.keys import Key, KeyReader
+from localllm.tui.input.typeahead import Key, KeyReader
 from tests.support.each import each
 
 

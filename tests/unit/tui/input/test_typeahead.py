@@ -11,8 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from localllm.tui.input.keys import PASTE_OFF, PASTE_ON, KeyName
-from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_SECONDS, TypeAhead
+from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_OFF, PASTE_ON, PASTE_SECONDS, KeyName, TypeAhead
 from tests.support.each import each
 
 pytestmark = pytest.mark.anyio

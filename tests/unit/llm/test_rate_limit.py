@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from localllm.base.rate_limit import RateLimiter
+from localllm.llm.retry import RateLimiter
 
 pytestmark = pytest.mark.anyio
 
