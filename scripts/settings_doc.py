@@ -46,7 +46,7 @@ temperature = 0.2
 base_url = "http://localhost:1234"
 
 [commands.aliases]
-tests = "Run the tests and mend what fails"
+tests = "Run the tests and fix what fails"
 ```
 
 A project's `localllm.toml` comes with whatever repository you cloned. Until you trust it, it may set only what is

@@ -6,7 +6,7 @@ from localllm.base import i18n
 
 
 class LocalLLMError(Exception):
-    """Something the user must know: `what` happened, `why`, and the `mend`.
+    """Something the user must know: `what` happened, `why`, and the `fix`.
 
     `key` names an entry of `localllm.base.i18n.errors`; `params` fill its text. `exit_code` is what the
     program leaves with when the error ends a one-shot run.
@@ -38,23 +38,23 @@ class LocalLLMError(Exception):
         return i18n.fill(i18n.error_text(self.key).why, self.params)
 
     @property
-    def mend(self) -> str:
-        return i18n.fill(i18n.error_text(self.key).mend, self.params)
+    def fix(self) -> str:
+        return i18n.fill(i18n.error_text(self.key).fix, self.params)
 
     @property
     def english(self) -> str:
-        """What, why and the mend as a model reads them: in English whatever the language."""
+        """What, why and the fix as a model reads them: in English whatever the language."""
         from localllm.base.i18n.errors import ERRORS
 
         params = i18n.in_english(self.params)
         return " ".join(i18n.fill(part, params) for part in ERRORS[self.key][1] if part)
 
     def lines(self) -> str:
-        """What, why and the mend on a line each, the last two empty where there is nothing to say."""
-        return "\n".join(" ".join(part.splitlines()) for part in (self.what, self.why, self.mend))
+        """What, why and the fix on a line each, the last two empty where there is nothing to say."""
+        return "\n".join(" ".join(part.splitlines()) for part in (self.what, self.why, self.fix))
 
     def __str__(self) -> str:
-        return " ".join(part for part in (self.what, self.why, self.mend) if part)
+        return " ".join(part for part in (self.what, self.why, self.fix) if part)
 
 
 class ConfigurationError(LocalLLMError):

@@ -226,7 +226,7 @@ class RunFinished(Event, frozen=True):
     """The end of the run.
 
     `status`: done; limit and stuck (the work is not finished); refused (safety); error; interrupted. `error` has
-    what, why and the mend, on a line each.
+    what, why and the fix, on a line each.
     """
 
     status: Literal["done", "limit", "stuck", "refused", "error", "interrupted"]

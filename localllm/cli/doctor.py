@@ -1,4 +1,4 @@
-"""`localllm doctor`: what is wrong here, and how to mend it."""
+"""`localllm doctor`: what is wrong here, and how to fix it."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ _LEAST_TEXT = 30  # cells; where there is less room beside the columns, the text
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def doctor(context: click.Context, json: bool) -> int:
-    """Look for what is wrong, and say how to mend it.
+    """Look for what is wrong, and say how to fix it.
 
     Looks at the settings, model servers, sandbox, git, terminal and folders, as a chat started here would find them.
     Changes nothing. The exit code is 1 if there is a problem.
@@ -81,7 +81,7 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 
 def listing(findings: Sequence[Finding], project: Path, width: int, theme: Theme) -> Iterator[str]:
-    """The findings, each with its mend below it, and how many there are; no line is wider than `width`."""
+    """The findings, each with its fix below it, and how many there are; no line is wider than `width`."""
     yield from wrap(clean(tr("doctor.head", version=__version__, project=project)), width)
     yield ""
     labels = {status: tr(f"doctor.status_{status}") for status in STATUSES}
@@ -109,8 +109,8 @@ def _rows(head: str, status_column: int, finding: Finding, name_column: int, wid
 
 def _text(finding: Finding, room: int) -> Iterator[str]:
     yield from wrap(clean(finding.what), room)
-    if finding.mend:
-        first, *rest = wrap(clean(finding.mend), room - 2)
+    if finding.fix:
+        first, *rest = wrap(clean(finding.fix), room - 2)
         yield f"→ {first}"
         yield from (f"  {line}" for line in rest)
 

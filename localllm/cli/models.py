@@ -67,7 +67,7 @@ def as_json(answering: Answering) -> str:
     whole = {
         "servers": [_server_json(answering, server) for server in answering.servers if server.state != "absent"],
         "used": used,
-        "error": fault and {"code": fault.code, "what": fault.what, "why": fault.why, "mend": fault.mend},
+        "error": fault and {"code": fault.code, "what": fault.what, "why": fault.why, "fix": fault.fix},
     }
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
 

@@ -91,7 +91,7 @@ def _exit_code(done: CommandResult) -> int:
 
 
 class _Probed(msgspec.Struct, frozen=True, kw_only=True):
-    """What `--probe` tells. `failed`: why each better level does not hold; `mends`: what would help."""
+    """What `--probe` tells. `failed`: why each better level does not hold; `fixes`: what would help."""
 
     level: str
     kernel: str
@@ -100,7 +100,7 @@ class _Probed(msgspec.Struct, frozen=True, kw_only=True):
     network_hosts: tuple[str, ...]
     attempts: Sequence[Attempt]
     failed: Mapping[str, str]
-    mends: Sequence[str]
+    fixes: Sequence[str]
 
 
 def _show(runner: SandboxRunner, project: Path, hosts: tuple[str, ...], *, as_json: bool) -> int:
@@ -114,7 +114,7 @@ def _show(runner: SandboxRunner, project: Path, hosts: tuple[str, ...], *, as_js
         network_hosts=hosts,
         attempts=_attempts(runner),
         failed=runner.failed_levels,
-        mends=[str(mend) for mend in remedies(runner.failed_levels, kernel)] if sys.platform == "linux" else [],
+        fixes=[str(fix) for fix in remedies(runner.failed_levels, kernel)] if sys.platform == "linux" else [],
     )
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(probed), indent=2).decode())
@@ -148,10 +148,10 @@ def listing(probed: _Probed, project: Path, width: int, theme: Theme) -> Iterato
         yield from ("", *wrap(tr("sandbox.better"), width))
         for level, reason in probed.failed.items():
             yield from _lines(f"{level}: {reason}", width, "  ")
-    if probed.mends:
-        yield from ("", *wrap(tr("sandbox.mends"), width))
-        for mend in probed.mends:
-            yield from _lines(mend, width, "→ ")
+    if probed.fixes:
+        yield from ("", *wrap(tr("sandbox.fixes"), width))
+        for fix in probed.fixes:
+            yield from _lines(fix, width, "→ ")
 
 
 def _table(tried: Sequence[Attempt], width: int, theme: Theme) -> Iterator[str]:

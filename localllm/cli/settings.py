@@ -60,8 +60,8 @@ def say(text: str) -> None:
 
 
 def print_error(error: LocalLLMError) -> None:
-    """What, why and the mend, each on its own line."""
+    """What, why and the fix, each on its own line."""
     say(f"localllm: {error.code} {error.what}")
-    for line in (error.why, error.mend):
+    for line in (error.why, error.fix):
         if line:
             say(f"  {line}")

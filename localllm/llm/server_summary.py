@@ -20,7 +20,7 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
 
     `who`: server, address, model and window in a line, empty where no model is connected. `hint`: what else there is.
     `warnings`: that no model is connected, and what stands in the way. `failure`: why the server or model that is set
-    cannot be asked, and the mend.
+    cannot be asked, and the fix.
     """
 
     who: str = ""
@@ -41,7 +41,7 @@ def introduce(
     """The introduction of whoever `client` asks. `sought`: any server would have done. `keys`: variables with keys of
     services that are not used unless the person says so."""
     if failure is not None:
-        return Introduction(failure=" ".join(part for part in (failure.what, failure.mend) if part))
+        return Introduction(failure=" ".join(part for part in (failure.what, failure.fix) if part))
     if warnings := warn(client, servers, sought=sought, keys=keys):
         return Introduction(warnings=warnings)
     return Introduction(who=describe(client, in_use), hint=_hint(servers))

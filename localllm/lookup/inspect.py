@@ -97,7 +97,7 @@ def innermost(outlined: Sequence[Outlined], line: int) -> Outlined | None:
     return min(around, key=lambda item: item.end - item.start, default=None)
 
 
-def mend_spelling(terms: Sequence[Term], found: Gathered) -> tuple[Term, ...]:
+def fix_spelling(terms: Sequence[Term], found: Gathered) -> tuple[Term, ...]:
     """The terms, a rare word that is no English one also read as what it is like among the words that were found."""
     words = Counter(word for text in _texts(found) for word in split_identifier(text))
     return tuple(_mended(term, words, found.spread.get(term.text, 0)) for term in terms)

@@ -186,10 +186,10 @@ class MemoryFile:
         return not os.access(self._root, os.W_OK) and (os.access(self.path, os.R_OK) or not self.path.exists())
 
     def _unusable(self, why: str, **facts: int) -> ConfigurationError:
-        """`why`: as the catalogue has it, with the mend for it."""
-        mend = Phrase(f"memory.mend_{why}")
+        """`why`: as the catalogue has it, with the fix for it."""
+        fix = Phrase(f"memory.fix_{why}")
         reason = Phrase(f"memory.{why}", **facts)
-        return ConfigurationError("memory_unusable", file=self._name, reason=reason, mend=mend)
+        return ConfigurationError("memory_unusable", file=self._name, reason=reason, fix=fix)
 
     def _error(self, key: str, reason: object) -> ConfigurationError:
         return ConfigurationError(key, file=self._name, reason=reason)

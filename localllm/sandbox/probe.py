@@ -55,7 +55,7 @@ def remedies(
     if "namespaces" in failed:
         found += _for_namespaces(read, exists)
     if "bubblewrap" in failed and not has_bubblewrap():
-        found.append(Phrase("sandbox.mend.bubblewrap"))
+        found.append(Phrase("sandbox.fix.bubblewrap"))
     if "landlock" in failed:
         found.append(landlock_remedy(kernel))
     return found
@@ -63,20 +63,20 @@ def remedies(
 
 def _for_namespaces(read: Callable[[str], str], exists: Callable[[str], bool]) -> list[Phrase]:
     if read(_APPARMOR) == "1":
-        return [Phrase("sandbox.mend.apparmor")]
+        return [Phrase("sandbox.fix.apparmor")]
     if read(_DEBIAN) == "0":
-        return [Phrase("sandbox.mend.userns_clone")]
+        return [Phrase("sandbox.fix.userns_clone")]
     if read(_MOST) == "0":
-        return [Phrase("sandbox.mend.max_userns")]
-    return [Phrase("sandbox.mend.container")] if any(map(exists, _CONTAINERS)) else []
+        return [Phrase("sandbox.fix.max_userns")]
+    return [Phrase("sandbox.fix.container")] if any(map(exists, _CONTAINERS)) else []
 
 
 def landlock_remedy(kernel: str) -> Phrase:
     """What gives Landlock, to a kernel as `uname -r` prints it."""
     number = re.match(r"(\d+)\.(\d+)", kernel)
     if number and (int(number[1]), int(number[2])) < LEAST_KERNEL:
-        return Phrase("doctor.sandbox_mend_kernel", least=".".join(map(str, LEAST_KERNEL)))
-    return Phrase("doctor.sandbox_mend_landlock")
+        return Phrase("doctor.sandbox_fix_kernel", least=".".join(map(str, LEAST_KERNEL)))
+    return Phrase("doctor.sandbox_fix_landlock")
 
 
 _PATIENCE = 20.0  # seconds; it takes some hundredths of one

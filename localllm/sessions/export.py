@@ -144,7 +144,7 @@ def _markdown(transcript: Transcript) -> Iterator[str]:
     for name, value in _facts(transcript):
         yield f"- {name}: {_escaped(_one_line(value))}"
     if transcript.torn_lines:
-        yield f"- {tr('export.torn', count=transcript.torn_lines)}"
+        yield "- " + tr("export.torn", count=transcript.torn_lines)
     for part in transcript.parts:
         yield ""
         yield from _markdown_part(part)

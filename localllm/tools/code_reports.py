@@ -159,7 +159,7 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
         *_section(english("code.broken_files"), (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
         *([english("code.left_out", count=left_out)] if left_out else []),
         *([english("code.closed", count=drawn.closed)] if drawn.closed else []),
-        *([english("code.map", shown=drawn.definitions, all=drawn.all_definitions), drawn.text] if drawn.text else []),
+        *_map_lines(drawn),
     ]
     metrics: dict[str, Json] = {
         **sizes,
@@ -176,6 +176,13 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
         for_model=cap(clean("\n".join(lines)), context, "analyze_code"),
         summary=headline,
     )
+
+
+def _map_lines(drawn: RepoMapText) -> list[str]:
+    if not drawn.text:
+        return []
+    every = drawn.all_definitions
+    return [english("code.map", shown=drawn.definitions, all=every), drawn.text]
 
 
 def _language_line(language: str, sums: dict[str, int]) -> str:

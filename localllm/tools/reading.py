@@ -326,9 +326,8 @@ def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | N
         return None
     context.seen.note(path, data)
     output = _as_text(context, TextFile(path, data, Decoded(text)), wanted, "notebook")
-    return ToolOutput(
-        payload=output.payload, for_model=f"{output.for_model}\n{english('notebook.raw')}", summary=output.summary
-    )
+    told = output.for_model + "\n" + english("notebook.raw")
+    return ToolOutput(payload=output.payload, for_model=told, summary=output.summary)
 
 
 def _as_text(context: ToolContext, file: TextFile, wanted: Wanted, kind: str) -> ToolOutput:

@@ -294,7 +294,8 @@ class ToolSystem:
             is_kept = not verdict.dangerous or not (self._context.root.path / ".git").is_dir()
         if is_kept:
             return preview
-        return msgspec.structs.replace(preview, summary=f"{preview.summary} {tr('undo.repository_not_kept')}")
+        warning = tr("undo.repository_not_kept")
+        return msgspec.structs.replace(preview, summary=f"{preview.summary} {warning}")
 
     def _find(self, name: str, *, was_cut: bool = False) -> Tool:
         """The tool by its name, whatever its case."""

@@ -120,7 +120,7 @@ class Talk:
         except LocalLLMError as error:
             self.went_well = False
             width = self._screen.width
-            self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.mend, width))
+            self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.fix, width))
         except asyncio.CancelledError:
             own = asyncio.current_task()
             if not self._interrupted or (own is not None and own.cancelling()):

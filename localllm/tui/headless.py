@@ -195,8 +195,8 @@ class HeadlessPrinter:
         seconds = self._activity.stop()
         self._progress.erase()
         if event.status == "error":
-            what, why, mend = split_error(event.error)
-            self._progress.print_lines(failure_lines(event.error_code, what, why, mend, self._progress.width))
+            what, why, fix = split_error(event.error)
+            self._progress.print_lines(failure_lines(event.error_code, what, why, fix, self._progress.width))
         if self._verbose:
             self._progress.print(("dim", "  " + cost(event.steps, event.usage, seconds)))
 
@@ -279,5 +279,5 @@ class Headless:
 def _error(event: RunFinished) -> dict[str, str] | None:
     if not event.error_code and not event.error:
         return None
-    what, why, mend = split_error(event.error)
-    return {"code": event.error_code, "what": what, "why": why, "mend": mend}
+    what, why, fix = split_error(event.error)
+    return {"code": event.error_code, "what": what, "why": why, "fix": fix}

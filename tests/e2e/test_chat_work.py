@@ -75,7 +75,7 @@ def check_conversation(server: WireServer) -> list[dict[str, Any]]:
 
 
 def test_an_edit_is_confirmed_a_stream_interrupted_and_the_talk_goes_on(project: Path, open_chat: Open) -> None:
-    replies = [calls(EDIT, text="I will mend it."), says("Mended."), ENDLESS, says("Second answer.")]
+    replies = [calls(EDIT, text="I will fix it."), says("Mended."), ENDLESS, says("Second answer.")]
     with WireServer(replies) as server:
         chat = open_chat(server)
         chat.say("Fix @prices.py")

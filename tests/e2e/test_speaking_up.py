@@ -21,7 +21,7 @@ BUG = "def total(prices, discount):\n    return sum(prices) * discount\n"
 EDIT = calls(("edit_file", {"file_path": "prices.py", "old_string": "* discount", "new_string": "* (1 - discount)"}))
 SLOW_LOOK = Reply(calls(("read_file", {"file_path": "prices.py"})).pieces, hold_head=True)
 ENDLESS = Reply(sse(delta(content="Once upon a time"), delta(content=", never told")), hold_before=1)
-PLAN = "1. Mend line 2 of `prices.py`.\n2. Run the tests.\n"
+PLAN = "1. Fix line 2 of `prices.py`.\n2. Run the tests.\n"
 
 Open = Callable[..., Tmux]
 
@@ -151,7 +151,7 @@ def test_typed_text_never_answers_a_question_and_is_told_after_it(start: Open, s
     held = Reply(EDIT.pieces, hold_head=True)
     with WireServer([held, says("All right.")]) as server:
         chat = start(server)
-        chat.say("Mend it")
+        chat.say("Fix it")
         chat.wait("waiting for the model")
         chat.say("y")
         chat.type("y")
@@ -168,7 +168,7 @@ def test_typed_text_never_answers_a_question_and_is_told_after_it(start: Open, s
 def test_escape_at_a_question_says_no_and_breaks_off_the_run(start: Open, shop: Path) -> None:
     with WireServer([EDIT, says("Never asked.")]) as server:
         chat = start(server)
-        chat.say("Mend it")
+        chat.say("Fix it")
         chat.wait("[y]es", last="  ›")
         chat.press("Escape")
         chat.wait("! Interrupted.", READY)
@@ -218,7 +218,7 @@ def test_a_queue_does_not_go_on_after_a_failure(start: Open) -> None:
 def test_a_plan_is_made_accepted_and_carried_out(start: Open, shop: Path) -> None:
     with WireServer([EDIT, says(PLAN), EDIT, says("Mended.")]) as server:
         chat = start(server)
-        chat.say("/plan Mend the discount")
+        chat.say("/plan Fix the discount")
         shown = chat.wait("Carry out this plan?", last="  ›")
         assert "this is plan mode" in shown
         assert "[y]es, asking before changes  [e]dit files without asking  [n]o (Enter)\n" in shown

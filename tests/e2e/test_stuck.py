@@ -31,7 +31,7 @@ def script(tmp_path: Path, *turns: str) -> tuple[str, ...]:
 
 def test_the_person_sees_each_rung_and_the_run_goes_on(project: Path, tmp_path: Path) -> None:
     plan = script(tmp_path, *[MISS] * 5, MEND, '[[turn]]\ntext = "Mended."')
-    run = localllm(project, *plan, "-p", "mend the discount", **ALONE)
+    run = localllm(project, *plan, "-p", "fix the discount", **ALONE)
     assert run.returncode == 0, run.stderr
     assert run.stdout == "Mended.\n"
     assert (project / "prices.py").read_text() == FIXED
@@ -42,16 +42,16 @@ def test_the_person_sees_each_rung_and_the_run_goes_on(project: Path, tmp_path: 
 @pytest.mark.parametrize(("language", "words"), [("C.UTF-8", "Goal:"), ("ja_JP.UTF-8", "目標:")])
 def test_one_that_stays_stuck_ends_with_the_report(project: Path, tmp_path: Path, language: str, words: str) -> None:
     plan = script(tmp_path, *[MISS] * 20)
-    run = localllm(project, *plan, "-p", "mend the discount", LANG=language, **ALONE)
+    run = localllm(project, *plan, "-p", "fix the discount", LANG=language, **ALONE)
     assert run.returncode == 3, run.stderr
-    assert f"{words} mend the discount" in run.stdout
+    assert f"{words} fix the discount" in run.stdout
     assert "edit_file prices.py" in run.stdout
     assert (project / "prices.py").read_text() == BUG
 
 
 def test_a_program_reads_that_it_was_stuck(project: Path, tmp_path: Path) -> None:
     plan = script(tmp_path, *[MISS] * 20)
-    run = localllm(project, *plan, "-p", "mend the discount", "--output", "json", **ALONE)
+    run = localllm(project, *plan, "-p", "fix the discount", "--output", "json", **ALONE)
     assert run.returncode == 3
     told = json.loads(run.stdout)
     assert told["status"] == "stuck"

@@ -73,8 +73,8 @@ class Asker:
         try:
             client = self._members.client(role)
         except LocalLLMError as error:
-            is_setting = isinstance(error, ConfigurationError)  # it stays so until the person has mended it
-            return Answer(None, _left_out(role, "", f"{error.what} {error.mend}" if is_setting else error.what))
+            is_setting = isinstance(error, ConfigurationError)  # it stays so until the person has fixed it
+            return Answer(None, _left_out(role, "", f"{error.what} {error.fix}" if is_setting else error.what))
         try:
             async with self._turns.setdefault(server_of(client), asyncio.Lock()):
                 if not self._admits(client):

@@ -104,9 +104,9 @@ def _object_in(text: str) -> Mapping[str, Json]:
     start, end = text.find("{"), text.rfind("}")
     candidates = [text, text[start : end + 1] if 0 <= start < end else "", text[start:] if start >= 0 else ""]
     for candidate in filter(None, candidates):
-        mended = repair_json(candidate)
+        fixed = repair_json(candidate)
         try:
-            value = msgspec.json.decode(mended) if mended is not None else None
+            value = msgspec.json.decode(fixed) if fixed is not None else None
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             continue
         if isinstance(value, list) and len(cast("list[Any]", value)) == 1:

@@ -21,7 +21,7 @@ class ErrorText(NamedTuple):
     code: str
     what: str
     why: str
-    mend: str
+    fix: str
 
 
 class _Current:

@@ -125,7 +125,7 @@ AGENT: dict[str, tuple[str, str]] = {
         "コマンドを自分で実行するか、必要な接続先を許可する（safety.network_hosts）",
     ),
     "agent.unblock.command": (
-        "look at what the command says: something it needs may have to be mended or installed by you",
+        "look at what the command says: something it needs may have to be fixed or installed by you",
         "コマンドの出力を確かめる（必要なものの修復やインストールが要るかもしれません）",
     ),
     "agent.unblock.model": (

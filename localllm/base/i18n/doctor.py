@@ -13,7 +13,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "問題 {problems} 件、注意 {warnings} 件。直し方は → の行にあります。",
     ),
     "doctor.check_failed": ("This could not be checked: {reason}.", "確認できませんでした: {reason}。"),
-    "doctor.check_failed_mend": (
+    "doctor.check_failed_fix": (
         "Look at the folder or program this is about; localllm --debug doctor may tell more.",
         "対象のフォルダやプログラムを確かめてください。localllm --debug doctor で詳しく分かることがあります。",
     ),
@@ -23,11 +23,11 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "No settings file: everything is at its default (localllm init makes one).",
         "設定ファイルはなく、すべて既定値です（localllm init で作れます）。",
     ),
-    "doctor.settings_variable_mend": (
+    "doctor.settings_variable_fix": (
         "Correct the variable's name, or unset it.",
         "変数の名前を直すか、unset してください。",
     ),
-    "doctor.left_out_mend": (
+    "doctor.left_out_fix": (
         "Correct localllm.toml; once it is trusted, this keeps the program from starting.",
         "localllm.toml を直してください。信頼したあとは、直すまで起動できません。",
     ),
@@ -35,7 +35,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "The project's localllm.toml also sets what is not used until you trust it: {keys}.",
         "プロジェクトの localllm.toml のうち、信頼するまで使わない設定: {keys}。",
     ),
-    "doctor.withheld_mend": (
+    "doctor.withheld_fix": (
         "Read the file; localllm config trust believes it.",
         "内容を読み、信頼するなら localllm config trust。",
     ),
@@ -43,7 +43,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "safety.deny takes away the tool read_file, but {tools} still show what files hold.",
         "safety.deny で read_file は使えませんが、{tools} はファイルの内容を示します。",
     ),
-    "doctor.only_read_file_mend": (
+    "doctor.only_read_file_fix": (
         "Name what is to be closed: read_file(secrets/) closes it to every tool and to commands, read_file(.) all files.",
         "閉じる場所を書いてください: read_file(secrets/) はすべてのツールとコマンドに対して閉じ、read_file(.) は全ファイルを閉じます。",
     ),
@@ -55,7 +55,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "No model server was found. The embedded engine answers meanwhile: it finds and quotes, but does not think.",
         "モデルサーバーが見つかりません。当面は組み込みエンジンが答えます（探して引用しますが、考えはしません）。",
     ),
-    "doctor.no_model_mend": (
+    "doctor.no_model_fix": (
         "Any of these is found by itself once it runs:\n"
         "LM Studio: load a model, then Developer → Start Server.\n"
         "Ollama: install it, then ollama pull qwen3:8b (it starts its server itself; else ollama serve).\n"
@@ -73,7 +73,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "The scripted provider plays a file, as the settings say: no model is asked.",
         "設定どおり台本プロバイダーがファイルを再生します。モデルは使いません。",
     ),
-    "doctor.without_server_mend": (
+    "doctor.without_server_fix": (
         "For a model: localllm config set llm.provider auto.",
         "モデルを使うには: localllm config set llm.provider auto。",
     ),
@@ -94,7 +94,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "The server does not tell how many tokens {model} reads: {window:,} are assumed.",
         "{model} のコンテキスト長をサーバーが教えないため、{window:,} トークンとみなします。",
     ),
-    "doctor.window_unknown_mend": (
+    "doctor.window_unknown_fix": (
         "Tell it with localllm config set llm.context_window N.",
         "localllm config set llm.context_window N で指定してください。",
     ),
@@ -106,27 +106,27 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "{model} reads only {window:,} tokens; below {good:,} conversations are short.",
         "{model} のコンテキストは {window:,} トークンしかありません。{good:,} 未満では会話が長く続きません。",
     ),
-    "doctor.window_mend_lmstudio": (
+    "doctor.window_fix_lmstudio": (
         "In LM Studio load the model again with a longer context: the slider Context Length, {good} or more (or lms load MODEL --context-length {good}).",
         "LM Studio で Context Length のスライダーを {good} 以上にして読み込み直してください（または lms load MODEL --context-length {good}）。",
     ),
-    "doctor.window_mend_ollama": (
+    "doctor.window_fix_ollama": (
         "localllm config set llm.context_window {good} asks Ollama for a window (num_ctx) of that size; for all programs set OLLAMA_CONTEXT_LENGTH={good} where ollama serve runs.",
         "localllm config set llm.context_window {good} で Ollama にその長さ（num_ctx）を求めます。すべてのプログラムで使うなら ollama serve の環境に OLLAMA_CONTEXT_LENGTH={good} を設定してください。",
     ),
-    "doctor.window_mend_llamacpp": (
+    "doctor.window_fix_llamacpp": (
         "Start llama-server with -c {good} or more. With several slots (-np N) each gets only its share of -c: raise -c, or use -np 1.",
         "llama-server を -c {good} 以上で起動してください。スロットが複数（-np N）なら -c は等分されます。-c を増やすか -np 1 にしてください。",
     ),
-    "doctor.window_mend_vllm": (
+    "doctor.window_fix_vllm": (
         "Start vLLM with --max-model-len {good} or more.",
         "vLLM を --max-model-len {good} 以上で起動してください。",
     ),
-    "doctor.window_mend_other": (
+    "doctor.window_fix_other": (
         "Start the server with a context window of {good} tokens or more; its own documentation names the option.",
         "サーバーをコンテキスト長 {good} トークン以上で起動してください（指定方法はサーバーの説明書にあります）。",
     ),
-    "doctor.window_mend_setting": (
+    "doctor.window_fix_setting": (
         "llm.context_window limits it to {window:,}: raise it, or localllm config unset llm.context_window.",
         "llm.context_window で {window:,} に制限されています。大きくするか、localllm config unset llm.context_window で外してください。",
     ),
@@ -135,7 +135,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "{model} does not know tool calls, says its server: it will hardly find its way in a project.",
         "サーバーによると {model} はツール呼び出しに対応していません。プロジェクトの作業はあまりできません。",
     ),
-    "doctor.no_tools_mend": (
+    "doctor.no_tools_fix": (
         "Choose a model with tools: localllm models lists them (llama-server needs --jinja).",
         "tools のあるモデルを選んでください。一覧は localllm models で見られます（llama-server には --jinja が必要です）。",
     ),
@@ -149,9 +149,9 @@ DOCTOR: dict[str, tuple[str, str]] = {
     "doctor.load_ollama": ("Fetch one, such as: ollama pull qwen3:8b", "例: ollama pull qwen3:8b で取得してください。"),
     "doctor.load_other": ("Load a model there.", "そのサーバーでモデルを読み込んでください。"),
     "doctor.key_missing": ("{name} at {url} wants a key.", "{name}（{url}）はキーを求めています。"),
-    "doctor.key_missing_mend": ("To use it: {detail}.", "使うには: {detail}。"),
+    "doctor.key_missing_fix": ("To use it: {detail}.", "使うには: {detail}。"),
     "doctor.key_refused": ("{name} at {url} wants a key: {detail}.", "{name}（{url}）はキーを求めています: {detail}。"),
-    "doctor.key_mend": (
+    "doctor.key_fix": (
         "Set the right key in the environment variable {variable}.",
         "正しいキーを環境変数 {variable} に設定してください。",
     ),
@@ -159,7 +159,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "{url} takes connections but does not answer in time: {detail}.",
         "{url} は接続を受け付けますが、時間内に応答しません: {detail}。",
     ),
-    "doctor.server_silent_mend": (
+    "doctor.server_silent_fix": (
         "It may be loading a model: try again in a moment, or look at the server's own log.",
         "モデルの読み込み中かもしれません。少し待つか、サーバーのログを見てください。",
     ),
@@ -171,12 +171,12 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Nothing answers at {url}, the address that is set: {detail}.",
         "設定されたアドレス {url} から応答がありません: {detail}。",
     ),
-    "doctor.address_mend": ("Start the server, or correct {key}.", "サーバーを起動するか、{key} を直してください。"),
+    "doctor.address_fix": ("Start the server, or correct {key}.", "サーバーを起動するか、{key} を直してください。"),
     "doctor.keys": (
         "{variables} is set; nothing is sent to a service on the network unless you say so.",
         "{variables} が設定されていますが、指示がない限りネット上のサービスには何も送りません。",
     ),
-    "doctor.keys_mend": (
+    "doctor.keys_fix": (
         "To use one: localllm --provider openai --base-url URL.",
         "使うには: localllm --provider openai --base-url URL。",
     ),
@@ -189,7 +189,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "{what} Permissions and times of files outside can be changed, and local servers do not work: the better levels do not hold here ({failed}).",
         "{what} ただし外のファイルの権限と時刻は変えられ、ローカルサーバーは動きません。より強い方法はここでは使えません（{failed}）。",
     ),
-    "doctor.sandbox_stronger_mend": (
+    "doctor.sandbox_stronger_fix": (
         "Install bubblewrap (sudo apt install bubblewrap, sudo dnf install bubblewrap). Within a container or another sandbox this is as good as it gets.",
         "bubblewrap を入れてください（sudo apt install bubblewrap、sudo dnf install bubblewrap）。コンテナや別のサンドボックスの中ではこれ以上にはなりません。",
     ),
@@ -197,15 +197,15 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Commands cannot be held on this machine ({reason}; kernel {kernel}): each has to be allowed by hand.",
         "この環境ではコマンドを守れません（{reason}、カーネル {kernel}）。毎回手動で許可することになります。",
     ),
-    "doctor.sandbox_mend_kernel": (
+    "doctor.sandbox_fix_kernel": (
         "Use Linux {least} or newer: before it, Landlock is missing or incomplete.",
         "Linux {least} 以降を使ってください。それより前の Landlock はないか不完全です。",
     ),
-    "doctor.sandbox_mend_landlock": (
+    "doctor.sandbox_fix_landlock": (
         "Landlock must be on: cat /sys/kernel/security/lsm names it (else add it to the kernel parameter lsm=). A container must allow its system calls (Docker 23 or newer does).",
         "Landlock を有効にしてください。cat /sys/kernel/security/lsm に出なければカーネル引数 lsm= に加えます。コンテナではそのシステムコールの許可が必要です（Docker 23 以降は許可済み）。",
     ),
-    "doctor.sandbox_mend_other": (
+    "doctor.sandbox_fix_other": (
         "Only Linux has the sandbox so far; a Linux virtual machine or WSL 2 gives it.",
         "サンドボックスは今のところ Linux だけです。Linux の仮想マシンか WSL 2 で使えます。",
     ),
@@ -214,7 +214,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "git is not installed: no history and no git tools. /undo works without.",
         "git がありません。履歴と git ツールは使えませんが、/undo は使えます。",
     ),
-    "doctor.no_git_mend": (
+    "doctor.no_git_fix": (
         "Install it: sudo apt install git, sudo dnf install git, or brew install git.",
         "インストール: sudo apt install git、sudo dnf install git、brew install git のどれか。",
     ),
@@ -227,7 +227,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "git does not know your name, so that nothing can be committed.",
         "git に名前が設定されていないため、コミットできません。",
     ),
-    "doctor.git_identity_mend": (
+    "doctor.git_identity_fix": (
         'git config --global user.name "NAME" and git config --global user.email ADDRESS',
         'git config --global user.name "名前" と git config --global user.email アドレス を実行してください。',
     ),
@@ -236,7 +236,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "ripgrep is not installed: searching works, slower in large projects.",
         "ripgrep がありません。検索はできますが、大きなプロジェクトでは遅くなります。",
     ),
-    "doctor.no_ripgrep_mend": (
+    "doctor.no_ripgrep_fix": (
         "Install it: sudo apt install ripgrep, sudo dnf install ripgrep, or brew install ripgrep.",
         "インストール: sudo apt install ripgrep、sudo dnf install ripgrep、brew install ripgrep のどれか。",
     ),
@@ -256,12 +256,12 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "The terminal is small: {columns} × {lines}.",
         "端末の画面が小さすぎます: {columns} × {lines}。",
     ),
-    "doctor.terminal_small_mend": ("Make it 80 × 24 or larger.", "80 × 24 以上に広げてください。"),
+    "doctor.terminal_small_fix": ("Make it 80 × 24 or larger.", "80 × 24 以上に広げてください。"),
     "doctor.terminal_dumb": (
         "The terminal says it can do nothing (TERM={kind}): no colours, no live display.",
         "端末の機能が使えません（TERM={kind}）。色や動く表示は出ません。",
     ),
-    "doctor.terminal_dumb_mend": (
+    "doctor.terminal_dumb_fix": (
         "If it can do more: export TERM=xterm-256color",
         "実際には使える端末なら: export TERM=xterm-256color",
     ),
@@ -269,12 +269,12 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "The locale's encoding is {encoding}, not UTF-8: some characters will not show.",
         "ロケールの文字コードが UTF-8 ではなく {encoding} です。表示できない文字があります。",
     ),
-    "doctor.not_utf8_mend": ("export LANG={locale} (locale -a lists them)", "export LANG={locale}（一覧は locale -a）"),
+    "doctor.not_utf8_fix": ("export LANG={locale} (locale -a lists them)", "export LANG={locale}（一覧は locale -a）"),
     "doctor.console_without_japanese": (
         "The Linux console shows no Japanese.",
         "Linux コンソールは日本語を表示できません。",
     ),
-    "doctor.console_mend": (
+    "doctor.console_fix": (
         "Use a terminal window, ssh or kmscon; or start with --lang en.",
         "端末ウィンドウ、ssh、kmscon のどれかを使うか、--lang en で起動してください。",
     ),
@@ -288,7 +288,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Long output cannot be kept in {folder}: {reason}.",
         "長い出力を {folder} に保存できません: {reason}。",
     ),
-    "doctor.in_the_way_mend": ("Move {folder} away.", "{folder} を別の場所へ移してください。"),
+    "doctor.in_the_way_fix": ("Move {folder} away.", "{folder} を別の場所へ移してください。"),
     "doctor.kept_in_state": (
         "Until then questions are answered all the same, and long output is kept in {folder}.",
         "それまでも質問には答えます。長い出力は {folder} に保存します。",
@@ -301,15 +301,15 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "Your own settings cannot be written in {folder}: {reason}.",
         "個人設定のフォルダ {folder} に書き込めません: {reason}。",
     ),
-    "doctor.permission_mend": (
+    "doctor.permission_fix": (
         "Make {folder} yours (ls -ld shows whose it is), or work in a copy of the project elsewhere.",
         "{folder} を書き込めるようにするか（所有者は ls -ld で確認）、別の場所にコピーして作業してください。",
     ),
-    "doctor.read_only_mend": (
+    "doctor.read_only_fix": (
         "The file system is mounted read-only: mount it anew with rw, or work in a copy of the project elsewhere.",
         "ファイルシステムが読み取り専用です。rw でマウントし直すか、別の場所にコピーして作業してください。",
     ),
-    "doctor.folder_mend": (
+    "doctor.folder_fix": (
         "Make the folder writable, or name another in {variable}.",
         "書き込めるようにするか、{variable} で別のフォルダを指定してください。",
     ),
@@ -322,7 +322,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "The disk is full: {megabytes} MB are free at {folder}.",
         "ディスクがいっぱいです。{folder} の空きは {megabytes} MB です。",
     ),
-    "doctor.space_mend": (
+    "doctor.space_fix": (
         "Free some space: du -xh -d1 / | sort -h shows where it went; models (~/.ollama, ~/.lmstudio, ~/.cache) are often the largest.",
         "空きを作ってください。使用量は du -xh -d1 / | sort -h で分かります。モデル（~/.ollama、~/.lmstudio、~/.cache）が大きいことが多いです。",
     ),
@@ -339,7 +339,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "The project has more than {count:,} files: listings and searches take longer.",
         "プロジェクトのファイルが {count:,} 個を超えています。一覧や検索に時間がかかります。",
     ),
-    "doctor.many_files_mend": (
+    "doctor.many_files_fix": (
         "Leave out what is not yours to read: .gitignore, or localllm config set project.exclude_patterns …",
         "不要なものを .gitignore か localllm config set project.exclude_patterns … で外してください。",
     ),
@@ -349,7 +349,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "{file} has an unmerged conflict (line {line:,}): both sides are read as if they held.",
         "{file} の {line:,} 行目に未解決の競合があります。両方の内容がそのまま読まれます。",
     ),
-    "doctor.memory_conflict_mend": (
+    "doctor.memory_conflict_fix": (
         "Keep what holds and delete the lines <<<<<<<, ======= and >>>>>>>, then: git add {file}",
         "残す内容だけにし、<<<<<<<、=======、>>>>>>> の行を消してから git add {file} を実行してください。",
     ),
@@ -361,7 +361,7 @@ DOCTOR: dict[str, tuple[str, str]] = {
         "{file} ({count:,} {count:?character/characters}) is not told to the model: there is no room left for it.",
         "{file}（{count:,} 文字）はモデルに渡されません。枠に余りがないためです。",
     ),
-    "doctor.instructions_mend": (
+    "doctor.instructions_fix": (
         "Shorten it: {most:,} {most:?character/characters} of such files in all are told to this model.",
         "短くしてください。このモデルに渡すのは、こうしたファイルを合わせて {most:,} 文字までです。",
     ),

@@ -7,28 +7,28 @@ NOTES: dict[str, tuple[str, str]] = {
         "Line {line:,} (byte {offset:,} of the file) is not UTF-8 text",
         "{line:,} 行目（先頭から {offset:,} バイト目）が UTF-8 の文字ではありません",
     ),
-    "memory.mend_not_utf8": (
+    "memory.fix_not_utf8": (
         "Save it as UTF-8, or move it away: a new one is made when there is something to keep.",
         "UTF-8 で保存し直すか、別の場所に移してください。次に記録するときに新しく作ります。",
     ),
     "memory.too_large": ("It is larger than {limit} MB", "{limit} MB を超えています"),
-    "memory.mend_too_large": (
+    "memory.fix_too_large": (
         "Shorten it, or move it away: a new one is made when there is something to keep.",
         "短くするか、別の場所に移してください。次に記録するときに新しく作ります。",
     ),
     "memory.folder": ("There is a folder of that name", "同じ名前のフォルダがあります"),
-    "memory.mend_folder": (
+    "memory.fix_folder": (
         "Move the folder away, or name another file: localllm config set project.memory_file NOTES.md",
         "フォルダを移すか、別のファイル名にしてください: localllm config set project.memory_file NOTES.md",
     ),
     "memory.not_regular": ("It is a pipe or a device, not a file", "通常のファイルではなく、パイプやデバイスです"),
-    "memory.mend_not_regular": (
+    "memory.fix_not_regular": (
         "Move it away, or name another file: localllm config set project.memory_file NOTES.md",
         "別の場所に移すか、別のファイル名にしてください: localllm config set project.memory_file NOTES.md",
     ),
     "memory.not_text": ("Its encoding is not known", "文字コードが分かりません"),
     "memory.linked": ("It is a link to a file that is no Markdown", "Markdown以外のファイルへのリンクです"),
-    "memory.mend_linked": (
+    "memory.fix_linked": (
         "Link to a Markdown file (.md), or put the file itself there.",
         "Markdown（.md）のファイルへのリンクにするか、ファイルそのものを置いてください。",
     ),

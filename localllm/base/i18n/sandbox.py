@@ -24,7 +24,7 @@ SANDBOX: dict[str, tuple[str, str]] = {
     "sandbox.works": ("works", "動作"),
     "sandbox.does_not_work": ("does not work", "動作せず"),
     "sandbox.better": ("Better levels, and why they do not hold here:", "より強いレベルと、ここで使えない理由:"),
-    "sandbox.mends": ("To fix it:", "対処:"),
+    "sandbox.fixes": ("To fix it:", "対処:"),
     "sandbox.trial.write": (
         "change, delete or rename a file outside the project",
         "プロジェクトの外のファイルの変更・削除・改名",
@@ -65,23 +65,23 @@ SANDBOX: dict[str, tuple[str, str]] = {
         "{seconds:g} 秒で終わらないため強制終了しました。",
     ),
     # --- what would give a better level
-    "sandbox.mend.apparmor": (
+    "sandbox.fix.apparmor": (
         "AppArmor keeps users from making namespaces (kernel.apparmor_restrict_unprivileged_userns = 1). Install bubblewrap, which it lets: sudo apt install bubblewrap. Or allow all programs: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0.",
         "AppArmor が利用者の名前空間を禁じています（kernel.apparmor_restrict_unprivileged_userns = 1）。許可されている bubblewrap を入れるか（sudo apt install bubblewrap）、全プログラムに許可してください（sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0）。",
     ),
-    "sandbox.mend.userns_clone": (
+    "sandbox.fix.userns_clone": (
         "Users may not make namespaces: sudo sysctl -w kernel.unprivileged_userns_clone=1.",
         "利用者が名前空間を作れません: sudo sysctl -w kernel.unprivileged_userns_clone=1。",
     ),
-    "sandbox.mend.max_userns": (
+    "sandbox.fix.max_userns": (
         "No user namespaces are allowed here: sudo sysctl -w user.max_user_namespaces=15000.",
         "ここでは名前空間を作れません: sudo sysctl -w user.max_user_namespaces=15000。",
     ),
-    "sandbox.mend.container": (
+    "sandbox.fix.container": (
         "This is a container: it has to be started with leave to make namespaces (docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined), or the container itself is what holds the commands.",
         "コンテナの中です。名前空間を許して起動するか（docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined）、コンテナ自体に守りを任せてください。",
     ),
-    "sandbox.mend.bubblewrap": (
+    "sandbox.fix.bubblewrap": (
         "Install bubblewrap: sudo apt install bubblewrap, sudo dnf install bubblewrap.",
         "bubblewrap を入れてください: sudo apt install bubblewrap、sudo dnf install bubblewrap。",
     ),
@@ -94,7 +94,7 @@ SANDBOX: dict[str, tuple[str, str]] = {
         "The journal was changed by something else: line {broken} of {file} does not follow from the one before.",
         "記録が別の何かに変更されています: {file} の {broken} 行目が前の行とつながりません。",
     ),
-    "doctor.journal_broken_mend": (
+    "doctor.journal_broken_fix": (
         "Look at that line, and keep the file elsewhere if you need it: what it says can no longer be relied on.",
         "その行を確かめ、必要ならファイルを別の場所に保管してください。内容はもう信頼できません。",
     ),

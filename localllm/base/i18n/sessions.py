@@ -44,7 +44,7 @@ SESSIONS: dict[str, tuple[str, str]] = {
     ),
     "session.not_kept": (
         "This session is not being kept: {reason}. It cannot be resumed later. "
-        "Mend that and start again: what is said then is kept.",
+        "Fix that and start again: what is said then is kept.",
         "このセッションは保存されていません: {reason}。あとで再開できません。"
         "原因を取り除いて起動し直すと、以後は保存されます。",
     ),

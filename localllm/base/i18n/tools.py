@@ -182,7 +182,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "destruction.cut": ("{names}, and it ends in a syntax error", "{names}（途中で切れて構文エラーになる）"),
     "destruction.lines": ("most of its lines ({before} become {after})", "大部分の行（{before} 行が {after} 行に）"),
     "destruction.new_errors": (
-        "Syntax errors that were not there before, at line {lines}: mend them.",
+        "Syntax errors that were not there before, at line {lines}: fix them.",
         "新しい構文エラーがあります（{lines} 行目）。直してください。",
     ),
     "search.too_long": ("it has more than {most:,} characters", "{most:,} 文字を超えています"),

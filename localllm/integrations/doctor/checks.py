@@ -59,4 +59,4 @@ def _failed(name: str, error: Exception) -> Finding:
     if isinstance(error, LocalLLMError):
         return of_error(name, error)
     reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-    return problem(name, tr("doctor.check_failed", reason=reason), tr("doctor.check_failed_mend"))
+    return problem(name, tr("doctor.check_failed", reason=reason), tr("doctor.check_failed_fix"))

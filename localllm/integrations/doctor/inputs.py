@@ -26,13 +26,13 @@ STATUSES: tuple[Status, ...] = ("problem", "warning", "note", "ok")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """`what` was found and, where there is something to do, the `mend`; both in the user's language. `name` is what it
+    """`what` was found and, where there is something to do, the `fix`; both in the user's language. `name` is what it
     is about, the same in every language."""
 
     name: str
     status: Status
     what: str
-    mend: str = ""
+    fix: str = ""
 
 
 def ok(name: str, what: str) -> Finding:
@@ -40,25 +40,25 @@ def ok(name: str, what: str) -> Finding:
     return Finding(name, "ok", what)
 
 
-def note(name: str, what: str, mend: str = "") -> Finding:
+def note(name: str, what: str, fix: str = "") -> Finding:
     """Good to know."""
-    return Finding(name, "note", what, mend)
+    return Finding(name, "note", what, fix)
 
 
-def warning(name: str, what: str, mend: str) -> Finding:
+def warning(name: str, what: str, fix: str) -> Finding:
     """It works, less well."""
-    return Finding(name, "warning", what, mend)
+    return Finding(name, "warning", what, fix)
 
 
-def problem(name: str, what: str, mend: str) -> Finding:
+def problem(name: str, what: str, fix: str) -> Finding:
     """Something will not work."""
-    return Finding(name, "problem", what, mend)
+    return Finding(name, "problem", what, fix)
 
 
 def of_error(name: str, error: LocalLLMError, status: Status = "problem") -> Finding:
-    """What an error says; where it knows no mend, its reason must do."""
+    """What an error says; where it knows no fix, its reason must do."""
     what = " ".join(f"{error.what} {error.why}".split())
-    return Finding(name, status, what, error.mend or error.why or error.what)
+    return Finding(name, status, what, error.fix or error.why or error.what)
 
 
 class Held(Protocol):

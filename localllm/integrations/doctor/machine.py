@@ -19,23 +19,23 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
     """Whether commands can be held."""
     if here.sandbox.level == "none":
         what = tr("doctor.no_sandbox", reason=here.sandbox.reason.rstrip("。."), kernel=here.kernel)
-        yield warning("sandbox", what, _sandbox_mend(here.kernel))
+        yield warning("sandbox", what, _sandbox_fix(here.kernel))
         return
     what = tr("doctor.sandbox", level=here.sandbox.level, kernel=here.kernel)
     if here.sandbox.level == "landlock":
         failed = "; ".join(f"{level}: {reason}" for level, reason in here.sandbox.failed_levels.items())
-        mends = [*map(str, remedies(here.sandbox.failed_levels, here.kernel)), tr("doctor.sandbox_stronger_mend")]
-        yield note("sandbox", tr("doctor.sandbox_weaker", what=what, failed=failed), " ".join(mends))
+        fixes = [*map(str, remedies(here.sandbox.failed_levels, here.kernel)), tr("doctor.sandbox_stronger_fix")]
+        yield note("sandbox", tr("doctor.sandbox_weaker", what=what, failed=failed), " ".join(fixes))
     else:
         yield ok("sandbox", what)
     if here.sandbox.level in ("landlock", "seatbelt") and here.loaded.settings.safety.network_hosts:
         what = tr("sandbox.network.not_possible", level=here.sandbox.level)
-        yield note("network", f"{what}.", tr("doctor.sandbox_stronger_mend"))
+        yield note("network", f"{what}.", tr("doctor.sandbox_stronger_fix"))
 
 
-def _sandbox_mend(kernel: str) -> str:
+def _sandbox_fix(kernel: str) -> str:
     if platform.system() != "Linux":
-        return tr("doctor.sandbox_mend_other")
+        return tr("doctor.sandbox_fix_other")
     return str(landlock_remedy(kernel))
 
 
@@ -45,7 +45,7 @@ def journal(here: Surroundings) -> Iterator[Finding]:
     checked = check(file)
     if checked.broken:
         what = tr("doctor.journal_broken", broken=checked.broken[0], file=file)
-        yield warning("journal", what, tr("doctor.journal_broken_mend"))
+        yield warning("journal", what, tr("doctor.journal_broken_fix"))
     elif checked.lines:
         yield ok("journal", tr("doctor.journal", lines=f"{checked.lines:,}"))
 
@@ -53,7 +53,7 @@ def journal(here: Surroundings) -> Iterator[Finding]:
 def git(here: Surroundings) -> Iterator[Finding]:
     """Whether changes have a history, and commits a name."""
     if not shutil.which("git", path=here.environ.get("PATH")):
-        yield note("git", tr("doctor.no_git"), tr("doctor.no_git_mend"))
+        yield note("git", tr("doctor.no_git"), tr("doctor.no_git_fix"))
         return
     try:
         version, top, nameless = examine_repository(here.project)
@@ -69,9 +69,9 @@ def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
         case "git_not_a_repository":
             return note("git", tr("doctor.not_a_repository", project=here.project), tr("doctor.git_init"))
         case "git_no_identity":
-            return note("git", tr("doctor.git_no_identity"), tr("doctor.git_identity_mend"))
+            return note("git", tr("doctor.git_no_identity"), tr("doctor.git_identity_fix"))
         case "git_not_owned":
-            return warning("git", error.what, error.mend)
+            return warning("git", error.what, error.fix)
         case _:
             return of_error("git", error, "warning")
 
@@ -81,7 +81,7 @@ def ripgrep(here: Surroundings) -> Iterator[Finding]:
     if shutil.which("rg", path=here.environ.get("PATH")):
         yield ok("ripgrep", tr("doctor.ripgrep"))
     else:
-        yield note("ripgrep", tr("doctor.no_ripgrep"), tr("doctor.no_ripgrep_mend"))
+        yield note("ripgrep", tr("doctor.no_ripgrep"), tr("doctor.no_ripgrep_fix"))
 
 
 def terminal(here: Surroundings) -> Iterator[Finding]:
@@ -93,9 +93,9 @@ def terminal(here: Surroundings) -> Iterator[Finding]:
         return
     size = {"columns": screen.columns, "lines": screen.lines}
     if screen.columns < _LEAST_COLUMNS or screen.lines < _LEAST_LINES:
-        yield warning("terminal", tr("doctor.terminal_small", **size), tr("doctor.terminal_small_mend"))
+        yield warning("terminal", tr("doctor.terminal_small", **size), tr("doctor.terminal_small_fix"))
     if screen.kind in ("", "dumb"):
-        yield note("terminal", tr("doctor.terminal_dumb", kind=screen.kind), tr("doctor.terminal_dumb_mend"))
+        yield note("terminal", tr("doctor.terminal_dumb", kind=screen.kind), tr("doctor.terminal_dumb_fix"))
         return
     colours = tr("doctor.colours" if screen.colours else "doctor.no_colours")
     yield ok("terminal", tr("doctor.terminal", kind=screen.kind, colours=colours, **size))
@@ -105,9 +105,9 @@ def _letters(screen: Screen) -> Iterator[Finding]:
     if screen.encoding.lower().replace("-", "").replace("_", "") != "utf8":
         wanted = "ja_JP.UTF-8" if language() == "ja" else "C.UTF-8"
         what = tr("doctor.not_utf8", encoding=screen.encoding)
-        yield warning("terminal", what, tr("doctor.not_utf8_mend", locale=wanted))
+        yield warning("terminal", what, tr("doctor.not_utf8_fix", locale=wanted))
     elif screen.is_terminal and screen.kind == "linux" and language() == "ja":
-        yield warning("terminal", tr("doctor.console_without_japanese"), tr("doctor.console_mend"))
+        yield warning("terminal", tr("doctor.console_without_japanese"), tr("doctor.console_fix"))
 
 
 def program(_here: Surroundings) -> Iterator[Finding]:

@@ -30,12 +30,12 @@ def _answer(here: Surroundings, answering: Answering) -> Iterator[Finding]:
     if answering.fault is not None:
         yield of_error("model", answering.fault)
     elif not answering.provider:
-        yield warning("model", tr("doctor.no_model"), tr("doctor.no_model_mend"))
+        yield warning("model", tr("doctor.no_model"), tr("doctor.no_model_fix"))
     elif answering.provider in WITHOUT_SERVER:
         yield note(
             "model",
             tr("doctor.scripted" if answering.provider == "scripted" else "doctor.embedded"),
-            tr("doctor.without_server_mend"),
+            tr("doctor.without_server_fix"),
         )
     else:
         place = {"model": answering.model.id, "address": answering.address}
@@ -48,13 +48,13 @@ def _answer(here: Surroundings, answering: Answering) -> Iterator[Finding]:
 def _window(here: Surroundings, answering: Answering) -> Finding:
     told, window = answering.model.context_window, answering.window
     known = {"model": answering.model.id, "window": window}
-    mend = _window_mend(here, answering)
+    fix = _window_fix(here, answering)
     if window < LEAST_WINDOW:
-        return problem("window", tr("doctor.window_too_small", least=LEAST_WINDOW, **known), mend)
+        return problem("window", tr("doctor.window_too_small", least=LEAST_WINDOW, **known), fix)
     if window < GOOD_WINDOW:
-        return warning("window", tr("doctor.window_small", good=GOOD_WINDOW, **known), mend)
+        return warning("window", tr("doctor.window_small", good=GOOD_WINDOW, **known), fix)
     if not told and not here.loaded.settings.llm.context_window:
-        return note("window", tr("doctor.window_unknown", **known), tr("doctor.window_unknown_mend"))
+        return note("window", tr("doctor.window_unknown", **known), tr("doctor.window_unknown_fix"))
     most = answering.model.max_context_window
     return ok("window", tr("doctor.window_of", most=most, **known) if most > window else tr("doctor.window", **known))
 
@@ -69,22 +69,22 @@ def _chosen(here: Surroundings, answering: Answering) -> Profile:
     return choose(settings.agent.profile, answering.model, answering.window, assumed)
 
 
-_WINDOW_MENDS = {
-    "LM Studio": "doctor.window_mend_lmstudio",
-    "Ollama": "doctor.window_mend_ollama",
-    "llama.cpp": "doctor.window_mend_llamacpp",
-    "vLLM": "doctor.window_mend_vllm",
+_WINDOW_FIXES = {
+    "LM Studio": "doctor.window_fix_lmstudio",
+    "Ollama": "doctor.window_fix_ollama",
+    "llama.cpp": "doctor.window_fix_llamacpp",
+    "vLLM": "doctor.window_fix_vllm",
 }
 _SOFTWARE_OF = {"lmstudio": "LM Studio", "ollama": "Ollama"}
 
 
-def _window_mend(here: Surroundings, answering: Answering) -> str:
+def _window_fix(here: Surroundings, answering: Answering) -> str:
     """How to get a larger window: from our own setting where that is what makes it small, else from the server."""
     set_here, told = here.loaded.settings.llm.context_window, answering.model.context_window
     if set_here and (not told or set_here < told) and answering.provider != "ollama":
-        return tr("doctor.window_mend_setting", window=set_here)
+        return tr("doctor.window_fix_setting", window=set_here)
     software = answering.software or _SOFTWARE_OF.get(answering.provider, "")
-    return tr(_WINDOW_MENDS.get(software, "doctor.window_mend_other"), good=2 * GOOD_WINDOW)
+    return tr(_WINDOW_FIXES.get(software, "doctor.window_fix_other"), good=2 * GOOD_WINDOW)
 
 
 def _abilities(answering: Answering) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def _abilities(answering: Answering) -> Iterator[Finding]:
     if abilities is None:
         return
     if "tools" not in abilities:
-        yield warning("abilities", tr("doctor.no_tools", model=answering.model.id), tr("doctor.no_tools_mend"))
+        yield warning("abilities", tr("doctor.no_tools", model=answering.model.id), tr("doctor.no_tools_fix"))
     else:
         yield ok("abilities", tr("doctor.abilities", abilities=", ".join(sorted(abilities))))
 
@@ -122,39 +122,39 @@ def _server(here: Surroundings, answering: Answering, server: Server) -> Iterato
         case "ready":
             yield ok("server", tr("doctor.server_ready", name=name, url=url, count=len(server.models)))
         case "empty":
-            yield warning("server", tr("doctor.server_empty", name=name, url=url), _load_mend(server))
+            yield warning("server", tr("doctor.server_empty", name=name, url=url), _load_fix(server))
         case "locked":
             yield worse("server", *_locked(here, server, name))
         case "silent":
             what = tr("doctor.server_silent", url=url, detail=server.detail or "—")
-            yield warning("server", what, tr("doctor.server_silent_mend"))
+            yield warning("server", what, tr("doctor.server_silent_fix"))
         case "foreign":
             what = tr("doctor.server_foreign", url=url, detail=server.detail or "—")
-            mend = tr("doctor.address_mend", key=_address_key(server))
-            yield worse("server", what, mend) if server.set_by_user else note("server", what)
+            fix = tr("doctor.address_fix", key=_address_key(server))
+            yield worse("server", what, fix) if server.set_by_user else note("server", what)
         case "absent" if server.set_by_user:
             what = tr("doctor.server_absent", url=url, detail=server.detail or "—")
-            yield worse("server", what, tr("doctor.address_mend", key=_address_key(server)))
+            yield worse("server", what, tr("doctor.address_fix", key=_address_key(server)))
         case _:
             return
 
 
 def _locked(here: Surroundings, server: Server, name: str) -> tuple[str, str]:
-    """What is wrong and the mend: `server.detail` is what to do where no key was found, else what is wrong with it."""
+    """What is wrong and the fix: `server.detail` is what to do where no key was found, else what is wrong with it."""
     variable = SECRET_VARIABLES[f"llm.{server.provider}.api_key"]
     place = {"name": name, "url": server.base_url}
     if variable in here.loaded.unsent_keys(here.environ):
         return tr("doctor.key_missing", **place), tr("start.keyless", variables=variable)
     if here.environ.get(variable, "").strip():
-        return tr("doctor.key_refused", detail=server.detail, **place), tr("doctor.key_mend", variable=variable)
-    return tr("doctor.key_missing", **place), tr("doctor.key_missing_mend", detail=server.detail)
+        return tr("doctor.key_refused", detail=server.detail, **place), tr("doctor.key_fix", variable=variable)
+    return tr("doctor.key_missing", **place), tr("doctor.key_missing_fix", detail=server.detail)
 
 
-_LOAD_MENDS = {"LM Studio": "doctor.load_lmstudio", "Ollama": "doctor.load_ollama"}
+_LOAD_FIXES = {"LM Studio": "doctor.load_lmstudio", "Ollama": "doctor.load_ollama"}
 
 
-def _load_mend(server: Server) -> str:
-    return tr(_LOAD_MENDS.get(server.software, "doctor.load_other"))
+def _load_fix(server: Server) -> str:
+    return tr(_LOAD_FIXES.get(server.software, "doctor.load_other"))
 
 
 def _address_key(server: Server) -> str:
@@ -164,4 +164,4 @@ def _address_key(server: Server) -> str:
 def _keys(here: Surroundings, answering: Answering) -> Iterator[Finding]:
     keys = [name for name in found_keys(here.environ) if here.environ.get(name)]
     if keys and not answering.provider and here.loaded.settings.llm.provider == "auto":
-        yield note("keys", tr("doctor.keys", variables=", ".join(keys)), tr("doctor.keys_mend"))
+        yield note("keys", tr("doctor.keys", variables=", ".join(keys)), tr("doctor.keys_fix"))

@@ -48,7 +48,7 @@ def memory(here: Surroundings) -> Iterator[Finding]:
     if found := _CONFLICT.search(text):
         line = text.count("\n", 0, found.start()) + 1
         yield warning(
-            "memory", tr("doctor.memory_conflict", file=name, line=line), tr("doctor.memory_conflict_mend", file=name)
+            "memory", tr("doctor.memory_conflict", file=name, line=line), tr("doctor.memory_conflict_fix", file=name)
         )
     else:
         yield ok("memory", tr("doctor.memory", file=name, count=len(text.encode())))
@@ -60,7 +60,7 @@ def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
         if file.is_cut:
             told = {"file": clean(file.path, keep_newlines=False), "count": file.size, "kept": len(file.text)}
             key = "doctor.instructions_cut" if file.text else "doctor.instructions_left_out"
-            yield warning("instructions", tr(key, **told), tr("doctor.instructions_mend", most=profile.instructions))
+            yield warning("instructions", tr(key, **told), tr("doctor.instructions_fix", most=profile.instructions))
 
 
 def settings(here: Surroundings) -> Iterator[Finding]:
@@ -71,17 +71,17 @@ def settings(here: Surroundings) -> Iterator[Finding]:
     files = ", ".join(str(file) for file in here.loaded.files.values())
     yield ok("settings", tr("doctor.settings_files", files=files) if files else tr("doctor.settings_none"))
     for remark in here.loaded.remarks:
-        yield warning("settings", str(remark), tr("doctor.settings_variable_mend"))
+        yield warning("settings", str(remark), tr("doctor.settings_variable_fix"))
     safety, faulty_rules = usable_rules(here.loaded.settings.safety, here.loaded.unchecked, ALL_TOOLS)
     for error in (*here.loaded.left_out, *faulty_rules):
-        yield warning("settings", left_out_notice(error), tr("doctor.left_out_mend"))
+        yield warning("settings", left_out_notice(error), tr("doctor.left_out_fix"))
     if here.loaded.withheld:
         keys = ", ".join(here.loaded.withheld)
-        yield note("trust", tr("doctor.withheld", keys=keys), tr("doctor.withheld_mend"))
+        yield note("trust", tr("doctor.withheld", keys=keys), tr("doctor.withheld_fix"))
     if unsent := here.loaded.unsent_keys(here.environ):
-        yield note("trust", tr("start.keyless", variables=", ".join(unsent)), tr("doctor.withheld_mend"))
+        yield note("trust", tr("start.keyless", variables=", ".join(unsent)), tr("doctor.withheld_fix"))
     if showing := ", ".join(still_showing(safety)):
-        yield warning("rules", tr("doctor.only_read_file", tools=showing), tr("doctor.only_read_file_mend"))
+        yield warning("rules", tr("doctor.only_read_file", tools=showing), tr("doctor.only_read_file_fix"))
 
 
 def folders_moved(here: Surroundings) -> Iterator[Finding]:
@@ -106,27 +106,27 @@ def writable(here: Surroundings) -> Iterator[Finding]:
     kept = project_folder(here.project)
     if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
         reason = Phrase("paths.link") if kept.is_symlink() else os.strerror(errno.ENOTDIR)
-        yield _unkept(here, kept, reason, tr("doctor.in_the_way_mend", folder=kept))
+        yield _unkept(here, kept, reason, tr("doctor.in_the_way_fix", folder=kept))
     elif fault := _fault(here, here.project):
         full = fault == os.strerror(errno.ENOSPC)
         what = tr("doctor.project_read_only", folder=here.project, reason=fault)
-        mend = _mend(fault, here.project)
-        yield problem("folder", what, mend) if full else warning("folder", what, f"{mend} {_where(here)}".rstrip())
+        fix = _fix(fault, here.project)
+        yield problem("folder", what, fix) if full else warning("folder", what, f"{fix} {_where(here)}".rstrip())
     elif fault := _fault(here, kept):
-        yield _unkept(here, kept, fault, _mend(fault, kept))
+        yield _unkept(here, kept, fault, _fix(fault, kept))
     else:
         yield ok("folder", tr("doctor.project_writable", folder=here.project))
     if fault := _fault(here, here.state):
         what = tr("doctor.state_read_only", folder=here.state, reason=fault)
-        yield problem("folder", what, tr("doctor.folder_mend", variable="LOCALLLM_STATE_DIR"))
+        yield problem("folder", what, tr("doctor.folder_fix", variable="LOCALLLM_STATE_DIR"))
     if fault := _fault(here, here.config):
         what = tr("doctor.config_read_only", folder=here.config, reason=fault)
-        yield warning("folder", what, tr("doctor.folder_mend", variable="LOCALLLM_CONFIG_DIR"))
+        yield warning("folder", what, tr("doctor.folder_fix", variable="LOCALLLM_CONFIG_DIR"))
 
 
-def _unkept(here: Surroundings, folder: Path, reason: object, mend: str) -> Finding:
+def _unkept(here: Surroundings, folder: Path, reason: object, fix: str) -> Finding:
     """Only what is ours cannot be kept in the project."""
-    return warning("folder", tr("doctor.not_kept", folder=folder, reason=reason), f"{mend} {_where(here)}".rstrip())
+    return warning("folder", tr("doctor.not_kept", folder=folder, reason=reason), f"{fix} {_where(here)}".rstrip())
 
 
 def _where(here: Surroundings) -> str:
@@ -145,12 +145,12 @@ def _fault(here: Surroundings, folder: Path) -> str:
     return ""
 
 
-def _mend(fault: str, folder: Path) -> str:
+def _fix(fault: str, folder: Path) -> str:
     if fault == os.strerror(errno.ENOSPC):
-        return tr("doctor.space_mend")
+        return tr("doctor.space_fix")
     if fault == os.strerror(errno.EROFS):
-        return tr("doctor.read_only_mend")
-    return tr("doctor.permission_mend", folder=nearest_existing(folder))
+        return tr("doctor.read_only_fix")
+    return tr("doctor.permission_fix", folder=nearest_existing(folder))
 
 
 def space(here: Surroundings) -> Iterator[Finding]:
@@ -162,9 +162,9 @@ def space(here: Surroundings) -> Iterator[Finding]:
         free = here.free_space(folder)
         room = {"folder": folder, "megabytes": free // _MEGABYTE}
         if free < LEAST_SPACE:
-            yield problem("space", tr("doctor.no_space", **room), tr("doctor.space_mend"))
+            yield problem("space", tr("doctor.no_space", **room), tr("doctor.space_fix"))
         elif free < GOOD_SPACE:
-            yield warning("space", tr("doctor.little_space", **room), tr("doctor.space_mend"))
+            yield warning("space", tr("doctor.little_space", **room), tr("doctor.space_fix"))
         else:
             yield ok("space", tr("doctor.space", folder=folder, gigabytes=free / 1e9))
 
@@ -177,6 +177,6 @@ def size(here: Surroundings, most: int = MANY_FILES) -> Iterator[Finding]:
     entries = walk(here.project, exclude=here.loaded.settings.project.exclude_patterns)
     count = sum(1 for _ in islice((entry for entry in entries if not entry.is_dir), most + 1))
     if count > most:
-        yield note("project", tr("doctor.many_files", count=most), tr("doctor.many_files_mend"))
+        yield note("project", tr("doctor.many_files", count=most), tr("doctor.many_files_fix"))
     else:
         yield ok("project", tr("doctor.files", count=count, folder=here.project))

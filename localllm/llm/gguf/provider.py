@@ -50,7 +50,7 @@ def died(key: str, file: str, status: int, lines: Sequence[str]) -> LLMConnectio
         return LLMConnectionError("gguf_no_avx2")
     reason = cause(lines)
     if status == _KILLED and not reason:
-        return LLMConnectionError(key, file=file, reason=Phrase("gguf.killed"), advice=Phrase("gguf.mend_memory"))
+        return LLMConnectionError(key, file=file, reason=Phrase("gguf.killed"), advice=Phrase("gguf.fix_memory"))
     said = reason or _last_error(lines) or Phrase("gguf.ended", status=status)
     return LLMConnectionError(key, file=file, reason=said, advice=_advice(reason))
 
@@ -72,13 +72,13 @@ def _last_error(lines: Sequence[str]) -> str:
 def _advice(reason: str) -> Phrase:
     match reason.lower():
         case text if "memory" in text or "allocate" in text:
-            return Phrase("gguf.mend_memory")
+            return Phrase("gguf.fix_memory")
         case text if "unknown model architecture" in text or "unknown pre-tokenizer" in text:
-            return Phrase("gguf.mend_architecture")
+            return Phrase("gguf.fix_architecture")
         case text if "corrupted" in text or "file bounds" in text or "split" in text:
-            return Phrase("gguf.mend_file")
+            return Phrase("gguf.fix_file")
         case _:
-            return Phrase("gguf.mend_other")
+            return Phrase("gguf.fix_other")
 
 
 _KEPT_LINES = 60
@@ -122,7 +122,7 @@ class ModelProcess:
         if lacks_avx2():
             raise LLMConnectionError("gguf_no_avx2")
         if fault := fault_of(Path(order.file)):
-            advice = Phrase("gguf.mend_file")
+            advice = Phrase("gguf.fix_file")
             raise LLMConnectionError("gguf_unloadable", file=order.file, reason=fault, advice=advice)
         self.api_key = os.urandom(24).hex()
         self.began = time.monotonic()

@@ -72,7 +72,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
 
 class Provider(Protocol):
-    """A way to a model. All methods raise LLMConnectionError (E2xxx) with the mend."""
+    """A way to a model. All methods raise LLMConnectionError (E2xxx) with the fix."""
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ _NO_EMBEDDINGS = (
 _TOO_LONG = r"too large to process|maximum input length|input length exceeds"
 """llama.cpp, OpenAI, Ollama; who speaks of a context means an overflow anyway."""
 
-_ANOTHER_MODEL_MENDS = frozenset({"llm_no_embeddings", "llm_model_not_found", "llm_no_deployment"})
+_ANOTHER_MODEL_FIXES = frozenset({"llm_no_embeddings", "llm_model_not_found", "llm_no_deployment"})
 
 _PLAIN = frozenset({"llm_bad_request", "llm_server_failed"})
 """Errors whose words say nothing in particular."""
@@ -85,7 +85,7 @@ class EmbeddingProvider(HttpProvider):
         not_offered = error.key in _PLAIN and error.params.get("status") in _NOT_OFFERED
         if not_offered or re.search(_NO_EMBEDDINGS, reason, re.IGNORECASE):
             error = self._errors.no_embeddings(reason)
-        if error.key not in _ANOTHER_MODEL_MENDS:
+        if error.key not in _ANOTHER_MODEL_FIXES:
             return error
         try:
             available = await self.list_embedding_models()

@@ -356,7 +356,7 @@ def _finish_chunks(candidate: "_Candidate", reason: str, calls: int, errors: Gem
 
 def _bad_call(message: str, calls: int, errors: GeminiErrors) -> list[Chunk]:
     """A call that Gemini itself could not read. Where it says which tool was meant, the call is passed on with what
-    the model wrote for arguments, which are no JSON: the answer to it tells the model so, and it can mend them.
+    the model wrote for arguments, which are no JSON: the answer to it tells the model so, and it can fix them.
 
     Raises LLMConnectionError where it does not say.
     """

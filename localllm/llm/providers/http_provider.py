@@ -23,7 +23,7 @@ _RELEASE_SECONDS = 0.25
 
 _TOO_LONG, _TOO_OFTEN = 413, 429
 
-_ANOTHER_MODEL_MENDS = frozenset({"llm_model_not_found", "llm_no_tools", "llm_no_deployment"})
+_ANOTHER_MODEL_FIXES = frozenset({"llm_model_not_found", "llm_no_tools", "llm_no_deployment"})
 
 _HARMLESS_AFTER_THE_FINISH = frozenset({"llm_cut", "llm_idle", "llm_malformed", "llm_azure_address"})
 """What may go wrong once the finish reason has come: only the token counts are lost."""
@@ -244,8 +244,8 @@ class HttpProvider(ABC):
         return self._errors.of_status(_TOO_LONG if never else failure.status, failure.headers, failure.body)
 
     async def _naming_models(self, error: LLMConnectionError, model: str) -> LLMConnectionError:
-        """The error itself; where another model would mend it, with the names of those there are."""
-        if error.key not in _ANOTHER_MODEL_MENDS:
+        """The error itself; where another model would fix it, with the names of those there are."""
+        if error.key not in _ANOTHER_MODEL_FIXES:
             return error
         try:
             models = await self.list_models()

@@ -63,21 +63,21 @@ Arguments = dict[str, Json]
 
 
 def settle(text: str, tool: ToolSpec | None, *, closes: bool = True) -> str:
-    """The JSON of a call's arguments, mended and coerced; `text` itself where it is right, or beyond mending.
+    """The JSON of a call's arguments, fixed and coerced; `text` itself where it is right, or beyond fixing.
 
     `tool` is None where nobody knows it. `closes`: see repair_json.
     """
-    mended = repair_json(text, closes=closes)
-    given = _decoded(mended)
+    fixed = repair_json(text, closes=closes)
+    given = _decoded(fixed)
     if isinstance(given, str) and _may_hold_object(given):
         given = _decoded(repair_json(given, closes=closes))
     if isinstance(given, list) and len(cast("list[Json]", given)) == 1:
         given = cast("list[Json]", given)[0]
     if not isinstance(given, dict):
-        return "{}" if mended is not None and mended.strip() == "null" else _as_only_argument(text, tool)
+        return "{}" if fixed is not None and fixed.strip() == "null" else _as_only_argument(text, tool)
     arguments = cast("Arguments", given)
     coerced = coerce(arguments, tool.parameters) if tool else arguments
-    if mended == text and coerced == _decoded(text):
+    if fixed == text and coerced == _decoded(text):
         return text
     return encode_json(coerced).decode()
 

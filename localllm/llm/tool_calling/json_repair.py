@@ -54,7 +54,7 @@ class _UnreadableError(Exception):
 def repair_json(text: str, *, closes: bool = True) -> str | None:
     """`text` as valid JSON, or None where that would be a guess.
 
-    Valid JSON is given back as it is. Mended are: other quotes, Python's True, False and None, keys without quotes,
+    Valid JSON is given back as it is. Repaired are: other quotes, Python's True, False and None, keys without quotes,
     commas too many or missing, comments, line breaks and tabs inside strings, escapes JSON does not know (the
     backslash stays), brackets that were not closed, invisible characters, and words around an object. A string that
     does not end is never ended here: nobody knows how it would have gone on.
@@ -64,10 +64,10 @@ def repair_json(text: str, *, closes: bool = True) -> str | None:
     if _is_valid(text):
         return text
     try:
-        mended = _Mender(text, closes=closes).mend()
+        fixed = _Repair(text, closes=closes).fix()
     except (_UnreadableError, RecursionError):
         return None
-    return mended if _is_valid(mended) else None
+    return fixed if _is_valid(fixed) else None
 
 
 def keywords_to_json(text: str, parameters: Sequence[str], *, closes: bool = True) -> str | None:
@@ -76,13 +76,13 @@ def keywords_to_json(text: str, parameters: Sequence[str], *, closes: bool = Tru
     `parameters` are the names of arguments that are given by their place alone.
     """
     inner = _only_object(text)
-    if inner and (mended := repair_json(inner, closes=closes)) and _is_object_of(mended, parameters):
-        return mended
+    if inner and (fixed := repair_json(inner, closes=closes)) and _is_object_of(fixed, parameters):
+        return fixed
     try:
-        mended = _Mender(text, closes=closes, places=parameters).mend()
+        fixed = _Repair(text, closes=closes, places=parameters).fix()
     except (_UnreadableError, RecursionError):
         return None
-    return mended if _is_valid(mended) else None
+    return fixed if _is_valid(fixed) else None
 
 
 def _only_object(text: str) -> str:
@@ -105,7 +105,7 @@ def _is_valid(text: str) -> bool:
     return True
 
 
-class _Mender:
+class _Repair:
     """Reads a text once from its first bracket on and writes valid JSON."""
 
     def __init__(self, text: str, *, closes: bool, places: Sequence[str] | None = None) -> None:
@@ -116,7 +116,7 @@ class _Mender:
         self._open: list[str] = []
         self._out: list[str] = []
 
-    def mend(self) -> str:
+    def fix(self) -> str:
         """The first object or array. Raises _UnreadableError."""
         self._skip_to_start()
         self._read_value()

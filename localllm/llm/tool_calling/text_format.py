@@ -242,9 +242,9 @@ def keyed_arguments(text: str, tool: ToolSpec | None) -> str:
 def _object_after_words(text: str, properties: dict[str, Any]) -> str:
     """The object of `The arguments are: {…}`, if it can be nothing else."""
     hit = _AFTER_WORDS.fullmatch(text)
-    mended = repair_json(hit[1]) if hit else None
-    given: object = msgspec.json.decode(mended) if mended else None
-    return mended if mended and isinstance(given, dict) and given and given.keys() <= properties.keys() else ""
+    fixed = repair_json(hit[1]) if hit else None
+    given: object = msgspec.json.decode(fixed) if fixed else None
+    return fixed if fixed and isinstance(given, dict) and given and given.keys() <= properties.keys() else ""
 
 
 def _begins_with_key(text: str, properties: dict[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from localllm.lookup.answers import led_by
 from localllm.lookup.calls import Call, Plan, Result, names
 from localllm.lookup.conversation import Talk
 from localllm.lookup.filters import DOCUMENTS
-from localllm.lookup.inspect import look_into_files, mend_spelling, rank, read_the_best
+from localllm.lookup.inspect import fix_spelling, look_into_files, rank, read_the_best
 from localllm.lookup.places import Place, place_of
 from localllm.lookup.ranking import Candidate, Judge, Judgement
 from localllm.lookup.results import read_hits
@@ -37,7 +37,7 @@ def concept(talk: Talk, *, wanted: Place | None = None, prefer: str = "") -> Pla
     if not terms:
         return (yield from _without_words(talk))
     found = yield from gather(talk, terms, wanted)
-    terms = mend_spelling(terms, found)
+    terms = fix_spelling(terms, found)
     judge = Judge(terms, found.spread, wanted, prefer or ("predicate" if _WHETHER.search(talk.question) else ""))
     candidates = yield from look_into_files(found, judge)
     ranked = yield from read_the_best(candidates, judge)

@@ -80,7 +80,7 @@ class Renderer:
                     finished = event if isinstance(event, RunFinished) else finished
         except LocalLLMError as error:
             self._interpose("note")
-            self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.mend, self._screen.width))
+            self._screen.print_lines(failure_lines(error.code, error.what, error.why, error.fix, self._screen.width))
         finally:
             painter.cancel()
             self._consuming = False

@@ -24,11 +24,11 @@ def notice_lines(text: str, level: str, width: int) -> list[Line]:
     return wrapped("! ", text, _NOTICE_STYLES.get(level, ""), width)
 
 
-def failure_lines(code: str, what: str, why: str, mend: str, width: int) -> list[Line]:
-    """What happened, why, and the mend, each on its own lines."""
+def failure_lines(code: str, what: str, why: str, fix: str, width: int) -> list[Line]:
+    """What happened, why, and the fix, each on its own lines."""
     lines = wrapped("✗ ", f"{code} {what}".strip(), "error", width)
     lines += wrapped("  ", why, "", width) if why else []
-    return lines + (wrapped("→ ", mend, "", width) if mend else [])
+    return lines + (wrapped("→ ", fix, "", width) if fix else [])
 
 
 def said_lines(text: str, width: int) -> list[Line]:
@@ -76,8 +76,8 @@ def status_lines(event: RunFinished, seconds: float, width: int) -> list[Line]:
     """How the run ended where that needs saying, then what it took."""
     lines: list[Line] = []
     if event.status == "error":
-        what, why, mend = split_error(event.error)
-        lines += failure_lines(event.error_code, what, why, mend, width)
+        what, why, fix = split_error(event.error)
+        lines += failure_lines(event.error_code, what, why, fix, width)
     elif event.status != "done":
         lines += wrapped("! ", tr(f"ui.ended.{event.status}"), "warning", width)
     return lines + wrapped("  ", cost(event.steps, event.usage, seconds), "dim", width)
@@ -105,9 +105,9 @@ def _rounded(rate: float) -> str:
 
 
 def split_error(text: str) -> tuple[str, str, str]:
-    """What, why and mend of an error's text: its lines, where it has some; else all of it is the what."""
-    what, why, mend, *_ = [*text.split("\n", 2), "", ""]
-    return what, why, mend
+    """What, why and fix of an error's text: its lines, where it has some; else all of it is the what."""
+    what, why, fix, *_ = [*text.split("\n", 2), "", ""]
+    return what, why, fix
 
 
 def wrapped(mark: str, text: str, style: Style, width: int) -> list[Line]:

@@ -64,7 +64,7 @@ async def test_a_text_that_is_too_long_is_an_error(embedder: str) -> None:
         with pytest.raises(LLMConnectionError) as caught:
             await provider.embed(["the file", "the file" * 800], "tiny")
     assert caught.value.key == "llm_text_too_long"
-    assert "--ubatch-size" in caught.value.mend
+    assert "--ubatch-size" in caught.value.fix
 
 
 async def test_a_server_that_was_not_started_for_them_says_how(talker: Served) -> None:
@@ -73,7 +73,7 @@ async def test_a_server_that_was_not_started_for_them_says_how(talker: Served) -
             await provider.embed(["the file"], "tiny")
     assert caught.value.key == "llm_no_embeddings"
     assert not caught.value.retryable
-    assert "--embeddings" in caught.value.mend
+    assert "--embeddings" in caught.value.fix
 
 
 async def test_a_model_without_pooling_needs_to_be_told_one(model_file: ModelFile) -> None:
@@ -82,4 +82,4 @@ async def test_a_model_without_pooling_needs_to_be_told_one(model_file: ModelFil
             with pytest.raises(LLMConnectionError) as caught:
                 await provider.embed(["the file"], "tiny")
     assert caught.value.key == "llm_no_embeddings"
-    assert "--pooling mean" in caught.value.mend
+    assert "--pooling mean" in caught.value.fix

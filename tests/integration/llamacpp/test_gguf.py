@@ -128,11 +128,11 @@ async def test_one_who_does_not_wait_does_not_end_it(model_file: ModelFile) -> N
 
 
 @pytest.mark.parametrize(
-    ("fault", "why", "mend"),
+    ("fault", "why", "fix"),
     [("architecture", "unknown model architecture", "--upgrade xllamacpp"), ("half", "file bounds", "not whole")],
 )
 async def test_a_file_that_cannot_be_loaded_is_told_in_llama_cpps_words(
-    tmp_path: Path, model_file: ModelFile, fault: str, why: str, mend: str
+    tmp_path: Path, model_file: ModelFile, fault: str, why: str, fix: str
 ) -> None:
     file = tmp_path / "model.gguf"
     if fault == "architecture":
@@ -145,7 +145,7 @@ async def test_a_file_that_cannot_be_loaded_is_told_in_llama_cpps_words(
     assert caught.value.key == "gguf_unloadable"
     assert str(file) in caught.value.what
     assert why in caught.value.why
-    assert mend in caught.value.mend
+    assert fix in caught.value.fix
 
 
 async def test_without_the_package_it_says_what_to_install(
@@ -156,7 +156,7 @@ async def test_without_the_package_it_says_what_to_install(
         with pytest.raises(LLMConnectionError) as caught:
             await provider.list_models()
     assert caught.value.key == "gguf_not_installed"
-    assert "pip install xllamacpp" in caught.value.mend
+    assert "pip install xllamacpp" in caught.value.fix
 
 
 async def test_only_of_a_large_file_is_one_told_that_it_has_to_be_loaded(model_file: ModelFile, tmp_path: Path) -> None:

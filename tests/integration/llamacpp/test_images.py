@@ -50,7 +50,7 @@ async def test_how_it_refuses(talker: Served) -> None:
             await said(provider, SHOWN)
     assert caught.value.key == "llm_no_images"
     assert "image input is not supported" in caught.value.why
-    assert "--mmproj" in caught.value.mend
+    assert "--mmproj" in caught.value.fix
 
 
 async def test_a_picture_in_a_result_does_not_end_the_conversation(caller: Served) -> None:

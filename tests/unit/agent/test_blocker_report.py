@@ -20,7 +20,7 @@ READ = attempt("read_file", '{"file_path": "a.py"}', "y = 1", failed=False)
 def test_it_has_all_its_parts_in_order() -> None:
     report = Blocker(
         reason="Stopped.",
-        goal="mend a.py",
+        goal="fix a.py",
         attempts=[READ, MISS, READ, MISS],
         errors=["edit_no_match"],
         advice=["Read it\n  first."],
@@ -28,7 +28,7 @@ def test_it_has_all_its_parts_in_order() -> None:
     ).report()
     assert report == (
         "Stopped.\n\n"
-        "Goal: mend a.py\n\n"
+        "Goal: fix a.py\n\n"
         f"What was tried:\n- edit_file a.py (2 times)\n  {ERROR}\n\n"
         "What was advised:\n- Read it first.\n\n"
         "What would help:\n"

@@ -154,13 +154,13 @@ async def test_an_unknown_point(session: Session, which: str) -> None:
     with pytest.raises(ToolExecutionError) as caught:
         session.points.rewind(which)
     assert caught.value.key == "rewind_unknown"
-    assert caught.value.mend == "/rewind lists the 1 point there is."
+    assert caught.value.fix == "/rewind lists the 1 point there is."
 
 
 def test_where_there_is_no_point_none_is_counted(session: Session) -> None:
     with pytest.raises(ToolExecutionError) as caught:
         session.points.rewind("1")
-    assert caught.value.mend.startswith("There is none yet.")
+    assert caught.value.fix.startswith("There is none yet.")
 
 
 async def test_without_anything_said_or_changed_there_is_nothing_to_do(session: Session) -> None:

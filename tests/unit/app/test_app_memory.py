@@ -120,7 +120,7 @@ async def test_what_becomes_of_the_todos_is_told_once_with_the_next_request(tmp_
         async with app_over(tmp_path, server.url, agent=STANDARD) as app:
             await played(app, "first")
             await app.memory.change("/todo", lambda memory: memory.finish_todo("1"))
-            await app.memory.change("/todo", lambda memory: memory.add_todo("Mend the login", "high"))
+            await app.memory.change("/todo", lambda memory: memory.add_todo("Fix the login", "high"))
             await played(app, "second")
             app.undo()
             await played(app, "third")
@@ -130,11 +130,11 @@ async def test_what_becomes_of_the_todos_is_told_once_with_the_next_request(tmp_
     assert all(after[: len(before)] == before for before, after in itertools.pairwise(requests))
     second, third, fourth = (messages[-1]["content"] for messages in requests[1:])
     assert re.fullmatch(
-        r"\[The TODO list was changed by the user: Done: t\w+ Write the docs · To do: t\w+ Mend the login \(high\)\]"
+        r"\[The TODO list was changed by the user: Done: t\w+ Write the docs · To do: t\w+ Fix the login \(high\)\]"
         r"\n\nsecond",
         second,
     )
-    assert re.fullmatch(r"\[The TODO list was changed by the user: Removed: t\w+ Mend the login\]\n\nthird", third)
+    assert re.fullmatch(r"\[The TODO list was changed by the user: Removed: t\w+ Fix the login\]\n\nthird", third)
     assert fourth == "fourth"
 
 
@@ -156,16 +156,16 @@ async def test_after_a_rewind_what_is_remembered_is_told_again_where_it_was_forg
     with WireServer([says(f"answer {number}") for number in range(4)]) as server:
         async with app_over(tmp_path, server.url, agent=STANDARD) as app:
             await played(app, "first")
-            await app.memory.change("/todo", lambda memory: memory.add_todo("Mend the login", "high"))
+            await app.memory.change("/todo", lambda memory: memory.add_todo("Fix the login", "high"))
             await played(app, "second")
             app.rewind("2")
             await played(app, "third")
             app.rewind("1")
             await played(app, "fourth")
         second, third, fourth = (sent(server, number)[-1]["content"] for number in (1, 2, 3))
-    assert "Mend the login" in second
+    assert "Fix the login" in second
     assert third.startswith("<project-notes>\n")
-    assert "(high) Mend the login" in third
+    assert "(high) Fix the login" in third
     assert fourth.startswith("fourth\n\n<project-notes>\n")
     assert fourth.count("<project-notes>") == 1
 
@@ -201,7 +201,7 @@ async def test_an_earlier_session_is_told_what_is_kept_by_now(tmp_path: Path) ->
             await played(app, "first")
             name = app.session_id
         before = sent(server)
-        file.write_text(NOTES.replace("Write the docs", "Mend the login"), "utf-8")
+        file.write_text(NOTES.replace("Write the docs", "Fix the login"), "utf-8")
         async with app_over(tmp_path, server.url, agent=STANDARD) as app:
             await app.keeping.resume(name)
             await played(app, "second")
@@ -209,7 +209,7 @@ async def test_an_earlier_session_is_told_what_is_kept_by_now(tmp_path: Path) ->
         second, third = sent(server, 1), sent(server, 2)
     assert second[: len(before)] == before
     assert second[-1]["content"].startswith("<project-notes>\n")
-    assert "Mend the login" in second[-1]["content"]
+    assert "Fix the login" in second[-1]["content"]
     assert second[-1]["content"].endswith("\n\nsecond")
     assert third[-1]["content"] == "third"
 

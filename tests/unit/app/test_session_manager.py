@@ -80,7 +80,7 @@ async def test_a_session_that_is_not_kept_says_which_file_and_why(tmp_path: Path
             with pytest.raises(ConfigurationError) as empty:
                 await app.keeping.fork()
             assert empty.value.code == "E1756"
-            assert "say something first" in empty.value.mend
+            assert "say something first" in empty.value.fix
             sessions = app.keeping.sessions.folder
             sessions.parent.mkdir()
             sessions.write_text("in the way")

@@ -48,7 +48,7 @@ def test_the_listing_fits_and_leaves_nothing_out(width: int, language: str) -> N
     joined = "".join("".join(lines).split())
     for finding in FINDINGS[1], FINDINGS[3]:
         assert "".join(finding.what.split()) in joined
-        assert "".join(finding.mend.split()) in joined.replace("→", "")
+        assert "".join(finding.fix.split()) in joined.replace("→", "")
     assert "\x1b" not in "".join(lines)
 
 

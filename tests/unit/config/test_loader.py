@@ -235,7 +235,7 @@ class TestErrors:
         error = place.error()
         assert (error.code, error.exit_code) == ("E1003", 2)
         assert error.what == f"{place.project}:{line}: unknown setting “{key}”."
-        assert error.mend == (f"Did you mean “{nearest}”?" if nearest else "“localllm config show” lists them all.")
+        assert error.fix == (f"Did you mean “{nearest}”?" if nearest else "“localllm config show” lists them all.")
 
     @pytest.mark.parametrize(
         ("text", "line", "what", "why"),
@@ -348,7 +348,7 @@ class TestSecrets:
         error = place.error()
         assert (error.code, error.exit_code) == ("E1005", 2)
         assert error.what == f"{place.user}:2: “{key}” holds a secret."
-        assert SECRET_VARIABLES[key] in error.mend
+        assert SECRET_VARIABLES[key] in error.fix
 
     @pytest.mark.parametrize(
         "line",

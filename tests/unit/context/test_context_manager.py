@@ -201,11 +201,11 @@ def test_a_tenth_of_the_window_is_for_one_output(window: int, limit: int) -> Non
 
 async def test_what_has_most_to_do_with_the_request_keeps_a_compressed_form() -> None:
     texts = {f"f{n}.py": "".join(f"def part_{n}_{m}(a):\n" + "    work(a)\n" * 40 for m in range(8)) for n in range(9)}
-    messages: list[Message] = [SystemMessage("s"), UserMessage("Mend part_2_3 in f2.py")]
+    messages: list[Message] = [SystemMessage("s"), UserMessage("Fix part_2_3 in f2.py")]
     for path, text in texts.items():
         call = ToolCall(path, "read_file", f'{{"file_path": "{path}"}}')
         messages += [AssistantMessage("", (call,)), ToolMessage(path, "read_file", text)]
-    said = Conversation(tuple(messages), (Spoken("Mend part_2_3 in f2.py", 1),))
+    said = Conversation(tuple(messages), (Spoken("Fix part_2_3 in f2.py", 1),))
     made = await SmartContextManager(client(8_192), compact_at=0.5).compact(said, ())
     kept = [message for message in made.conversation.messages if "part_2_3(a)" in message.text]
     assert made.how == "pruned"

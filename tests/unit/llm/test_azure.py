@@ -66,7 +66,7 @@ async def failure(*replies: Reply, **options: Any) -> LLMConnectionError:
     for language in ("ja", "en"):
         set_language(language)
         assert caught.value.what
-        assert caught.value.mend
+        assert caught.value.fix
     return caught.value
 
 
@@ -128,14 +128,14 @@ class TestFailures:
     async def test_a_missing_deployment_names_the_setting(self) -> None:
         error = await failure(cassette("azure/err_404_deployment"))
         assert "my-gpt" in error.what
-        assert "llm.azure.deployment_name" in error.mend
+        assert "llm.azure.deployment_name" in error.fix
 
     @pytest.mark.parametrize("reply", [cassette("azure/err_404_resource"), Reply((b"",), 404), fails(404, "No route")])
     async def test_who_does_not_know_the_v1_address_may_know_the_dated_ones(self, reply: Reply) -> None:
         error = await failure(reply)
         assert error.key == "llm_azure_no_v1"
-        assert "llm.azure.api_version, such as 2024-10-21" in error.mend
-        assert "llm.azure.endpoint" in error.mend
+        assert "llm.azure.api_version, such as 2024-10-21" in error.fix
+        assert "llm.azure.endpoint" in error.fix
 
     async def test_a_resource_that_is_not_there_under_a_date_either_is_another(self) -> None:
         error = await failure(cassette("azure/err_404_resource"), api_version="2024-10-21")
@@ -146,18 +146,18 @@ class TestFailures:
         error = await failure(fails(400, message))
         assert error.key == "llm_azure_version"
         assert "2024-12-01-preview" in error.why
-        assert "llm.azure.api_version" in error.mend
+        assert "llm.azure.api_version" in error.fix
 
     async def test_a_refused_key_names_its_variable(self) -> None:
         refused = cassette("azure/err_401")
-        assert "AZURE_OPENAI_API_KEY" in (await failure(refused)).mend
-        assert "AZURE_OPENAI_AD_TOKEN" in (await failure(refused, ad_token="t")).mend
+        assert "AZURE_OPENAI_API_KEY" in (await failure(refused)).fix
+        assert "AZURE_OPENAI_AD_TOKEN" in (await failure(refused, ad_token="t")).fix
 
     @pytest.mark.parametrize("reply", [Reply((b"<html>Azure AI</html>",)), Reply((b"",), 302, {"location": "/login"})])
     async def test_an_address_that_is_no_resource_names_the_setting(self, reply: Reply) -> None:
         error = await failure(reply)
         assert error.key == "llm_azure_address"
-        assert "llm.azure.endpoint" in error.mend
+        assert "llm.azure.endpoint" in error.fix
 
     async def test_a_resource_that_cannot_be_reached(self) -> None:
         with WireServer([says("x")]) as server:
@@ -167,7 +167,7 @@ class TestFailures:
             await client.complete(HELLO)
         await client.aclose()
         assert caught.value.key == "llm_unreachable"
-        assert "llama-server" not in caught.value.mend
+        assert "llama-server" not in caught.value.fix
 
     def test_what_is_missing_is_named(self) -> None:
         with pytest.raises(ConfigurationError, match=r"llm\.azure\.endpoint"):
@@ -180,7 +180,7 @@ class TestFailures:
 
     async def test_without_a_deployment_it_asks_for_its_name(self) -> None:
         error = await failure(deployment="")
-        assert "llm.azure.deployment_name" in error.mend
+        assert "llm.azure.deployment_name" in error.fix
 
 
 class TestWaits:

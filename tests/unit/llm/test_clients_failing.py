@@ -211,7 +211,7 @@ class TestRateLimits:
             async with Asked(server) as asked:
                 error = await asked.failure()
                 assert await asked.ask() == "x"
-        assert "86,400 s" in error.mend
+        assert "86,400 s" in error.fix
         assert asked.waits == []
 
 

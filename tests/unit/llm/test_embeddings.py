@@ -73,7 +73,7 @@ async def refusal(kind: str, reply: Reply, **options: Any) -> LLMConnectionError
     for language in ("ja", "en"):
         set_language(language)
         assert caught.value.what
-        assert caught.value.mend
+        assert caught.value.fix
     return caught.value
 
 
@@ -203,7 +203,7 @@ async def test_who_makes_none(kind: str, status: int, message: str) -> None:
     assert "“m”" in error.what
     assert not error.retryable
     if kind == "openai":
-        assert "text-embedding-3-small" in error.mend
+        assert "text-embedding-3-small" in error.fix
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ async def test_other_failures_are_what_they_are(reply: Reply, key: str) -> None:
 async def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
     error = await refusal("ollama", cassette("ollama/err_404_model"), routes={"/api/tags": TAGS})
     assert error.key == "llm_model_not_found"
-    assert "bge-m3" in error.mend
+    assert "bge-m3" in error.fix
 
 
 TAGS = answer(

@@ -39,7 +39,7 @@ def test_an_unusable_address_names_its_setting(address: str) -> None:
         make_provider(settings, Path(), {})
     assert caught.value.key == "llm_address_unusable"
     assert address in caught.value.what
-    assert "llm.openai.base_url" in caught.value.mend
+    assert "llm.openai.base_url" in caught.value.fix
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,9 @@ def assert_ended_as_it_should(fault: Fault, played: Playing, finished: RunFinish
             assert finished.status == fault.ends
         case key:
             assert (finished.status, finished.error_code) == ("error", ERRORS[key][0])
-            what, _, mend = finished.error.split("\n")
+            what, _, fix = finished.error.split("\n")
             assert what
-            assert mend
+            assert fix
             assert not {"{", "Traceback"} & set(finished.error.split())
     match fault.kept:
         case "whole":

@@ -77,7 +77,7 @@ async def failure(*replies: Reply, retries: int = 0, routes: dict[str, Reply] | 
     for language in ("ja", "en"):
         set_language(language)
         assert caught.value.what
-        assert caught.value.mend
+        assert caught.value.fix
     return caught.value
 
 
@@ -178,7 +178,7 @@ class TestFailures:
         assert (await failure(cassette("gemini/stream_safety"))).why == "SAFETY: HARM_CATEGORY_HARASSMENT (HIGH)."
 
     async def test_a_bad_key_names_its_variable(self) -> None:
-        assert "GEMINI_API_KEY" in (await failure(cassette("gemini/err_400_key"))).mend
+        assert "GEMINI_API_KEY" in (await failure(cassette("gemini/err_400_key"))).fix
 
     async def test_a_missing_model_names_the_nearest_there_are(self) -> None:
         models = [MODEL | {"name": f"models/{name}"} for name in ("zeta", "gemini-3-pro", "gemini-3.1-flash")]

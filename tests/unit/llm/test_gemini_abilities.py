@@ -67,7 +67,7 @@ class TestEmbeddings:
     async def failing(self, *replies: Reply, texts: tuple[str, ...] = ("a", "b"), model: str = "m"):
         with pytest.raises(LLMConnectionError) as caught:
             await self.embedded(list(texts), *replies, model=model)
-        assert caught.value.mend
+        assert caught.value.fix
         return caught.value
 
     async def test_texts_as_documented(self) -> None:

@@ -191,5 +191,5 @@ async def test_nobody_listens() -> None:
         await provider.list_models()
     await provider.aclose()
     assert caught.value.key == "llm_refused"
-    assert "Start Server" in caught.value.mend
-    assert "ollama" not in caught.value.mend.lower()
+    assert "Start Server" in caught.value.fix
+    assert "ollama" not in caught.value.fix.lower()

@@ -50,7 +50,7 @@ async def failure(*replies: Reply, model: str = "qwen3:8b", routes: dict[str, Re
     for language in ("ja", "en"):
         set_language(language)
         assert caught.value.what
-        assert caught.value.mend
+        assert caught.value.fix
     return caught.value
 
 
@@ -175,7 +175,7 @@ class TestFailures:
     async def test_what_is_no_answer_is_malformed(self, line: bytes) -> None:
         error = await failure(Reply((line,)))
         assert error.key == "llm_malformed"
-        assert "llm.ollama.base_url" in error.mend
+        assert "llm.ollama.base_url" in error.fix
 
     async def test_a_break_after_the_end_takes_nothing_away(self) -> None:
         whole = b"".join(says("x").pieces)
@@ -197,7 +197,7 @@ class TestFailures:
     async def test_where_to_sign_in_is_told(self) -> None:
         error = await failure(cassette("ollama/err_401_cloud"))
         assert "https://ollama.com/connect" in error.why
-        assert "OLLAMA_API_KEY" in error.mend
+        assert "OLLAMA_API_KEY" in error.fix
 
     async def test_nobody_listens(self) -> None:
         with WireServer([says()]) as server:
@@ -206,8 +206,8 @@ class TestFailures:
             with pytest.raises(LLMConnectionError) as caught:
                 await all_chunks(provider)
         assert caught.value.key == "llm_refused"
-        assert "ollama serve" in caught.value.mend
-        assert "LM Studio" not in caught.value.mend
+        assert "ollama serve" in caught.value.fix
+        assert "LM Studio" not in caught.value.fix
 
     async def test_silence_is_noticed_in_the_middle_but_not_before_the_first_word(self) -> None:
         words = lines({"message": {"content": ""}}, {"message": {"content": "a"}}, {"message": {}, "done": True})

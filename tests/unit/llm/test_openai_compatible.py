@@ -51,7 +51,7 @@ async def failure(*replies: Reply, retries: int = 0) -> LLMConnectionError:
     with pytest.raises(LLMConnectionError) as caught:
         await ask(*replies, retries=retries)
     assert caught.value.what
-    assert caught.value.mend
+    assert caught.value.fix
     assert "{" not in str(caught.value).replace('{"', "")
     return caught.value
 
@@ -175,8 +175,8 @@ class TestFailures:
             await client.complete(HELLO)
         assert caught.value.key == "llm_refused"
         assert url in caught.value.what
-        assert "LM Studio: Developer → Start Server" in caught.value.mend
-        assert "llama-server" not in caught.value.mend
+        assert "LM Studio: Developer → Start Server" in caught.value.fix
+        assert "llama-server" not in caught.value.fix
 
     async def test_malformed_events(self) -> None:
         error = await failure(Reply((b"data: {not json\n\n",)))
@@ -348,7 +348,7 @@ class TestRetries:
     async def test_a_wait_that_is_too_long_is_told_instead(self) -> None:
         error = await failure(fails(429, headers={"Retry-After": "3600"}), says("not asked"), retries=3)
         assert error.key == "llm_rate_limited"
-        assert "3,600" in error.mend
+        assert "3,600" in error.fix
 
     async def test_it_gives_up_after_the_retries(self) -> None:
         with WireServer([fails(503, headers={"retry-after": "0"})]) as server:

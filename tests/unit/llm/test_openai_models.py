@@ -89,4 +89,4 @@ class TestModels:
         with pytest.raises(LLMConnectionError) as caught:
             await self.described("m", Reply((body,)))
         assert caught.value.key == "llm_malformed"
-        assert "llm.openai.base_url" in caught.value.mend
+        assert "llm.openai.base_url" in caught.value.fix

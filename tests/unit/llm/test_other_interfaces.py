@@ -43,7 +43,7 @@ async def ask(provider: Provider) -> Completion:
 async def failure(provider: Provider) -> LLMConnectionError:
     with pytest.raises(LLMConnectionError) as caught:
         await ask(provider)
-    assert caught.value.mend
+    assert caught.value.fix
     return caught.value
 
 

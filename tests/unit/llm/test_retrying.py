@@ -136,4 +136,4 @@ def test_the_headers_of_a_rate_limit(headers: dict[str, str], waits: float | Non
 def test_an_absurd_wait_is_told_instead_of_waited_for(headers: dict[str, str]) -> None:
     error = ErrorReader("p", "u", "KEY").of_status(429, headers, b"{}")
     assert not is_passing(error)
-    assert error.mend
+    assert error.fix

@@ -51,7 +51,7 @@ def test_a_choice_of_the_persons_needs_no_advice() -> None:
     assert "plays answers" in introduce(scripted, [], None, None, sought=False).warnings[0]
 
 
-def test_a_failure_is_one_line_with_its_mend() -> None:
+def test_a_failure_is_one_line_with_its_fix() -> None:
     error = LLMConnectionError("llm_model_nowhere", model="x", available="m")
     found = introduce(client(), [VLLM], VLLM, error, sought=True)
     assert found.failure.startswith("No server that can be reached has the model “x”. Choose one")

@@ -165,13 +165,13 @@ async def test_requests_at_the_same_time_are_each_asked_again(kind: str) -> None
             await provider.aclose()
 
 
-async def test_a_refusal_without_a_picture_is_an_error_with_its_mend() -> None:
+async def test_a_refusal_without_a_picture_is_an_error_with_its_fix() -> None:
     with pytest.raises(LLMConnectionError) as caught:
         await sent("openai", asking(), replies=(refuses("image input is not supported"),))
     assert caught.value.key == "llm_no_images"
     for language in ("ja", "en"):
         set_language(language)
-        assert "--mmproj" in caught.value.mend
+        assert "--mmproj" in caught.value.fix
 
 
 def props(vision: bool) -> dict[str, Reply]:

@@ -23,7 +23,7 @@ def titles(task: str, source: str = "", first_line: int = 1) -> list[str]:
 @pytest.mark.parametrize(
     ("task", "part"),
     [
-        ("Mend the login", Part("Mend the login")),
+        ("Fix the login", Part("Fix the login")),
         ("Implement:\n- a\n- b", Part("Implement:", "- a\n- b")),
         ("# Implement\n\nsome words", Part("Implement", "\nsome words")),
         ("1. only one\n   with more", Part("only one", "   with more")),
@@ -36,9 +36,9 @@ def test_what_is_one_task_stays_one(task: str, part: Part) -> None:
 
 
 def test_a_list_is_as_many_tasks_as_it_has_items() -> None:
-    task = "- [ ] Mend it (high) +2026-01-02\n- [x] done\n* [~] begun\n\n  - nested\n- [完了] 済んだ\n-\n- last"
+    task = "- [ ] Fix it (high) +2026-01-02\n- [x] done\n* [~] begun\n\n  - nested\n- [完了] 済んだ\n-\n- last"
     assert cut(task) == Parts(
-        (Part("Mend it", "", "high"), Part("begun", "\n  - nested"), Part("last")),
+        (Part("Fix it", "", "high"), Part("begun", "\n  - nested"), Part("last")),
         finished=2,
     )
 

@@ -34,9 +34,9 @@ def test_nothing_is_missing() -> None:
 @pytest.mark.parametrize(
     ("settings", "key"),
     [
-        ({APPARMOR: "1", MOST: "100"}, "sandbox.mend.apparmor"),
-        ({APPARMOR: "0", DEBIAN: "0"}, "sandbox.mend.userns_clone"),
-        ({MOST: "0"}, "sandbox.mend.max_userns"),
+        ({APPARMOR: "1", MOST: "100"}, "sandbox.fix.apparmor"),
+        ({APPARMOR: "0", DEBIAN: "0"}, "sandbox.fix.userns_clone"),
+        ({MOST: "0"}, "sandbox.fix.max_userns"),
     ],
 )
 def test_namespaces_are_forbidden(settings: dict[str, str], key: str) -> None:
@@ -44,17 +44,17 @@ def test_namespaces_are_forbidden(settings: dict[str, str], key: str) -> None:
 
 
 def test_within_a_container() -> None:
-    assert keys("namespaces", files=("/.dockerenv",)) == ["sandbox.mend.container"]
+    assert keys("namespaces", files=("/.dockerenv",)) == ["sandbox.fix.container"]
     assert keys("namespaces") == []
 
 
 def test_bubblewrap_is_worth_installing_only_where_it_is_not() -> None:
-    assert keys("namespaces", "bubblewrap") == ["sandbox.mend.bubblewrap"]
+    assert keys("namespaces", "bubblewrap") == ["sandbox.fix.bubblewrap"]
     assert keys("namespaces", "bubblewrap", bwrap="/usr/bin/bwrap") == []
 
 
 @pytest.mark.parametrize(
-    ("kernel", "key"), [("6.1.0", "doctor.sandbox_mend_kernel"), ("6.8", "doctor.sandbox_mend_landlock")]
+    ("kernel", "key"), [("6.1.0", "doctor.sandbox_fix_kernel"), ("6.8", "doctor.sandbox_fix_landlock")]
 )
 def test_landlock(kernel: str, key: str) -> None:
     assert keys("landlock", kernel=kernel) == [key]

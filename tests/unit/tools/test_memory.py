@@ -21,7 +21,7 @@ NOTES = """# Notes
 ## TODO
 
 - [ ] Write the docs
-- [ ] Mend the login (high)
+- [ ] Fix the login (high)
 
 ## Decisions
 
@@ -73,8 +73,8 @@ async def test_the_list_is_by_urgency_and_asks_nobody(root: Path) -> None:
     noted(root)
     person = Answering(approve=False)
     listed = await call(make_tools(root, confirmer=person), action="list")
-    assert [one["text"] for one in listed.payload["todos"]] == ["Mend the login", "Write the docs"]
-    assert "(high) Mend the login" in listed.for_model
+    assert [one["text"] for one in listed.payload["todos"]] == ["Fix the login", "Write the docs"]
+    assert "(high) Fix the login" in listed.for_model
     assert person.asked == []
 
 
@@ -97,7 +97,7 @@ async def test_the_person_is_asked_and_told_that_a_file_is_made(root: Path) -> N
 async def test_it_can_be_taken_back(root: Path) -> None:
     file, tools = noted(root), make_tools(root)
     tools.begin_turn("go")
-    result = await call(tools, action="drop", text="Mend")
+    result = await call(tools, action="drop", text="Fix")
     assert list(result.changes) == ["LOCALLLM.md"]
     tools.undo()
     assert file.read_text("utf-8") == NOTES
@@ -122,10 +122,10 @@ async def test_a_list_becomes_a_todo_for_each_item_and_the_person_sees_them_firs
     person = Answering(approve=True)
     tools = make_tools(root, confirmer=person, safety=SafetySettings(mode="ask"))
     tools.begin_turn("go")
-    result = await call(tools, action="add", text="1. Read it\n2. Mend it\n   with a test")
+    result = await call(tools, action="add", text="1. Read it\n2. Fix it\n   with a test")
     assert person.asked[0].summary.startswith("Add 2 TODOs")
-    assert "- Read it\n- Mend it" in person.asked[0].detail
-    assert re.search(r"2 TODOs: \(4 open\)\n- t\w+ Read it\n- t\w+ Mend it$", result.for_model)
+    assert "- Read it\n- Fix it" in person.asked[0].detail
+    assert re.search(r"2 TODOs: \(4 open\)\n- t\w+ Read it\n- t\w+ Fix it$", result.for_model)
     assert not (await call(tools, action="add", text="".join(f"- {n} x\n" for n in range(101)))).success
     assert len(person.asked) == 1
 
@@ -202,7 +202,7 @@ async def test_japanese_actions_are_those_of_the_chat(root: Path) -> None:
     assert (await call(tools, action="完了する", text="年次")).success
     assert (await call(tools, action="中止", text="Write")).success
     person = Answering(approve=False)
-    assert "Mend" in (await call(make_tools(root, confirmer=person), action="一覧")).for_model
+    assert "Fix" in (await call(make_tools(root, confirmer=person), action="一覧")).for_model
     assert person.asked == []
 
 
@@ -211,7 +211,7 @@ async def test_the_line_of_the_notes_names_its_item(root: Path) -> None:
     tools = make_tools(root)
     line = (await call(tools, action="list")).for_model.splitlines()[0]
     assert line.startswith("- t")
-    assert "Mend the login" in (await call(tools, action="start", text=line)).for_model
+    assert "Fix the login" in (await call(tools, action="start", text=line)).for_model
 
 
 async def test_what_is_so_already_is_said_to_be(root: Path) -> None:

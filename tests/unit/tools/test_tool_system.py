@@ -178,7 +178,7 @@ class TestLosses:
         assert "would lose most of its lines (40 become 1)" in person.asked[0].summary
 
     @pytest.mark.parametrize("safety", [None, SafetySettings(allow=("write_file",))])
-    async def test_nobody_looking_it_is_refused_with_the_mend(
+    async def test_nobody_looking_it_is_refused_with_the_fix(
         self, project: Path, safety: SafetySettings | None
     ) -> None:
         (project / "a.txt").write_text(self.BEFORE)

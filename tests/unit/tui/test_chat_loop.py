@@ -251,15 +251,15 @@ async def test_somebody_new_is_told_a_little_more() -> None:
     assert "localllm 0" not in shown
 
 
-PLAN = "1. Mend a.py\n2. Run the tests"
+PLAN = "1. Fix a.py\n2. Run the tests"
 ACCEPTED = "The plan is accepted. Carry it out step by step and check the result."
 
 
 async def test_a_plan_that_is_accepted_is_carried_out_in_the_mode_that_was_chosen() -> None:
     said = Said(plans=[Answered("smaller"), Accepted("auto-edit")])
-    said.program.answers = {"mend it": ("done", PLAN), "smaller": ("done", PLAN), ACCEPTED: ("done", PLAN)}
-    await said.talk.take("/plan mend it")
-    assert said.program.queries == ["mend it", "smaller", ACCEPTED]
+    said.program.answers = {"fix it": ("done", PLAN), "smaller": ("done", PLAN), ACCEPTED: ("done", PLAN)}
+    await said.talk.take("/plan fix it")
+    assert said.program.queries == ["fix it", "smaller", ACCEPTED]
     assert said.program.mode == "auto-edit"
     assert f"→ {ACCEPTED}" in said.stream.getvalue()
     assert said.talk.went_well
@@ -267,17 +267,17 @@ async def test_a_plan_that_is_accepted_is_carried_out_in_the_mode_that_was_chose
 
 async def test_a_plan_that_is_left_leaves_plan_mode_on() -> None:
     said = Said(plans=[None])
-    said.program.answers = {"mend it": ("done", PLAN)}
-    await said.talk.take("/plan mend it")
-    assert said.program.queries == ["mend it"]
+    said.program.answers = {"fix it": ("done", PLAN)}
+    await said.talk.take("/plan fix it")
+    assert said.program.queries == ["fix it"]
     assert said.program.mode == "plan"
 
 
 async def test_what_is_said_to_a_plan_may_be_a_command() -> None:
     said = Said(plans=[Answered("/mode ask")])
-    said.program.answers = {"mend it": ("done", PLAN)}
-    await said.talk.take("/plan mend it")
-    assert said.program.queries == ["mend it"]
+    said.program.answers = {"fix it": ("done", PLAN)}
+    await said.talk.take("/plan fix it")
+    assert said.program.queries == ["fix it"]
     assert said.program.mode == "ask"
 
 

@@ -131,7 +131,7 @@ async def test_json_of_a_failure() -> None:
     assert (report["success"], report["status"]) == (False, "error")
     assert report["error"]["code"].startswith("E2")
     assert "“m”" in report["error"]["what"]
-    assert report["error"]["mend"]
+    assert report["error"]["fix"]
     assert exit_code(finished) == 5
     assert "✗ E2" in printed.err.getvalue()
 

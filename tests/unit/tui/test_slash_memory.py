@@ -70,8 +70,8 @@ async def test_a_text_is_added_and_the_file_is_made_for_it(chat: Chat) -> None:
     assert "LOCALLLM.md was made." in shown
     assert re.search(r"To do: t\w+ Write the docs", shown)
     assert "- [ ] Write the docs +" in chat.text
-    assert "was made" not in await said(chat, "todo add high Mend the login")
-    assert "Mend the login (high) +" in chat.text
+    assert "was made" not in await said(chat, "todo add high Fix the login")
+    assert "Fix the login (high) +" in chat.text
 
 
 async def test_each_word_does_what_it_says(chat: Chat) -> None:
@@ -183,7 +183,7 @@ async def test_no_line_is_wider_than_the_screen(chat: Chat, language: str) -> No
 
 
 async def test_ids_are_completed_by_id_and_by_text(chat: Chat) -> None:
-    await said(chat, "todo Mend the login")
+    await said(chat, "todo Fix the login")
     await said(chat, "todo Write the docs")
     await said(chat, "todo done 2")
     login, docs = chat.ids()
@@ -194,8 +194,8 @@ async def test_ids_are_completed_by_id_and_by_text(chat: Chat) -> None:
     def offered(typed: str) -> list[tuple[str, str, int]]:
         return [(one.text, one.note, one.replaces) for one in suggester.suggest(typed)]
 
-    assert offered("/todo start ") == [(login, "Mend the login", 0)]
-    assert offered("/todo start mend") == [(login, "Mend the login", 4)]
+    assert offered("/todo start ") == [(login, "Fix the login", 0)]
+    assert offered("/todo start fix") == [(login, "Fix the login", 3)]
     assert offered("/todo reopen ") == [(docs, "Write the docs", 0)]
     assert offered("/todo add ") == []
     assert offered("/todo @LO") == offered("/todo add @LO") == [("LOCALLLM.md", "", 2)]
@@ -282,22 +282,22 @@ async def test_what_is_on_the_list_already_is_said_to_be(chat: Chat) -> None:
 
 
 async def test_a_priority_before_a_new_text_adds_it(chat: Chat) -> None:
-    assert "To do:" in await said(chat, "todo high Mend the login")
-    assert "Mend the login (high) +" in chat.text
-    assert "Priority low" in await said(chat, "todo low Mend the")
+    assert "To do:" in await said(chat, "todo high Fix the login")
+    assert "Fix the login (high) +" in chat.text
+    assert "Priority low" in await said(chat, "todo low Fix the")
     for name in ("7", "tbcdf"):
         with pytest.raises(LocalLLMError, match="There is no"):
             await said(chat, f"todo high {name}")
 
 
 @pytest.mark.parametrize("line", ["todo add x", "todo", "remember x", "forget x"])
-async def test_a_folder_in_its_place_has_a_mend_for_the_person(chat: Chat, line: str) -> None:
+async def test_a_folder_in_its_place_has_a_fix_for_the_person(chat: Chat, line: str) -> None:
     (chat.root / "LOCALLLM.md").mkdir()
     with pytest.raises(LocalLLMError) as caught:
         await said(chat, line)
     assert caught.value.code == "E1701"
     assert "folder" in caught.value.why
-    assert "Move the folder away" in caught.value.mend
+    assert "Move the folder away" in caught.value.fix
     assert "list_files" not in str(caught.value)
 
 
@@ -309,7 +309,7 @@ async def test_a_form_that_is_none_shows_the_forms(chat: Chat) -> None:
 
 
 async def test_an_id_or_a_number_alone_shows_its_item_and_is_no_task(chat: Chat) -> None:
-    await said(chat, "todo add Mend the login (high)\n  - in both views")
+    await said(chat, "todo add Fix the login (high)\n  - in both views")
     before = chat.text
     for name in ("1", "１", chat.ids()[0], f"#{chat.ids()[0]}"):
         shown = await said(chat, f"todo {name}")

@@ -5,8 +5,8 @@ from localllm.base.i18n.errors.form import Entries
 NOTES: Entries = {
     "memory_unusable": (
         "E1701",
-        ("Cannot use {file}.", "{reason}.", "It was left as it is. {mend}"),
-        ("{file} を使えません。", "{reason}。", "変更はしていません。{mend}"),
+        ("Cannot use {file}.", "{reason}.", "It was left as it is. {fix}"),
+        ("{file} を使えません。", "{reason}。", "変更はしていません。{fix}"),
     ),
     "memory_unreachable": (
         "E1702",

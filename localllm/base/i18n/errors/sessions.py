@@ -41,7 +41,7 @@ SESSIONS: Entries = {
     ),
     "session_undeletable": (
         "E1763",
-        ("The session {id} cannot be deleted.", "{reason}.", "It is still there; mend that first."),
+        ("The session {id} cannot be deleted.", "{reason}.", "It is still there; fix that first."),
         ("セッション {id} を削除できません。", "{reason}。", "まだ残っています。先に原因を取り除いてください。"),
     ),
     "session_unreadable": (
@@ -69,7 +69,7 @@ SESSIONS: Entries = {
     ),
     "session_unkept": (
         "E1764",
-        ("This session is not being kept.", "{reason}.", "Mend that and start again: what is said then is kept."),
+        ("This session is not being kept.", "{reason}.", "Fix that and start again: what is said then is kept."),
         ("このセッションは保存されていません。", "{reason}。", "原因を取り除いて起動し直すと、以後は保存されます。"),
     ),
     "session_unwritable": (

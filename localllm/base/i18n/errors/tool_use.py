@@ -1,4 +1,4 @@
-"""E8xxx: what a tool could not do. Read by the model as well: short, and naming the mend."""
+"""E8xxx: what a tool could not do. Read by the model as well: short, and naming the fix."""
 
 from localllm.base.i18n.errors.form import Entries
 
@@ -205,7 +205,7 @@ TOOL_USE: Entries = {
     ),
     "edit_of_several": (
         "E8027",
-        ("Edit {number} of {count} cannot be made, so none was: {reason}", "", "Mend it and send all {count} again."),
+        ("Edit {number} of {count} cannot be made, so none was: {reason}", "", "Fix it and send all {count} again."),
         (
             "{count} 件のうち {number} 件目の編集ができないため、どれも行っていません: {reason}",
             "",

@@ -297,9 +297,9 @@ class CallReader:
         start = source.place
         closed = yield from source.value()
         written = source.since(start)
-        mended = keywords_to_json(written, list(self._offer.parameters(name)), closes=closed or not source.was_cut)
-        if mended is not None:
-            return Found(tidied(name), mended, closed)
+        fixed = keywords_to_json(written, list(self._offer.parameters(name)), closes=closed or not source.was_cut)
+        if fixed is not None:
+            return Found(tidied(name), fixed, closed)
         is_call = re.match(r"\(\s*\w+\s*=\s*\S", written) and not closed and self._offer.tool(name)
         return Found(tidied(name), written.rstrip(), closed=False) if is_call else None
 

@@ -94,14 +94,14 @@ def read_calls(raw: str, offer: Offer, *, strict: bool, closed: bool, closes: bo
     `strict`: only what can be nothing but a call of an offered tool is one. `closed`: the text has its end.
     `closes`: see repair_json.
     """
-    mended = repair_json(raw, closes=closes)
-    if mended is None:
+    fixed = repair_json(raw, closes=closes)
+    if fixed is None:
         return _broken(raw, offer, strict=strict, closed=closed)
-    found = calls_in(msgspec.json.decode(mended), offer, strict=strict)
-    if strict and found and _PLACEHOLDER.search(mended):
+    found = calls_in(msgspec.json.decode(fixed), offer, strict=strict)
+    if strict and found and _PLACEHOLDER.search(fixed):
         return None
-    if found is None and not strict and _ARGUMENTS.search(mended) and not _NAME.search(mended):
-        return [Found(UNNAMED, mended)]
+    if found is None and not strict and _ARGUMENTS.search(fixed) and not _NAME.search(fixed):
+        return [Found(UNNAMED, fixed)]
     return found
 
 

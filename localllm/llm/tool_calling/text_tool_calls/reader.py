@@ -23,7 +23,7 @@ from localllm.llm.tool_calling.text_tool_calls.scanner import Scanner, Spotted
 class SalvagingReader:
     """A Reader (see dialects/base.py) for answers with calls of the server, calls in the text, or both.
 
-    Calls are given at the end, mended as far as that is no guess: those of the server, then those in the text that
+    Calls are given at the end, fixed as far as that is no guess: those of the server, then those in the text that
     are not the same again. Calls in the thinking count where there are no others; where only their form speaks for
     them (no markup), the answer must also have no text. What the server says of the end comes last.
 

@@ -56,7 +56,7 @@ async def test_a_bad_machine(tmp_path) -> None:
     order = [STATUSES.index(finding.status) for finding in findings]
     assert order == sorted(order)
     assert {finding.name for finding in findings if finding.status == "problem"} == {"space", "server"}
-    assert all(finding.mend for finding in findings if finding.status in ("problem", "warning"))
+    assert all(finding.fix for finding in findings if finding.status in ("problem", "warning"))
 
 
 async def test_a_fault_in_the_settings_is_a_problem_and_everything_else_is_still_looked_at(tmp_path) -> None:
@@ -65,7 +65,7 @@ async def test_a_fault_in_the_settings_is_a_problem_and_everything_else_is_still
     found = only(findings, "settings")
     assert found.status == "problem"
     assert "localllm.toml:7" in found.what
-    assert "Correct that line" in found.mend
+    assert "Correct that line" in found.fix
     assert {"model", "git", "program", "terminal", "space"} <= {finding.name for finding in findings}
 
 
@@ -99,4 +99,4 @@ async def test_a_rule_that_takes_away_only_the_reading_tool_is_said(tmp_path) ->
             found = only(findings, "rules")
             assert found.status == "warning"
             assert "run_command, search_files" in found.what
-            assert "read_file(.)" in found.mend
+            assert "read_file(.)" in found.fix

@@ -16,18 +16,18 @@ from tests.support.doctor_world import Sandbox, only, surroundings
 NOWHERE = {"PATH": "/nowhere", "HOME": "/nowhere"}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no sandbox to mend")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no sandbox to fix")
 @pytest.mark.parametrize(
-    ("kernel", "mend"),
+    ("kernel", "fix"),
     [("5.10.0-28-amd64", "Linux 6.2 or newer"), ("6.1.0", "Linux 6.2 or newer"), ("6.8.0", "lsm="), ("odd", "lsm=")],
 )
-def test_an_old_kernel(tmp_path, kernel: str, mend: str) -> None:
+def test_an_old_kernel(tmp_path, kernel: str, fix: str) -> None:
     here = surroundings(tmp_path, kernel=kernel, sandbox=Sandbox("none", "Landlock has version 0, 3 is needed"))
     (finding,) = sandbox(here)
     assert finding.status == "warning"
     assert "Landlock has version 0" in finding.what
     assert kernel in finding.what
-    assert mend in finding.mend
+    assert fix in finding.fix
 
 
 def test_a_sandbox(tmp_path) -> None:
@@ -39,7 +39,7 @@ def test_a_sandbox_that_could_be_better(tmp_path) -> None:
     (finding,) = sandbox(surroundings(tmp_path, sandbox=held))
     assert finding.status == "note"
     assert "namespaces: Operation not permitted; bubblewrap: not there" in finding.what
-    assert "bubblewrap" in finding.mend
+    assert "bubblewrap" in finding.fix
 
 
 def test_hosts_that_cannot_be_told_apart(tmp_path) -> None:
@@ -67,14 +67,14 @@ def test_git_is_missing(tmp_path) -> None:
     (finding,) = git(surroundings(tmp_path, environ=NOWHERE))
     assert finding.status == "note"
     assert "/undo works without" in finding.what
-    assert "apt install git" in finding.mend
+    assert "apt install git" in finding.fix
 
 
 def test_not_a_repository(tmp_path) -> None:
     (finding,) = git(surroundings(tmp_path))
     assert finding.status == "note"
     assert "not a git repository" in finding.what
-    assert "git init" in finding.mend
+    assert "git init" in finding.fix
 
 
 def test_a_repository_with_and_without_a_name(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_a_repository_with_and_without_a_name(tmp_path, monkeypatch: pytest.Monk
     subprocess.run(["git", "-C", here.project, "config", "user.useConfigOnly", "true"], check=True)
     found, nameless = git(here)
     assert found.status == "ok"
-    assert (nameless.status, "user.email" in nameless.mend) == ("note", True)
+    assert (nameless.status, "user.email" in nameless.fix) == ("note", True)
     subprocess.run(["git", "-C", here.project, "config", "user.name", "N"], check=True)
     subprocess.run(["git", "-C", here.project, "config", "user.email", "n@example.com"], check=True)
     assert [finding.status for finding in git(here)] == ["ok"]
@@ -95,7 +95,7 @@ def test_a_repository_with_and_without_a_name(tmp_path, monkeypatch: pytest.Monk
 
 def test_ripgrep(tmp_path) -> None:
     (missing,) = ripgrep(surroundings(tmp_path, environ=NOWHERE))
-    assert (missing.status, "install ripgrep" in missing.mend) == ("note", True)
+    assert (missing.status, "install ripgrep" in missing.fix) == ("note", True)
     program = tmp_path / "bin" / "rg"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
@@ -134,7 +134,7 @@ def test_the_linux_console_shows_no_japanese(tmp_path) -> None:
     finally:
         set_language("en")
     assert first.status == "warning"
-    assert "--lang en" in first.mend
+    assert "--lang en" in first.fix
 
 
 def test_the_program_says_what_it_is(tmp_path) -> None:

@@ -16,7 +16,7 @@ def test_without_a_memory_nothing_is_said_of_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "status", "what", "mend"),
+    ("content", "status", "what", "fix"),
     [
         (b"## TODO\n- [ ] Ship it\n", "ok", "can be used", ""),
         (b"## TODO\n=======\ntext\n", "ok", "can be used", ""),
@@ -27,14 +27,14 @@ def test_without_a_memory_nothing_is_said_of_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_memory_that_cannot_be_used_is_found(
-    tmp_path: Path, content: bytes, status: str, what: str, mend: str
+    tmp_path: Path, content: bytes, status: str, what: str, fix: str
 ) -> None:
     here = surroundings(tmp_path)
     (here.project / "LOCALLLM.md").write_bytes(content)
     (finding,) = memory(here)
     assert finding.status == status
     assert what in finding.what
-    assert mend in finding.mend
+    assert fix in finding.fix
 
 
 def test_a_folder_in_the_place_of_the_memory_is_found(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_folder_in_the_place_of_the_memory_is_found(tmp_path: Path) -> None:
     (here.project / "LOCALLLM.md").mkdir()
     (finding,) = memory(here)
     assert finding.status == "problem"
-    assert "Move the folder away" in finding.mend
+    assert "Move the folder away" in finding.fix
 
 
 def test_instructions_that_are_cut_are_found_as_the_model_would_be_told_them(tmp_path: Path) -> None:
@@ -51,4 +51,4 @@ def test_instructions_that_are_cut_are_found_as_the_model_would_be_told_them(tmp
     assert list(instructions(here, STANDARD)) == []
     (finding,) = instructions(here, COMPACT)
     assert "2,999 characters" in finding.what
-    assert "2,000 characters" in finding.mend
+    assert "2,000 characters" in finding.fix

@@ -1,4 +1,4 @@
-"""Servers and models: each thing that can be wrong is named, with its mend."""
+"""Servers and models: each thing that can be wrong is named, with its fix."""
 
 import json
 import socket
@@ -42,7 +42,7 @@ async def test_no_model_at_all(tmp_path) -> None:
     assert finding.status == "warning"
     assert "embedded engine" in finding.what
     for way in ("LM Studio", "ollama pull", "llama-server -m"):
-        assert way in finding.mend
+        assert way in finding.fix
 
 
 async def test_a_wrong_key(tmp_path) -> None:
@@ -52,7 +52,7 @@ async def test_a_wrong_key(tmp_path) -> None:
     finding = only(findings, "model")
     assert finding.status == "problem"
     assert "401" in finding.what
-    assert "OPENAI_API_KEY" in finding.mend
+    assert "OPENAI_API_KEY" in finding.fix
     assert SECRET not in str(findings)
 
 
@@ -61,20 +61,20 @@ async def test_a_host_that_cannot_be_reached(tmp_path) -> None:
     finding = only(await model(surroundings(tmp_path, llm=at(url))), "model")
     assert finding.status == "problem"
     assert url in finding.what
-    assert "llm.openai.base_url" in finding.mend
+    assert "llm.openai.base_url" in finding.fix
 
 
 async def test_an_address_that_is_none(tmp_path) -> None:
     finding = only(await model(surroundings(tmp_path, llm=at("ftp://x"))), "model")
     assert finding.status == "problem"
-    assert "base_url" in finding.mend
+    assert "base_url" in finding.fix
 
 
 async def test_a_model_that_is_not_offered_names_the_nearest(tmp_path) -> None:
     with WireServer([], models=("llama-3", "qwen3-8b", "qwen3-14b")) as wire:
         finding = only(await model(surroundings(tmp_path, llm=at(wire.url, model="qwen3:8b"))), "model")
     assert finding.status == "problem"
-    assert "It has: qwen3-8b, qwen3-14b, llama-3" in finding.mend
+    assert "It has: qwen3-8b, qwen3-14b, llama-3" in finding.fix
 
 
 async def test_a_model_no_server_has(tmp_path) -> None:
@@ -109,7 +109,7 @@ async def test_a_small_window_says_how_that_software_gets_a_larger_one(tmp_path,
     finding = await window(tmp_path, 2048, software)
     assert finding.status == "problem"
     assert "2,048" in finding.what
-    assert MENDS[software] in finding.mend
+    assert MENDS[software] in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ async def test_how_small_is_small(tmp_path, tokens: int, status: str) -> None:
 async def test_a_window_our_own_setting_makes_small(tmp_path) -> None:
     finding = await window(tmp_path, 32_768, context_window=4096)
     assert finding.status == "warning"
-    assert "llm.context_window" in finding.mend
-    assert "--max-model-len" not in finding.mend
+    assert "llm.context_window" in finding.fix
+    assert "--max-model-len" not in finding.fix
 
 
 async def test_all_is_well(tmp_path) -> None:
@@ -147,7 +147,7 @@ async def test_all_is_well(tmp_path) -> None:
 async def test_servers_that_do_not_help(tmp_path, state: State, facts: dict[str, object], status, words) -> None:
     finding = only(await model(surroundings(tmp_path, look=finds(server(state, **facts)))), "server")
     assert finding.status == status
-    assert words in finding.mend
+    assert words in finding.fix
 
 
 async def test_a_key_that_was_refused(tmp_path) -> None:
@@ -158,7 +158,7 @@ async def test_a_key_that_was_refused(tmp_path) -> None:
     )
     findings = await model(here)
     assert "was refused" in only(findings, "server").what
-    assert "right key" in only(findings, "server").mend
+    assert "right key" in only(findings, "server").fix
     assert SECRET not in str(findings)
 
 
@@ -184,7 +184,7 @@ async def test_a_model_with_and_without_tools(tmp_path, capabilities: list[str],
         llm = LLMSettings(provider="lmstudio", lmstudio=LMStudioSettings(base_url=wire.url, timeout=3))
         finding = only(await model(surroundings(tmp_path, llm=llm)), "abilities")
     assert finding.status == status
-    assert bool(finding.mend) == (status == "warning")
+    assert bool(finding.fix) == (status == "warning")
 
 
 async def test_nothing_is_said_of_abilities_the_server_does_not_tell(tmp_path) -> None:
@@ -197,7 +197,7 @@ async def test_nothing_is_said_of_abilities_the_server_does_not_tell(tmp_path) -
 async def test_providers_that_ask_no_model(tmp_path, provider) -> None:
     finding = only(await model(surroundings(tmp_path, llm=LLMSettings(provider=provider))), "model")
     assert finding.status == "note"
-    assert "llm.provider auto" in finding.mend
+    assert "llm.provider auto" in finding.fix
 
 
 async def test_in_japanese(tmp_path) -> None:
@@ -207,7 +207,7 @@ async def test_in_japanese(tmp_path) -> None:
     finally:
         set_language("en")
     assert "組み込みエンジン" in finding.what
-    assert "読み込み" in finding.mend
+    assert "読み込み" in finding.fix
 
 
 async def test_keys_lying_around_are_named_and_not_shown(tmp_path) -> None:

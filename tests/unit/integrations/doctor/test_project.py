@@ -24,20 +24,20 @@ def refusing(folder: Path, number: int) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(
-    ("number", "status", "mend"),
+    ("number", "status", "fix"),
     [
         (errno.EROFS, "warning", "mounted read-only"),
         (errno.EACCES, "warning", "Make "),
         (errno.ENOSPC, "problem", "Free some space"),
     ],
 )
-def test_a_project_that_cannot_be_written_to(tmp_path: Path, number: int, status: str, mend: str) -> None:
+def test_a_project_that_cannot_be_written_to(tmp_path: Path, number: int, status: str, fix: str) -> None:
     here = surroundings(tmp_path, try_to_write=refusing(tmp_path / "project", number))
     (finding,) = writable(here)
     assert finding.status == status
     assert os.strerror(number) in finding.what
-    assert mend in finding.mend
-    assert (str(here.state / "projects") in finding.mend) is (status == "warning")
+    assert fix in finding.fix
+    assert (str(here.state / "projects") in finding.fix) is (status == "warning")
 
 
 def test_a_folder_of_ours_that_is_somebody_elses(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_folder_of_ours_that_is_somebody_elses(tmp_path: Path) -> None:
     (finding,) = writable(here)
     assert finding.status == "warning"
     assert ".localllm" in finding.what
-    assert str(here.state / "projects") in finding.mend
+    assert str(here.state / "projects") in finding.fix
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/sys is of Linux")
@@ -71,9 +71,9 @@ def test_folders_of_ours(tmp_path: Path) -> None:
     for name in ("state", "config"):
         (tmp_path / name).mkdir()
     _, state = writable(surroundings(tmp_path, try_to_write=refusing(tmp_path / "state", errno.EACCES)))
-    assert (state.status, "LOCALLLM_STATE_DIR" in state.mend) == ("problem", True)
+    assert (state.status, "LOCALLLM_STATE_DIR" in state.fix) == ("problem", True)
     _, config = writable(surroundings(tmp_path, try_to_write=refusing(tmp_path / "config", errno.EACCES)))
-    assert (config.status, "LOCALLLM_CONFIG_DIR" in config.mend) == ("warning", True)
+    assert (config.status, "LOCALLLM_CONFIG_DIR" in config.fix) == ("warning", True)
 
 
 @pytest.mark.parametrize("make", [lambda path: path.symlink_to("/tmp"), lambda path: path.touch()])
@@ -83,7 +83,7 @@ def test_something_else_in_the_place_of_our_folder(tmp_path: Path, make: Callabl
     (finding,) = writable(here)
     assert finding.status == "warning"
     assert ".localllm" in finding.what
-    assert str(here.state / "projects") in finding.mend
+    assert str(here.state / "projects") in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_room(tmp_path: Path, free: int, status: str, words: str) -> None:
     (finding,) = space(surroundings(tmp_path, free_space=lambda _: free))
     assert finding.status == status
     assert words in finding.what
-    assert bool(finding.mend) == (status != "ok")
+    assert bool(finding.fix) == (status != "ok")
 
 
 def test_a_project_that_is_the_home(tmp_path: Path) -> None:
     here = surroundings(tmp_path, environ={"HOME": str(tmp_path / "project")})
     (finding,) = size(here)
     assert finding.status == "warning"
-    assert "folder of a project" in finding.mend
+    assert "folder of a project" in finding.fix
 
 
 def test_files_are_counted_up_to_a_bound(tmp_path: Path) -> None:
@@ -120,4 +120,4 @@ def test_files_are_counted_up_to_a_bound(tmp_path: Path) -> None:
     (few,) = size(here, most=5)
     assert (few.status, "5 files" in few.what) == ("ok", True)
     (many,) = size(here, most=4)
-    assert (many.status, ".gitignore" in many.mend) == ("note", True)
+    assert (many.status, ".gitignore" in many.fix) == ("note", True)

@@ -55,7 +55,7 @@ def test_one_that_is_missing_names_those_that_are_there(root: Path, home: Path) 
 def test_where_there_are_none_it_says_where_to_look(root: Path) -> None:
     error = fault_of("gone/missing.gguf", root)
     assert "No model file was found nearby" in error.why
-    assert "model hubs" in error.mend
+    assert "model hubs" in error.fix
 
 
 def test_none_is_set(root: Path) -> None:

@@ -30,7 +30,7 @@ OTHER = (
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "why", "mend"),
+    ("said", "status", "why", "fix"),
     [
         (UNKNOWN, 1, "unknown model architecture: 'newest'.", "--upgrade xllamacpp"),
         (NO_MEMORY, 1, "insufficient memory (attempted to allocate 48828.12 MB).", "llm.context_window"),
@@ -41,11 +41,11 @@ OTHER = (
         ("", -signal.SIGSEGV, "status -11", "another file"),
     ],
 )
-def test_the_line_that_names_the_cause_is_told(said: str, status: int, why: str, mend: str) -> None:
+def test_the_line_that_names_the_cause_is_told(said: str, status: int, why: str, fix: str) -> None:
     error = died("gguf_unloadable", "m.gguf", status, said.splitlines())
     assert error.key == "gguf_unloadable"
     assert why in error.why
-    assert mend in error.mend
+    assert fix in error.fix
 
 
 def test_an_instruction_the_processor_does_not_have() -> None:

@@ -1,4 +1,4 @@
-"""JSON as models write it: mended where only one thing can be meant, refused where a string does not end."""
+"""JSON as models write it: fixed where only one thing can be meant, refused where a string does not end."""
 
 import msgspec
 import pytest
@@ -50,9 +50,9 @@ from tests.support.each import each
     ],
 )
 def test_what_is_meant(written: str, meant: object) -> None:
-    mended = repair_json(written)
-    assert mended is not None
-    assert msgspec.json.decode(mended) == meant
+    fixed = repair_json(written)
+    assert fixed is not None
+    assert msgspec.json.decode(fixed) == meant
 
 
 @each(
@@ -107,9 +107,9 @@ def test_open_brackets_are_not_closed_where_the_answer_was_cut() -> None:
     ],
 )
 def test_keywords_of_python(written: str, meant: object) -> None:
-    mended = keywords_to_json(written, ["p", "q"])
-    assert mended is not None
-    assert msgspec.json.decode(mended) == meant
+    fixed = keywords_to_json(written, ["p", "q"])
+    assert fixed is not None
+    assert msgspec.json.decode(fixed) == meant
 
 
 @pytest.mark.parametrize("written", ["(path)", "(a='x", "(1, 2, 3)", "(a=1, 2)", "(a == 1)", "(a=open('x'))", "a=1"])
@@ -147,10 +147,10 @@ def test_valid_json_is_not_touched(value: object, indent: int) -> None:
 @given(OBJECTS)
 def test_python_is_read_as_the_same_value(value: dict[str, object]) -> None:
     # repr escapes what cannot be printed as \x..: JSON has no such escape, and it is kept as it is.
-    mended = repair_json(repr(value))
+    fixed = repair_json(repr(value))
     if "\\x" not in repr(value):
-        assert mended is not None
-        assert msgspec.json.decode(mended) == value
+        assert fixed is not None
+        assert msgspec.json.decode(fixed) == value
 
 
 @given(OBJECTS, st.data())
@@ -172,10 +172,10 @@ def test_no_string_is_ended_that_did_not_end(value: dict[str, object], data: st.
 @given(st.text(alphabet=st.sampled_from("ab1{}[]:,\"'\\ \ntrue“”#/"), max_size=40))
 def test_nothing_is_invented(text: str) -> None:
     assume("\\u" not in text)  # such an escape names a character that is not in the text
-    mended = repair_json(text)
-    if mended is None:
+    fixed = repair_json(text)
+    if fixed is None:
         return
-    for found in strings_in(msgspec.json.decode(mended)):
+    for found in strings_in(msgspec.json.decode(fixed)):
         assert letters_of(found) in letters_of(text)
 
 
@@ -198,6 +198,6 @@ def test_of_what_was_cut_an_object_among_words_is_not_the_whole() -> None:
 
 @pytest.mark.parametrize("written", ['{{"a": {{"b": 1}}}}', '{"a"：{"b"：1，}}', "{ {'a': {'b': 1}} }"])
 def test_doubled_braces_and_wide_punctuation(written: str) -> None:
-    mended = repair_json(written)
-    assert mended is not None
-    assert msgspec.json.decode(mended) == {"a": {"b": 1}}
+    fixed = repair_json(written)
+    assert fixed is not None
+    assert msgspec.json.decode(fixed) == {"a": {"b": 1}}

@@ -50,8 +50,8 @@ async def test_an_answer_to_another_question_is_asked_again() -> None:
 @pytest.mark.parametrize(
     ("text", "may_be"),
     [
-        ("1. Mend a.py\n2. Run the tests", True),
-        ("1. Mend a.py\n2. Run the tests\n\nShall I?", True),
+        ("1. Fix a.py\n2. Run the tests", True),
+        ("1. Fix a.py\n2. Run the tests\n\nShall I?", True),
         ("Change `a.py` so that it adds up, then run pytest.", True),
         ("Which file do you mean?", False),
         ("どのファイルですか？\n", False),

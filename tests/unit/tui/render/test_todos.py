@@ -28,7 +28,7 @@ def test_at_most_five_and_how_many_more() -> None:
 
 
 def test_state_and_priority_are_shown() -> None:
-    assert texts(reminder_lines([Todo("t", 1, "mend", "doing", "high")], 80))[1] == "  [~] mend (high)"
+    assert texts(reminder_lines([Todo("t", 1, "fix", "doing", "high")], 80))[1] == "  [~] fix (high)"
 
 
 def test_what_is_in_progress_is_named_on_one_line() -> None:

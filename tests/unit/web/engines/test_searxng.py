@@ -52,7 +52,7 @@ async def test_answers_of_old_versions_and_new_ones() -> None:
         assert (await SearxNG(site.url).search("2+3", 5)).answers == ("5", "five")
 
 
-async def test_what_is_wrong_says_how_to_mend_it() -> None:
+async def test_what_is_wrong_says_how_to_fix_it() -> None:
     assert await failed(recorded("json_disabled_403")) == "searxng_no_json"
     assert await failed(recorded("limited_429")) == "searxng_limited"
     assert await failed(page('{"error": "no such path"}', "application/json")) == "searxng_not_one"
