@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -144,14 +143,12 @@ class ReActAgent:
         """How many answers the model has given in this run, or the last one."""
         return self._tally.steps
 
-    async def run(self, query: str, *, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
+    def run(self, query: str, *, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it.
         `piped` follows the query as text of strangers: no file it names is read, no address in it was typed. `typed`:
         the end of the query that is the user's, where the rest of it is no more than such text either."""
-        typed = query if typed is None else typed
-        async with aclosing(self._stream.of(lambda emit: self._run(query, piped, typed, emit))) as events:
-            async for event in events:
-                yield event
+        own = query if typed is None else typed
+        return self._stream.of(lambda emit: self._run(query, piped, own, emit))
 
     def offer(self, text: str) -> None:
         """Let the model read `text` with the next request: what the person has looked at, and did not write."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -179,12 +178,10 @@ class LocalLLMCode(Answerer):
         """Tokens of the conversation as last sent; 0 where unknown."""
         return self._conversation.context_used
 
-    async def run(self, query: str, piped: str = "", *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
+    def run(self, query: str, piped: str = "", *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """The events of one request. A fault of ours ends the run, not the program: it is logged, and told. `piped`
         follows the query, and is not the user's words; `typed`: the end of the query that is, where not all is."""
-        async with aclosing(self._requests.events(query, piped, typed)) as events:
-            async for event in events:
-                yield event
+        return self._requests.events(query, piped, typed)
 
     @property
     def project_aliases(self) -> frozenset[str]:

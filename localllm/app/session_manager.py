@@ -1,8 +1,7 @@
 """Session lifecycle: resume, fork, close, summarise, clean up crashed and expired sessions.
 
 A session's log that has no `Ended` at its end is closed by the next program that is started in the project; whoever
-closes a log
-holds its lock, so that nobody does it twice.
+closes a log holds its lock, so that nobody does it twice.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Trust in projects: which are trusted, and which settings a project that is not may make.
 
-A project's settings file may come with any repository one has cloned. Untrusted, it may choose among what the user
-has, and tighten limits.
+A project's settings file may come with any repository one has cloned. Untrusted, it may choose among what the user has,
+and tighten limits.
 """
 
 import os

@@ -172,26 +172,6 @@ class LLMClient:
         """What the server offers."""
         return await self.provider.list_models()
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        schema: dict[str, Json] | None = None,
-        on_retry: OnRetry = _nothing,
-        on_notice: OnNotice = _nobody,
-        watch: Stopwatch | None = None,
-        max_tokens: int = 0,
-    ) -> AsyncGenerator[Chunk]:
-        """The answer as it arrives. A failure before there is anything to show is tried again where that may help;
-        afterwards it is raised. `watch` is told when its pieces came; `max_tokens` as in `complete`."""
-
-        asking = Asking(messages, tools, tool_choice, schema, on_retry, on_notice, watch or Stopwatch(), max_tokens)
-        async with aclosing(await self.open_answer(asking)) as chunks:
-            async for chunk in chunks:
-                yield chunk
-
     async def open_answer(self, asking: Asking) -> AsyncGenerator[Chunk]:
         """An answer that has something to show, whatever had to be tried again until then."""
 
@@ -240,19 +220,9 @@ class LLMClient:
 
         A caller that passes its own `assembler` still has what arrived when this is cancelled or fails.
         """
-        gathered = assembler or MessageAssembler()
-        watch = Stopwatch()
-        answer = self.stream(
-            messages,
-            tools,
-            tool_choice=tool_choice,
-            schema=schema,
-            on_retry=on_retry,
-            on_notice=on_notice,
-            watch=watch,
-            max_tokens=max_tokens,
-        )
-        async with aclosing(answer) as chunks:
+        gathered, watch = assembler or MessageAssembler(), Stopwatch()
+        asking = Asking(messages, tools, tool_choice, schema, on_retry, on_notice, watch, max_tokens)
+        async with aclosing(await self.open_answer(asking)) as chunks:
             async for chunk in chunks:
                 gathered.add(chunk)
                 if on_chunk:
@@ -385,7 +355,8 @@ class LLMClient:
         await self._limiter.wait(self.provider.address, tell)
 
     async def _texts(self, messages: Sequence[Message]) -> AsyncGenerator[str]:
-        async with aclosing(self.stream(messages)) as chunks:
+        asking = Asking(messages, (), "auto", None, _nothing, _nobody, Stopwatch())
+        async with aclosing(await self.open_answer(asking)) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, TextChunk):
                     yield chunk.text

@@ -6,13 +6,20 @@ more. Everything else goes through httpx, see `transport`.
 
 import asyncio
 import zlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, SupportsIndex
 from urllib.parse import urlsplit
 
 from localllm.llm.addresses import is_loopback
-from localllm.llm.http.messages import ConnectError, CutError, GarbledError, HttpRequest, UnwritableError
+from localllm.llm.http.messages import (
+    ConnectError,
+    CutError,
+    GarbledError,
+    HttpRequest,
+    NotHttpError,
+    UnwritableError,
+)
 
 if TYPE_CHECKING:
     import h11
@@ -21,6 +28,10 @@ _READ_SIZE = 65_536
 _LONGEST_HEAD = 65_536
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _SECONDS_TO_SEND_ON = 0.25
+
+_HTTP = b"HTTP/"
+_WORDS = 80
+"""Bytes that are quoted of what is no HTTP."""
 
 _Keep = Callable[["_Connection"], bool]
 """Takes a connection for the next request; False where there will be none."""
@@ -47,7 +58,7 @@ class PlainHttp:
         self._idle: dict[tuple[str, int], list[_Connection]] = {}
         self._is_closed = False
 
-    async def send(self, request: HttpRequest, connect_seconds: float) -> "PlainResponse":
+    async def send(self, request: HttpRequest, connect_seconds: float | None) -> "PlainResponse":
         """The beginning of the answer; see HttpCarrier.
 
         A kept-alive connection may turn out to have been closed by the server meanwhile: that is no failure of the
@@ -96,16 +107,21 @@ class PlainResponse:
         self._connection = connection
         self._keep = keep
         self._ended = False
+        self._expand: _Expand | None = None
+        self._expanded: Iterator[bytes] = iter(())
 
-    async def pieces(self) -> AsyncGenerator[bytes]:
-        """The body as it arrives, decompressed. Raises CutError."""
-        expand = _decompressor(self.headers.get("content-encoding", ""))
-        while (data := await self._connection.body_piece()) is not None:
-            for piece in _expanded(expand, data):
-                yield piece
-                if len(piece) >= _READ_SIZE:  # much more may be in these bytes: others have their turn
-                    await asyncio.sleep(0)
-        self._ended = True
+    async def read(self) -> bytes | None:
+        """Return the next piece of the body, decompressed; None at its end. Raises CutError, GarbledError."""
+        self._expand = self._expand or _decompressor(self.headers.get("content-encoding", ""))
+        while (piece := next(self._expanded, None)) is None:
+            data = None if self._ended else await self._connection.body_piece()
+            if data is None:
+                self._ended = True
+                return None
+            self._expanded = _expanded(self._expand, data)
+        if len(piece) >= _READ_SIZE:  # much more may be in these bytes: others have their turn
+            await asyncio.sleep(0)
+        return piece
 
     async def aclose(self) -> None:
         """Keep the connection for the next request where the body was read to its end; else close it, so that the
@@ -173,7 +189,7 @@ class _Connection:
         h11 = self._h11
         parts = urlsplit(request.url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        headers = [("host", parts.netloc), *request.headers.items(), ("accept-encoding", "identity")]
+        headers = [*({"host": parts.netloc} | request.headers).items(), ("accept-encoding", "identity")]
         if request.body or request.method != "GET":
             headers.append(("content-length", str(len(request.body))))
         try:
@@ -229,14 +245,21 @@ class _Connection:
                 data = await self._reader.read(_READ_SIZE)
                 if not data and self._protocol.their_state is h11.SEND_RESPONSE and not self._protocol.trailing_data[0]:
                     raise CutError("the server closed the connection without an answer")
+                self._refuse_other_protocols(data)
                 self._protocol.receive_data(data)
             except h11.RemoteProtocolError as error:
                 raise CutError(str(error)) from error
             except OSError as error:
                 raise CutError(error.strerror or str(error)) from error
 
+    def _refuse_other_protocols(self, data: bytes) -> None:
+        """Raises NotHttpError where an answer begins with anything else: it may never end as HTTP does."""
+        begins = self._protocol.their_state is self._h11.SEND_RESPONSE and not self._protocol.trailing_data[0]
+        if begins and not _HTTP.startswith(data[: len(_HTTP)]):
+            raise NotHttpError(data[:_WORDS].decode("utf-8", errors="replace"))
 
-async def _connect(place: tuple[str, int], seconds: float) -> _Connection:
+
+async def _connect(place: tuple[str, int], seconds: float | None) -> _Connection:
     try:
         async with asyncio.timeout(seconds):
             reader, writer = await _open(place)

@@ -1,6 +1,6 @@
 """What goes over HTTP and what can go wrong with it, whoever carries it."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import msgspec
@@ -33,12 +33,27 @@ class CutError(Exception):
     """The connection ended in the middle; its text says how."""
 
 
+class NotHttpError(CutError):
+    """What answers does not speak HTTP; `said` are the first words it said."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"it speaks no HTTP, but says: {said}")
+        self.said = said
+
+
 class GarbledError(Exception):
     """What came cannot be read; its text says why."""
 
 
 class UnwritableError(Exception):
     """The request cannot be written as HTTP. It has no text: that may quote the key."""
+
+
+CARRIER_ERRORS = (ConnectError, CutError, GarbledError, UnwritableError)
+"""What `HttpCarrier` and `HttpResponse` raise."""
+
+Read = Callable[[], Awaitable[bytes | None]]
+"""Returns the next piece of a body, None at its end."""
 
 
 class HttpResponse(Protocol):
@@ -50,8 +65,8 @@ class HttpResponse(Protocol):
     @property
     def headers(self) -> dict[str, str]: ...
 
-    def pieces(self) -> AsyncGenerator[bytes]:
-        """The body as it arrives, decompressed. Raises CutError, GarbledError."""
+    async def read(self) -> bytes | None:
+        """Return the next piece of the body, decompressed; None at its end. Raises CutError, GarbledError."""
         ...
 
     async def aclose(self) -> None:
@@ -62,7 +77,7 @@ class HttpResponse(Protocol):
 class HttpCarrier(Protocol):
     """Something that sends requests."""
 
-    async def send(self, request: HttpRequest, connect_seconds: float) -> HttpResponse:
+    async def send(self, request: HttpRequest, connect_seconds: float | None) -> HttpResponse:
         """The beginning of the answer, for which there is no limit of time. Raises ConnectError, CutError,
         GarbledError, UnwritableError."""
         ...

@@ -4,14 +4,16 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase
 from localllm.llm.addresses import is_loopback
 from localllm.llm.http.h11_client import PlainHttp, is_plain
 from localllm.llm.http.messages import (
+    CARRIER_ERRORS,
     ConnectError,
     CutError,
     GarbledError,
@@ -19,6 +21,7 @@ from localllm.llm.http.messages import (
     HttpFailure,
     HttpRequest,
     HttpResponse,
+    Read,
     UnwritableError,
 )
 from localllm.llm.http.sse import check_length
@@ -35,7 +38,7 @@ class LibraryHttp:
         self._base_url = base_url
         self._client: httpx.AsyncClient | None = None
 
-    async def send(self, request: HttpRequest, connect_seconds: float) -> "LibraryResponse":
+    async def send(self, request: HttpRequest, connect_seconds: float | None) -> "LibraryResponse":
         """The answer's beginning; see HttpCarrier. A kept-alive connection may turn out to have been closed by the
         server in the meantime: that is no failure of the server, and a new connection is tried at once."""
         httpx = _import_httpx()
@@ -89,17 +92,18 @@ class LibraryResponse:
 
     def __init__(self, response: "httpx.Response") -> None:
         self._response = response
+        self._pieces: AsyncIterator[bytes] = response.aiter_bytes()
         self.status = response.status_code
         self.headers = {name.lower(): value for name, value in response.headers.items()}
 
-    async def pieces(self) -> AsyncGenerator[bytes]:
-        """The body as it arrives."""
+    async def read(self) -> bytes | None:
+        """Return the next piece of the body, None at its end."""
         with _explained():
-            async for piece in self._response.aiter_bytes():
-                yield piece
+            return await anext(self._pieces, None)
 
     async def aclose(self) -> None:
         """Give the connection back, or close it."""
+        await cast("AsyncGenerator[bytes]", self._pieces).aclose()  # httpx types it as an iterator
         await self._response.aclose()
 
 
@@ -158,27 +162,28 @@ class HttpTransport:
         self._carrier: HttpCarrier = PlainHttp() if is_plain(base_url, os.environ) else LibraryHttp(base_url)
 
     @asynccontextmanager
-    async def stream(self, request: HttpRequest) -> AsyncGenerator[AsyncIterator[bytes]]:
+    async def stream(self, request: HttpRequest) -> AsyncGenerator[Read]:
         """The body of an answer while it arrives; leaving the context closes the connection, so that the server
         stops. Raises HttpFailure, and LLMConnectionError here or while the body is read.
 
         Reading has no time limit: a local server may read a long prompt for minutes before it says a word.
         """
-        with self._explained():
+        try:
             response = await self._carrier.send(request, self._timeout)
+        except CARRIER_ERRORS as error:
+            raise self._explained(error) from _cause(error)
         try:
             if response.status >= _FIRST_FAILURE:
                 raise HttpFailure(response.status, response.headers, await self._read_some(response))
-            async with aclosing(self._pieces(response)) as pieces:
-                yield pieces
+            yield partial(self._read, response)
         finally:
             await response.aclose()
 
     async def fetch(self, request: HttpRequest) -> bytes:
         """The body of a short request, within the time limit. Raises HttpFailure and LLMConnectionError."""
         try:
-            async with asyncio.timeout(self._timeout), self.stream(request) as pieces:
-                return await self._whole(pieces)
+            async with asyncio.timeout(self._timeout), self.stream(request) as read:
+                return await self._whole(read)
         except TimeoutError as error:
             raise LLMConnectionError(
                 "llm_idle", url=self._base_url, seconds=self._timeout, provider=self._provider, retryable=True
@@ -188,15 +193,15 @@ class HttpTransport:
         """Close every connection."""
         await self._carrier.aclose()
 
-    async def _pieces(self, response: HttpResponse) -> AsyncGenerator[bytes]:
-        with self._explained():
-            async with aclosing(response.pieces()) as pieces:
-                async for piece in pieces:
-                    yield piece
+    async def _read(self, response: HttpResponse) -> bytes | None:
+        try:
+            return await response.read()
+        except CARRIER_ERRORS as error:
+            raise self._explained(error) from _cause(error)
 
-    async def _whole(self, pieces: AsyncIterator[bytes]) -> bytes:
+    async def _whole(self, read: Read) -> bytes:
         whole = bytearray()
-        async for piece in pieces:
+        while (piece := await read()) is not None:
             whole += piece
             try:
                 check_length(len(whole))
@@ -208,26 +213,22 @@ class HttpTransport:
         """The body of a failure, as far as it comes in time and whole: the status alone says enough to go on."""
         body = b""
         with suppress(TimeoutError, LLMConnectionError):
-            async with asyncio.timeout(self._timeout), aclosing(self._pieces(response)) as pieces:
-                async for piece in pieces:
+            async with asyncio.timeout(self._timeout):
+                while len(body) <= _MAX_ERROR_BYTES and (piece := await self._read(response)) is not None:
                     body += piece
-                    if len(body) > _MAX_ERROR_BYTES:
-                        break
         return body[:_MAX_ERROR_BYTES]
 
-    @contextmanager
-    def _explained(self) -> Generator[None]:
-        """Turns what goes wrong on the way into our errors."""
-        try:
-            yield
-        except UnwritableError:
-            raise self._cut("the request cannot be written as HTTP") from None
-        except ConnectError as error:
-            raise refused(self._provider, self._base_url, short_reason(str(error))) from error
-        except GarbledError as error:
-            raise self._garbled(str(error)) from error
-        except CutError as error:
-            raise self._cut(short_reason(str(error)), retryable=True) from error
+    def _explained(self, error: Exception) -> LLMConnectionError:
+        """What went wrong on the way, as an error of ours."""
+        match error:
+            case UnwritableError():
+                return self._cut("the request cannot be written as HTTP")
+            case ConnectError():
+                return refused(self._provider, self._base_url, short_reason(str(error)))
+            case GarbledError():
+                return self._garbled(str(error))
+            case _:
+                return self._cut(short_reason(str(error)), retryable=True)
 
     def _garbled(self, reason: str) -> LLMConnectionError:
         said = short_reason(reason)
@@ -235,3 +236,8 @@ class HttpTransport:
 
     def _cut(self, reason: str, *, retryable: bool = False) -> LLMConnectionError:
         return LLMConnectionError("llm_cut", url=self._base_url, reason=reason, retryable=retryable)
+
+
+def _cause(error: Exception) -> Exception | None:
+    """The error, unless what it was made of may quote the key."""
+    return None if isinstance(error, UnwritableError) else error

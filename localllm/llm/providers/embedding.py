@@ -63,8 +63,8 @@ class EmbeddingProvider(HttpProvider):
             raise told from error
 
     async def _whole(self, request: HttpRequest) -> bytes:
-        async with self._transport.stream(request) as pieces:
-            body = AnswerBody(pieces, self._errors, self._idle_timeout)
+        async with self._transport.stream(request) as read:
+            body = AnswerBody(read, self._errors, self._idle_timeout)
             return await body.head() + await body.rest()
 
     def _usable(self, body: bytes, wanted: int, model: str) -> Embeddings:

@@ -24,7 +24,7 @@ from localllm.llm.providers.gemini_format import (
     SignedCallChunk,
     request_json,
 )
-from localllm.llm.providers.http_provider import AnswerBody, EventParser, whole_or_streamed
+from localllm.llm.providers.http_provider import AnswerParser, EventParser
 from localllm.llm.providers.vision import Sight
 
 _MOST_TEXTS = 100
@@ -213,7 +213,7 @@ class Gemini(EmbeddingProvider):
         def learn(error: LLMConnectionError) -> bool:
             return self._sight.learns(request, error) or learned.learn(error)
 
-        async with aclosing(self._adapting(prepare, request.model, learn)) as chunks:
+        async with aclosing(self._answer(prepare, request.model, learn)) as chunks:
             async for chunk in chunks:
                 yield learned.keep(chunk) if isinstance(chunk, ToolCallChunk) else chunk
 
@@ -268,9 +268,9 @@ class Gemini(EmbeddingProvider):
             if not page:
                 return
 
-    def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
+    def _parser(self) -> AnswerParser:
         parser = GeminiParser(self._gemini_errors)
-        return whole_or_streamed(body, parser.whole, EventParser(parser.event, self._errors), self._errors)
+        return EventParser(parser.event, parser.whole, self._errors)
 
     def _of(self, model: str) -> "_Learned":
         return self._learned.setdefault(resource_name(model), _Learned())

@@ -3,13 +3,14 @@
 import asyncio
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
 from localllm.base.errors import LLMConnectionError
 from localllm.llm.addresses import apart_from_password
+from localllm.llm.http.messages import Read
 from localllm.llm.http.sse import ServerSentEvent, SSEDecoder, check_length
 from localllm.llm.http.transport import HttpFailure, HttpRequest, HttpTransport
 from localllm.llm.overflow import is_never_granted
@@ -36,24 +37,29 @@ class FilteredChunk(FinishChunk, frozen=True):
     why: str = ""
 
 
-class StreamParser(Protocol):
+class AnswerParser(Protocol):
     """Chunks from the bytes of one answer. Raises LLMConnectionError for an error or for nonsense in them."""
 
+    @property
+    def collects(self) -> bool:
+        """Whether the answer comes whole, so that its chunks are given at its end."""
+        ...
+
     def feed(self, data: bytes) -> Iterable[Chunk]:
-        """The chunks that `data` completes."""
+        """The chunks that `data` completes. The first data are not empty, nor blank at their beginning."""
         ...
 
     def close(self) -> Iterable[Chunk]:
-        """The last chunks, where the bytes ended without their end."""
+        """The last chunks."""
         ...
 
 
 class AnswerBody:
     """The body of an answer while it arrives. `idle_timeout`: seconds of silence it may hold once it is awake."""
 
-    def __init__(self, pieces: AsyncIterator[bytes], errors: ErrorReader, idle_timeout: float) -> None:
+    def __init__(self, read: Read, errors: ErrorReader, idle_timeout: float) -> None:
         self.errors = errors
-        self._pieces = pieces
+        self._read = read
         self._idle_timeout = idle_timeout
 
     async def head(self) -> bytes:
@@ -69,7 +75,7 @@ class AnswerBody:
         a server that keeps the line open with comments or an empty first delta is still reading the prompt."""
         try:
             async with asyncio.timeout(self._idle_timeout if awake else None):
-                return await anext(self._pieces, None)
+                return await self._read()
         except TimeoutError as error:
             raise self.errors.idle(self._idle_timeout) from error
 
@@ -86,24 +92,47 @@ class AnswerBody:
         The answer is whole, so that whatever goes wrong here is no matter."""
         with suppress(TimeoutError, LLMConnectionError):
             async with asyncio.timeout(_RELEASE_SECONDS):
-                async for _ in self._pieces:
+                while await self._read() is not None:
                     pass
 
 
 class EventParser:
-    """Chunks from server-sent events, each of which `parse` reads. What it cannot make sense of is llm_malformed."""
+    """Chunks from a body that is one JSON text, read by `parse_whole`, or server-sent events, each read by `parse`. Its
+    first byte tells which: servers and gateways mislabel it. What makes no sense to either is llm_malformed."""
 
-    def __init__(self, parse: Callable[[ServerSentEvent], Iterable[Chunk]], errors: ErrorReader) -> None:
+    def __init__(
+        self,
+        parse: Callable[[ServerSentEvent], Iterable[Chunk]],
+        parse_whole: Callable[[bytes], Iterable[Chunk]],
+        errors: ErrorReader,
+    ) -> None:
         self._parse = parse
+        self._parse_whole = parse_whole
         self._errors = errors
         self._decoder = SSEDecoder()
+        self._whole: bytearray | None = None
+        self._has_begun = False
 
-    def feed(self, data: bytes) -> Iterator[Chunk]:
-        """See StreamParser."""
-        return self._chunks(self._decoder.feed(data))
+    @property
+    def collects(self) -> bool:
+        """See AnswerParser."""
+        return self._whole is not None
 
-    def close(self) -> Iterator[Chunk]:
-        """See StreamParser."""
+    def feed(self, data: bytes) -> Iterable[Chunk]:
+        """See AnswerParser."""
+        if not self._has_begun and data.startswith((b"{", b"[")):
+            self._whole = bytearray()
+        self._has_begun = True
+        if self._whole is None:
+            return self._chunks(self._decoder.feed(data))
+        self._whole += data
+        check_length(len(self._whole))
+        return ()
+
+    def close(self) -> Iterable[Chunk]:
+        """See AnswerParser."""
+        if self._whole is not None:
+            return self._parse_whole(bytes(self._whole))
         return self._chunks(self._decoder.close())
 
     def _chunks(self, events: list[ServerSentEvent]) -> Iterator[Chunk]:
@@ -111,36 +140,27 @@ class EventParser:
             yield from self._errors.guard(lambda event=event: self._parse(event))
 
 
-async def whole_or_streamed(
-    body: AnswerBody, parse_whole: Callable[[bytes], Iterable[Chunk]], parser: StreamParser, errors: ErrorReader
-) -> AsyncGenerator[Chunk]:
-    """The chunks of a body that is one JSON text or a stream. Its first byte tells which: servers and gateways
-    mislabel it."""
-    head = await body.head()
-    if head.startswith((b"{", b"[")):
-        whole = head + await body.rest()
-        for chunk in errors.guard(lambda: parse_whole(whole)):
-            yield chunk
-        return
-    async with aclosing(streamed(head, body, parser)) as chunks:
-        async for chunk in chunks:
-            yield chunk
+class _Progress:
+    """How far an answer has come: `begun` with its first chunk, `finished` with the reason of its end, `ended` with
+    whatever tells its end, `is_done` where nothing that follows is part of it."""
 
+    def __init__(self, errors: ErrorReader) -> None:
+        self._errors = errors
+        self._has_said = False
+        self.begun = self.finished = self.ended = self.is_done = False
 
-async def streamed(head: bytes, body: AnswerBody, parser: StreamParser) -> AsyncGenerator[Chunk]:
-    """The chunks of a body that begins with `head`, as far as the parser's DONE."""
-    awake = False
-    piece: bytes | None = head
-    while piece is not None:
-        for chunk in body.errors.guard(partial(parser.feed, piece)):
-            awake = True
+    def note(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The chunks, up to the last. Raises LLMConnectionError where all of the answer was filtered."""
+        for chunk in chunks:
+            if isinstance(chunk, FilteredChunk) and not self._has_said:
+                raise self._errors.filtered(chunk.why)
+            if isinstance(chunk, FinishChunk):
+                self.ended, self.finished = True, self.finished or bool(chunk.reason)
+            self._has_said = self._has_said or isinstance(chunk, TextChunk | ToolCallChunk)
+            self.begun, self.is_done = True, chunk == DONE
             yield chunk
-            if chunk == DONE:
-                await body.release()
+            if self.is_done:
                 return
-        piece = await body.next(awake=awake)
-    for chunk in parser.close():
-        yield chunk
 
 
 class HttpProvider(ABC):
@@ -178,56 +198,48 @@ class HttpProvider(ABC):
         """The chat models the server offers; see Provider."""
 
     @abstractmethod
-    def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
-        """The chunks of an answer of status 200."""
+    def _parser(self) -> AnswerParser:
+        """What reads one answer of status 200."""
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
 
-    async def _answer(self, prepared: HttpRequest, model: str) -> AsyncGenerator[Chunk]:
-        """The answer of `model` to a prepared request as it arrives. Raises LLMConnectionError."""
-        ended = finished = said = False
-        try:
-            async with self._transport.stream(prepared) as pieces:
-                body = AnswerBody(pieces, self._errors, self._idle_timeout)
-                async with aclosing(self._read(body)) as chunks:
-                    async for chunk in chunks:
-                        if isinstance(chunk, FilteredChunk) and not said:
-                            raise self._errors.filtered(chunk.why)
-                        if isinstance(chunk, FinishChunk):
-                            ended, finished = True, finished or bool(chunk.reason)
-                        said = said or isinstance(chunk, TextChunk | ToolCallChunk)
-                        yield chunk
-        except HttpFailure as failure:
-            error = self._meaning(failure)
-            raise await self._naming_models(error, model) from failure
-        except LLMConnectionError as error:
-            if finished and error.key in _HARMLESS_AFTER_THE_FINISH:
-                return
-            if (told := await self._naming_models(error, model)) is error:
-                raise
-            raise told from error
-        if not ended:
-            raise self._errors.cut()
-
-    async def _adapting(
+    async def _answer(
         self, prepare: Callable[[], HttpRequest], model: str, learn: Callable[[LLMConnectionError], bool]
     ) -> AsyncGenerator[Chunk]:
-        """The answer of `model` to what `prepare` gives. Where it fails before its first chunk and `learn` has
-        learned something from that, or from another request meanwhile, so that `prepare` now gives something else, it
-        is asked again at once."""
+        """The answer of `model` to what `prepare` gives, as it arrives. Where it fails before its first chunk and
+        `learn` has learned something from that, or from another request meanwhile, so that `prepare` now gives
+        something else, it is asked again at once. Raises LLMConnectionError."""
         while True:
-            begun, prepared = False, prepare()
+            prepared, progress = prepare(), _Progress(self._errors)
             try:
-                async with aclosing(self._answer(prepared, model)) as chunks:
-                    async for chunk in chunks:
-                        begun = True
-                        yield chunk
+                async with self._transport.stream(prepared) as read:
+                    body, parser = AnswerBody(read, self._errors, self._idle_timeout), self._parser()
+                    piece = await body.head() or None
+                    while piece is not None and not progress.is_done:
+                        for chunk in progress.note(self._errors.guard(partial(parser.feed, piece))):
+                            yield chunk
+                        if progress.is_done:
+                            await body.release()
+                        else:
+                            piece = await body.next(awake=progress.begun or parser.collects)
+                    if not progress.is_done:
+                        for chunk in progress.note(self._errors.guard(parser.close)):
+                            yield chunk
+                if progress.ended:
                     return
-            except LLMConnectionError as error:
-                if begun or not (learn(error) or prepare() != prepared):
-                    raise
+                error = self._errors.cut()
+            except HttpFailure as failure:
+                error = self._meaning(failure)
+                error.__cause__ = failure
+            except LLMConnectionError as failure:
+                error = failure
+                if progress.finished and error.key in _HARMLESS_AFTER_THE_FINISH:
+                    return
+            named = await self._naming_models(error, model)
+            if progress.begun or not (learn(named) or prepare() != prepared):
+                raise named from (error.__cause__ if named is error else error)
 
     async def _fetch(self, url: str, body: bytes = b"") -> bytes:
         """The body of a short answer, to a POST where there is something to send. Raises LLMConnectionError."""

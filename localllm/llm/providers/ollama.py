@@ -32,7 +32,7 @@ from localllm.llm.providers.base import (
     UsageChunk,
 )
 from localllm.llm.providers.embedding import EmbeddingProvider
-from localllm.llm.providers.http_provider import DONE, AnswerBody, streamed
+from localllm.llm.providers.http_provider import DONE, AnswerParser
 from localllm.llm.providers.ollama_models import (
     Shown,
     TagEntry,
@@ -135,7 +135,7 @@ class Ollama(EmbeddingProvider):
             self._unthinking.add(name)
             return learned
 
-        async with aclosing(self._adapting(prepare, request.model, learn)) as chunks:
+        async with aclosing(self._answer(prepare, request.model, learn)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -211,11 +211,8 @@ class Ollama(EmbeddingProvider):
         body = await self._fetch(f"{self.address}/api/ps")
         return self._errors.guard(lambda: parse_running(body))
 
-    async def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
-        head = await body.head()
-        async with aclosing(streamed(head, body, _LineParser(self._errors))) as chunks:
-            async for chunk in chunks:
-                yield chunk
+    def _parser(self) -> AnswerParser:
+        return _LineParser(self._errors)
 
 
 async def _unless_it_fails(asked: Awaitable[T]) -> T | None:
@@ -273,6 +270,8 @@ def _object(arguments: str) -> Json:
 
 class _LineParser:
     """Chunks from JSON lines. Calls are numbered here: each comes whole, and servers repeat their index."""
+
+    collects = False
 
     def __init__(self, errors: ErrorReader) -> None:
         self._errors = errors

@@ -32,7 +32,7 @@ from localllm.llm.providers.base import (
     UsageChunk,
 )
 from localllm.llm.providers.embedding import EmbeddingProvider, embedding_body, parse_embeddings
-from localllm.llm.providers.http_provider import DONE, AnswerBody, EventParser, FilteredChunk, whole_or_streamed
+from localllm.llm.providers.http_provider import DONE, AnswerParser, EventParser, FilteredChunk
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in, filtered_categories
 from localllm.llm.providers.openai_models import (
     ModelEntry,
@@ -236,7 +236,7 @@ class OpenAICompatible(EmbeddingProvider):
         def learn(error: LLMConnectionError) -> bool:
             return self._sight.learns(request, error) or self._learn(request.model, error, for_now)
 
-        return self._adapting(prepare, request.model, learn)
+        return self._answer(prepare, request.model, learn)
 
     async def list_models(self) -> list[ModelInfo]:
         """What the server offers, embedding models left out where their names tell; see Provider."""
@@ -296,10 +296,9 @@ class OpenAICompatible(EmbeddingProvider):
         self._is_llama_cpp = any(entry.is_llama_cpp for entry in entries)
         return entries
 
-    def _read(self, body: AnswerBody) -> AsyncGenerator[Chunk]:
+    def _parser(self) -> AnswerParser:
         errors = self._errors
-        parser = EventParser(lambda event: parse_event(event, errors), errors)
-        return whole_or_streamed(body, lambda whole: parse_whole(whole, errors), parser, errors)
+        return EventParser(lambda event: parse_event(event, errors), lambda whole: parse_whole(whole, errors), errors)
 
 
 def _refused_by(error: LLMConnectionError) -> frozenset[str]:

@@ -22,25 +22,23 @@ MOST_CHARACTERS = 8_000_000
 _OF_A_PIECE = 16  # characters that each piece counts as besides its own: one without any takes memory, too
 
 
-async def bounded(
-    chunks: AsyncGenerator[Chunk], on_notice: Callable[[str], None], most: int = MOST_CHARACTERS
-) -> AsyncGenerator[Chunk]:
-    """`chunks` up to `most` characters of each kind. Then the answer counts as cut at its limit, and is closed."""
-    said = {TextChunk: 0, ThinkingChunk: 0, ToolCallChunk: 0}
-    async with aclosing(chunks):
-        async for chunk in chunks:
-            match chunk:
-                case TextChunk(text) | ThinkingChunk(text):
-                    said[type(chunk)] += len(text) + _OF_A_PIECE
-                case ToolCallChunk():
-                    said[ToolCallChunk] += len(chunk.id) + len(chunk.name) + len(chunk.arguments) + _OF_A_PIECE
-                case _:
-                    pass
-            if max(said.values()) > most:
-                on_notice(tr("llm.answer_too_long", most=most))
-                yield FinishChunk("length")
-                return
-            yield chunk
+class AnswerLength:
+    """How long an answer has become: at most `most` characters of each kind."""
+
+    def __init__(self, most: int = MOST_CHARACTERS) -> None:
+        self._most = most
+        self._said = {TextChunk: 0, ThinkingChunk: 0, ToolCallChunk: 0}
+
+    def is_exceeded_by(self, chunk: Chunk) -> bool:
+        """Whether `chunk` is one too many."""
+        match chunk:
+            case TextChunk(text) | ThinkingChunk(text):
+                self._said[type(chunk)] += len(text) + _OF_A_PIECE
+            case ToolCallChunk():
+                self._said[ToolCallChunk] += len(chunk.id) + len(chunk.name) + len(chunk.arguments) + _OF_A_PIECE
+            case _:
+                pass
+        return max(self._said.values()) > self._most
 
 
 _OF_REQUESTS = frozenset({"llm_bad_request", "llm_server_failed", "llm_parameter_refused"})
@@ -228,36 +226,35 @@ class Speaking:
 
     async def stream(self, question: Question) -> AsyncGenerator[Chunk]:
         """The answer as the agent reads it. Where it fails before anything of it was told, because of its dialect, it
-        is asked for again in another. So it is without the caller's own schema, where the server knows of none."""
+        is asked for again in another. So it is without the caller's own schema, where the server knows of none. One
+        that is too long counts as cut at its limit, and is closed."""
         while True:
             question = self._without_refused(question)
             dialect = self.dialect(question)
-            begun = False
+            request = _normalised(question.request, dialect.name)
+            reader, length, begun = None, AnswerLength(), False
             try:
-                async with aclosing(self._read(question, dialect)) as chunks:
-                    async for chunk in chunks:
-                        begun = True
-                        yield chunk
-                    return
+                async with aclosing(question.provider.stream(dialect.encode(request))) as answer:
+                    async for chunk in answer:
+                        reader = reader or dialect.reader(request)  # takes a while: the server reads meanwhile
+                        if is_cut := length.is_exceeded_by(chunk):
+                            question.on_notice(tr("llm.answer_too_long", most=MOST_CHARACTERS))
+                        for told in reader.feed(FinishChunk("length") if is_cut else chunk):
+                            begun = True
+                            yield told
+                        if is_cut:
+                            break
             except LLMConnectionError as error:
                 changed = self._learn_of_schema(error, question) or self._learn_from(error, question, dialect.name)
                 if begun or not changed:
                     raise
-
-    async def _read(self, question: Question, dialect: Dialect) -> AsyncGenerator[Chunk]:
-        request = _normalised(question.request, dialect.name)
-        reader: Reader | None = None
-        answer = question.provider.stream(dialect.encode(request))
-        async with aclosing(bounded(answer, question.on_notice)) as chunks:
-            async for chunk in chunks:
-                reader = reader or dialect.reader(request)  # takes a while the first time: the server reads meanwhile
-                for told in reader.feed(chunk):
+            else:
+                reader = reader or dialect.reader(request)
+                last = reader.close()
+                self._learn_of(reader, last, question, dialect.name)
+                for told in last:
                     yield told
-        reader = reader or dialect.reader(request)
-        last = reader.close()
-        self._learn_of(reader, last, question, dialect.name)
-        for told in last:
-            yield told
+                return
 
     def _of(self, question: Question) -> _Evidence:
         key = question.key

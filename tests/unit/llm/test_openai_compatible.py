@@ -4,7 +4,7 @@ import itertools
 import json
 import threading
 import traceback
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -20,7 +20,6 @@ from localllm.llm.messages import (
     ToolSpec,
     UserMessage,
 )
-from localllm.llm.providers.base import TextChunk
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.wire_server import HANG_UP, Reply, WireServer, cassette, delta, fails, says, sse
 
@@ -460,7 +459,9 @@ class TestRequests:
         endless = Reply(sse(delta(content="a"), *[delta(content="b")] * 50), hold_before=1)
         with WireServer([endless]) as server:
             client = LLMClient(provider(server.url), model="m")
-            async with aclosing(client.stream(HELLO)) as chunks:
-                assert await anext(chunks) == TextChunk("a")
+            chunks = await client.chat_completion([{"role": "user", "content": "hello"}])
+            assert isinstance(chunks, AsyncGenerator)
+            assert await anext(chunks) == "a"
+            await chunks.aclose()
             assert server.disconnected.wait(5)
             await client.aclose()

@@ -5,12 +5,12 @@ import gzip
 import socket
 import struct
 import zlib
-from contextlib import aclosing, suppress
+from contextlib import suppress
 
 import pytest
 
-from localllm.llm.http.h11_client import PlainHttp, is_plain
-from localllm.llm.http.messages import ConnectError, CutError, GarbledError, HttpRequest, UnwritableError
+from localllm.llm.http.h11_client import PlainHttp, PlainResponse, is_plain
+from localllm.llm.http.messages import ConnectError, CutError, GarbledError, HttpRequest, NotHttpError, UnwritableError
 from tests.support.peers import Peer, closed_ports, serving
 
 pytestmark = pytest.mark.anyio
@@ -31,11 +31,17 @@ def get(url: str, **headers: str) -> HttpRequest:
     return HttpRequest("GET", f"{url}/v1/models?x=1", headers)
 
 
+async def pieces_of(response: PlainResponse) -> list[bytes]:
+    pieces: list[bytes] = []
+    while (piece := await response.read()) is not None:
+        pieces.append(piece)
+    return pieces
+
+
 async def fetch(http: PlainHttp, request: HttpRequest) -> tuple[int, bytes]:
     response = await http.send(request, 5)
     try:
-        async with aclosing(response.pieces()) as pieces:
-            return response.status, b"".join([piece async for piece in pieces])
+        return response.status, b"".join(await pieces_of(response))
     finally:
         await response.aclose()
 
@@ -166,8 +172,7 @@ async def test_leaving_the_answer_closes_the_connection() -> None:
     http = PlainHttp()
     async with serving(serve) as url:
         response = await http.send(get(url), 5)
-        async with aclosing(response.pieces()) as pieces:
-            assert await anext(pieces) == b"first"
+        assert await response.read() == b"first"
         await response.aclose()
         await asyncio.wait_for(gone.wait(), 10)
 
@@ -223,12 +228,23 @@ async def test_what_had_arrived_before_a_reset_is_not_lost() -> None:
         await asyncio.sleep(0.05)  # the body has arrived, nobody has read it
         reset.set()
         await asyncio.sleep(0.05)  # the reset as well
-        async with aclosing(response.pieces()) as pieces:
-            assert await anext(pieces) == b"hello"
-            with pytest.raises(CutError):
-                await anext(pieces)
+        assert await response.read() == b"hello"
+        with pytest.raises(CutError):
+            await response.read()
         await response.aclose()
     await http.aclose()
+
+
+async def test_another_protocol_is_known_by_its_first_words_although_they_never_end() -> None:
+    async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.example ESMTP\r\n")
+        await asyncio.sleep(30)
+
+    http = PlainHttp()
+    async with serving(greet) as url:
+        with pytest.raises(NotHttpError) as caught:
+            await http.send(get(url), 5)
+    assert caught.value.said.startswith("220 mail.example")
 
 
 async def test_a_server_that_says_nothing_is_told_in_plain_words() -> None:
@@ -274,8 +290,7 @@ async def test_an_answer_that_ends_after_the_closing_leaves_no_connection_open()
     async with serving(serve) as url:
         response = await http.send(get(url), 5)
         await http.aclose()
-        async with aclosing(response.pieces()) as pieces:
-            assert b"".join([piece async for piece in pieces]) == b"hello"
+        assert b"".join(await pieces_of(response)) == b"hello"
         await response.aclose()
         await gone.wait()
 
@@ -294,8 +309,7 @@ async def test_a_kilobyte_that_becomes_many_megabytes_comes_in_small_pieces_and_
     async with serving(always(OK + b"Content-Encoding: gzip\r\n\r\n" + bomb)) as url:
         response = await http.send(get(url), 5)
         running = asyncio.create_task(others())
-        async with aclosing(response.pieces()) as pieces:
-            sizes = [len(piece) async for piece in pieces]
+        sizes = [len(piece) for piece in await pieces_of(response)]
         running.cancel()
         await response.aclose()
         await http.aclose()
