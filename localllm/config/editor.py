@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import msgspec
+import tomli_w
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
@@ -48,14 +49,10 @@ def unset(file: Path, key: str) -> bool:
 def write_value(value: Json) -> str:
     """The value of a setting as TOML, on one line."""
     match value:
-        case bool():
-            return "true" if value else "false"
         case float() if value.is_integer() and abs(value) < 1e15:
             return str(int(value))
-        case int() | float():
-            return str(value)
-        case str():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case bool() | int() | float() | str():
+            return tomli_w.dumps({"value": value}).removeprefix("value = ").rstrip("\n")
         case msgspec.Struct():
             return write_value(msgspec.to_builtins(value))
         case dict():
