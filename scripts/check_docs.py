@@ -2,7 +2,7 @@
 """Check that the documents tell the truth about the command line.
 
     .venv/bin/python scripts/check_docs.py         check everything
-    python3.11 scripts/check_docs.py --print test  print one command of README.md: "first" or "test"
+    python3 scripts/check_docs.py --print test  print one command of README.md: "first" or "test"
 
 Every `localllm …` in README.md, CONTRIBUTING.md, docs/ and examples/ must name commands and options that --help
 knows, and every line of README.md's ```sh blocks must run. Blocks marked ```console are shown, not run: what needs

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Make .venv with the pinned packages of constraints.txt, every file checked against its hash, and this project.
 
-    python3.11 scripts/setup.py          what localllm needs to run
-    python3.11 scripts/setup.py --dev    and what its tests and checks need
-    python3.11 scripts/setup.py --dev --bench    and what its benchmarks count tokens with
+    python3 scripts/setup.py          what localllm needs to run, and a link to it in ~/.local/bin
+    python3 scripts/setup.py --dev    what its tests and checks need as well, and no link
+    python3 scripts/setup.py --dev --bench    and what its benchmarks count tokens with
 
-Needs nothing but Python. May be run again at any time: what is there already is kept, a half-made .venv is made
-anew. Says what it does on stderr, so that stdout stays empty.
+Needs nothing but Python, 3.11 or newer. May be run again at any time: what is there already is kept, a half-made
+.venv is made anew. Says what it does on stderr, so that stdout stays empty.
 """
 
 from __future__ import annotations  # so that an older Python reads as far as the message about its age
@@ -14,6 +14,7 @@ from __future__ import annotations  # so that an older Python reads as far as th
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,12 +34,22 @@ def main() -> None:
     parser.add_argument("--bench", action="store_true", help="also install what the benchmarks count tokens with")
     arguments = parser.parse_args()
     if sys.version_info < OLDEST:
-        sys.exit(f"localllm needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
+        sys.exit(f"localllm needs Python 3.11 or newer; this is {sys.version.split()[0]}.{newer_ones()}")
     if not healthy():
         make_venv()
     pinned = select((ROOT / "constraints.txt").read_text("utf-8"), roots(dev=arguments.dev, bench=arguments.bench))
     install(pinned)
-    say("Ready: .venv/bin/localllm")
+    compile_package()
+    say("Ready: .venv/bin/localllm" if arguments.dev or os.name == "nt" else link_program(os.environ.get("PATH", "")))
+
+
+def newer_ones() -> str:
+    """A sentence on the newer Pythons of this machine; nothing where there is none."""
+    names = [name for name in (f"python3.{minor}" for minor in range(11, 20)) if shutil.which(name)]
+    found = [
+        name for name in names if subprocess.run([name, "-c", ""], capture_output=True, check=False).returncode == 0
+    ]
+    return f" Here there is: {', '.join(found)}." if found else ""
 
 
 def healthy() -> bool:
@@ -103,6 +114,35 @@ def install(pinned: str) -> None:
     UNFINISHED.unlink()
     if pip("--no-index", "--no-deps", "--no-build-isolation", "-e", str(ROOT)):
         sys.exit("The project itself could not be installed: see pip's message above.")
+
+
+def compile_package() -> None:
+    """Write the package's bytecode, so that the first start is as fast as any, where Python may not write it itself."""
+    command = [str(PYTHON), "-m", "compileall", "-q", str(ROOT / "localllm")]
+    subprocess.run(command, env=environment(), stdout=sys.stderr, check=False)
+
+
+def link_program(search_path: str) -> str:
+    """Link the program into ~/.local/bin unless something else is there; what to say of it.
+
+    A link that leads here is ours, and one that leads nowhere is nobody's.
+    """
+    program, link = VENV / "bin/localllm", Path.home() / ".local/bin/localllm"
+    is_other = os.path.lexists(link) and (not link.is_symlink() or (link.exists() and not link.samefile(program)))
+    if is_other:
+        return f"Ready: .venv/bin/localllm ({link} is another program and stays)"
+    try:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(program)
+    except OSError as error:
+        return f"Ready: .venv/bin/localllm ({link}: {error.strerror})"
+    if str(link.parent) in search_path.split(os.pathsep):
+        return "Ready: localllm"
+    return (
+        f"Ready: {link}\nYour shell does not look there yet. In its start file (~/.profile, ~/.zshrc), and here:\n"
+        'export PATH="$HOME/.local/bin:$PATH"'
+    )
 
 
 def pip(*arguments: str) -> int:

@@ -82,7 +82,7 @@ def missing(needs: list[str]) -> str:
     for need in needs:
         match need:
             case "root" if os.geteuid() != 0:
-                return "needs root to succeed at all"
+                return "needs root"
             case "ckit" if compiled_kit() is None:
                 return "needs a C compiler"
             case "root" | "ckit":

@@ -13,7 +13,10 @@ PARAMETERS = [
         case,
         level,
         id=f"{level}-{case.family}-{case.name}",
-        marks=[] if case.quick and level == "namespaces" else [pytest.mark.long],
+        marks=[
+            *([] if case.quick and level == "namespaces" else [pytest.mark.long]),
+            *([pytest.mark.root] if "root" in case.needs else []),
+        ],
     )
     for level in LEVELS
     for case in load_cases()

@@ -1,8 +1,10 @@
 """The scripts that set up and check the project."""
 
 import importlib.util
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -74,6 +76,66 @@ def test_without_dev_no_development_tool_is_installed() -> None:
     for name in ("pytest", "ruff", "pyright", "uv"):
         assert f"\n{name}==" not in for_use
         assert f"\n{name}==" in for_work
+
+
+class TestTheLinkToTheProgram:
+    @pytest.fixture
+    def setup(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+        setup = load("setup")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        program = tmp_path / "clone/.venv/bin/localllm"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n")
+        monkeypatch.setattr(setup, "VENV", program.parents[1])
+        return setup
+
+    @pytest.mark.parametrize("before", ["nothing", "a link of ours", "a link that leads nowhere"])
+    def test_it_is_made(self, setup: ModuleType, tmp_path: Path, before: str) -> None:
+        link = tmp_path / ".local/bin/localllm"
+        if before != "nothing":
+            link.parent.mkdir(parents=True)
+            link.symlink_to(setup.VENV / "bin/localllm" if before == "a link of ours" else tmp_path / "gone")
+        assert setup.link_program(f"/bin:{link.parent}") == "Ready: localllm"
+        assert link.samefile(setup.VENV / "bin/localllm")
+
+    def test_where_the_shell_does_not_look_it_is_said_how(self, setup: ModuleType) -> None:
+        assert "export PATH=" in setup.link_program("/bin")
+
+    @pytest.mark.parametrize("kind", ["file", "link"])
+    def test_another_program_stays(self, setup: ModuleType, tmp_path: Path, kind: str) -> None:
+        other, link = tmp_path / "other", tmp_path / ".local/bin/localllm"
+        other.write_text("other")
+        link.parent.mkdir(parents=True)
+        link.symlink_to(other) if kind == "link" else link.write_text("other")
+        assert ".venv/bin/localllm" in setup.link_program(str(link.parent))
+        assert link.read_text() == "other"
+
+    def test_a_home_that_cannot_be_written_is_no_failure(self, setup: ModuleType, tmp_path: Path) -> None:
+        (tmp_path / ".local").write_text("a file")
+        assert ".venv/bin/localllm" in setup.link_program("/bin")
+
+
+def test_setup_compiles_the_package_where_python_writes_no_bytecode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = load("setup")
+    (tmp_path / "localllm").mkdir()
+    (tmp_path / "localllm/one.py").write_text("x = 1\n")
+    monkeypatch.setattr(setup, "ROOT", tmp_path)
+    monkeypatch.setattr(setup, "PYTHON", Path(sys.executable))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    setup.compile_package()
+    assert list((tmp_path / "localllm/__pycache__").glob("one.*.pyc"))
+
+
+def test_extras_name_only_what_something_imports() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    names = {re.split(r"[^\w-]", line)[0] for extra in ("gguf", "web") for line in extras[extra]}
+    source = "".join(file.read_text("utf-8") for file in (ROOT / "localllm").rglob("*.py"))
+    used = {name for name in names if re.search(rf"import {name}\b|from {name}\b|import_module\(\"{name}\"\)", source)}
+    assert names - used == {"lxml_html_clean"}, "trafilatura asks for it itself"
+    assert set(extras) == {"all", "bench", "dev", "gguf", "web"}
 
 
 def test_the_constraints_fit_the_project() -> None:

@@ -144,7 +144,7 @@ def command_as_nobody() -> list[str]:
     return []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; the other tests run as this one")
+@pytest.mark.root
 async def test_a_user_without_rights_is_held_as_well(level: Level) -> None:
     command = command_as_nobody()
     if not command:

@@ -37,7 +37,7 @@ def test_a_home_that_is_in_a_repository_stays_hidden(home: Path, top: str) -> No
     assert around(home / "mono/packages/one", [home]) == []
 
 
-@pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="only root can give files away")
+@pytest.mark.root
 def test_somebody_elses_repository_stays_hidden(home: Path) -> None:
     git(home / "mono", "init", "-q")
     os.chown(home / "mono/.git", 65534, 65534)

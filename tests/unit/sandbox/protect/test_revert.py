@@ -157,7 +157,7 @@ for _ in range(2):
 
 
 @OF_PERMISSIONS
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two users")
+@pytest.mark.root
 def test_what_cannot_be_undone_keeps_nothing_else_and_is_tried_again(open_root: Path) -> None:
     assert as_an_ordinary_user(WITH_A_FILE_OF_ANOTHER_USER, open_root) == ["a/.envrc", "False"] * 2
 
