@@ -20,6 +20,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.support.bytecode import with_own_bytecode
+
 PROGRAM = str(Path(sys.executable).with_name("localllm"))
 ASKS_POSITION = b"\x1b[6n"
 PATIENCE_SECONDS = 20.0
@@ -34,6 +38,7 @@ class Start(NamedTuple):
 
 
 def main() -> None:
+    with_own_bytecode(os.environ)
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     print(f"{'median of ' + str(rounds):28} {'painted':>9} {'ready':>9} {'resident':>9}")
     print(f"{'budget':28} {'0.10 s':>9} {'0.25 s':>9} {'80 MB':>9}")

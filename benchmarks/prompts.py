@@ -19,6 +19,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.support.bytecode import with_own_bytecode
 from tests.support.wire_server import WireServer, says
 
 PROGRAM = str(Path(sys.executable).with_name("localllm"))
@@ -33,6 +34,7 @@ Counter = Callable[[bytes], int]
 
 
 def main() -> None:
+    with_own_bytecode(os.environ)
     count = counter()
     print(f"{'first request':28} {'bytes':>7} {'budget':>7} {'tokens':>7} {'budget':>7}")
     for profile, budget in BUDGETS.items():
@@ -42,7 +44,7 @@ def main() -> None:
             tokens = f"{count(body):,}" if count else "?"
             print(f"{f'{profile}, {dialect}':28} {len(body):7,} {size:>7} {tokens:>7} {most:>7}")
     if count is None:
-        print("Tokens are not counted: mistral-common is not installed (python3.11 scripts/setup.py --dev --bench).")
+        print("Tokens are not counted: mistral-common is not installed (python3 scripts/setup.py --dev --bench).")
 
 
 def first_request(profile: str, dialect: str) -> bytes:

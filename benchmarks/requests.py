@@ -18,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.support.bytecode import with_own_bytecode
 from tests.support.wire_server import Reply, WireServer, calls, says
 
 PROGRAM = str(Path(sys.executable).with_name("localllm"))
@@ -37,6 +38,7 @@ class Server(WireServer):
 
 
 def main() -> None:
+    with_own_bytecode(os.environ)
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 11
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "project")

@@ -12,6 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.support.bytecode import with_own_bytecode
+
 PROGRAM = str(Path(sys.executable).with_name("localllm"))
 CASES = {
     "python -c pass": [sys.executable, "-c", "pass"],
@@ -22,6 +26,7 @@ CASES = {
 
 
 def main() -> None:
+    with_own_bytecode(os.environ)
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "hello.py").write_text("print('hello')\n", "utf-8")

@@ -23,6 +23,7 @@ from localllm.llm.client import LLMClient
 from localllm.llm.messages import CompletionRequest, UserMessage
 from localllm.llm.providers.base import TextChunk
 from localllm.llm.providers.openai_compatible import OpenAICompatible
+from tests.support.bytecode import with_own_bytecode
 from tests.support.wire_server import Reply, WireServer, calls, says
 
 ROUNDS = 5
@@ -76,6 +77,7 @@ holds the time it was sent at."""
 
 
 def main() -> None:
+    with_own_bytecode(os.environ)
     chunks = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout

@@ -6,6 +6,10 @@ import signal
 import pytest
 from hypothesis import settings
 
+from tests.support.bytecode import with_own_bytecode
+
+with_own_bytecode(os.environ)
+
 # In the background of a shell Ctrl+C is not heard, under nohup no hang-up; what the tests start must hear them.
 for name in ("SIGINT", "SIGQUIT", "SIGHUP"):
     if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:

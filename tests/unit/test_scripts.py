@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from tests.support.bytecode import with_own_bytecode
 from tests.support.each import each
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +128,15 @@ def test_setup_compiles_the_package_where_python_writes_no_bytecode(
     monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
     setup.compile_package()
     assert list((tmp_path / "localllm/__pycache__").glob("one.*.pyc"))
+
+
+def test_programs_that_tests_start_keep_bytecode_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("x = 1\n")
+    environ = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(tmp_path)}
+    with_own_bytecode(environ)
+    subprocess.run([sys.executable, "-c", "import one"], check=True, env=environ)
+    assert not (tmp_path / "__pycache__").exists()
+    assert list(Path(environ["PYTHONPYCACHEPREFIX"]).rglob("one.*.pyc"))
 
 
 def test_extras_name_only_what_something_imports() -> None:
