@@ -65,7 +65,7 @@ def search(root: Path, count: int) -> tuple[float, float, float]:
 
 def timed(memory: ExternalMemorySystem, query: str) -> float:
     began = time.perf_counter()
-    found, _ = asyncio.run(memory.search_memory(query))
+    found = asyncio.run(memory.search_memory(query))
     seconds = time.perf_counter() - began
     if not found:
         sys.exit(f"nothing was found for {query}")

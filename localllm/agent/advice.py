@@ -18,15 +18,15 @@ class Panel:
         self._make = make
         self._made: MultiAgentSystem | None = None
 
-    async def three_wise_consultation(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
+    async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
         """See Advisers."""
-        return await self._system().three_wise_consultation(dossier, emit, by_hand=by_hand)
+        return await self._system().ask_three(dossier, emit, by_hand=by_hand)
 
-    async def boss_consultation(
+    async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
         """See Advisers."""
-        return await self._system().boss_consultation(dossier, earlier, emit, by_hand=by_hand)
+        return await self._system().ask_boss(dossier, earlier, emit, by_hand=by_hand)
 
     async def consult(self, kind: Literal["panel", "boss"], question: str, agent: ReActAgent, emit: Emit) -> None:
         """Ask because the person wants to; the agent's model reads the plan with its next request. Raises

@@ -28,9 +28,9 @@ async def consult(
     dossier = dossier_by_hand(question, agent.history, agent.ladder.attempts)
     if kind == "boss":
         earlier = [Consultation(plan=event.plan) for event in panel.consultation_history[-_EARLIER:]]
-        given = await panel.boss_consultation(dossier, earlier, emit, by_hand=True)
+        given = await panel.ask_boss(dossier, earlier, emit, by_hand=True)
     else:
-        given = await panel.three_wise_consultation(dossier, emit, by_hand=True)
+        given = await panel.ask_three(dossier, emit, by_hand=True)
     if given.plan:
         agent.offer(english("boss.asked" if kind == "boss" else "panel.asked", question=question, plan=given.plan))
 

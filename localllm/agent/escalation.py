@@ -196,14 +196,14 @@ class Ladder(Middleware):
             asked = (*earlier, given) if given.plan else earlier
             key = "agent.rung.boss" if asks_boss else "agent.rung.boss_too"
             state.emit(Notice(text=tr(key, loop=_said(loop)), level="warning"))
-            boss = await advisers.boss_consultation(dossier, asked, state.emit)
+            boss = await advisers.ask_boss(dossier, asked, state.emit)
             self._boss.append(boss)
             given = boss if boss.plan else given
         return self._with_plan(state, loop, given)
 
     async def _ask_three(self, state: RunState, loop: Loop, dossier: Dossier, advisers: Advisers) -> Consultation:
         state.emit(Notice(text=tr("agent.rung.three", loop=_said(loop)), level="warning"))
-        return await advisers.three_wise_consultation(dossier, state.emit)
+        return await advisers.ask_three(dossier, state.emit)
 
     def _with_plan(self, state: RunState, loop: Loop, given: Consultation) -> Inject:
         """Give the model the plan; where there is none, it and the person are told that it goes on alone."""

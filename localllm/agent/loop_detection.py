@@ -4,7 +4,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -15,6 +15,7 @@ Pattern = Literal["same_step", "same_error", "cycle", "failed_edit", "bad_call",
 one file that do not fit; calls of one tool that are not valid; announcements without a call; a passage inside one
 answer; summing up the conversation. The last three are told to the ladder by others: they are no steps."""
 
+PATTERNS: tuple[str, ...] = get_args(Pattern)
 
 _LONGEST_CYCLE = 5
 _POLLS = 5
@@ -134,6 +135,10 @@ class LoopDetector:
         before = self._told.get((loop.pattern, loop.key), 0)
         again = 1 if loop.pattern == "cycle" else 2
         return loop.count >= max(self.threshold, before + again if before >= self.threshold else 0)
+
+    def detected(self) -> bool:
+        """Whether the run goes round in circles at its end."""
+        return bool(self._steps) and any(loop.count >= self.threshold for loop in self._loops())
 
     def note_compaction(self) -> None:
         """The model has lost sight of what succeeded: to look again is no repetition."""

@@ -30,7 +30,7 @@ from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
-    pass
+    from localllm.memory.external_memory import ExternalMemorySystem
 
 
 class EventStream:
@@ -132,6 +132,11 @@ class ReActAgent:
         self._told: list[str] = []
         """What was offered and went with this run's request."""
         self._require_call = False
+
+    @property
+    def external_memory(self) -> "ExternalMemorySystem":
+        """What is remembered of the project."""
+        return self.tool_system.memory.system
 
     @property
     def current_iteration(self) -> int:
@@ -269,6 +274,10 @@ class ReActAgent:
         """Add a result to the conversation, as the model reads it next, and count what it gave or was refused."""
         self.history.add_result(result.call.id, unforged(result.for_model), result.images)
         self._tally.note(result)
+
+    def detect_loop(self) -> bool:
+        """Whether the last steps go round in circles: one of loop_detector.PATTERNS."""
+        return self.ladder.detector.detected()
 
     async def handle_stuck_situation(self, reason: str, query: str) -> str:
         """What blocks the work, for the person: the goal, what was tried, the exact errors, what would help."""

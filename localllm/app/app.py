@@ -48,9 +48,10 @@ from localllm.tools.tool_system import ToolSystem
 if TYPE_CHECKING:
     from localllm.agent.panel.multi_agent import MultiAgentSystem
     from localllm.app.session_manager import Keeping
+    from localllm.base.cache import CacheManager
     from localllm.context.usage import WindowUse
+    from localllm.memory.external_memory import ExternalMemorySystem
     from localllm.memory.search import MemoryEntry
-    from localllm.project.analysis_cache import CacheManager
     from localllm.project.facts import ProjectAnalysis
     from localllm.sandbox.runner import SandboxRunner
 
@@ -159,6 +160,11 @@ class LocalLLMCode(Answerer):
     def memory(self) -> Remembering:
         """What is remembered of the project, in the person's hands."""
         return self._conversation.memory
+
+    @property
+    def external_memory(self) -> "ExternalMemorySystem":
+        """What is remembered of the project."""
+        return self.memory.system
 
     # --- what the chat and its commands use
 
@@ -342,7 +348,7 @@ class LocalLLMCode(Answerer):
     @cached_property
     def caches(self) -> "CacheManager":
         """What was worked out, kept for a while, as long as the program runs."""
-        from localllm.project.analysis_cache import CacheManager
+        from localllm.base.cache import CacheManager
 
         return CacheManager()
 

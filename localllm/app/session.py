@@ -167,7 +167,7 @@ class Conversation:
             listeners=[self.tell],
             advisers=project.advisers,
             middleware=[PlanMode(lambda: project.policy.mode == "plan")],
-            surroundings=Surroundings(notes=self._notes, rank=project.repo_map.rank),
+            surroundings=Surroundings(notes=self._notes, rank=project.repo_map.rank, read=self._text_of),
             history=before.history if before else History(system_prompt()),
         )
         points = before.points if before else ()

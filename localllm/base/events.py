@@ -3,7 +3,7 @@
 Events are immutable and serialise to one JSON object each, tagged with `type`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -277,3 +277,24 @@ def encode(event: AgentEvent) -> bytes:
 def decode(line: bytes | str) -> AgentEvent:
     """The event in a line of JSON; msgspec.DecodeError (or its ValidationError) where it is none."""
     return msgspec.json.decode(line, type=AgentEvent)
+
+
+def join_deltas(events: Iterable[AgentEvent]) -> Iterator[AgentEvent]:
+    """The same events with each run of text (or thinking) pieces joined into one piece."""
+    held: TextDelta | ThinkingDelta | None = None
+    for event in events:
+        match held, event:
+            case (TextDelta(), TextDelta()) | (ThinkingDelta(), ThinkingDelta()):
+                held = type(held)(text=held.text + event.text)
+                continue
+            case None, _:
+                pass
+            case _:
+                yield held
+                held = None
+        if isinstance(event, TextDelta | ThinkingDelta):
+            held = event
+        else:
+            yield event
+    if held is not None:
+        yield held

@@ -45,10 +45,14 @@ class Relevance:
         self._digests: dict[str, int] = {}
         self._order: list[str] = []
 
-    def note(self, path: str, text: str) -> None:
-        """This is the text of the file, as last seen: the newest the conversation is about."""
-        self._order = [other for other in self._order if other != path]
-        self._order.append(path)
+    def __contains__(self, path: object) -> bool:
+        return path in self._index
+
+    def note(self, path: str, text: str, *, looked_at: bool = True) -> None:
+        """This is the text of the file, as last seen. `looked_at`: it is the newest the conversation is about."""
+        if looked_at:
+            self._order = [other for other in self._order if other != path]
+            self._order.append(path)
         if self._digests.get(path) == (digest := hash(text)):
             return
         self._digests[path] = digest

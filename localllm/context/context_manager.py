@@ -239,6 +239,11 @@ def _shortened(conversation: Conversation, start: int, excess: int, scale: Scale
     return conversation
 
 
+_SPARE = 0.95
+"""Characters are not tokens: a text compressed to the limit is a little over it now and then."""
+
+_LEFT_OUT = "[… {count:,} characters left out …]"
+
 _COMPRESSED = 3
 """So many files keep a compressed form when what was read of them is left out."""
 
@@ -253,11 +258,15 @@ def _nothing() -> str:
     return ""
 
 
+def _no_file(_path: str) -> str | None:
+    return None
+
+
 class SmartContextManager:
     """Keeps a conversation with `client` within its window, and texts within their limits.
 
     `compact_at`: the share of the window that may be full. `surroundings`: where and when the work goes on, told anew
-    after a summary. `rank`: how central a file is, 0 to 1.
+    after a summary. `rank`: how central a file is, 0 to 1. `read`: the text of a file, None where there is none.
     """
 
     def __init__(
@@ -267,12 +276,34 @@ class SmartContextManager:
         compact_at: float = 0.85,
         surroundings: Callable[[], str] = _nothing,
         rank: Rank | None = None,
+        read: Callable[[str], str | None] = _no_file,
         keep: Keep | None = None,
     ) -> None:
         self._client = client
         self._compact_at = compact_at
+        self._read = read
         self._relevance = Relevance(rank)
         self._compactor = Compactor(Summariser(client), surroundings, self._choose, keep)
+
+    def optimize_context(self, context: str, max_tokens: int) -> str:
+        """`context` in at most `max_tokens`, as estimated: as it is, or compressed, or at last without its middle."""
+        tokens = self._client.estimate_tokens(context)
+        if tokens <= max_tokens:
+            return context
+        shorter = self.compress_content(context, _SPARE * max_tokens / tokens)
+        return cut(shorter, max_tokens, _LEFT_OUT, self._client.estimate_tokens, head=0.5)
+
+    def calculate_relevance_score(self, file_path: str, query: str) -> float:
+        """How much a file of the project has to do with `query`, from 0 to 1. A file that was not looked at yet is
+        read; of one that cannot be read only the path counts."""
+        if file_path not in self._relevance:
+            self._relevance.note(file_path, self._read(file_path) or "", looked_at=False)
+        return self._relevance.score(file_path, query)
+
+    def compress_content(self, content: str, target_ratio: float = 0.5) -> str:
+        """`content` in about `target_ratio` of its characters, never more than it has: source text without bodies of
+        functions, for which their lines stand; other text without its middle."""
+        return compress(content, target_ratio)
 
     def budget(self, conversation: Conversation, tools: Sequence[ToolSpec]) -> Budget:
         """How the window is shared out."""

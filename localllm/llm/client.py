@@ -1,7 +1,7 @@
 """LLMClient: one model behind one provider, as the agent sees it. Retries, gathers, counts."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -9,6 +9,7 @@ import msgspec
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import tr
+from localllm.llm.message_format import read_messages
 from localllm.llm.messages import (
     Completion,
     CompletionRequest,
@@ -17,8 +18,8 @@ from localllm.llm.messages import (
     ToolSpec,
 )
 from localllm.llm.overflow import overflow_of
-from localllm.llm.providers.base import Chunk, MessageAssembler, ModelInfo, Provider
-from localllm.llm.retry import LONGEST_WAIT, RateLimiter, Stopwatch, opened, try_again
+from localllm.llm.providers.base import Chunk, MessageAssembler, ModelInfo, Provider, TextChunk
+from localllm.llm.retry import LONGEST_WAIT, RateLimiter, Stopwatch, look_at, opened, try_again, wait_for
 from localllm.llm.tokens import MOST_RATIO, Accounting, Exchange
 from localllm.llm.tool_calling.router import Question, Speaking
 
@@ -249,6 +250,27 @@ class LLMClient:
             on_notice(warning)
         return Completion(message, gathered.finish_reason or "stop", usage)
 
+    async def chat_completion(
+        self, messages: Sequence[Mapping[str, Json]], stream: bool = True
+    ) -> str | AsyncGenerator[str]:
+        """The answer's text to messages in OpenAI's form: in pieces as they arrive, or whole. Raises ValueError for
+        what is no message, LLMConnectionError."""
+        read = read_messages(messages)
+        return self._texts(read) if stream else (await self.complete(read)).message.text
+
+    async def health_check(self) -> dict[str, Json]:
+        """How the server is: status (healthy, loading, unhealthy), connected, latency in milliseconds, model, …"""
+        return msgspec.to_builtins(await look_at(self.provider, self.model))
+
+    async def auto_reconnect(self) -> bool:
+        """Whether the server is well, after waiting a few seconds for one that restarts; what it told of its model is
+        asked anew then."""
+        is_well = await wait_for(self.provider, pause=self._pause)
+        if is_well:
+            self._described = ""
+            self._forget_windows()
+        return is_well
+
     def estimate_tokens(self, text: str) -> int:
         """An estimate of the tokens in `text`, as the counts of this model's server have taught."""
         return self._accounting.estimate(self.model, text)
@@ -331,6 +353,13 @@ class LLMClient:
                 on_notice(tr("llm.waits", seconds=seconds))
 
         await self._limiter.wait(self.provider.address, tell)
+
+    async def _texts(self, messages: Sequence[Message]) -> AsyncGenerator[str]:
+        asking = Asking(messages, (), "auto", None, _nothing, _nobody, Stopwatch())
+        async with aclosing(await self.open_answer(asking)) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, TextChunk):
+                    yield chunk.text
 
     def _nothing_said(self, gathered: MessageAssembler, request: CompletionRequest) -> LLMConnectionError:
         """Why an answer has neither text nor a call. Some servers answer so to a prompt that is too long."""

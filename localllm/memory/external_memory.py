@@ -17,7 +17,7 @@ from localllm.memory.entries import Named, one_of, refuse_vague
 from localllm.memory.memory_file import NAME, Change, MemoryFile, T
 from localllm.memory.notes import Note, NoteKind
 from localllm.memory.search import MemoryEntry, Recall, entries_of
-from localllm.memory.session_records import Recorded
+from localllm.memory.session_records import Recorded, SessionRecord
 from localllm.memory.task_splitting import TASK_SIZE, chunk, parts_of, refuse_many
 from localllm.memory.todos import Priority, State, Todo, as_priority
 from localllm.text.sanitising import clean, shorten
@@ -241,6 +241,10 @@ class ExternalMemorySystem:
         """The preferences in the order of the file."""
         return notes.notes(self.file.read(), "preferences")
 
+    async def record_session(self, record: SessionRecord) -> None:
+        """Keep a session's record, in place of an earlier one of the same session. Old ones are folded together."""
+        await self._edit(lambda document: (session_records.put(document, record), None))
+
     def session_records(self) -> tuple[Recorded, ...]:
         """The records that have a line of their own, the newest first."""
         return session_records.recorded(self.file.read())
@@ -252,9 +256,12 @@ class ExternalMemorySystem:
         """
         return await asyncio.to_thread(chunk, task, max_size)
 
-    async def search_memory(self, query: str, limit: int = 10) -> tuple[list[dict[str, Json]], int]:
-        """What is remembered about something, best first: `id`, `kind`, `text`, `when`, `heading`, `score`; and how
-        many there are in all."""
+    async def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
+        """What is remembered about something, best first: `id`, `kind`, `text`, `when`, `heading`, `score`."""
+        return (await self.recall(query, limit))[0]
+
+    async def recall(self, query: str, limit: int = 10) -> tuple[list[dict[str, Json]], int]:
+        """The same, and how many there are in all."""
         return await asyncio.to_thread(self._search, query, limit)
 
     def digest(self, limit_bytes: int = 1200, *, searchable: bool = True) -> str:

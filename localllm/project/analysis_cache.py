@@ -1,38 +1,23 @@
-"""Caches of what was found out: of files from one run to the next, of projects while the program runs."""
+"""What was found out about files, kept from one run to the next."""
 
 import os
 import threading
-import time
-from collections.abc import Callable, Container
+from collections.abc import Container
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
-from cachetools import TTLCache
 
 from localllm.base.files import write_own
 from localllm.base.jsontext import decode_msgpack
 from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, read_beneath, read_regular, stamp_of
-from localllm.project.facts import ProjectAnalysis
 from localllm.project.file_facts import FileFacts, count_lines, measure
 from localllm.project.languages import language_named, language_started
 from localllm.text.decoding import NotTextError, decode
 
 _VERSION = 2  # grows with every change to what is kept or how it is measured
 _LARGEST_STORE = 100_000_000
-
-
-ANALYSES, ANALYSIS_SECONDS = 50, 600.0
-
-
-class CacheManager:
-    """The caches of one program. `analysis_cache`: analyses by project and a digest of its files' names and times."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.analysis_cache: TTLCache[tuple[Path, bytes], ProjectAnalysis] = TTLCache(
-            ANALYSES, ANALYSIS_SECONDS, timer=clock
-        )
 
 
 class _Store(msgspec.Struct, frozen=True, array_like=True):

@@ -1,6 +1,7 @@
 """ProjectAnalyzer: knowing what a project is from its files alone. Nothing of the project is ever run."""
 
 import asyncio
+import math
 import os
 import time
 from collections import Counter, defaultdict
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.project.analysis_cache import CacheManager, FactsStore, is_known, stamp_at
+from localllm.base.cache import CacheManager
+from localllm.project.analysis_cache import FactsStore, is_known, stamp_at
 from localllm.project.facts import FilesAnalysis, ProjectAnalysis, Style
 from localllm.project.file_facts import FileFacts, Habits, added_up
 from localllm.project.file_tree import Tree, look
@@ -60,8 +62,7 @@ class ProjectAnalyzer:
         until = began + self._seconds * _WALKING_SHARE
         tree = await asyncio.to_thread(look, self.root, exclude=self._exclude, most=self._most_files, deadline=until)
         signature = await asyncio.to_thread(self._signature, tree) if self._caches else b""
-        key = self.root, signature
-        if self._caches and (kept := self._caches.analysis_cache.get(key)) is not None:
+        if (kept := self._kept(signature)) is not None:
             return kept
         await asyncio.to_thread(self._store.load)
         if not tree.cut:
@@ -73,7 +74,7 @@ class ProjectAnalyzer:
         analysis = await asyncio.to_thread(put_together, self.root, tree, files)
         is_whole = not tree.cut and not {*tree.sources} - {*files.facts, *files.unreadable}
         if self._caches and signature and is_whole:
-            self._caches.analysis_cache[key] = analysis
+            self._caches.analysis_cache.put(self._key, analysis, signature)
         return analysis
 
     async def parallel_file_analysis(self, file_paths: Sequence[str], *, seconds: float | None = None) -> FilesAnalysis:
@@ -96,6 +97,13 @@ class ProjectAnalyzer:
         results = await asyncio.gather(*map(batch, range(0, len(order), _BATCH)), return_exceptions=True)
         await asyncio.to_thread(self._store.save)
         return self.merge_analysis_results(results)
+
+    async def analyze_file(self, path: str) -> FileFacts:
+        """What one source file shows. Raises OSError where it cannot be read."""
+        found = (await asyncio.to_thread(self._read_batch, [path], frozenset({path}), math.inf))[path]
+        if isinstance(found, OSError):
+            raise found
+        return found
 
     def merge_analysis_results(self, results: "Iterable[_Read | BaseException]") -> FilesAnalysis:
         """What batches of files show together. A failure that is none of a file is raised, now that all have ended."""
@@ -125,6 +133,14 @@ class ProjectAnalyzer:
         finally:
             os.close(root_fd)
         return found
+
+    @property
+    def _key(self) -> tuple[str, Path]:
+        return "project", self.root
+
+    def _kept(self, signature: bytes) -> ProjectAnalysis | None:
+        kept = self._caches.analysis_cache.get(self._key, signature) if self._caches and signature else None
+        return kept if isinstance(kept, ProjectAnalysis) else None
 
     def _signature(self, tree: Tree) -> bytes:
         """A digest of the names and times of all files; b"" while one of them was changed a moment ago."""

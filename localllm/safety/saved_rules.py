@@ -91,6 +91,10 @@ class RememberedRules:
 
         self._change(drop)
 
+    def forget_session(self) -> None:
+        """Forget those of this session."""
+        self._session = []
+
     def _project(self) -> list[Rule]:
         stamp = self._stamp()
         if stamp != self._read_at:
@@ -120,3 +124,8 @@ class RememberedRules:
 def rules_file(environ: Mapping[str, str] = os.environ) -> Path:
     """The file with the rules of all projects, there or not."""
     return state_folder(environ) / "rules.json"
+
+
+def rule_of(tool: str, prefix: str, *, exact: bool) -> Rule:
+    """An allow rule an answer makes; a prefix of "" or "." is the whole tool."""
+    return Rule(tool=tool, decision="allow", prefix=prefix if prefix not in ("", ".") else None, exact=exact)

@@ -92,6 +92,9 @@ def _without_last_letter(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
 
 
+VERSION = 1
+"""Grows when `terms` changes, so that an index kept on disk knows that it is stale."""
+
 _LONGEST = 64  # of a term; longer ones are data, such as base64, and nobody searches for them
 
 _COMMON = """

@@ -158,7 +158,7 @@ def _details(one: "Todo") -> str:
 @tool(risk=Risk.SAFE)
 async def recall(context: ToolContext, query: str) -> ToolOutput:
     """Search notes and past sessions."""
-    found, total = await context.project_memory.system.search_memory(query, _MOST_FOUND)
+    found, total = await context.project_memory.system.recall(query, _MOST_FOUND)
     lines = [_found(one) for one in found]
     if total > len(found):
         lines.append(english("recall.more", count=total - len(found)))

@@ -203,6 +203,28 @@ class ToolSystem:
         result = await self.execute(call, lambda _: None)
         return {"success": result.success, **result.payload}
 
+    async def safe_command_execution(self, command: str) -> dict[str, Json]:
+        """Run a command behind all guards; the answer of `execute_tool`."""
+        return await self.execute_tool(COMMAND_TOOL, command=command)
+
+    def validate_file_operation(self, file_path: str, operation: str) -> tuple[bool, str]:
+        """Whether a tool (`operation`: its name, or read, write, edit, create) may be used on a file, asked about or
+        not; and why not."""
+        try:
+            tool = self._find(operation if operation in self._tools else f"{operation}_file")
+            self._context.root.relative(file_path)
+            verdict = self._judge(tool, dict.fromkeys((*tool.paths, *tool.writes), file_path))
+            if tool.writes:
+                self._context.root.refuse_protected(file_path)
+        except LocalLLMError as error:
+            return False, str(error)
+        return True, verdict.rule
+
+    def create_backup(self, file_path: str) -> str:
+        """Keep a file as it is now; the name of what was kept, "" where there is no file. Raises LocalLLMError."""
+        root = self._context.root
+        return self._snapshots.take(root, root.relative(file_path))
+
     def detect_code_destruction(self, old_content: str, new_content: str, file_path: str = "") -> dict[str, Json]:
         """Whether the new text of a file has lost what the old one held: {destructive, …}. The file's name tells the
         language."""
@@ -210,6 +232,11 @@ class ToolSystem:
 
         found = detect_code_destruction(old_content, new_content, file_path)
         return {"destructive": found is not None, **(msgspec.to_builtins(found) if found else {})}
+
+    def filter_dangerous_commands(self, command: str) -> tuple[bool, str]:
+        """Whether a command is none of the dangerous ones; and which it is."""
+        found = self._policy.dangerous_part(command)
+        return not found, found
 
     async def execute(self, call: ToolCall, emit: Emit, *, was_cut: bool = False) -> ToolResult:
         """Run `call` through the whole pipeline. `was_cut`: the answer that holds it ended at the token limit."""

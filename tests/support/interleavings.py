@@ -147,7 +147,7 @@ class Interleaving:
             listeners=[self._hear],
             advisers=pick((self, self, None)),
             middleware=[PlanMode(lambda: self.policy.mode == "plan"), Meddler(self)],
-            surroundings=Surroundings(rank=lambda path: 0.5),
+            surroundings=Surroundings(rank=lambda path: 0.5, read=lambda path: None),
         )
         self.agent.history.begin_with(system_prompt("compact"))
         self.checkpoints = Checkpoints(self.tools, self.agent.history, lambda _event: None)
@@ -366,11 +366,11 @@ class Interleaving:
         said = "not so" if answer == "no, but" else ""
         return ConfirmationAnswered(request_id=request.request_id, approved=answer == "yes", by="user", feedback=said)
 
-    async def three_wise_consultation(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
+    async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
         """Advice of some kind."""
         return await self._advise("panel", dossier, emit)
 
-    async def boss_consultation(
+    async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
         """Advice of some kind."""

@@ -45,11 +45,11 @@ class Consultation(msgspec.Struct, frozen=True, kw_only=True):
 class Advisers(Protocol):
     """Whom a stuck agent asks. Neither method raises for a member that cannot answer; each emits a Consulted."""
 
-    async def three_wise_consultation(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
+    async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
         """The three wise: two opinions and a judge."""
         ...
 
-    async def boss_consultation(
+    async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
         """The boss, who is shown what was advised `earlier`."""

@@ -6,22 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from localllm.agent.panel.dossier import Consultation, Dossier
-from localllm.agent.panel.dossier_text import cut_end, dossier_text
+from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text
 from localllm.agent.panel.members import (
+    AGENT_ROLES,
+    HealthChecker,
     Members,
     Role,
-    best_thinker,
+    choose_best,
     instructions,
+    name_of,
     server_of,
 )
 from localllm.agent.panel.verdict import SURE, parts_of, plan_of, plan_without_judge, read_verdict, verdict_schema
 from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
-from localllm.base.events import Consulted, Emit, Json, Notice, Opinion, Usage
+from localllm.base.events import AgentEvent, Consulted, Emit, Json, Notice, Opinion, Usage
 from localllm.base.i18n import tr
 from localllm.config.schema import PanelSettings, RoleSettings, Settings
 from localllm.llm.client import LLMClient
@@ -139,7 +142,9 @@ _SECONDS_TO_CHOOSE = 5.0
 
 class MultiAgentSystem:
     """The panel over the settings' `agents.panel`. `client` does the work, and stands for every role that has nothing
-    set. `rng` orders the opinions for the judge. Implements Advisers.
+    set. `rng` orders the opinions for the judge.
+
+    Implements Advisers; `three_wise_consultation` and `boss_consultation` are the same with plain values.
     """
 
     def __init__(
@@ -150,9 +155,13 @@ class MultiAgentSystem:
         environ: Mapping[str, str],
         *,
         rng: random.Random | None = None,
+        health_checker: HealthChecker | None = None,
     ) -> None:
+        self.agent_roles: dict[str, str] = {role: instructions(role) for role in AGENT_ROLES}
         self.consultation_history: list[Consulted] = []
         self.rate_limiter: RateLimiter = client.limiter
+        self.health_checker = health_checker or HealthChecker()
+        self.fallback_providers: list[str] = list(settings.llm.fallback_providers)
         self._settings = settings.agents.panel
         self._members = Members(client, settings, root, environ)
         self._asker = Asker(self._members, self._settings, self._admits)
@@ -163,7 +172,7 @@ class MultiAgentSystem:
         """Whom each role asks, by role; without those that have no model."""
         return self._members.clients()
 
-    async def three_wise_consultation(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
+    async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
         """Two opinions, each from a request of its own, and a judge who sees them unnamed and in random order."""
         advised = await asyncio.gather(*(self._advise(role, dossier, emit, by_hand=by_hand) for role in _ADVISERS))
         opinions = [answer.opinion for answer in advised if answer.opinion]
@@ -172,7 +181,7 @@ class MultiAgentSystem:
         judged = await self._decide("judge", _for_judge(dossier, self._shuffled(opinions)), emit, by_hand=by_hand)
         return self._conclude("panel", dossier, advised, judged, emit, by_hand=by_hand)
 
-    async def boss_consultation(
+    async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
         """The boss, who is shown the dossier and what was advised `earlier`: where the settings name none, the model
@@ -180,6 +189,39 @@ class MultiAgentSystem:
         await self._appoint_boss()
         decided = await self._decide("boss", _for_boss(dossier, earlier), emit, by_hand=by_hand)
         return self._conclude("boss", dossier, [], decided, emit, by_hand=by_hand)
+
+    async def three_wise_consultation(self, problem: str, context: Mapping[str, Json] | None = None) -> dict[str, Json]:
+        """The advice of the three on `problem`: opinions, plan, confidence, is_sure, left_out. Of `context`, `goal` is
+        what is wanted; every other entry is shown under its name."""
+        return msgspec.to_builtins(await self.ask_three(_dossier_of(problem, context), _to_nobody))
+
+    async def boss_consultation(
+        self, complex_problem: str, consultation_history: Sequence[Mapping[str, Json]] | None = None
+    ) -> dict[str, Json]:
+        """The boss's advice, as in `three_wise_consultation`, who is shown the results in `consultation_history`;
+        without one, all that was advised so far."""
+        given: Sequence[Any] = self.consultation_history if consultation_history is None else consultation_history
+        earlier = [msgspec.convert(_advice(one), Consultation) for one in given]
+        return msgspec.to_builtins(await self.ask_boss(_dossier_of(complex_problem, None), earlier, _to_nobody))
+
+    async def health_check_providers(self) -> dict[str, bool]:
+        """Whether each server is well, by its provider and address; each is asked once."""
+        health = await self.health_checker.check(self._servers(), anew=True)
+        return {name: one.status == "healthy" for name, one in health.items()}
+
+    async def select_best_provider(self, task_type: str | None = None) -> str:
+        """The server that suits `task_type` (see panel.choosing.TASKS) best, as `health_check_providers` names it: by
+        ability, window and latency. Raises as `choose_best` does."""
+        servers = self._servers()
+        return await choose_best(servers, await self.health_checker.check(servers), task_type or "")
+
+    def apply_rate_limiting(self, provider: str) -> bool:
+        """Whether `provider` (its name, or as `health_check_providers` has it) may be asked now, or so soon that a
+        member can wait. The request itself takes the turn. Raises KeyError for one that nobody asks."""
+        for name, client in self._servers().items():
+            if provider in (name, client.provider.name):
+                return self._admits(client)
+        raise KeyError(provider)
 
     async def aclose(self) -> None:
         """Close the connections of the roles' own clients."""
@@ -193,7 +235,9 @@ class MultiAgentSystem:
             return
         with suppress(TimeoutError, LLMConnectionError):
             async with asyncio.timeout(_SECONDS_TO_CHOOSE):
-                self._members.boss = await best_thinker(candidates)
+                health = await self.health_checker.check(candidates)
+                equally_fast = {name: msgspec.structs.replace(one, latency=0.0) for name, one in health.items()}
+                self._members.boss = candidates[await choose_best(candidates, equally_fast, "reasoning")]
 
     async def _advise(self, role: Role, dossier: Dossier, emit: Emit, *, by_hand: bool) -> Answer:
         answer = await self._asker.ask(role, partial(dossier_text, dossier), emit, by_hand=by_hand)
@@ -237,6 +281,14 @@ class MultiAgentSystem:
         self.consultation_history.append(event)
         emit(event)
         return consultation
+
+    def _servers(self) -> dict[str, LLMClient]:
+        """A client of each distinct server, the main one first."""
+        found: dict[str, LLMClient] = {}
+        main = self._members.main
+        for client in (*([main] if main.provider.name != "embedded" else []), *self.llm_clients.values()):
+            found.setdefault(server_of(client), client)
+        return {name_of(client): client for client in found.values()}
 
     def _admits(self, client: LLMClient) -> bool:
         return self.rate_limiter.delay(client.provider.address) <= self._settings.timeout
@@ -285,3 +337,22 @@ def _for_boss(dossier: Dossier, earlier: Sequence[Consultation]) -> Question:
 
 def _with(end: str, dossier: Dossier, room: int) -> str:
     return f"{dossier_text(dossier, room - estimate_tokens(end))}\n\n{end}"
+
+
+def _dossier_of(problem: str, context: Mapping[str, Json] | None) -> Dossier:
+    given = dict(context or {})
+    goal = str(given.pop("goal", problem))
+    room = MOST_TOKENS // 2
+    pieces = [f"{name}:\n{value}" for name, value in given.items() if value]
+    snippets = tuple(cut_end(piece, room // len(pieces)) for piece in pieces)
+    return Dossier(goal=cut_end(goal, room // 2), problem=cut_end(problem, room // 2), snippets=snippets)
+
+
+def _advice(given: Consulted | Mapping[str, Json]) -> dict[str, Json]:
+    """Of a consultation in either form, what the boss is shown."""
+    plan = given.plan if isinstance(given, Consulted) else given.get("plan", "")
+    return {"plan": plan}
+
+
+def _to_nobody(_event: AgentEvent) -> None:
+    """Nobody watches."""

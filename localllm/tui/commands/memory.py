@@ -358,7 +358,7 @@ def _show_instructions(call: SlashCall) -> None:
 
 
 async def _search(call: SlashCall, words: str) -> None:
-    found, total = await call.chat.memory.system.search_memory(words, _MOST_FOUND)
+    found, total = await call.chat.memory.system.recall(words, _MOST_FOUND)
     if not found:
         _print(call.screen, tr("memory.none_found", words=clean(words, keep_newlines=False)))
     rows = [

@@ -29,8 +29,8 @@ async def test_it_is_made_once_and_only_if_asked(tmp_path: Path) -> None:
     assert made == []
     told: list[AgentEvent] = []
     dossier = Dossier(goal="g", problem="p")
-    await panel.three_wise_consultation(dossier, told.append)
-    await panel.boss_consultation(dossier, [], told.append)
+    await panel.ask_three(dossier, told.append)
+    await panel.ask_boss(dossier, [], told.append)
     assert [event.kind for event in told if isinstance(event, Consulted)] == ["panel", "boss"]
     (system,) = made
     assert len(system.consultation_history) == 2

@@ -43,12 +43,12 @@ class Wise:
         self.earlier: list[Sequence[Consultation]] = []
         self.asked: list[str] = []
 
-    async def three_wise_consultation(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
+    async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
         self.asked.append("three")
         self.dossiers.append(dossier)
         return self._three.pop(0)
 
-    async def boss_consultation(
+    async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
         self.asked.append("boss")
@@ -133,6 +133,7 @@ class TestRungByRung:
         assert "- Replace x = 1, there is no y." in finished.answer
         assert "- Ask the person." in finished.answer
         assert "make that change by hand" in finished.answer
+        assert agent.detect_loop()
 
     async def test_an_unsure_judge_leads_to_the_boss_at_once(self, project: Path) -> None:
         wise = Wise([UNSURE], [PLAN])

@@ -186,6 +186,7 @@ class TestLoops:
         same = call("read_file", file_path="a.py")
         agent = make_agent(scripted(*[same] * 9), project)
         result = await agent.execute_query("go")
+        assert agent.detect_loop()
         assert result.status == "stuck"
         assert not result.success
         assert result.steps == 7
@@ -199,6 +200,7 @@ class TestLoops:
         turns = [call("read_file", file_path=name) for name in ("a.py", "b.md", "a.py", "b.md")]
         agent = make_agent(scripted(*turns, "ok"), project)
         assert (await agent.execute_query("go")).success
+        assert not agent.detect_loop()
 
     async def test_a_new_request_begins_afresh(self, project: Path) -> None:
         same = call("read_file", file_path="a.py")

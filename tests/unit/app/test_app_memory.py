@@ -229,10 +229,9 @@ async def test_the_agent_and_the_program_have_the_memory(tmp_path: Path) -> None
     put(tmp_path)
     async with app_over(tmp_path) as app:
         assert satisfies(app) is app
-        assert isinstance(app.memory.system, ExternalMemorySystem)
-        found, total = await app.memory.system.search_memory("short answers")
-        assert found
-        assert total
+        assert isinstance(app.external_memory, ExternalMemorySystem)
+        assert app.react_agent.external_memory is app.external_memory
+        assert await app.external_memory.search_memory("short answers")
 
 
 async def test_past_sessions_are_found_and_the_one_that_goes_on_is_not(tmp_path: Path) -> None:
@@ -242,7 +241,7 @@ async def test_past_sessions_are_found_and_the_one_that_goes_on_is_not(tmp_path:
             await played(app, "why does the zebra fail")
         async with app_over(tmp_path, server.url) as app:
             await played(app, "what about the zebra")
-            found, _ = await app.memory.system.search_memory("zebra")
+            found = await app.external_memory.search_memory("zebra")
     assert [one["text"] for one in found if one["kind"] == "conversation"] == ["why does the zebra fail"]
 
 
@@ -252,6 +251,7 @@ async def test_one_analysis_serves_the_whole_chat_until_a_file_has_changed(tmp_p
     with WireServer([]) as server:
         async with app_over(project, server.url, agent=STANDARD) as app:
             assert (await app.analyze()) is (await app.analyze())
+            assert app.caches.analysis_cache.info.hits == 1
             (project / "b.go").write_text("package b\n" * 9, "utf-8")
             assert [language.name for language in (await app.analyze()).languages] == ["Go"]
             assert (project / ".localllm" / "analysis.msgpack").is_file()

@@ -4,6 +4,8 @@ import re
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from localllm.base.events import ToolCall
 from localllm.context.budget import MAX_TOOL_OUTPUT, MIN_TOOL_OUTPUT, Scale, output_limit
@@ -37,6 +39,33 @@ def client(window: int = 4_096) -> LLMClient:
 
 
 MANAGER = SmartContextManager(client())
+
+
+@given(st.text(max_size=400), st.integers(0, 100))
+def test_optimize_context_is_never_over_the_limit(text: str, limit: int) -> None:
+    made = MANAGER.optimize_context(text, limit)
+    asked = client()
+    assert asked.estimate_tokens(made) <= limit
+    if asked.estimate_tokens(text) <= limit:
+        assert made == text
+
+
+def test_optimize_context_compresses_before_it_cuts() -> None:
+    source = "\n".join(f"def function_{n}(a, b):\n" + "    work(a, b)\n" * 20 for n in range(30))
+    made = MANAGER.optimize_context(source, 700)
+    assert all(f"def function_{n}(a, b):" in made for n in range(30))
+
+
+def test_relevance_reads_what_it_does_not_know() -> None:
+    files = {"a.py": "def discount(): ...", "b.py": "def write(): ..."}
+    manager = SmartContextManager(client(), read=files.get, rank=lambda _: 0.5)
+    assert manager.calculate_relevance_score("a.py", "discount") > manager.calculate_relevance_score("b.py", "discount")
+    assert manager.calculate_relevance_score("gone.py", "gone.py") > 0
+
+
+def test_compress_content_halves() -> None:
+    text = "\n".join(f"line {n} of a text" for n in range(200))
+    assert 0.4 * len(text) < len(MANAGER.compress_content(text)) <= 0.5 * len(text)
 
 
 def conversation(size: int = 3_000) -> Conversation:

@@ -13,7 +13,7 @@ TEXTS = {
 def relevance(**ranks: float) -> Relevance:
     found = Relevance(lambda path: ranks.get(path.rpartition("/")[2].partition(".")[0], 0.0))
     for path, text in TEXTS.items():
-        found.note(path, text)
+        found.note(path, text, looked_at=False)
     return found
 
 

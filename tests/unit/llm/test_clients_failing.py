@@ -1,5 +1,6 @@
 """LLMClient: what it learns from failures, and what it does about them."""
 
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -178,6 +179,15 @@ class TestRestarting:
         assert (await asked.failure()).key == "llm_refused"
         assert asked.waits == []
 
+    async def test_after_a_restart_the_model_is_described_anew(self) -> None:
+        with WireServer([says("x")], routes=window(4096)) as server:
+            async with Asked(server) as asked:
+                await asked.ask()
+                server.routes = window(2048)
+                assert await asked.client.auto_reconnect()
+                await asked.ask()
+                assert asked.client.context_window == 2048
+
 
 class TestRateLimits:
     async def test_requests_wait_their_turn_and_say_so(self) -> None:
@@ -203,3 +213,28 @@ class TestRateLimits:
                 assert await asked.ask() == "x"
         assert "86,400 s" in error.fix
         assert asked.waits == []
+
+
+class TestAsThePapersHaveIt:
+    async def test_a_whole_answer(self) -> None:
+        with WireServer([says("one two three")]) as server:
+            async with Asked(server) as asked:
+                answer = await asked.client.chat_completion([{"role": "user", "content": "count"}], stream=False)
+        assert answer == "one two three"
+        assert server.bodies()[0]["messages"] == [{"role": "user", "content": "count"}]
+
+    async def test_an_answer_in_pieces(self) -> None:
+        with WireServer([says("one two three")]) as server:
+            async with Asked(server) as asked:
+                pieces = await asked.client.chat_completion([{"role": "user", "content": "count"}])
+                assert isinstance(pieces, AsyncGenerator)
+                came = [piece async for piece in pieces]
+        assert "".join(came) == "one two three"
+        assert len(came) > 1
+
+    async def test_health(self) -> None:
+        with WireServer([says("x")]) as server:
+            async with Asked(server) as asked:
+                health = await asked.client.health_check()
+        assert (health["status"], health["connected"], health["model"]) == ("healthy", True, "m")
+        assert health["latency"] > 0

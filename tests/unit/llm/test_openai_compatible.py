@@ -1,10 +1,10 @@
 """The OpenAI-compatible provider against recorded answers of real servers, over real connections."""
 
-import asyncio
 import itertools
 import json
 import threading
 import traceback
+from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -459,10 +459,9 @@ class TestRequests:
         endless = Reply(sse(delta(content="a"), *[delta(content="b")] * 50), hold_before=1)
         with WireServer([endless]) as server:
             client = LLMClient(provider(server.url), model="m")
-            came = asyncio.Event()
-            asking = asyncio.create_task(client.complete(HELLO, on_chunk=lambda _: came.set()))
-            await came.wait()
-            asking.cancel()
-            await asyncio.gather(asking, return_exceptions=True)
+            chunks = await client.chat_completion([{"role": "user", "content": "hello"}])
+            assert isinstance(chunks, AsyncGenerator)
+            assert await anext(chunks) == "a"
+            await chunks.aclose()
             assert server.disconnected.wait(5)
             await client.aclose()

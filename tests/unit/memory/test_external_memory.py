@@ -47,8 +47,7 @@ async def test_what_is_remembered_can_be_forgotten(memory: ExternalMemorySystem)
     preference = await memory.remember("短く答える")
     decision = await memory.remember("use msgspec", "decision")
     todo = await memory.remember("write docs", "todo")
-    record = SessionRecord("20261122-140500-ab12", NOW, "the goal")
-    memory.file.edit(lambda document: (session_records.put(document, record), None))
+    await memory.record_session(SessionRecord("20261122-140500-ab12", NOW, "the goal"))
     [session] = memory.session_records()
     assert memory.decisions()[0].text == "use msgspec"
     assert memory.preferences()[0].text == "短く答える"
@@ -78,7 +77,7 @@ async def test_search_finds_english_and_japanese(tmp_path: Path) -> None:
     memory = ExternalMemorySystem(tmp_path, sessions=lambda: past, now=lambda: NOW)
 
     async def kinds(query: str) -> list[object]:
-        return [found["kind"] for found in (await memory.search_memory(query))[0]]
+        return [found["kind"] for found in await memory.search_memory(query)]
 
     assert await kinds("ログインの期限") == ["todo"]
     assert (await kinds("型ヒント"))[0] == "style"
@@ -87,7 +86,7 @@ async def test_search_finds_english_and_japanese(tmp_path: Path) -> None:
     assert await kinds("deployment") == ["notes"]
     assert await kinds("zebra") == []
     assert await kinds("") == []
-    assert len((await memory.search_memory("cache", limit=1))[0]) == 1
+    assert len(await memory.search_memory("cache", limit=1)) == 1
     past.clear()
     assert await kinds("cache") == ["decision"]
 
@@ -95,7 +94,7 @@ async def test_search_finds_english_and_japanese(tmp_path: Path) -> None:
 async def test_of_equal_entries_the_newer_comes_first(tmp_path: Path) -> None:
     past = [MemoryEntry(f"s{day}", "event", "fixed the login", f"2026-11-{day:02}") for day in (3, 20, 11)]
     memory = ExternalMemorySystem(tmp_path, sessions=lambda: past, now=lambda: NOW)
-    assert [found["when"] for found in (await memory.search_memory("login"))[0]] == [
+    assert [found["when"] for found in await memory.search_memory("login")] == [
         "2026-11-20",
         "2026-11-11",
         "2026-11-03",
@@ -105,7 +104,7 @@ async def test_of_equal_entries_the_newer_comes_first(tmp_path: Path) -> None:
 async def test_of_one_day_what_was_added_last_comes_first_and_all_are_counted(memory: ExternalMemorySystem) -> None:
     for number in range(11, 19):
         await memory.add_todo(f"login {number}")
-    found, total = await memory.search_memory("login", 3)
+    found, total = await memory.recall("login", 3)
     assert [one["text"] for one in found] == ["login 18", "login 17", "login 16"]
     assert total == 8
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.project.analysis_cache import CacheManager
+from localllm.base.cache import CacheManager
 from localllm.project.analyzer import ProjectAnalyzer, analyze_project
 from localllm.project.facts import ProjectAnalysis
 from localllm.project.report import to_sections
@@ -248,6 +248,14 @@ def test_without_any_time_the_top_is_known(tmp_path: Path) -> None:
     assert [one.reason for one in found.passed_over] == ["seconds", "unread"]
     assert found.test_command == "python -m pytest"
     assert [(one.name, one.lines, one.exact) for one in found.languages] == [("Python", 6, False)]
+
+
+async def test_one_file(tmp_path: Path) -> None:
+    analyzer = ProjectAnalyzer(plant(tmp_path, trees.FASTAPI))
+    facts = await analyzer.analyze_file("app/main.py")
+    assert (facts.lines, facts.imports, facts.programs) == (8, ("fastapi",), ("app:FastAPI",))
+    with pytest.raises(FileNotFoundError):
+        await analyzer.analyze_file("missing.py")
 
 
 async def test_files_together(tmp_path: Path) -> None:

@@ -35,7 +35,8 @@ def test_one_is_removed_and_the_others_stay(tmp_path: Path) -> None:
     rules.remove(Remembered(MAKE, "project"))
     rules.remove(Remembered(DOCS, "session"))
     assert rules.all == [Remembered(DOCS, "project"), Remembered(MAKE, "session")]
-    assert RememberedRules(file, tmp_path).rules() == [DOCS]
+    rules.forget_session()
+    assert RememberedRules(file, tmp_path).rules() == rules.rules() == [DOCS]
 
 
 def test_what_another_program_adds_and_removes_holds_at_once(tmp_path: Path) -> None:

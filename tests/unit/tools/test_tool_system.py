@@ -336,11 +336,33 @@ class TestPolicy:
 
 
 class TestChecks:
+    def test_a_file_operation(self, project: Path) -> None:
+        tools = make_tools(project, safety=SafetySettings(deny=("edit_file(a.py)",)))
+        assert tools.validate_file_operation("a.py", "read") == (True, "")
+        assert tools.validate_file_operation("a.py", "write_file")[0]
+        for path, operation in (("a.py", "edit"), ("../x", "read"), (".git/config", "write"), ("a.py", "burn")):
+            valid, reason = tools.validate_file_operation(path, operation)
+            assert not valid
+            assert reason
+
+    def test_a_backup(self, project: Path) -> None:
+        tools = make_tools(project)
+        assert tools.create_backup("a.py")
+
+    def test_dangerous_commands(self, project: Path) -> None:
+        tools = make_tools(project)
+        assert tools.filter_dangerous_commands("ls; sudo x") == (False, "sudo")
+        assert tools.filter_dangerous_commands("grep sudo x") == (True, "")
+
     def test_destruction(self, project: Path) -> None:
         tools = make_tools(project)
         code = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(10))
         assert tools.detect_code_destruction(code, "", "a.py")["destructive"]
         assert tools.detect_code_destruction(code, code + "x = 1\n", "a.py") == {"destructive": False}
+
+    async def test_a_command(self, project: Path) -> None:
+        tools = make_tools(project, confirmer=Answering(approve=False))
+        assert (await tools.safe_command_execution("ls"))["code"] == "E9011"
 
 
 class CountedRoot(ProjectRoot):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from localllm.base.cache import CacheManager
 from localllm.base.i18n import set_language
-from localllm.project.analysis_cache import CacheManager
 from localllm.project.analyzer import ProjectAnalyzer
 from localllm.project.facts import ProjectAnalysis
 from localllm.text.sanitising import display_width

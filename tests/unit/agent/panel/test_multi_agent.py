@@ -11,9 +11,10 @@ import pytest
 
 from localllm.agent.panel.dossier import Attempt, Consultation, Dossier
 from localllm.agent.panel.dossier_text import dossier_text, make_dossier
-from localllm.agent.panel.members import AGENT_ROLES, Members
+from localllm.agent.panel.members import AGENT_ROLES, TASKS, Members
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.panel.verdict import PLAN_TOKENS
+from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Consulted, Notice, ToolCall
 from localllm.config.schema import (
     AgentsSettings,
@@ -128,7 +129,7 @@ def asked(body: dict[str, Any]) -> str:
 async def test_each_role_is_asked_by_itself_with_its_character_and_the_judge_in_a_schema(system: Systems) -> None:
     with WireServer([says(CAREFUL), says(BOLD), verdict()]) as server:
         panel, told = system(server.url), Told()
-        given = await panel.three_wise_consultation(DOSSIER, told)
+        given = await panel.ask_three(DOSSIER, told)
     careful, bold, judge = server.bodies()
     assert AGENT_ROLES["conservative"].personality in careful["messages"][0]["content"]
     assert AGENT_ROLES["progressive"].personality in bold["messages"][0]["content"]
@@ -166,7 +167,7 @@ async def test_the_judge_sees_the_opinions_unnamed_and_in_random_order(system: S
     orders: set[bool] = set()
     for seed in range(8):
         with WireServer([says(CAREFUL), says(BOLD), verdict()]) as server:
-            await system(server.url, seed=seed).three_wise_consultation(DOSSIER, Told())
+            await system(server.url, seed=seed).ask_three(DOSSIER, Told())
         question = asked(server.bodies()[2])
         assert "conservative" not in question.lower()
         assert "progressive" not in question.lower()
@@ -191,7 +192,7 @@ async def until(reached: Any) -> None:
 async def test_different_servers_are_asked_at_the_same_time(system: Systems) -> None:
     with WireServer([held(CAREFUL)]) as one, WireServer([held(BOLD)]) as two, WireServer([verdict()]) as main:
         panel = system(main.url, conservative=role(one.url), progressive=role(two.url))
-        consulting = asyncio.create_task(panel.three_wise_consultation(DOSSIER, Told()))
+        consulting = asyncio.create_task(panel.ask_three(DOSSIER, Told()))
         await until(lambda: one.requests and two.requests)
         assert not main.requests
         one.released.set()
@@ -204,7 +205,7 @@ async def test_one_server_is_asked_one_after_another(system: Systems) -> None:
     with WireServer([held(CAREFUL), says(BOLD), verdict()]) as server:
         same = server.url.replace("127.0.0.1", "localhost") + "/v1"
         panel = system(server.url, progressive=role(same))
-        consulting = asyncio.create_task(panel.three_wise_consultation(DOSSIER, Told()))
+        consulting = asyncio.create_task(panel.ask_three(DOSSIER, Told()))
         await until(lambda: server.requests)
         await asyncio.sleep(0.1)
         assert len(server.requests) == 1
@@ -215,7 +216,7 @@ async def test_one_server_is_asked_one_after_another(system: Systems) -> None:
 
 async def test_a_member_that_is_down_is_left_out_and_named(system: Systems) -> None:
     with WireServer([says(BOLD), verdict()]) as server:
-        given = await system(server.url, conservative=role(DOWN, "tiny")).three_wise_consultation(DOSSIER, Told())
+        given = await system(server.url, conservative=role(DOWN, "tiny")).ask_three(DOSSIER, Told())
     (left_out,) = given.left_out
     assert left_out.startswith("conservative (openai tiny): ")
     assert "127.0.0.1:9" in left_out
@@ -228,9 +229,7 @@ async def test_a_member_that_is_down_is_left_out_and_named(system: Systems) -> N
 
 async def test_a_member_that_is_silent_is_left_out(system: Systems) -> None:
     with WireServer([held("never")]) as silent, WireServer([says(BOLD), verdict()]) as server:
-        given = await system(server.url, timeout=0.3, conservative=role(silent.url)).three_wise_consultation(
-            DOSSIER, Told()
-        )
+        given = await system(server.url, timeout=0.3, conservative=role(silent.url)).ask_three(DOSSIER, Told())
     assert given.left_out == ("conservative (openai m): no answer within 0.3 s",)
     assert given.plan
 
@@ -239,8 +238,10 @@ async def test_a_member_whose_turn_is_too_far_off_is_left_out_without_being_aske
     with WireServer([says(CAREFUL)]) as limited, WireServer([says(BOLD), verdict(), says(BOLD), verdict()]) as server:
         roles = {"conservative": role(limited.url)}
         panel = system(server.url, timeout=20, per_minute=1, **roles, judge=role(DOWN))
-        first = await panel.three_wise_consultation(DOSSIER, Told())
-        second = await panel.three_wise_consultation(DOSSIER, Told())
+        assert panel.apply_rate_limiting("openai " + limited.url + "/v1")
+        first = await panel.ask_three(DOSSIER, Told())
+        assert not panel.apply_rate_limiting("openai " + limited.url + "/v1")
+        second = await panel.ask_three(DOSSIER, Told())
     assert len(first.left_out) == 1
     assert second.left_out[0] == "conservative (openai m): its server may not be asked so soon again"
     assert len(limited.requests) == 1
@@ -250,15 +251,15 @@ async def test_a_server_that_asks_for_patience_is_left_out_and_not_asked_again(s
     busy = fails(429, "slow down", {"retry-after": "30"})
     with WireServer([busy]) as limited, WireServer([says(BOLD), verdict(), says(BOLD), verdict()]) as server:
         panel = system(server.url, timeout=5, conservative=role(limited.url))
-        assert len((await panel.three_wise_consultation(DOSSIER, Told())).left_out) == 1
-        second = await panel.three_wise_consultation(DOSSIER, Told())
+        assert len((await panel.ask_three(DOSSIER, Told())).left_out) == 1
+        second = await panel.ask_three(DOSSIER, Told())
     assert "so soon" in second.left_out[0]
     assert len(limited.requests) == 1
 
 
 async def test_without_a_judge_the_opinions_are_the_plan_which_says_so(system: Systems) -> None:
     with WireServer([says(CAREFUL), says(BOLD)]) as server:
-        given = await system(server.url, judge=role(DOWN)).three_wise_consultation(DOSSIER, Told())
+        given = await system(server.url, judge=role(DOWN)).ask_three(DOSSIER, Told())
     assert "Nobody could weigh" in given.plan
     assert CAREFUL in given.plan
     assert BOLD in given.plan
@@ -268,7 +269,7 @@ async def test_without_a_judge_the_opinions_are_the_plan_which_says_so(system: S
 
 async def test_when_all_fail_there_is_no_plan_and_everybody_is_named(system: Systems) -> None:
     told = Told()
-    given = await system(DOWN).three_wise_consultation(DOSSIER, told)
+    given = await system(DOWN).ask_three(DOSSIER, told)
     assert given == Consultation(left_out=given.left_out)
     assert [name.split()[0] for name in given.left_out] == ["conservative", "progressive"]
     assert told.consulted.plan == ""
@@ -276,9 +277,9 @@ async def test_when_all_fail_there_is_no_plan_and_everybody_is_named(system: Sys
 
 async def test_a_judge_who_is_not_sure_and_one_who_writes_prose(system: Systems) -> None:
     with WireServer([says(CAREFUL), says(BOLD), verdict(0.3)]) as server:
-        assert not (await system(server.url).three_wise_consultation(DOSSIER, Told())).is_sure
+        assert not (await system(server.url).ask_three(DOSSIER, Told())).is_sure
     with WireServer([says(CAREFUL), says(BOLD), says("Read the file again.")]) as server:
-        given = await system(server.url).three_wise_consultation(DOSSIER, Told())
+        given = await system(server.url).ask_three(DOSSIER, Told())
     assert given.plan == "Read the file again."
     assert not given.is_sure
 
@@ -288,8 +289,8 @@ async def test_a_server_that_knows_no_schemas_is_asked_without_one(system: Syste
     replies = [says(CAREFUL), says(BOLD), refusal, verdict(), says(CAREFUL), says(BOLD), verdict()]
     with WireServer(replies) as server:
         panel = system(server.url)
-        assert (await panel.three_wise_consultation(DOSSIER, Told())).is_sure
-        assert (await panel.three_wise_consultation(DOSSIER, Told())).is_sure
+        assert (await panel.ask_three(DOSSIER, Told())).is_sure
+        assert (await panel.ask_three(DOSSIER, Told())).is_sure
     sent = ["response_format" in body for body in server.bodies()]
     assert sent == [False, False, True, False, False, False, False]
 
@@ -307,7 +308,7 @@ async def test_a_server_that_cannot_read_what_it_held_to_the_schema_is_asked_wit
     }
     broken = Reply(sse(*([delta(content='{"ver')] if said_before else []), failure))
     with WireServer([says(CAREFUL), says(BOLD), broken, verdict()]) as server:
-        given = await system(server.url).three_wise_consultation(DOSSIER, Told())
+        given = await system(server.url).ask_three(DOSSIER, Told())
     assert given.is_sure
     assert ["response_format" in body for body in server.bodies()] == [False, False, True, False]
 
@@ -316,7 +317,7 @@ async def test_the_boss_reads_the_dossier_and_what_was_advised_before(system: Sy
     earlier = [Consultation(plan="Next: read prices.py"), Consultation(left_out=("x",))]
     with WireServer([verdict()]) as server, WireServer([]) as main:
         told = Told()
-        given = await system(main.url, boss=role(server.url, "big")).boss_consultation(DOSSIER, earlier, told)
+        given = await system(main.url, boss=role(server.url, "big")).ask_boss(DOSSIER, earlier, told)
     (body,) = server.bodies()
     assert body["model"] == "big"
     assert AGENT_ROLES["boss"].personality in body["messages"][0]["content"]
@@ -331,10 +332,7 @@ async def test_the_plan_is_short_however_long_the_answer(system: Systems) -> Non
     long = "読み直してください。" * 900
     with WireServer([says(CAREFUL), says(BOLD), says(long), says(long)]) as server:
         panel = system(server.url)
-        for given in (
-            await panel.three_wise_consultation(DOSSIER, Told()),
-            await panel.boss_consultation(DOSSIER, [], Told()),
-        ):
+        for given in (await panel.ask_three(DOSSIER, Told()), await panel.ask_boss(DOSSIER, [], Told())):
             assert 0 < estimate_tokens(given.plan) <= PLAN_TOKENS
 
 
@@ -347,8 +345,8 @@ async def test_what_a_small_window_is_asked_fits_it(system: Systems) -> None:
     replies = [says(CAREFUL * 60), says(BOLD * 60), verdict(), verdict()]
     with WireServer(replies, routes={"/v1/models": listing}) as server:
         panel = system(server.url)
-        given = await panel.three_wise_consultation(long, Told())
-        await panel.boss_consultation(long, [given] * 3, Told())
+        given = await panel.ask_three(long, Told())
+        await panel.ask_boss(long, [given] * 3, Told())
     assert len(server.bodies()) == 4
     for body in server.bodies():
         prompt = sum(estimate_tokens(message["content"]) + 4 for message in body["messages"])
@@ -360,7 +358,7 @@ async def test_what_a_small_window_is_asked_fits_it(system: Systems) -> None:
 async def test_by_hand_members_answer_in_the_persons_language(system: Systems) -> None:
     with WireServer([says(CAREFUL), says(BOLD), verdict()]) as server:
         told = Told()
-        await system(server.url).three_wise_consultation(DOSSIER, told, by_hand=True)
+        await system(server.url).ask_three(DOSSIER, told, by_hand=True)
     assert all("language of the goal" in body["messages"][0]["content"] for body in server.bodies())
     assert told.consulted.question == DOSSIER.goal
     assert told.consulted.by_hand
@@ -369,7 +367,7 @@ async def test_by_hand_members_answer_in_the_persons_language(system: Systems) -
 async def test_another_model_of_the_same_server_and_a_role_without_a_provider(system: Systems) -> None:
     with WireServer([says(CAREFUL), says(BOLD), verdict()], models=("main", "wise")) as server:
         panel = system(server.url, judge=RoleSettings(model="wise"), progressive=RoleSettings(base_url=server.url))
-        await panel.three_wise_consultation(DOSSIER, Told())
+        await panel.ask_three(DOSSIER, Told())
     assert [body["model"] for body in server.bodies()] == ["main", "main", "wise"]
 
 
@@ -405,13 +403,40 @@ async def test_a_fallback_provider_stands_in_for_a_role_and_it_is_said(system: S
     with WireServer([says(BOLD), verdict()]) as server, WireServer([spare], routes=routes) as ollama:
         panel = system(server.url, conservative=role(DOWN), fallbacks=("ollama",), ollama=ollama.url)
         told = Told()
-        given = await panel.three_wise_consultation(DOSSIER, told)
+        given = await panel.ask_three(DOSSIER, told)
     assert given.left_out == ()
     assert (given.opinions[0].role, given.opinions[0].provider) == ("conservative", "ollama")
     notices = [event.text for event in told.events if isinstance(event, Notice)]
     assert len(notices) == 1
     assert notices[0].startswith("conservative: ")
     assert "ollama" in notices[0]
+    assert panel.fallback_providers == ["ollama"]
+
+
+async def test_the_plain_interface(system: Systems) -> None:
+    with WireServer([says(CAREFUL), says(BOLD), verdict(), verdict()]) as server:
+        panel = system(server.url)
+        advice = await panel.three_wise_consultation(ERROR, {"goal": "fix it", "file": "rate = 2"})
+        await panel.boss_consultation("still stuck")
+    first, *_, last = map(asked, server.bodies())
+    assert "## Goal\nfix it" in first
+    assert f"## Problem\n{ERROR}" in first
+    assert "file:\nrate = 2" in first
+    assert advice["is_sure"]
+    assert "Next: read prices.py" in advice["plan"]
+    assert len(advice["opinions"]) == 3
+    assert "## Advice given earlier\nVerdict: stale text" in last
+    assert set(panel.agent_roles) == {"conservative", "progressive", "judge", "boss"}
+    assert set(panel.llm_clients) == {"conservative", "progressive", "judge", "boss"}
+    assert [event.kind for event in panel.consultation_history] == ["panel", "boss"]
+
+
+async def test_the_health_of_each_distinct_server(system: Systems) -> None:
+    with WireServer([verdict()]) as server:
+        panel = system(server.url, judge=role(server.url), boss=role(DOWN))
+        health = await panel.health_check_providers()
+        assert health == {f"openai {server.url}/v1": True, f"openai {DOWN}/v1": False}
+        assert len(server.asked) == 1
 
 
 def serving(**entry: Any) -> WireServer:
@@ -421,6 +446,21 @@ def serving(**entry: Any) -> WireServer:
     return WireServer([verdict()], routes={"/v1/models": listing})
 
 
+async def test_the_server_that_suits_the_work_best(system: Systems) -> None:
+    with (
+        serving(owned_by="vllm", max_model_len=65_536) as wide,
+        serving(owned_by="x", max_model_len=4_096) as narrow,
+    ):
+        panel = system(narrow.url, boss=role(wide.url), judge=role(DOWN))
+        names = {server: f"openai {server.url}/v1" for server in (wide, narrow)}
+        for task in ("long_context", "coding", "reasoning", "structured"):
+            assert await panel.select_best_provider(task) == names[wide]
+        assert await panel.select_best_provider() in names.values()
+        with pytest.raises(ValueError, match="coding"):
+            await panel.select_best_provider("cooking")
+    assert set(TASKS) == {"coding", "reasoning", "vision", "long_context", "structured"}
+
+
 async def test_a_boss_nobody_has_named_is_the_best_thinker_on_the_panel(system: Systems) -> None:
     with (
         serving(owned_by="vllm", max_model_len=65_536) as wide,
@@ -428,24 +468,30 @@ async def test_a_boss_nobody_has_named_is_the_best_thinker_on_the_panel(system: 
         serving(owned_by="vllm", max_model_len=4_096) as narrow,
     ):
         better = system(narrow.url, judge=role(wide.url), progressive=role(DOWN))
-        await better.boss_consultation(DOSSIER, [], Told())
+        await better.ask_boss(DOSSIER, [], Told())
         assert [len(server.requests) for server in (narrow, wide, other)] == [0, 1, 0]
         equal = system(other.url, judge=role(wide.url))
-        await equal.boss_consultation(DOSSIER, [], Told())
+        await equal.ask_boss(DOSSIER, [], Told())
         assert [len(server.requests) for server in (narrow, wide, other)] == [0, 1, 1], "the one that does the work"
         named = system(wide.url, boss=role(narrow.url), judge=role(other.url))
-        await named.boss_consultation(DOSSIER, [], Told())
+        await named.ask_boss(DOSSIER, [], Told())
         assert [len(server.requests) for server in (narrow, wide, other)] == [1, 1, 1]
     with serving() as alone:
-        await system(alone.url, judge=role(DOWN)).boss_consultation(DOSSIER, [], Told())
+        await system(alone.url, judge=role(DOWN)).ask_boss(DOSSIER, [], Told())
         assert len(alone.requests) == 1
+
+
+async def test_no_server_is_fit(system: Systems) -> None:
+    with pytest.raises(LLMConnectionError) as caught:
+        await system(DOWN).select_best_provider("coding")
+    assert caught.value.key == "panel_no_provider"
 
 
 async def test_the_embedded_engine_is_no_adviser(tmp_path: Path) -> None:
     settings = Settings(llm=LLMSettings(provider="embedded"))
     client = make_client(settings.llm, tmp_path, {})
     panel = MultiAgentSystem(client, settings, tmp_path, {})
-    given = await panel.three_wise_consultation(Dossier(goal="g", problem="p"), Told())
+    given = await panel.ask_three(Dossier(goal="g", problem="p"), Told())
     assert given.plan == ""
     assert given.left_out[0] == "conservative: There is no model to ask"
     assert panel.llm_clients == {}
