@@ -347,7 +347,7 @@ class SmartContextManager:
         counted = scale.expected(conversation.messages)
         if overflow is not None:
             counted = max(counted, overflow.n_prompt_tokens or int(_FULLER * self._client.context_window))
-        return max(1.0, counted / max(1, scale.request(conversation.messages)))
+        return counted / scale.request(conversation.messages)
 
     def _scale(self, tools: Sequence[ToolSpec]) -> Scale:
         return Scale(self._client, tools, self._compact_at)

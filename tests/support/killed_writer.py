@@ -28,20 +28,25 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def die_at(step: int) -> None:
     """Make the STEPth call from now on the last."""
+    at_step(step, lambda _: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def at_step(step: int, act: Callable[[str], None]) -> None:
+    """Do something just before the STEPth call from now on, with the name of what is called."""
     left = step
 
-    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
             nonlocal left
             left -= 1
             if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                act(name)
             return function(*args, **options)
 
         return call
 
     for name in _STEPS:
-        setattr(os, name, counted(getattr(os, name)))
+        setattr(os, name, counted(name, getattr(os, name)))
 
 
 async def _operate(project: Path, operation: str, step: int) -> None:

@@ -128,8 +128,11 @@ async def test_the_secret_files_of_root_are_not_read(world: World) -> None:
 
 async def test_set_id_bits_cannot_be_made(world: World) -> None:
     await world.python("""
-        import os
+        import ctypes, os
+        fchmodat2 = lambda mode: ctypes.CDLL(None).syscall(452, -100, b"program.py", mode, 0)
         for number, make in enumerate((
+            lambda: fchmodat2(0o4755),
+            lambda: fchmodat2(0o2755),
             lambda: os.chmod("program.py", 0o4755),
             lambda: os.chmod("program.py", 0o2755),
             lambda: os.fchmod(os.open("program.py", os.O_RDONLY), 0o4755),

@@ -104,6 +104,16 @@ async def test_after_something_new_was_said_only_the_files_come_back(session: Se
     assert [type(message).__name__ for message in session.history.messages].count("UserMessage") == 1
 
 
+async def test_after_something_else_was_changed_that_is_taken_back_and_not_the_rewind(session: Session) -> None:
+    await session.turn("one", a="1")
+    session.points.rewind("1")
+    rewound = session.history.messages
+    await session.tools.execute_tool("write_file", file_path="b", content="by a command of the chat")
+    session.points.undo(turn=False)
+    assert (session.text("a"), session.text("b")) == (None, None)
+    assert session.history.messages == rewound
+
+
 async def test_a_rewind_over_an_undo_and_to_a_point_after_it(session: Session) -> None:
     await session.turn("one", a="1")
     session.points.add("first")

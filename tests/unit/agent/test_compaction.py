@@ -12,11 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from localllm.agent.middleware import RunState
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.replay import _Player
 from localllm.agent.run_stats import Tally
 from localllm.agent.subagents import Explorer
 from localllm.agent.system_prompt import system_prompt
+from localllm.base.errors import LLMConnectionError
 from localllm.base.events import (
     AgentEvent,
     Compacted,
@@ -31,7 +33,7 @@ from localllm.base.events import (
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import Message
+from localllm.llm.messages import AssistantMessage, Message
 from localllm.llm.model_features import COMPACT, SMALL_WINDOW
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.agents import call, make_agent, make_tools, play, scripted
@@ -279,6 +281,40 @@ async def test_three_compactions_that_do_not_help_end_the_run(project: Path) -> 
         events = await play(agent, GOAL)
     assert (finished(events).status, finished(events).error_code) == ("error", "E2039")
     assert compactions(heard) >= 3
+
+
+def talk(agent: ReActAgent) -> None:
+    """A step that nothing can be left out of while it is the newest one."""
+    note = ToolCall("c", "read_file", json.dumps({"file_path": "a.py", "note": "word " * 4_000}))
+    agent.history.add_assistant(AssistantMessage("", (note,)))
+    agent.history.add_result("c", "nothing there", ())
+
+
+@pytest.mark.parametrize("between", ["a compaction that helps", "a rewind"])
+async def test_only_three_in_a_row_end_the_run(project: Path, between: str) -> None:
+    model = scripted(*["summary"] * 20)
+    agent = make_agent(model, project, client=LLMClient(model, model="m", context_window=4_096))
+    start = agent.history.mark()
+    agent.history.add_user("go", words="go")
+    state = RunState("go", agent.history, lambda _: None, ())
+    for _ in range(2):
+        for _ in range(2):
+            talk(agent)
+            await agent.compaction.before_step(state)
+        if between == "a rewind":
+            agent.history.rewind(start)
+            agent.history.add_user("again", words="again")
+        else:
+            agent.history.add_assistant(AssistantMessage("", (ToolCall("d", "list_files", "{}"),)))
+            agent.history.add_result("d", "a.py", ())
+        await agent.compaction.before_step(state)
+    for _ in range(2):
+        talk(agent)
+        await agent.compaction.before_step(state)
+    talk(agent)
+    with pytest.raises(LLMConnectionError) as raised:
+        await agent.compaction.before_step(state)
+    assert raised.value.key == "context_full"
 
 
 async def test_by_hand_between_two_turns_with_a_wish(project: Path) -> None:

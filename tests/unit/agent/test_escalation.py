@@ -240,6 +240,16 @@ class TestComingDown:
         assert wise.asked.count("boss") <= 2
         assert end(events).status == "stuck"
 
+    async def test_each_is_asked_twice_and_then_the_run_is_stopped(self, project: Path) -> None:
+        turns: list[dict[str, Any]] = [MISS] * 7
+        for value in range(1, 5):
+            turns += [call("edit_file", file_path="b.py", old_string=f"z = {value}", new_string=f"z = {value + 1}")]
+            turns += [MISS] * 3
+        wise = Wise([PLAN] * 9, [PLAN] * 9)
+        events = await play(an_agent(project, *turns, *[MISS] * 9, wise=wise), "go")
+        assert wise.asked == ["three", "three", "boss", "boss"]
+        assert (end(events).status, end(events).steps) == ("stuck", len(turns))
+
     async def test_the_person_who_speaks_again_begins_on_the_ground(self, project: Path) -> None:
         agent = an_agent(project, *[MISS] * 7, *[MISS] * 3, "done")
         await play(agent, "go")

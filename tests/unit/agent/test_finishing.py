@@ -77,6 +77,13 @@ class TestInARun:
         assert getattr(events[-1], "status", "") == "done"
         assert any(isinstance(event, Notice) and "announced a step" in event.text for event in events)
 
+    async def test_after_a_call_the_next_announcement_is_the_first_again(self, project: Path) -> None:
+        read = call("read_file", file_path="a.py")
+        model = recording("Let me read the file.", read, "Let me read it again.", read, "It says x = 1.")
+        result = await make_agent(model, project).execute_query("what does a.py say?")
+        assert (result.status, result.answer) == ("done", "It says x = 1.")
+        assert model.choices == ["auto"] * 5
+
     async def test_an_answer_to_the_asking_is_the_answer(self, project: Path) -> None:
         model = recording("Let me check.", "The answer is 4.")
         assert (await make_agent(model, project).execute_query("2+2?")).answer == "The answer is 4."

@@ -111,6 +111,14 @@ def test_there_are_enough_of_each() -> None:
     assert patterns.count("") >= 30
 
 
+def test_what_goes_on_is_told_every_second_time_and_a_cycle_every_time() -> None:
+    a, b, c, d, e = (CaseStep(tool="read_file", args={"file_path": name}, result=name) for name in "abcde")
+    goes_on = Case("a step that comes again between others", (a, a, a, b, c, a, d, e, a))
+    assert goes_on.told_at() == [(3, "same_step"), (9, "same_step")]
+    cycle = Case("two steps in turn", (a, b) * 5)
+    assert cycle.told_at() == [(5, "cycle"), (7, "cycle"), (9, "cycle")]
+
+
 @each_of(OF_OURS)
 def test_a_higher_threshold_is_never_earlier(case: Case) -> None:
     first = [told[0][0] if (told := case.told_at(threshold)) else 10**6 for threshold in (2, 3, 5)]

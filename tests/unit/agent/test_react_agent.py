@@ -175,6 +175,16 @@ class TestMistakesOfTheModel:
         assert told in results(agent)[0]
         assert (project / "a.py").read_text() == "x = 1\n"
 
+    async def test_of_the_calls_of_an_answer_that_was_cut_the_last_is_the_one_that_is_not_whole(
+        self, project: Path
+    ) -> None:
+        begun = {"name": "write_file", "arguments": '{"file_path": "a.py", "content": "x'}
+        turn = {"calls": [{"name": "list_files", "arguments": "{"}, begun], "finish": "length"}
+        agent = make_agent(scripted(turn, "I see."), project)
+        await play(agent, "go")
+        assert ["token limit" in result for result in results(agent)] == [False, True]
+        assert (project / "a.py").read_text() == "x = 1\n"
+
     async def test_arguments_other_tools_taught_are_understood(self, project: Path) -> None:
         agent = make_agent(scripted(call("READ_FILE", path="a.py"), "ok"), project)
         await play(agent, "go")

@@ -78,6 +78,15 @@ class TestUsage:
 
 
 class TestDropping:
+    @pytest.mark.parametrize("counted", [7_000, 9_800, 14_000])
+    @pytest.mark.parametrize("more", [(), (ANSWER, ToolMessage("c1", "look", "there " * 50))])
+    def test_a_request_is_never_expected_to_be_shorter_than_estimated(self, counted: int, more: tuple) -> None:
+        accounting = Accounting()
+        for messages in (LONG, (*LONG, *more)):
+            assert accounting.expect_prompt("m", messages, ()) >= accounting.estimate_prompt("m", messages, ())
+            settled(accounting, counted, 32_768)
+        assert accounting.expect_prompt("m", LONG, ()) >= accounting.estimate_prompt("m", LONG, ())
+
     def test_a_prompt_longer_than_the_window_was_cut(self) -> None:
         warning = settled(Accounting(), 3_900, 4_096)
         assert "3,900 tokens" in warning

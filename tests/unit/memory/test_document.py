@@ -93,6 +93,13 @@ def test_where_an_item_goes(text: str, after: str) -> None:
     assert added(text) == after
 
 
+@each("marker", ["- ", "1. ", "3) ", "09. "])
+def test_an_item_put_first_begins_as_the_one_that_was_first(marker: str) -> None:
+    """A viewer counts on from the first number of a list."""
+    document = Document(f"## Decisions\n{marker}b\n{marker}a\n").with_item("decisions", ["c"], first=True)
+    assert document.text == f"## Decisions\n{marker}c\n{marker}b\n{marker}a\n"
+
+
 @pytest.mark.parametrize(
     ("text", "language"),
     [

@@ -461,6 +461,17 @@ async def test_the_server_that_suits_the_work_best(system: Systems) -> None:
     assert set(TASKS) == {"coding", "reasoning", "vision", "long_context", "structured"}
 
 
+@pytest.mark.parametrize("is_main", [True, False])
+async def test_for_a_long_text_the_widest_of_wide_windows(system: Systems, is_main: bool) -> None:
+    with (
+        serving(owned_by="vllm", max_model_len=131_072) as widest,
+        serving(owned_by="vllm", max_model_len=65_536) as wide,
+    ):
+        main, boss = (widest, wide) if is_main else (wide, widest)
+        panel = system(main.url, boss=role(boss.url))
+        assert await panel.select_best_provider("long_context") == f"openai {widest.url}/v1"
+
+
 async def test_a_boss_nobody_has_named_is_the_best_thinker_on_the_panel(system: Systems) -> None:
     with (
         serving(owned_by="vllm", max_model_len=65_536) as wide,

@@ -41,6 +41,9 @@ def test_it_is_read_however_it_is_written(text: str) -> None:
         ("null", 0.0),
         ('"very low"', 0.2),
         ('"?"', 0.0),
+        ("8", 0.8),
+        ("10", 1.0),
+        ("11", 0.11),
         ("150", 1.0),
     ],
 )

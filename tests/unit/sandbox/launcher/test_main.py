@@ -152,6 +152,37 @@ def test_a_command_that_is_no_text_is_refused(command: str) -> None:
     assert raised.value.key == "command_failed_to_start"
 
 
+FILTERED = """
+import os, sys
+from pathlib import Path
+from localllm.sandbox.launcher.main import _filter
+from localllm.sandbox.launcher.syscalls import Kernel
+from tests.support.launching import order
+os.setsid()
+supervisor = os.getpid()
+pid = os.fork()
+if not pid:
+    kernel = Kernel()
+    kernel.drop_privileges()
+    kernel.filter_calls(_filter(order(Path(sys.argv[1]), ""), supervisor))
+    for whom in (supervisor, -supervisor):
+        try:
+            os.kill(whom, 0)
+        except PermissionError:
+            print("refused", flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+
+
+def test_the_filter_alone_keeps_signals_from_the_supervisor_and_its_group(tmp_path: Path) -> None:
+    """Without Landlock, which refuses them as well where the kernel is new enough."""
+    done = subprocess.run(
+        [sys.executable, "-c", FILTERED, tmp_path], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.stdout == "refused\nrefused\n", done.stderr
+
+
 UNENCLOSED = """
 import os, sys
 from localllm.sandbox.launcher.limits import Supervisor

@@ -110,6 +110,19 @@ def test_set_id_bits_are_refused_and_others_are_not(machine: Machine) -> None:
     assert machine.answer("openat", 0, 0, 0, 0o4644) == ALLOW  # nothing is made, so the mode means nothing
 
 
+@pytest.mark.parametrize(
+    ("call", "mode"),
+    [("chmod", 1), ("creat", 1), ("fchmod", 1), ("mknod", 1), ("fchmodat", 2), ("fchmodat2", 2), ("mknodat", 2)],
+)
+def test_no_call_that_takes_a_mode_sets_such_a_bit(machine: Machine, call: str, mode: int) -> None:
+    if call not in machine.numbers:
+        assert (machine.name, mode) == ("aarch64", 1)  # which has the calls that take a folder alone
+        return
+    before = [0] * mode
+    assert machine.answer(call, *before, 0o100755) == ALLOW
+    assert {machine.answer(call, *before, bit | 0o100755) for bit in (0o2000, 0o4000)} == {refused()}
+
+
 @pytest.mark.parametrize("call", ["kill", "tgkill", "tkill", "rt_sigqueueinfo"])
 def test_signals_spare_the_program_and_the_supervisor(machine: Machine, call: str) -> None:
     assert machine.answer(call, 77, 9) == ALLOW
