@@ -13,7 +13,7 @@ from pathlib import Path
 from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
-from localllm.sandbox.protect.protected_names import IN_GIT, Entry, is_git_settings
+from localllm.sandbox.protect.protected_names import IN_GIT, Entry, is_git_settings, names_beneath
 from localllm.sandbox.protect.repository import Place, find_place, settings_of
 
 _GITDIR = b"gitdir: "
@@ -53,7 +53,7 @@ class Leads:
                 if time.monotonic() > self._deadline:
                     self.is_complete = False
                     continue
-                found.update(self._of_link(path, is_repository=name == ".git"))
+                found.update(self._of_link(path))
             elif not entry.content:
                 continue
             elif name == ".git" and entry.content.startswith(_GITDIR):
@@ -78,11 +78,11 @@ class Leads:
                 found.update(self._of_settings(path, content, [str(self._root)]))
         return found
 
-    def _of_link(self, path: str, *, is_repository: bool) -> Iterator[str]:
+    def _of_link(self, path: str) -> Iterator[str]:
         *links, last = _way(str(self._root / path))
         yield from self._inside(links)
         for target in self._inside([last]):
-            yield from (f"{target}/{name}" for name in IN_GIT) if is_repository else [target]
+            yield from (f"{target}/{name}".rstrip("/") for name in names_beneath(path))
 
     def _of_gitdir(self, path: str, content: bytes) -> Iterator[str]:
         said = os.fsdecode(content.removeprefix(_GITDIR).strip()).replace("\0", "")

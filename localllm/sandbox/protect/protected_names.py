@@ -43,6 +43,7 @@ _IN_OTHERS = {
     top: tuple(sorted(name.removeprefix(f"{top}/") for name in _NAMES if name.startswith(f"{top}/")))
     for top in {name.partition("/")[0] for name in _NAMES - _WHOLE} - {".git"}
 }
+_OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs"})
 _LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
 _MOST_FOLDERS = 200_000
@@ -87,6 +88,17 @@ def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tu
         first, _, rest = name.partition("/")
         steps[first] = (*steps.get(first, ()), rest)
     return steps, tuple(name[1:] for name in names if name.startswith("*"))
+
+
+def names_beneath(path: str) -> tuple[str, ...]:
+    """The names below the link at `path` that are believed: "" where all that it leads to is."""
+    parts = path.casefold().split("/")
+    for start, part in enumerate(parts):
+        names = IN_GIT if part == ".git" else _IN_OTHERS.get(part, ())
+        way = "".join(f"{one}/" for one in parts[start + 1 :])
+        if found := tuple(name.removeprefix(way) for name in names if name.startswith(way) and "*" not in name):
+            return found
+    return ("",)
 
 
 def is_seen_from(folder: str, path: str) -> bool:
@@ -146,12 +158,17 @@ def _is_looked_for(name: str) -> bool:
     return name in _LOOKED_FOR or name.endswith(PROTECTED_ENDINGS)
 
 
+def _is_link_on_the_way(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a link that a folder may be behind."""
+    return entry.is_symlink() and not os.path.isfile(entry.path)  # noqa: PTH113 - an entry would remember the answer
+
+
 class Reach:
     """How far a look may go, and how far it got. `seconds`: for all folders; `skipped`: also into those of packages.
 
     `visited`: the folders that were looked into. `is_complete`: there are no others. `closed`: those that cannot be
-    read. `repositories`: those with a `.git`; `bare`: those that look like what is in one. `last`: those of packages,
-    with their inodes.
+    read. `repositories`: those with a `.git`; `bare`: those that look like what is in one; `others`: the data of other
+    version control. `last`: those of packages, with their inodes.
     """
 
     def __init__(self, seconds: float = math.inf, *, skipped: bool = False) -> None:
@@ -161,6 +178,7 @@ class Reach:
         self.closed: set[str] = set()
         self.repositories: set[str] = set()
         self.bare: set[str] = set()
+        self.others: set[str] = set()
         self.last: dict[str, int] = {}
         self.is_complete = True
 
@@ -333,15 +351,23 @@ class _Walk:
                     self._reach.repositories.add(folder)
                 if name == ".git" and is_folder:
                     yield from self._beneath_any(path, self._list(path), IN_GIT)
-                elif name == ".git" or name in _WHOLE or (name.endswith(PROTECTED_ENDINGS) and not is_folder):
+                elif (
+                    name == ".git"
+                    or name in _WHOLE
+                    or (name.endswith(PROTECTED_ENDINGS) and not is_folder)
+                    or (name in _IN_OTHERS and _is_link_on_the_way(entry))
+                ):
                     yield from self._whole(path, entry)
                 elif is_folder:
                     if name in _IN_OTHERS:
                         yield from self._beneath_any(path, self._list(path), _IN_OTHERS[name])
+                    if name in _OTHER_REPOSITORIES:
+                        self._reach.others.add(path)
                     inside.append(path)
 
     def _beneath_any(self, folder: str, entries: list[os.DirEntry[str]], names: tuple[str, ...]) -> Iterator[str]:
-        """The leaves of those of `entries` whose names begin one of `names` (`a`, `a/b` or `*.a`)."""
+        """The leaves of those of `entries` whose names begin one of `names` (`a`, `a/b` or `*.a`), and the links in
+        place of folders on the way to these."""
         steps, endings = _first_steps(names)
         for entry in entries:
             name = entry.name.casefold()
@@ -349,7 +375,7 @@ class _Walk:
             if not deeper and not name.endswith(endings):
                 continue
             path = _join(folder, entry.name)
-            if not deeper or "" in deeper:
+            if not deeper or "" in deeper or _is_link_on_the_way(entry):
                 yield from self._whole(path, entry)
             elif entry.is_dir(follow_symlinks=False):
                 yield from self._beneath_any(path, self._list(path), deeper)

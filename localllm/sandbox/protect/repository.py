@@ -9,24 +9,20 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.git_config import Setting, parse
 
-if TYPE_CHECKING:
-    from localllm.sandbox.protect.folder_listings import FolderListings
-
 _MOST = 1 << 16  # bytes of git's small files
 _MOST_WHOLE = 1 << 22  # bytes of settings, and of a list of alternates
 MOST_FOLDERS = 20_000
 """Of one repository's data. A folder costs some microseconds."""
 _MOST_ALTERNATES = 50
-_FOLDERS_OF_GIT = frozenset({"hooks", "info", "logs", "refs", "worktrees", "modules", "objects", "lfs"})
-_NOT_LOOKED_INTO = re.compile(r"annex/objects|lfs/objects/[^/]+/[^/]+")  # large, and git itself never goes there
 _GITDIR = "gitdir: "
+_HEAD = re.compile(rb"ref:\s*refs/|[0-9a-fA-F]{40}")
 
 
 class Place(NamedTuple):
@@ -46,7 +42,8 @@ def find_place(root: Path) -> Place | None:
     """The repository the folder `root` (links resolved) lies in, as git finds it; None where there is none, or where it
     claims another work tree.
 
-    Raises ToolExecutionError("git_leads_out") for a `.git` that leads to a folder which does not confirm it.
+    Raises ToolExecutionError: "git_broken" for a `.git` of `root` that is no repository, "git_leads_out" for one that
+    leads to a folder which does not confirm it.
     """
     place = _nearest(root)
     return place if place and _work_tree(place) in (None, place.top) else None
@@ -62,6 +59,8 @@ def _nearest(root: Path) -> Place | None:
         if stat.S_ISDIR(mode):
             if _is_repository(git):
                 return Place(top, git, _common(git))
+            if top == root:  # git would go on to another one, around the project
+                raise ToolExecutionError("git_broken", path=git)
         elif stat.S_ISREG(mode):
             return _of_gitfile(top, git)
         elif stat.S_ISLNK(mode):
@@ -71,9 +70,17 @@ def _nearest(root: Path) -> Place | None:
 
 def _is_repository(folder: Path) -> bool:
     """Git passes over a folder that is none, and goes on in the folder above."""
-    head = folder / "HEAD"
     has_data = os.path.isdir(folder / "objects") and os.path.isdir(folder / "refs")  # noqa: PTH112 - Path's may raise
-    return os.path.lexists(head) and (has_data or os.path.lexists(folder / "commondir"))
+    return has_head(folder) and (has_data or os.path.lexists(folder / "commondir"))
+
+
+def has_head(folder: Path) -> bool:
+    """Whether the HEAD of a repository is one that git believes."""
+    head = folder / "HEAD"
+    try:
+        return str(head.readlink()).startswith("refs/")
+    except OSError:
+        return bool(_HEAD.match(_content(head)))
 
 
 def _common(folder: Path) -> Path:
@@ -135,9 +142,9 @@ class RepositoryCheck:
     """Looks whether a repository leads out of itself; what did not change since the last time is not read again."""
 
     def __init__(self) -> None:
-        from localllm.sandbox.protect.folder_listings import FolderListings  # only git needs them, not each start
+        from localllm.sandbox.protect.repository_kinds import RepositoryKinds  # only git needs them, not each start
 
-        self._listings = FolderListings(is_odd_or_folder)
+        self._kinds = RepositoryKinds()
 
     def refuse_leads(self, place: Place, root: Path, allowed_includes: Sequence[Path] | None = None) -> None:
         """Raise ToolExecutionError("git_leads_out") for a link, a list of alternates or a common folder that leads
@@ -162,10 +169,12 @@ class RepositoryCheck:
                 yield from ((file, target) for target in _included(file))
 
     def _links(self, top: Path) -> Iterator[tuple[Path, Path]]:
-        found, is_complete = odd_entries([str(top)], self._listings, MOST_FOLDERS)
-        if not is_complete:
+        from localllm.sandbox.protect.repository_kinds import Data
+
+        found = self._kinds.look([Data(str(top))], MOST_FOLDERS)
+        if not found.is_complete:
             raise ToolExecutionError("git_too_many_folders", path=top, most=MOST_FOLDERS)
-        for _, entry in found:
+        for entry in found.strange:
             if entry.is_symlink():
                 yield Path(entry.path), Path(entry.path)
 
@@ -184,39 +193,6 @@ def data_folders(git: Path) -> list[Path]:
     elif os.path.islink(git):  # noqa: PTH114 - Path's may raise
         git = _real(git)
     return [git, _common(git)]
-
-
-def odd_entries(
-    tops: Sequence[str], listings: "FolderListings", most: int
-) -> "tuple[list[tuple[str, os.DirEntry[str]]], bool]":
-    """What is neither a file nor a folder in the data of repositories, and the folders of objects of other repositories
-    in it. Each with that of `tops` it is in, and whether that is all: at most `most` folders are looked into, those
-    that git itself writes to before others. `listings`: of what `is_odd_or_folder`."""
-    found: list[tuple[str, os.DirEntry[str]]] = []
-    of_git = [(top, top) for top in tops]
-    others: list[tuple[str, str]] = []
-    looked = 0
-    for pending in (of_git, others):
-        for top, folder in pending:
-            looked += 1
-            if looked > most:
-                return found, False
-            for entry in listings.of(folder):
-                is_folder = entry.is_dir(follow_symlinks=False)
-                if not is_folder or (entry.name.casefold() == "objects" and folder != top):
-                    found.append((top, entry))
-                if not is_folder:
-                    continue
-                if folder == top:
-                    (of_git if entry.name in _FOLDERS_OF_GIT else others).append((top, entry.path))
-                elif not _NOT_LOOKED_INTO.fullmatch(entry.path, len(top) + 1):
-                    pending.append((top, entry.path))
-    return found, True
-
-
-def is_odd_or_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether it is something else than a regular file."""
-    return not entry.is_file(follow_symlinks=False)
 
 
 def alternates_in(content: bytes, objects: Path) -> list[Path]:

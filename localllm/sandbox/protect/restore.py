@@ -112,6 +112,15 @@ class Restorer:
             self._take_away(folder, path)
             atomic_write_at(folder, _name(path), content, mode=mode)
 
+    def put_folder(self, path: str) -> None:
+        """Make it a real folder, if it is none."""
+
+        def put() -> None:
+            with self._folder_of(f"{path}/", make=True):
+                pass
+
+        self._insist(path, put)
+
     def put_link(self, path: str, target: bytes) -> None:
         """Make it a symbolic link, whatever is there now."""
         self._insist(path, lambda: self._put_link(path, target))

@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
@@ -33,7 +33,7 @@ from localllm.sandbox.protect.protected_names import (
     may_matter,
 )
 from localllm.sandbox.protect.repository import alternates_in
-from localllm.sandbox.protect.repository_links import RepositoryLinks
+from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
 
 _NOTHING = Entry(0, (), b"")
@@ -66,7 +66,10 @@ class ProtectedFiles:
         self._before: dict[str, Entry] = {}
         self._tops: list[str] = []
         self._listings = FolderListings(may_matter)
-        self._repository_links = RepositoryLinks(root)
+        self._data = RepositoryData(root)
+        self._in_data: frozenset[str] = frozenset()
+        self._gone: dict[str, Entry] = {}
+        self._broken: dict[str, Entry] = {}
         self._index_files = IndexFiles(root)
         self._named: tuple[str, ...] = ()
         self._reach = Reach()
@@ -96,10 +99,18 @@ class ProtectedFiles:
                 self._before = look(self._root, known, self._listings, self._tops, self._reach)
                 self._is_overlooked = False
                 self._named = self._look_at_named(known)
-                self._before |= self._repository_links.look(self._reach.repositories, self._reach.bare)
+                in_data = self._data.believe(self._reach, known)
+                self._in_data = frozenset(in_data)
+                self._before = in_data | self._before
                 self._index_files.believe(self._reach.repositories)
+                self._keep_settings_of_gone(known)
                 self._leave_out_what_is_stuck()
             self._running += 1
+
+    def _keep_settings_of_gone(self, known: Mapping[str, Entry]) -> None:
+        """What another repository at the place of one that is gone has to be compared with."""
+        settings = {path: entry for path, entry in {**known, **self._gone}.items() if is_git_settings(path)}
+        self._gone = {path: entry for path, entry in settings.items() if path not in self._before}
 
     def _leave_out_what_is_stuck(self) -> None:
         """Count what could not be undone as not there, as long as nobody has changed it."""
@@ -178,14 +189,22 @@ class ProtectedFiles:
     def _put_back(self) -> tuple[str, ...]:
         after, reach = self._look_after()
         after |= self._look_at_new(reach)
-        self._is_overlooked |= not (reach.is_complete and self._repository_links.is_complete)
+        self._is_overlooked |= not reach.is_complete
         if not reach.is_complete:
             after |= look_at(self._root, self._before.keys() - after.keys(), self._before)
         self._take_in_outputs(after)
         changed = [path for path in sorted(self._before | after) if self._must_be_undone(path, after.get(path))]
+        broken = self._data.broken()
+        self._broken = {path: before for path, (before, _) in broken.items()}
+        after |= {path: now for path, (_, now) in broken.items() if now}
+        changed = sorted({*_outermost(changed, after), *broken})
         if changed:
             self._undo(changed, after)
         return tuple(changed)
+
+    def _was(self, path: str) -> Entry | None:
+        """What was there before, also of a repository that has gone or is broken."""
+        return self._broken.get(path) or self._before.get(path) or self._gone.get(path)
 
     def _take_in_outputs(self, after: Mapping[str, Entry]) -> None:
         """Count as there before what this program, or another one in the project, has kept of long output meanwhile.
@@ -206,7 +225,7 @@ class ProtectedFiles:
             reach = Reach(_TIME_AFTER, skipped=True)
             after = look(self._root, self._before, self._listings, reach=reach)
             after |= look_at(self._root, self._named, self._before, reach=reach)
-            after |= self._repository_links.look(reach.repositories, reach.bare)
+            after = self._data.look(reach, self._before) | after
             after |= self._index_files.look(reach.repositories)
             rounds += 1
             if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
@@ -234,9 +253,10 @@ class ProtectedFiles:
         return {path: entry for path, entry in found.items() if entry.identity[4] >= self._opened}
 
     def _must_be_undone(self, path: str, after: Entry | None) -> bool:
-        before = self._before.get(path)
+        before = self._was(path)
         if after is None:
-            return not (is_unfinished_work(path) or self._went_with_its_repository(path))
+            may_go = is_unfinished_work(path) or (path in self._in_data and not is_protected(path))
+            return not (may_go or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):
             return False
         if before is None and self._was_there(path, after):
@@ -272,22 +292,25 @@ class ProtectedFiles:
         return not was_seen and max(times) < self._begun
 
     def _went_with_its_repository(self, path: str) -> bool:
-        """Whether it was part of a `.git` that is gone as a whole: a repository that is no more is not believed."""
+        """Whether it was part of a `.git` that is gone as a whole: a repository that is no more is not believed. In the
+        place of the project's own one git would take that around the project."""
         above, git, _ = f"/{path}".rpartition("/.git/")
-        return bool(git) and not os.path.lexists(f"{self._root}{above}/.git")
+        return bool(git and above) and not os.path.lexists(f"{self._root}{above}/.git")
 
     def _undo(self, changed: list[str], after: Mapping[str, Entry]) -> None:
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         errors: dict[str, OSError] = {}
         with Restorer(self._root, kept_in) as restorer:
             for path in changed:
-                before, now = self._before.get(path), after.get(path)
+                before, now = self._was(path), after.get(path)
                 part = _harmless_part(path, before, now) if now else None
                 try:
                     if part is not None and now:
                         restorer.put_file(path, part, stat.S_IMODE(now.mode))
                     else:
                         _restore(restorer, path, before)
+                    for folder in self._data.needed_folders(path) if path in self._broken else ():
+                        restorer.put_folder(folder)
                 except OSError as error:
                     errors[path] = error
                     self._stuck[path] = (before, now)
@@ -296,6 +319,16 @@ class ProtectedFiles:
         if errors:
             first = next(iter(errors.values()))
             raise OSError(first.errno, first.strerror, ", ".join(errors))
+
+
+def _outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:
+    """Of sorted paths those that lie in no folder among them, which goes with all that is in it."""
+    gone = "\0"
+    for path in changed:
+        if not f"{path}/".startswith(gone):
+            yield path
+            entry = after.get(path)
+            gone = f"{path}/" if entry and stat.S_ISDIR(entry.mode) else gone
 
 
 def _lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:

@@ -46,8 +46,14 @@ async def test_what_git_does_itself_stays(repository: World) -> None:
     assert Path(alternates.read_text().strip()).is_dir()
 
 
-async def test_a_repository_among_the_data_of_another_gets_no_hooks(repository: World) -> None:
-    await repository.run("git init -q --bare .git/x/hub; cd .git/x/hub; mkdir -p hooks; echo evil > hooks/update")
-    hub = repository.project / ".git/x/hub"
+async def test_a_repository_among_the_data_of_another_goes(repository: World) -> None:
+    done = await repository.run("git init -q --bare .git/x/hub; cd .git/x/hub; mkdir -p hooks; touch hooks/update")
+    assert done.reverted == (".git/x",)
+    assert not (repository.project / ".git/x").exists()
+
+
+async def test_a_repository_among_the_branches_of_another_gets_no_hooks(repository: World) -> None:
+    await repository.run("git init -q --bare .git/refs/hub; cd .git/refs/hub; mkdir -p hooks; echo evil > hooks/update")
+    hub = repository.project / ".git/refs/hub"
     assert (hub / "HEAD").exists()
     assert not (hub / "hooks/update").exists()

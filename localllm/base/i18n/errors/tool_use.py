@@ -357,6 +357,19 @@ TOOL_USE: Entries = {
             "除いてやり直すか、利用者に確認してください。",
         ),
     ),
+    "git_broken": (
+        "E8085",
+        (
+            "git is not used here: {path} is no valid repository.",
+            "Its HEAD, objects or refs are missing or ruined, and git would go on to a repository around the project.",
+            "/undo brings back what a command has broken; git init makes a new repository of it.",
+        ),
+        (
+            "git は使いません。{path} は有効なリポジトリではありません。",
+            "HEAD、objects、refs のいずれかがないか壊れており、git はプロジェクトの外側のリポジトリを使おうとします。",
+            "コマンドが壊したものは /undo で戻せます。git init で作り直すこともできます。",
+        ),
+    ),
     "git_leads_out": (
         "E8052",
         (

@@ -101,3 +101,18 @@ def refused(top: Path) -> str:
     with pytest.raises(ToolExecutionError) as caught:
         RepositoryCheck().refuse_leads(place, top)
     return caught.value.key
+
+
+@pytest.mark.parametrize("ruin", ["rm .git/HEAD", "echo garbage > .git/HEAD", "rm -r .git/objects", "rm -r .git/*"])
+def test_a_broken_repository_is_no_part_of_the_one_around(home: Path, ruin: str) -> None:
+    git(home / "mono", "init", "-q")
+    one = home / "mono/packages/one"
+    git(one, "init", "-q")
+    subprocess.run(["sh", "-c", ruin], cwd=one, check=True)
+    with pytest.raises(ToolExecutionError) as caught:
+        find_place(one)
+    assert caught.value.key == "git_broken"
+    assert around(one, []) == []
+    place = find_place(home / "mono/packages")
+    assert place
+    assert place.top == home / "mono"

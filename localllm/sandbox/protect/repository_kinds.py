@@ -1,0 +1,138 @@
+"""What may lie in the folder with a repository's data: a closed list of kinds, see gitrepository-layout(5).
+
+Real folders and regular files alone: git would read and write through a link. What a name stands for that is believed
+(hooks, settings, lists of alternates) is judged elsewhere, by `believed_names`.
+"""
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from localllm.sandbox.protect.folder_listings import FolderListings
+
+_FULL = re.compile(r"(?:objects|refs|logs|reftable|hooks|annex|rr-cache|lfs/[a-z]+|NOTES_MERGE_WORKTREE)(?:/.*)?")
+"""Folders in which files have any name."""
+
+_FOLDERS = re.compile(
+    r"objects(?:/(?:[0-9a-f]{2}|pack|info|info/commit-graphs|(?:incoming|tmp_objdir)-[^/]*(?:/(?:[0-9a-f]{2}|pack|info))?))?"
+    r"|(?:refs|logs|reftable|hooks|annex|rr-cache|lfs/(?:objects|tmp|incomplete|cache|logs)|NOTES_MERGE_WORKTREE)(?:/.*)?"
+    r"|lfs|info|sequencer|rebase-apply|rebase-merge(?:/(?:rewritten|dropped))?|fsmonitor--daemon(?:/cookies)?"
+    r"|branches|remotes|worktrees|modules(?:/.*)?"
+)
+_FILES = re.compile(
+    r"(?:[A-Z][A-Z_-]*|index|packed-refs|shallow|config|config\.worktree|commondir|gitdir|locked|description"
+    r"|info/(?:exclude|sparse-checkout|attributes|refs)|lfs/lockcache\.db)(?:\.lock|\.new|~)?"
+    r"|(?:next-)?index[.-][\w.-]+|sharedindex[._]\w+(?:\.lock)?|shallow_\w+|gc\.(?:pid|log)(?:\.lock)?"
+    r"|info/(?:refs|sparse-checkout)_\w+|(?:rebase-apply|rebase-merge|sequencer|fsmonitor--daemon)/.*"
+    r"|ADD_EDIT\.patch|addp-hunk-edit\.diff|gitk\.cache|git-daemon-export-ok|fast_import_crash_\d+"
+    r"|\.[A-Z_-]+\.sw[a-z]"
+)
+_NOT_ENTERED = re.compile(r"annex/objects")  # large; git itself never goes there
+_MARKS = frozenset({"HEAD", "config", "objects", "refs"})
+_LOCKS = frozenset({"lock", "wlock"})
+_MONITOR = "fsmonitor--daemon.ipc"  # git's own socket, of the file system monitor
+
+
+class Data(NamedTuple):
+    """A folder with the data of a repository. `is_whole`: of no more than that; a bare one may have work trees in it,
+    and be part of anything. `is_of_git`: not of another version control, of which only links and the like are told."""
+
+    folder: str
+    is_whole: bool = True
+    is_of_git: bool = True
+
+
+class Found(NamedTuple):
+    """What is none of the kinds, and the folders of objects of further repositories. `is_complete`: that is all."""
+
+    strange: list[os.DirEntry[str]]
+    objects: list[os.DirEntry[str]]
+    is_complete: bool
+
+
+class RepositoryKinds:
+    """Looks through the data of repositories; folders that did not change are not read again."""
+
+    def __init__(self) -> None:
+        self._of_full = FolderListings(_is_odd_or_folder)
+        self._of_others = FolderListings(_always)
+
+    def look(
+        self,
+        tops: Iterable[Data],
+        most: int,
+        if_closed: Callable[[str], object] = id,
+        known: Collection[str] = (),
+    ) -> Found:
+        """At most `most` folders are looked into. Of folders that are none of the kinds only those that are `known`
+        are, last, and all that lies in them is none either."""
+        found = Found([], [], is_complete=True)
+        pending = [(top.folder, top) for top in tops]
+        for number, (folder, top) in enumerate(pending):
+            if number >= most:
+                return found._replace(is_complete=False)
+            inside = folder[len(top.folder) + 1 :]
+            is_full = not top.is_of_git or bool(_FULL.fullmatch(inside))
+            entries = (self._of_full if is_full else self._of_others).of(folder, if_closed)
+            data = top
+            if top.is_of_git and inside.startswith("modules/") and not _MARKS.isdisjoint(one.name for one in entries):
+                data, inside = Data(folder), ""
+            pending += _sorted(entries, data, f"{inside}/" if inside else "", found, is_full=is_full)
+        others = [entry.path for entry in found.strange if entry.path in known]
+        for number, folder in enumerate(others, len(pending)):
+            if number >= most:
+                return found._replace(is_complete=False)
+            entries = self._of_others.of(folder, if_closed)
+            found.strange.extend(entries)
+            others += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        return found
+
+
+def _sorted(
+    entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: Found, *, is_full: bool
+) -> Iterator[tuple[str, Data]]:
+    """The folders that are to be looked into, of the entries of one that is `inside` the data; the rest to `found`."""
+    for entry in entries:
+        path = f"{inside}{entry.name}"
+        is_known = bool(_FOLDERS.fullmatch(path))
+        if not entry.is_dir(follow_symlinks=False):
+            is_part = top.is_whole or inside or is_known or _FILES.fullmatch(path)
+            if is_part and _is_strange(entry, path, is_full=is_full):
+                found.strange.append(entry)
+        elif not top.is_of_git:
+            yield entry.path, top
+        elif inside == "worktrees/":
+            yield entry.path, Data(entry.path)
+        elif is_known:
+            if is_full and entry.name.casefold() == "objects":
+                found.objects.append(entry)
+            if not _NOT_ENTERED.match(path):
+                yield entry.path, top
+        elif inside or top.is_whole:
+            found.strange.append(entry)
+
+
+def _is_strange(entry: os.DirEntry[str], path: str, *, is_full: bool) -> bool:
+    if entry.is_symlink():
+        return not _is_lock(entry)
+    if not entry.is_file(follow_symlinks=False):
+        return path != _MONITOR
+    return not (is_full or _FILES.fullmatch(path))
+
+
+def _is_lock(entry: os.DirEntry[str]) -> bool:
+    """Whether it is one of Mercurial's: a link to no file, but to a text such as `host:1234`."""
+    try:
+        return entry.name in _LOCKS and "/" not in (text := os.readlink(entry.path)) and ":" in text  # noqa: PTH115
+    except OSError:
+        return False  # gone meanwhile
+
+
+def _always(entry: os.DirEntry[str]) -> bool:
+    del entry
+    return True
+
+
+def _is_odd_or_folder(entry: os.DirEntry[str]) -> bool:
+    return not entry.is_file(follow_symlinks=False)
