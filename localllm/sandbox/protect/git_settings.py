@@ -1,6 +1,7 @@
 """Which changes of a repository's settings file are harmless: those that git cannot be made to run something by."""
 
 import re
+from collections.abc import Callable
 
 from localllm.sandbox.git_config import parse, write
 
@@ -22,8 +23,11 @@ _HARMLESS = frozenset(
         "pull.rebase",
     }
 )
-_HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch"})
-"""A clone has these; that an existing repository gets another place to push to is no small thing."""
+_HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch", "core.worktree"})
+"""A clone or a submodule has these; that an existing repository gets another place to push to is no small thing."""
+
+_LEADING = frozenset({"remote.url", "core.worktree"})
+_MOST = 1 << 16  # bytes; git looks at all of a file, and there is an end to what is looked at after a command
 
 _SECTION = re.compile(r"\[([A-Za-z0-9.-]+)(?: \"([^\"\\]*)\")?\]")
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*) ?= ?([^\"\\#;]*)")
@@ -34,24 +38,42 @@ _NO_ADDRESS = re.compile(
 )
 """A transport that runs a program; an option; a folder whose hooks nobody looks at, as in `.git`."""
 
+_LOCAL = re.compile(r"(?i)file:|(?!\w[\w+.-]*://|[^/:]+:)")
 
-def is_harmless_change(before: bytes, after: bytes) -> bool:
+
+def local_address(value: str) -> str:
+    """The path that the address of a remote is; "" for one on another machine. One that git would decode is "/"."""
+    if not _LOCAL.match(value):
+        return ""
+    path = re.sub(r"(?i)^file:(?://)?", "", value)
+    return path if path == value or "%" not in path else "/"
+
+
+def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str], bool]) -> bool:
     """Whether the files differ in harmless settings alone. What is written in any unusual way is not harmless.
 
     A new repository or clone (`before` is empty), a name and address for commits, and the branch that another follows
-    are such changes; another place to push to is not.
+    are such changes; another place to push to is not. `may_lead`: whether a setting may name a folder on this machine.
     """
     try:
-        changed = set(_settings(before)) ^ set(_settings(after))
+        old, new = _settings(before), _settings(after)
     except ValueError:
         return False
+    changed = set(old) ^ set(new)
     allowed = _HARMLESS if before else _HARMLESS | _HARMLESS_WHEN_NEW
-    return all(key in allowed and _is_plain(key, value) for key, value, _ in changed)
+    remotes = {below for key, _, below in new if key == "remote.url"}
+    return len(after) <= _MOST and all(
+        key in allowed
+        and _is_plain(key, value)
+        and (key != "branch.remote" or value == "." or value in remotes or (key, value, below) in old)
+        and (key not in _LEADING or may_lead(key, value))
+        for key, value, below in changed
+    )
 
 
 def harmless_settings(content: bytes) -> bytes:
     """The settings of a file that git cannot be made to run something by, as a file."""
-    allowed = _HARMLESS | _HARMLESS_WHEN_NEW
+    allowed = _HARMLESS | _HARMLESS_WHEN_NEW - {"core.worktree"}
     keys = ((f"{one.section}.{one.name}", one) for one in parse(content))
     return write(one for key, one in keys if key in allowed and _is_plain(key, one.value))
 

@@ -13,12 +13,15 @@ from pathlib import Path
 from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
+from localllm.sandbox.protect.git_settings import local_address
 from localllm.sandbox.protect.protected_names import IN_GIT, Entry, is_git_settings, names_beneath
-from localllm.sandbox.protect.repository import Place, find_place, settings_of
+from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
 
 _GITDIR = b"gitdir: "
 _MOST_WORKTREES = 50
 _MOST_LINKS = 40  # on the way to a file, as for the system itself
+_ALTERNATES = "/objects/info/alternates"
+_MOST_PLACES = 200
 _MOST_SETTINGS = 1 << 19  # bytes of settings files
 _SECONDS = 0.2  # for following links
 
@@ -39,6 +42,8 @@ class Leads:
         self._room = _MOST_SETTINGS
         self._deadline = time.monotonic() + _SECONDS
         self.is_complete = True
+        self.places: set[str] = set()
+        """Absolute paths of folders in the project that git reads as a whole: another repository, its objects."""
 
     def of(self, entries: Mapping[str, Entry]) -> set[str]:
         """Paths below the root, `/` between their names; not all of them exist."""
@@ -58,6 +63,8 @@ class Leads:
                 continue
             elif name == ".git" and entry.content.startswith(_GITDIR):
                 found.update(self._of_gitdir(path, entry.content))
+            elif f"/{path}".casefold().endswith(_ALTERNATES):
+                found.update(self._of_alternates(path))
             elif is_git_settings(path) or name == "config.worktree":
                 found.update(self._of_settings(path, entry.content, worktrees))
         return found | self.of_user(worktrees)
@@ -90,6 +97,13 @@ class Leads:
         for target in self._inside([data]):
             yield from (f"{target}/{name}" for name in IN_GIT)
 
+    def _of_alternates(self, path: str) -> Iterator[str]:
+        with suppress(ToolExecutionError):
+            for _, target in all_alternates((self._root / path).parents[1]):
+                folder = os.path.normpath(target)
+                self.places.add(folder)
+                yield from self._inside([f"{folder}/info/alternates"])
+
     def _of_settings(self, path: str, content: bytes, worktrees: list[str]) -> list[str]:
         folder = (self._root / path).parent
         if len(content) > self._room:
@@ -98,6 +112,10 @@ class Leads:
         self._room -= len(content)
         settings = list(parse(content))
         named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")][-1:]
+        top = folder / named[0] if named else folder.parent if folder.name == ".git" else folder
+        for one in settings:
+            if one.section == "remote" and one.name in ("url", "pushurl") and (address := local_address(one.value)):
+                self.places.add(os.path.normpath(top / address))
         bases = [str(folder), str(folder.parent), *worktrees, *(str(folder / name) for name in named)]
         return self._named(settings, dict.fromkeys(bases), str(folder))
 
@@ -114,10 +132,20 @@ class Leads:
         return [path for path in below if path and _is_no_repository(path)]
 
 
-def _urgency(found: tuple[str, Entry]) -> tuple[bool, int]:
-    """What git itself runs comes first, and what is small: there is an end to the time and the room."""
+def _urgency(found: tuple[str, Entry]) -> tuple[bool, bool, int]:
+    """The project's own repository comes first, what git runs, and what is small: there is an end to time and room."""
     path, entry = found
-    return ".git" not in path.casefold().split("/"), len(entry.content or b"")
+    return not path.startswith(".git/"), ".git" not in path.casefold().split("/"), len(entry.content or b"")
+
+
+def links_to(root: Path, places: Iterable[str]) -> list[str]:
+    """The links in the project on the way to absolute paths, and what is a file there; paths below the root."""
+    top = f"{root}/"
+    found: set[str] = set()
+    for place in sorted(places)[:_MOST_PLACES]:
+        *links, last = _way(place)
+        found.update(links, [last] if os.path.isfile(last) else [])  # noqa: PTH113 - strings
+    return [path.removeprefix(top) for path in sorted(found) if path.startswith(top)]
 
 
 def _place(root: Path) -> Place | None:

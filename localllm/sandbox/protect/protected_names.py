@@ -120,6 +120,12 @@ def may_be_read_only(path: str) -> bool:
     return not (path.casefold().endswith((".git/modules", ".git/worktrees")) or is_unfinished_work(path))
 
 
+def is_of_linked_work_tree(path: str) -> bool:
+    """Whether it ties a work tree or a submodule to its data: git removes it with these."""
+    lower = path.casefold()
+    return lower.endswith("/.git") or ("/worktrees/" in lower and lower.endswith(("/gitdir", "/commondir")))
+
+
 def folders_that_lead_to(path: str) -> list[str]:
     """The folders above a protected path that are part of its being protected: `.git` of `.git/hooks`.
 

@@ -161,7 +161,7 @@ class RepositoryCheck:
 
     def _leads(self, place: Place, *, includes: bool) -> Iterator[tuple[Path, Path]]:
         yield place.folder / "commondir", place.common
-        yield from _alternates(place.common / "objects", _MOST_ALTERNATES)
+        yield from all_alternates(place.common / "objects")
         for folder in dict.fromkeys((place.folder, place.common)):
             yield from self._links(folder)
         if includes:
@@ -184,6 +184,28 @@ def settings_of(place: Place) -> list[Setting]:
     return [*_settings(place.common / "config"), *_settings(place.folder / "config.worktree")]
 
 
+def linked_git(data: Path) -> Path:
+    """The `.git` of the linked work tree that its data is said to be of."""
+    return data / _line(data / "gitdir")
+
+
+def linked_data(root: Path, git: Path) -> Path | None:
+    """The data of a linked work tree or a submodule with the file `git`, if it lies in that of another repository of
+    the project `root`, through no link, and both tell of each other."""
+    said = _line(git)
+    data = _real(git.parent / said.removeprefix(_GITDIR))
+    owner = next((folder for folder in data.parents if folder.name == ".git"), None)
+    if not said.startswith(_GITDIR) or owner is None:
+        return None
+    if any(not path.is_relative_to(root) or _real(path) != path for path in (git, owner)):
+        return None
+    if data.parent.name == "worktrees":
+        return data if _common(data) == data.parents[1] and linked_git(data) == git else None
+    named = [one.value for one in _settings(data / "config") if (one.section, one.name) == ("core", "worktree")]
+    is_module = "modules" in data.relative_to(owner).parts and len(named) == 1
+    return data if is_module and _real(data / named[0]) == git.parent else None
+
+
 def data_folders(git: Path) -> list[Path]:
     """Where the data of the repository with this `.git` lies, and what its work trees share: `.git` may be a file, or
     a link."""
@@ -195,7 +217,7 @@ def data_folders(git: Path) -> list[Path]:
     return [git, _common(git)]
 
 
-def alternates_in(content: bytes, objects: Path) -> list[Path]:
+def _alternates_in(content: bytes, objects: Path) -> list[Path]:
     """The folders of objects that a list of alternates (gitrepository-layout(5)) in the folder `objects` names."""
     lines = content.decode("utf-8", "surrogateescape").split("\n")
     return [objects / _unquoted(line.replace("\0", "")) for line in lines if line and not line.startswith("#")]
@@ -206,14 +228,15 @@ def _unquoted(line: str) -> str:
     return os.sep if line.startswith('"') else line
 
 
-def _alternates(objects: Path, most: int) -> Iterator[tuple[Path, Path]]:
-    """All alternates, also those of alternates: the list each stands in, and where it leads."""
+def all_alternates(objects: Path) -> Iterator[tuple[Path, Path]]:
+    """All alternates, also those of alternates: the list each stands in, and where it leads. Raises
+    ToolExecutionError("git_too_large")."""
     pending = [objects]
     for folder in pending:
         file = folder / "info" / "alternates"
-        for target in alternates_in(_whole(file), folder):
+        for target in _alternates_in(_whole(file), folder):
             yield file, target
-            if len(pending) < most:
+            if len(pending) < _MOST_ALTERNATES:
                 pending.append(_real(target))
 
 

@@ -9,14 +9,15 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from time import strftime
 
+from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.git_index import IndexFiles
-from localllm.sandbox.protect.git_settings import is_harmless_change
+from localllm.sandbox.protect.git_settings import is_harmless_change, local_address
 from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
-from localllm.sandbox.protect.indirect_targets import Leads
+from localllm.sandbox.protect.indirect_targets import Leads, links_to
 from localllm.sandbox.protect.protected_names import (
     SKIPPED,
     Entry,
@@ -24,6 +25,7 @@ from localllm.sandbox.protect.protected_names import (
     folders_that_lead_to,
     inode,
     is_git_settings,
+    is_of_linked_work_tree,
     is_output,
     is_protected,
     is_seen_from,
@@ -32,7 +34,7 @@ from localllm.sandbox.protect.protected_names import (
     may_be_read_only,
     may_matter,
 )
-from localllm.sandbox.protect.repository import alternates_in
+from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
 
@@ -72,6 +74,8 @@ class ProtectedFiles:
         self._broken: dict[str, Entry] = {}
         self._index_files = IndexFiles(root)
         self._named: tuple[str, ...] = ()
+        self._places: frozenset[str] = frozenset()
+        self._first: frozenset[str] | None = None
         self._reach = Reach()
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
@@ -98,6 +102,8 @@ class ProtectedFiles:
                 known = self._before
                 self._before = look(self._root, known, self._listings, self._tops, self._reach)
                 self._is_overlooked = False
+                if self._first is None:
+                    self._first = frozenset(self._reach.repositories)
                 self._named = self._look_at_named(known)
                 in_data = self._data.believe(self._reach, known)
                 self._in_data = frozenset(in_data)
@@ -137,13 +143,18 @@ class ProtectedFiles:
             named |= further
             further = (leads.of(found) | leads.of_included(found, further)) - named
         self._is_overlooked |= bool(further) or not leads.is_complete
+        self._places = frozenset(leads.places)
+        self._before |= look_at(self._root, links_to(self._root, self._places), known)
         return tuple(sorted(named))
 
     def _leads(self) -> Leads:
         return Leads(self._root, git_settings_of_user(os.environ), os.environ.get("HOME", ""))
 
     def _absolute(self, folders: Iterable[str]) -> list[str]:
-        return [f"{self._root}/{folder}".rstrip("/") for folder in sorted(folders)[:_MOST_REPOSITORIES]]
+        """The paths of folders; those that were there before any command come first."""
+        first = self._first or frozenset()
+        by_age = sorted(folders, key=lambda folder: (folder not in first, folder))
+        return [f"{self._root}/{folder}".rstrip("/") for folder in by_age[:_MOST_REPOSITORIES]]
 
     @property
     def is_overlooked(self) -> bool:
@@ -159,12 +170,17 @@ class ProtectedFiles:
         """The absolute paths that can be made read-only while a command runs, and the folders above them that must not
         be renamed. The nearest ones, if there are very many; nothing is undone the less for it.
         """
-        whole = {top for top in self._tops if may_be_read_only(top)}
+        whole = {top for top in self._tops if may_be_read_only(top) and not is_of_linked_work_tree(top)}
         known: dict[str, bool] = {}
         rest = {
             path
             for path in self._before
-            if not (is_unfinished_work(path) or path in whole or _lies_in(whole, path.rpartition("/")[0], known))
+            if not (
+                is_unfinished_work(path)
+                or is_of_linked_work_tree(path)
+                or path in whole
+                or _lies_in(whole, path.rpartition("/")[0], known)
+            )
         }
         pinned = sorted(whole | rest, key=lambda path: (path.count("/"), path))[:_MOST_PINS]
         held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
@@ -225,6 +241,7 @@ class ProtectedFiles:
             reach = Reach(_TIME_AFTER, skipped=True)
             after = look(self._root, self._before, self._listings, reach=reach)
             after |= look_at(self._root, self._named, self._before, reach=reach)
+            after |= look_at(self._root, links_to(self._root, self._places), self._before, reach=reach)
             after = self._data.look(reach, self._before) | after
             after |= self._index_files.look(reach.repositories)
             rounds += 1
@@ -261,16 +278,42 @@ class ProtectedFiles:
             return False
         if before is None and self._was_there(path, after):
             return False
-        return not (_is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
+        return not (self._is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
+
+    def _is_harmless(self, path: str, before: Entry | None, after: Entry) -> bool:
+        """Whether a change is one that cannot do harm later."""
+        if not stat.S_ISREG(after.mode) or after.content is None:
+            return False
+        if is_unfinished_work(path):
+            return _harmless_part(path, before, after) == after.content
+        file = self._root / path
+        if is_git_settings(path):
+            old = (before and before.content) or b""
+            return is_harmless_change(old, after.content, lambda key, value: self._may_lead(file.parent, key, value))
+        if file.name == ".git":
+            return linked_data(self._root, file) is not None
+        if file.parent.parent.name == "worktrees" and file.name in ("gitdir", "commondir"):
+            return linked_data(self._root, linked_git(file.parent)) == file.parent
+        return False
+
+    def _may_lead(self, data: Path, key: str, value: str) -> bool:
+        """Whether a new repository with this data may have the setting: it names a folder of the project, or none on
+        this machine."""
+        if key == "core.worktree":
+            return linked_data(self._root, Path(real_path(data / value)) / ".git") == data
+        top = data.parent if data.name == ".git" else data
+        address = local_address(value)
+        target = Path(real_path(top / address))
+        return not address or (target.is_relative_to(self._root) and not target.is_file())
 
     def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
         """Whether it is a list of alternates that leads to no repository outside the project."""
-        if not path.casefold().endswith("/objects/info/alternates") or after.content is None:
+        if not f"/{path}".casefold().endswith("/objects/info/alternates") or after.content is None:
             return False
-        objects = (self._root / path).parent.parent
         try:
-            return all(Path(real_path(one)).is_relative_to(self._root) for one in alternates_in(after.content, objects))
-        except OSError:
+            alternates = [target for _, target in all_alternates((self._root / path).parents[1])]
+            return all(Path(real_path(one)).is_relative_to(self._root) for one in alternates)
+        except (OSError, ToolExecutionError):
             return False
 
     def _was_there(self, path: str, entry: Entry) -> bool:
@@ -292,8 +335,10 @@ class ProtectedFiles:
         return not was_seen and max(times) < self._begun
 
     def _went_with_its_repository(self, path: str) -> bool:
-        """Whether it was part of a `.git` that is gone as a whole: a repository that is no more is not believed. In the
-        place of the project's own one git would take that around the project."""
+        """Whether it was part of a `.git` that is gone as a whole, or of a linked work tree that is: a repository that
+        is no more is not believed. In the place of the project's own one git would take that around the project."""
+        if is_of_linked_work_tree(path):
+            return path.endswith("/.git") or not os.path.lexists(self._root / path.rpartition("/")[0] / "HEAD")
         above, git, _ = f"/{path}".rpartition("/.git/")
         return bool(git and above) and not os.path.lexists(f"{self._root}{above}/.git")
 
@@ -371,13 +416,3 @@ def _harmless_part(path: str, before: Entry | None, after: Entry) -> bytes | Non
 
 def _is_same(before: Entry, after: Entry) -> bool:
     return before.content is not None and (before.mode, before.content) == (after.mode, after.content)
-
-
-def _is_harmless(path: str, before: Entry | None, after: Entry) -> bool:
-    """Whether a change is one that cannot do harm later."""
-    if not stat.S_ISREG(after.mode) or after.content is None:
-        return False
-    if is_unfinished_work(path):
-        return _harmless_part(path, before, after) == after.content
-    old = (before and before.content) or b""
-    return is_git_settings(path) and is_harmless_change(old, after.content)

@@ -5,20 +5,28 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.git_settings import is_harmless_change
+from localllm.sandbox.protect.git_settings import is_harmless_change, local_address
 from tests.support.each import each
 
 PLAIN = b'[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x\n\tfetch = +refs/*:refs/*\n'
 
 
+def anywhere(key: str, value: str) -> bool:
+    return bool(key and value)
+
+
+def nowhere(key: str, value: str) -> bool:
+    return not (key and value)
+
+
 def test_a_new_repository_is_harmless(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    assert is_harmless_change(b"", (tmp_path / ".git" / "config").read_bytes())
+    assert is_harmless_change(b"", (tmp_path / ".git" / "config").read_bytes(), anywhere)
 
 
 def test_a_new_bare_repository_is_harmless(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", "--bare", tmp_path], check=True)
-    assert is_harmless_change(b"", (tmp_path / "config").read_bytes())
+    assert is_harmless_change(b"", (tmp_path / "config").read_bytes(), anywhere)
 
 
 def test_a_new_clone_is_harmless_unless_its_origin_is_odd(tmp_path: Path) -> None:
@@ -26,8 +34,8 @@ def test_a_new_clone_is_harmless_unless_its_origin_is_odd(tmp_path: Path) -> Non
     subprocess.run(["git", "clone", "-q", tmp_path / "a", tmp_path / "b"], check=True, capture_output=True)
     settings = (tmp_path / "b" / ".git" / "config").read_bytes()
     assert b"url = " in settings
-    assert is_harmless_change(b"", settings)
-    assert not is_harmless_change(b"", settings.replace(b"url = ", b"url = ext::"))
+    assert is_harmless_change(b"", settings, anywhere)
+    assert not is_harmless_change(b"", settings.replace(b"url = ", b"url = ext::"), anywhere)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +52,7 @@ def test_a_new_clone_is_harmless_unless_its_origin_is_odd(tmp_path: Path) -> Non
     ],
 )
 def test_a_new_clone_comes_from_no_folder_with_hidden_hooks(url: str, harmless: bool) -> None:
-    assert is_harmless_change(b"", PLAIN.replace(b"https://example.org/x", url.encode())) == harmless
+    assert is_harmless_change(b"", PLAIN.replace(b"https://example.org/x", url.encode()), anywhere) == harmless
 
 
 @pytest.mark.parametrize(
@@ -58,7 +66,7 @@ def test_a_new_clone_comes_from_no_folder_with_hidden_hooks(url: str, harmless: 
     ],
 )
 def test_harmless(added: str) -> None:
-    assert is_harmless_change(PLAIN, PLAIN + added.encode())
+    assert is_harmless_change(PLAIN, PLAIN + added.encode(), anywhere)
 
 
 @each(
@@ -86,16 +94,34 @@ def test_harmless(added: str) -> None:
     ],
 )
 def test_not_harmless(added: str) -> None:
-    assert not is_harmless_change(PLAIN, PLAIN + added.encode("latin-1"))
+    assert not is_harmless_change(PLAIN, PLAIN + added.encode("latin-1"), anywhere)
 
 
 def test_taking_a_setting_away_is_judged_like_adding_it() -> None:
-    assert not is_harmless_change(PLAIN + b"[core]\n\tfsmonitor = false\n", PLAIN)
+    assert not is_harmless_change(PLAIN + b"[core]\n\tfsmonitor = false\n", PLAIN, anywhere)
 
 
 def test_a_setting_that_moves_to_another_subsection_is_not_harmless() -> None:
     two = PLAIN + b'[remote "other"]\n\turl = https://evil.example/x\n'
     swapped = two.replace(b'"origin"', b'"o"').replace(b'"other"', b'"origin"').replace(b'"o"', b'"other"')
-    assert not is_harmless_change(two, swapped)
+    assert not is_harmless_change(two, swapped, anywhere)
     rule = b'[url "https://a.example/"]\n\tinsteadOf = https://b.example/\n'
-    assert not is_harmless_change(PLAIN + rule, PLAIN + rule.replace(b"a.example", b"evil.example"))
+    assert not is_harmless_change(PLAIN + rule, PLAIN + rule.replace(b"a.example", b"evil.example"), anywhere)
+
+
+@pytest.mark.parametrize("address", ["/srv/x", "../x", "file:///srv/x", "FILE:x"])
+def test_a_folder_of_this_machine_may_be_refused(address: str) -> None:
+    assert not is_harmless_change(b"", PLAIN.replace(b"https://example.org/x", address.encode()), nowhere)
+
+
+@pytest.mark.parametrize("address", ["https://example.org/x", "host:x", "ssh://host/x", "git@host:a/b"])
+def test_an_address_elsewhere_is_no_folder(address: str) -> None:
+    assert local_address(address) == ""
+
+
+def test_a_branch_follows_only_what_is_a_remote() -> None:
+    assert not is_harmless_change(PLAIN, PLAIN + b'[branch "main"]\n\tremote = mirror\n', anywhere)
+
+
+def test_settings_full_of_remarks_are_not_harmless() -> None:
+    assert not is_harmless_change(PLAIN, PLAIN + b"#" * 70_000 + b"\n", anywhere)

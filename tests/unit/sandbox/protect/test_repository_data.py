@@ -51,6 +51,9 @@ WORK = (
     "git clone -q -b main hub.git copy; cd copy; echo 1 >> f; git commit -qam 1; git push -q",
     "git init -q nested; cd nested; git fetch -q ../hub.git main; git clone -q --shared . ../shared",
     "git -c rerere.enabled=true merge other || git reset -q --hard; git -c rerere.enabled=true rerere",
+    "git worktree add -q trees/a -b a; cd trees/a; echo a > f; git commit -qam a",
+    "cd trees/a; echo b > f; git commit -qam b; git worktree move . ../b; cd ../b; git status",
+    "git worktree remove trees/b; git worktree prune; test ! -e .git/worktrees",
     "git branch -m main trunk; git branch -m trunk main; git checkout -q --detach; git checkout -q main",
     "git fast-export --all > all; git fast-import --quiet --force < all; git reflog expire --expire=now --all",
 )
@@ -125,6 +128,51 @@ def test_git_never_goes_on_to_the_repository_around(root: Path, files: Protected
     assert ".git/HEAD" in after(files, root, script)
     found = subprocess.run(["git", "rev-parse", "--show-toplevel"], cwd=root, capture_output=True, check=True)
     assert os.fsdecode(found.stdout).strip() == str(root)
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    sh("git init -q private; cd private; git commit -q --allow-empty -m secret", tmp_path)
+    return tmp_path.resolve() / "private"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "git init -q n; cd n; git remote add origin {private}",
+        "git init -q n; cd n; git remote add origin file://{private}",
+        "git init -q n; cd n; ln -s {private} p; git remote add origin ./p",
+        "git init -q n; cd n; echo gitdir: ../.git > p; git remote add origin ./p",
+        "git worktree add -q a; echo {private}/.git > .git/worktrees/a/commondir",
+        "git worktree add -q a; echo gitdir: {private}/.git > a/.git",
+        "git clone -q --shared {private} n",
+        "git clone -q --shared . n; mkdir -p s/info; echo {private}/.git/objects > s/info/alternates;"
+        "echo ../../../s > n/.git/objects/info/alternates",
+    ],
+)
+def test_nothing_that_leads_out_stays(root: Path, files: ProtectedFiles, private: Path, script: str) -> None:
+    assert after(files, root, script.format(private=private))
+
+
+OTHER = "mv n m; git clone -q --bare {private} o; git init -q n; cd n; git remote add origin ../o"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("git init -q n; cd n; git remote add origin ../hub", "ln -s {private} hub"),
+        ("git init -q n; cd n; git remote add origin ../hub", "echo gitdir: .git/x > hub"),
+        ("git clone -q -s . n; mkdir -p s/o; echo ../../../s/o > n/.git/objects/info/alternates", "mv s t; ln -s . s"),
+        (
+            "git clone -q -s . n; mkdir s; echo ../../../s > n/.git/objects/info/alternates",
+            "mkdir s/info; echo {private}/.git/objects > s/info/alternates",
+        ),
+        ("git clone -q . n", OTHER),
+    ],
+)
+def test_nor_what_does_later(root: Path, files: ProtectedFiles, private: Path, first: str, then: str) -> None:
+    assert after(files, root, first) == ()
+    assert after(files, root, then.format(private=private))
 
 
 def test_a_repository_in_the_project_may_be_deleted(root: Path, files: ProtectedFiles) -> None:
