@@ -2,8 +2,9 @@
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from localllm.sandbox.git_config import Setting
 
@@ -60,11 +61,15 @@ def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]
 def _of_command(line: str, folders: list[str]) -> Iterator[_Word]:
     """What in a command line may be a file: a word with a slash, wherever it leads; another, if there is such a file.
 
-    The first word without a slash is looked for in PATH.
+    The first word without a slash is looked for in PATH. After `-m` a module is named, or a package.
     """
+    words = words_of(line)
+    modules = [word.partition(".")[0] for option, word in pairwise(words) if option == "-m"]
     for folder in folders:
         if "/" in line:
             yield folder, line.strip(), bool  # a name may have spaces
+            yield from ((folder, word, _is_no_folder) for word in words if "/" in word and " " in word)
+        yield from ((folder, name, bool) for module in modules for name in (f"{module}.py", module))
         for at, found in enumerate(_WORD.finditer(line)):
             word = found[0]
             if "/" in word:
@@ -72,6 +77,38 @@ def _of_command(line: str, folders: list[str]) -> Iterator[_Word]:
                 yield from ((folder, name, _is_no_folder) for name in names)
             elif at:
                 yield folder, word, os.path.isfile
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a command line, without their quotation marks; none where one of these is missing."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return []
+
+
+_INTERPRETER = re.compile(
+    r"(?:python|pypy|ruby|node|nodejs|perl|php|lua|Rscript|tclsh|deno|bun|npx|uv|uvx|env|xargs|(?:ba|da|z|k)?sh|fish|pwsh)"
+    r"[\d.]*(?:\.exe)?"
+)
+
+
+def runs_from_folder(line: str, folders: Iterable[str]) -> bool:
+    """Whether a command line that is run in one of the folders may run something of these: a file that it names, or
+    whatever else an interpreter finds there, such as a module (`python -m json.tool`)."""
+    words = words_of(line)
+    if not words or re.search(r"[`$|;&<>\n]", line):
+        return True
+    script = words[1] if len(words) > 1 else ""
+    if _INTERPRETER.fullmatch(words[0].rpartition("/")[2]) and not script.startswith("/"):
+        return True
+    return any(_is_in(folder, word) for folder in folders for word in words if "/" in word)
+
+
+def _is_in(folder: str, word: str) -> bool:
+    """Whether it is a file of the folder, or leads to one."""
+    path = os.path.join(folder, word)  # noqa: PTH118 - strings
+    return os.path.lexists(path) and f"{os.path.realpath(path)}/".startswith(f"{os.path.realpath(folder)}/")
 
 
 def _is_no_folder(path: str) -> bool:

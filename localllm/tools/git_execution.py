@@ -19,6 +19,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
 from localllm.base.paths import find_program, search_path
 from localllm.sandbox.command_runner import CommandRunner
+from localllm.sandbox.git_programs import runs_from_folder
 
 LARGEST_OUTPUT = 4_000_000
 """Bytes of an answer that are kept."""
@@ -75,6 +76,8 @@ _NEUTRAL = (
     (_HARMLESS, None),
 )
 """What others become when only the repository sets them, if not empty. None: they stay."""
+
+_FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process|required)", re.DOTALL)
 
 _REFUSED = re.compile(r"(?i)lfs\.(?:extension\..*|storage)")
 """Without these, what is committed would not be what the repository keeps, or not be where it is looked for."""
@@ -173,7 +176,8 @@ class UnsandboxedGit:
         self._overrides = SETTINGS | WITHOUT_HOOKS
         self._is_ready = False
         self.switched_off: frozenset[str] = frozenset()
-        """The filters that do not run, as only the repository defines them. Known after the first question."""
+        """The filters that do not run: only the repository defines them, or they might run what lies in it. Known after
+        the first question."""
 
     async def ask(self, questions: Sequence[Question]) -> list[Answer]:
         return await asyncio.to_thread(self.ask_now, questions)
@@ -189,8 +193,8 @@ class UnsandboxedGit:
             self._is_ready = True
             trusted, own = settings_by_scope(listed.output)
             self._overrides |= self._believed(trusted, own)
-            replaced = [key for key in self._overrides if key.startswith("filter.") and key not in trusted]
-            self.switched_off = frozenset(key.partition(".")[2].rpartition(".")[0] for key in replaced)
+            replaced = (key for key, value in self._overrides.items() if value != trusted.get(key))
+            self.switched_off = frozenset(match[1] for key in replaced if (match := _FILTER.fullmatch(key)))
         return [self._run(question, writes=writes) for question in questions]
 
     def _believed(self, trusted: dict[str, str], own: dict[str, str]) -> dict[str, str]:
@@ -206,6 +210,10 @@ class UnsandboxedGit:
                 if _REFUSED.fullmatch(key):
                     raise ToolExecutionError("git_setting", path=self._root, setting=key)
                 overrides[key] = wanted
+        folders = (str(self._root), str(self._top))
+        for key, value in trusted.items():
+            if (match := _FILTER.fullmatch(key)) and match[2] != "required" and runs_from_folder(value, folders):
+                overrides |= {key: "", f"filter.{match[1]}.required": "false"}
         return overrides
 
     def _run(self, question: Question, *, writes: bool) -> Answer:
@@ -213,6 +221,8 @@ class UnsandboxedGit:
         environment = {
             **ENVIRONMENT,
             **configured(self._overrides, first),
+            "GIT_CEILING_DIRECTORIES": str(self._top.parent),
+            "PYTHONSAFEPATH": "1",  # what a filter of the user's runs loads no module of the project
             "PATH": os.pathsep.join(search_path(self._root)),
             "GIT_OPTIONAL_LOCKS": "1" if writes else "0",
             "GIT_LITERAL_PATHSPECS": "1" if question.literal else "0",

@@ -3,11 +3,13 @@
 import os
 import posixpath
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase, Phrases, english, tr
+from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import Preview, ToolOutput
@@ -195,10 +197,40 @@ async def _plan(repository: Repository, root: ProjectRoot, message: str, files: 
         raise ToolExecutionError("git_nothing_to_commit")
     if outside := [change.path for change in plan.changes if change.is_outside]:
         raise ToolExecutionError("git_staged_outside", path=shown(outside[0]), top=repository.top)
+    if not plan.as_now and (unlike := await _staged_unlike_files(repository, root, plan.changes)):
+        raise ToolExecutionError(
+            "git_staged_protected", paths=", ".join(map(shown, unlike)), message=quote(_subject(message))
+        )
     if plan.as_now and (filtered := await repository.switched_off_filters(change.path for change in plan.changes)):
         path, name = next(iter(filtered.items()))
         raise ToolExecutionError("git_filtered", path=shown(path), filter=shown(name))
     return plan
+
+
+async def _staged_unlike_files(repository: Repository, root: ProjectRoot, changes: Sequence[Change]) -> list[str]:
+    """The protected files of which something else is staged than what they hold: no command could have written that
+    into the files. Whether git shows it is up to its index, so that is not asked."""
+    from localllm.sandbox.protect.protected_names import is_protected
+
+    paths = sorted(
+        {path for change in changes for path in (change.path, change.old_path) if path and is_protected(path)}
+    )
+    if not paths:
+        return []
+    questions = [Question(("cat-file", "blob", f":./{path}"), also_good=(128,)) for path in paths]
+    staged = await repository.ask(*questions)
+    return [path for path, content in zip(paths, staged, strict=True) if content != _content_of(root.path / path)]
+
+
+def _content_of(file: Path) -> bytes:
+    """What git would stage of a file: nothing where there is none; of a link, where it leads."""
+    try:
+        if file.is_symlink():
+            return os.fsencode(file.readlink())
+        with opened(os.open(file, READ | NO_LINK)) as source:
+            return source.read(LARGEST_OUTPUT).replace(b"\r\n", b"\n")
+    except OSError:
+        return b""
 
 
 async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str]) -> _Plan:

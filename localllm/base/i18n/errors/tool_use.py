@@ -316,13 +316,26 @@ TOOL_USE: Entries = {
         "E8045",
         (
             "Nothing was committed: {path} passes through the filter “{filter}”.",
-            "The repository's own configuration defines it, and programs named there are not run.",
+            "Only the repository's own configuration defines it, or it might run something that lies in the project.",
             "Ask the user to commit it by hand.",
         ),
         (
             "コミットしていません。{path} はフィルター「{filter}」を通ります。",
-            "リポジトリ自身の設定にあるプログラムは実行しません。",
+            "リポジトリ自身の設定だけにあるか、プロジェクト内のものを実行しかねないため、動かしません。",
             "利用者に手でコミットするよう頼んでください。",
+        ),
+    ),
+    "git_staged_protected": (
+        "E8086",
+        (
+            "Nothing was committed: what is staged of {paths} is not what is in the work tree.",
+            "Programs run or believe it outside the sandbox, and a command may have staged it without the file.",
+            "Name the files to commit. The user can look at it (git diff --cached), and commit: git commit -m {message}",
+        ),
+        (
+            "コミットしていません。{paths} のステージされた内容が作業ツリーのものと違います。",
+            "サンドボックスの外で実行または参照される名前で、コマンドがファイルなしにステージした可能性があります。",
+            "コミットするファイルを指定してください。利用者は git diff --cached で確認し、git commit -m {message} でコミットできます。",
         ),
     ),
     "git_staged_outside": (

@@ -1,0 +1,50 @@
+"""Which files of a project a command line in git's settings may run."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.git_config import Setting
+from localllm.sandbox.git_programs import named_files, runs_from_folder
+
+
+def named(line: str, folder: Path) -> list[str]:
+    found, is_complete = named_files([Setting("filter", "x", "clean", line)], [str(folder)], "/home/ann", "/nowhere")
+    assert is_complete
+    return [path.removeprefix(f"{folder}/") for path in found]
+
+
+def test_a_file_with_a_blank_in_quotation_marks_is_named(tmp_path: Path) -> None:
+    assert "dev tools/clean.sh" in named('sh "dev tools/clean.sh" -x', tmp_path)
+
+
+def test_a_module_is_named_as_file_and_as_package(tmp_path: Path) -> None:
+    assert {"json.py", "json"} <= set(named("python3 -m json.tool", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("line", "may_run"),
+    [
+        ("git-lfs clean -- %f", False),
+        ("git-lfs filter-process", False),
+        ("sed s/a/b/", False),
+        ("/usr/bin/python3 /opt/clean.py", False),
+        ("nbstripout", False),
+        ("python3 -m json.tool", True),
+        ("/usr/bin/python3.11 -m nbstripout", True),
+        ("python3 clean.py", True),
+        ("sh -c cat", True),
+        ("sed -f tools/x.sed", True),
+        ("tools/x.sed", True),
+        ("{root}/tools/x.sed", True),
+        ("{root}/../link", True),
+        ("cat; tools/x.sed", True),
+        ('cat "', True),
+    ],
+)
+def test_what_may_run_something_of_the_project(tmp_path: Path, line: str, may_run: bool) -> None:
+    root = tmp_path / "project"
+    (root / "tools").mkdir(parents=True)
+    (root / "tools/x.sed").touch()
+    (tmp_path / "link").symlink_to(root / "tools/x.sed")
+    assert runs_from_folder(line.replace("{root}", str(root)), [str(root)]) is may_run
