@@ -28,6 +28,7 @@ class FolderListings:
         self._settled = settled
         self._known: dict[str, tuple[tuple[int, ...], _Entries]] = {}
         self._trees: dict[str, dict[str, tuple[int, bool]]] = {}
+        self._cut: set[str] = set()
 
     def knows(self, path: str) -> bool:
         """Whether the folder was read before; it may have changed."""
@@ -64,8 +65,10 @@ class FolderListings:
         wanted: Callable[[os.DirEntry[str]], bool],
         deadline: float,
         if_closed: Callable[[str], object] = _pass_over,
+        most: int = _MOST,
     ) -> tuple[list[str], bool]:
-        """The folders at and beneath `top` that have a `wanted` entry, and whether there was time for all of them.
+        """The folders at and beneath `top` that have a `wanted` entry, and whether these are all: there was time for
+        them, and they were never more than `most`.
 
         For trees of very many folders that hardly ever change: each costs one question to the system. `wanted` is
         always the same; `deadline` is by time.monotonic.
@@ -81,11 +84,18 @@ class FolderListings:
                 changed.append(path)
         while changed and time.monotonic() < deadline:
             path = changed.pop()
+            if len(tree) >= most and path not in tree:
+                self._cut.add(top)
+                continue
             tree.pop(path, None)
             changed += self._enter(tree, path, wanted, if_closed)
         for path in changed:
             tree[path] = (0, False)  # the next time
-        return [path for path, (_, is_wanted) in tree.items() if is_wanted], not changed
+        return [path for path, (_, is_wanted) in tree.items() if is_wanted], not (changed or top in self._cut)
+
+    def size_of(self, top: str) -> int:
+        """How many folders the last search of `top` has seen."""
+        return len(self._trees.get(top, ()))
 
     def _enter(
         self,

@@ -6,29 +6,33 @@ Real folders and regular files alone: git would read and write through a link. W
 
 import os
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from localllm.sandbox.protect.folder_listings import FolderListings
 
-_FULL = re.compile(r"(?:objects|refs|logs|reftable|hooks|annex|rr-cache|lfs/[a-z]+|NOTES_MERGE_WORKTREE)(?:/.*)?")
-"""Folders in which files have any name."""
+_FULL = re.compile(
+    r"objects|refs|logs|reftable|hooks|rr-cache|NOTES_MERGE_WORKTREE|lfs/(?:objects|tmp|incomplete|cache|logs)"
+    r"|annex/(?!objects)[^/]+"
+)
+"""Folders that may have many others in them, and files of any name."""
 
 _FOLDERS = re.compile(
-    r"objects(?:/(?:[0-9a-f]{2}|pack|info|info/commit-graphs|(?:incoming|tmp_objdir)-[^/]*(?:/(?:[0-9a-f]{2}|pack|info))?))?"
-    r"|(?:refs|logs|reftable|hooks|annex|rr-cache|lfs/(?:objects|tmp|incomplete|cache|logs)|NOTES_MERGE_WORKTREE)(?:/.*)?"
-    r"|lfs|info|sequencer|rebase-apply|rebase-merge(?:/(?:rewritten|dropped))?|fsmonitor--daemon(?:/cookies)?"
+    r"lfs|annex|info|sequencer|rebase-apply|rebase-merge(?:/(?:rewritten|dropped))?|fsmonitor--daemon(?:/cookies)?"
     r"|branches|remotes|worktrees|modules(?:/.*)?"
 )
 _FILES = re.compile(
     r"(?:[A-Z][A-Z_-]*|index|packed-refs|shallow|config|config\.worktree|commondir|gitdir|locked|description"
     r"|info/(?:exclude|sparse-checkout|attributes|refs)|lfs/lockcache\.db)(?:\.lock|\.new|~)?"
     r"|(?:next-)?index[.-][\w.-]+|sharedindex[._]\w+(?:\.lock)?|shallow_\w+|gc\.(?:pid|log)(?:\.lock)?"
-    r"|info/(?:refs|sparse-checkout)_\w+|(?:rebase-apply|rebase-merge|sequencer|fsmonitor--daemon)/.*"
+    r"|info/(?:refs|sparse-checkout)_\w+|(?:rebase-apply|rebase-merge|sequencer|fsmonitor--daemon|annex)/.*"
     r"|ADD_EDIT\.patch|addp-hunk-edit\.diff|gitk\.cache|git-daemon-export-ok|fast_import_crash_\d+"
     r"|\.[A-Z_-]+\.sw[a-z]"
 )
-_NOT_ENTERED = re.compile(r"annex/objects")  # large; git itself never goes there
+_NOT_ENTERED = "annex/objects"  # large; git itself never goes there
+_MOST_OF_LFS = 2_000  # folders; each object may have one of its own, and each costs some microseconds
+_SECONDS = 3.0  # for folders with many others
 _MARKS = frozenset({"HEAD", "config", "objects", "refs"})
 _LOCKS = frozenset({"lock", "wlock"})
 _MONITOR = "fsmonitor--daemon.ipc"  # git's own socket, of the file system monitor
@@ -69,18 +73,22 @@ class RepositoryKinds:
         are, last, and all that lies in them is none either."""
         found = Found([], [], is_complete=True)
         pending = [(top.folder, top) for top in tops]
-        for number, (folder, top) in enumerate(pending):
-            if number >= most:
-                return found._replace(is_complete=False)
+        looked = 0
+        for folder, top in pending:
             inside = folder[len(top.folder) + 1 :]
-            is_full = not top.is_of_git or bool(_FULL.fullmatch(inside))
-            entries = (self._of_full if is_full else self._of_others).of(folder, if_closed)
-            data = top
-            if top.is_of_git and inside.startswith("modules/") and not _MARKS.isdisjoint(one.name for one in entries):
-                data, inside = Data(folder), ""
-            pending += _sorted(entries, data, f"{inside}/" if inside else "", found, is_full=is_full)
+            if not top.is_of_git or _FULL.fullmatch(inside):
+                looked += self._look_everywhere(folder, found, most - looked, if_closed, inside)
+            else:
+                looked += 1
+                entries = self._of_others.of(folder, if_closed)
+                data = top
+                if inside.startswith("modules/") and not _MARKS.isdisjoint(one.name for one in entries):
+                    data, inside = Data(folder), ""
+                pending += _sorted(entries, data, f"{inside}/" if inside else "", found)
+            if looked > most:
+                return found._replace(is_complete=False)
         others = [entry.path for entry in found.strange if entry.path in known]
-        for number, folder in enumerate(others, len(pending)):
+        for number, folder in enumerate(others, looked):
             if number >= most:
                 return found._replace(is_complete=False)
             entries = self._of_others.of(folder, if_closed)
@@ -88,37 +96,48 @@ class RepositoryKinds:
             others += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
         return found
 
+    def _look_everywhere(
+        self, top: str, found: Found, most: int, if_closed: Callable[[str], object], inside: str
+    ) -> int:
+        """Look for links and the like in a folder and in all beneath it; how many folders these are, at least."""
+        deadline = time.monotonic() + _SECONDS
+        bound = min(most, _MOST_OF_LFS) if inside == "lfs/objects" else most
+        folders, is_complete = self._of_full.search(top, _is_told, deadline, if_closed, max(bound, 1))
+        for folder in folders:
+            for entry in filter(_is_told, self._of_full.of(folder)):
+                (found.objects if entry.is_dir(follow_symlinks=False) else found.strange).append(entry)
+        return self._of_full.size_of(top) if is_complete or bound < most else most + 1
 
-def _sorted(
-    entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: Found, *, is_full: bool
-) -> Iterator[tuple[str, Data]]:
+
+def _sorted(entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: Found) -> Iterator[tuple[str, Data]]:
     """The folders that are to be looked into, of the entries of one that is `inside` the data; the rest to `found`."""
     for entry in entries:
         path = f"{inside}{entry.name}"
-        is_known = bool(_FOLDERS.fullmatch(path))
+        is_known = bool(_FOLDERS.fullmatch(path) or _FULL.fullmatch(path) or path == _NOT_ENTERED)
         if not entry.is_dir(follow_symlinks=False):
             is_part = top.is_whole or inside or is_known or _FILES.fullmatch(path)
-            if is_part and _is_strange(entry, path, is_full=is_full):
+            if is_part and _is_strange(entry, path):
                 found.strange.append(entry)
-        elif not top.is_of_git:
-            yield entry.path, top
         elif inside == "worktrees/":
             yield entry.path, Data(entry.path)
         elif is_known:
-            if is_full and entry.name.casefold() == "objects":
-                found.objects.append(entry)
-            if not _NOT_ENTERED.match(path):
+            if path != _NOT_ENTERED:
                 yield entry.path, top
         elif inside or top.is_whole:
             found.strange.append(entry)
 
 
-def _is_strange(entry: os.DirEntry[str], path: str, *, is_full: bool) -> bool:
-    if entry.is_symlink():
-        return not _is_lock(entry)
-    if not entry.is_file(follow_symlinks=False):
-        return path != _MONITOR
-    return not (is_full or _FILES.fullmatch(path))
+def _is_strange(entry: os.DirEntry[str], path: str) -> bool:
+    if entry.is_symlink() or not entry.is_file(follow_symlinks=False):
+        return entry.is_symlink() or path != _MONITOR
+    return not _FILES.fullmatch(path)
+
+
+def _is_told(entry: os.DirEntry[str]) -> bool:
+    """Whether it is neither a file nor a folder, or the folder of objects of another repository."""
+    if entry.is_dir(follow_symlinks=False):
+        return entry.name.casefold() == "objects"
+    return not entry.is_file(follow_symlinks=False) and not _is_lock(entry)
 
 
 def _is_lock(entry: os.DirEntry[str]) -> bool:

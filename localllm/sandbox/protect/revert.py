@@ -89,8 +89,9 @@ class ProtectedFiles:
             reach = Reach(_TIME_BEFORE, skipped=True)
             with self._lock:
                 look(self._root, self._before, self._listings, reach=reach)
-            if reach.is_complete:
-                return
+                if reach.is_complete:
+                    self._data.look(reach, self._before)
+                    return
 
     def begin(self) -> None:
         """A command is about to run."""

@@ -118,3 +118,13 @@ def test_a_search_without_time_says_so_and_goes_on(tmp_path: Path) -> None:
     assert listings.search(str(tmp_path), lambda entry: entry.name == "wanted", 0) == ([], False)
     found = listings.search(str(tmp_path), lambda entry: entry.name == "wanted", time.monotonic() + 9)
     assert found == ([f"{tmp_path}/a"], True)
+
+
+def test_a_search_of_too_many_folders_says_so_every_time(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / str(number)).mkdir()
+    listings = FolderListings(Counting(), SETTLED)
+    for _ in range(2):
+        _, is_complete = listings.search(str(tmp_path), lambda _: True, time.monotonic() + 10, most=5)
+        assert not is_complete
+        assert listings.size_of(str(tmp_path)) == 5
