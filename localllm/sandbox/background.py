@@ -186,6 +186,11 @@ class BackgroundCommands:
         """All that are remembered, the oldest first."""
         return list(self._commands.values())
 
+    @property
+    def is_any_running(self) -> bool:
+        """Whether a command may be changing the project at this moment."""
+        return bool(self._beginning) or any(command.is_running for command in self.all())
+
     async def start(self, starter: CommandStarter, command: str, *, cwd: Path) -> BackgroundCommand:
         """Begin one. Raises ToolExecutionError("background_too_many"), and as `CommandStarter.begin` does."""
         if sum(one.is_running for one in self.all()) + self._beginning >= MOST:

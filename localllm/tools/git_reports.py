@@ -183,7 +183,7 @@ async def _open_to_commit(context: ToolContext) -> Repository:
     repository = await _open(context)
     if repository.commits_in_sandbox:
         return repository
-    if repository.is_in_sandbox and any(command.is_running for command in context.background.all()):
+    if repository.is_in_sandbox and context.background.is_any_running:
         raise ToolExecutionError("git_background")
     return await open_repository(context.root.path, context.runner, outside=True)
 

@@ -189,6 +189,8 @@ def _engines(
     python = PythonEngine(context.root, query, stack)
     if context.root.is_kept_outside(request.start):
         return [python], "ripgrep only looks into the project"
+    if context.background.is_any_running:  # it opens by name, where a link to anything may stand a moment later
+        return [python], "a command is running in the background"
     program = find_program("rg", context.root.path) if use_ripgrep else None
     if program is None:
         return [python], "ripgrep is not installed"

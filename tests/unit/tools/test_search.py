@@ -320,3 +320,19 @@ async def test_lines_of_code_are_asked_for_in_a_few_words(
     result = await use(search_files, make_context(tmp_path / "p"), pattern=pattern, code=wanted)
     assert [(match["file"], match["line"]) for match in result.payload["matches"]] == [("a.py", n) for n in lines]
     assert str(result.summary).endswith(f"for {pattern}"), "not the long pattern that is made of it"
+
+
+class _Running:
+    """Stands for the background commands of a session, one of which may be running."""
+
+    def __init__(self) -> None:
+        self.is_any_running = True
+
+
+async def test_what_opens_files_by_name_does_not_search_while_a_command_could_exchange_them(project: Path) -> None:
+    running = _Running()
+    context = msgspec.structs.replace(make_context(project), background=running)
+    outcome = await find(context, Request(Query("def alpha")))
+    assert (outcome.engine, [hit.path for hit in outcome.hits]) == ("python", ["src/a.py"])
+    running.is_any_running = False
+    assert (await find(context, Request(Query("def alpha")))).hits == outcome.hits
