@@ -246,18 +246,19 @@ def real_path(path: str | Path) -> str:
         raise _os_error(errno.ELOOP, str(path)) from error
 
 
-def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644) -> int:
+def open_beneath(root_fd: int, relative: str, flags: int, mode: int = 0o644, *, links: bool = True) -> int:
     """Open `relative` below the open folder `root_fd`, as os.open does, never leaving that folder.
 
-    Symbolic links and `..` are followed as long as every step stays beneath; the descriptor is not inherited.
-    OSError EXDEV where the path (also an absolute one, or a link exchanged meanwhile) would leave the folder, ELOOP
-    for links of /proc and links in circles, EINVAL for a NUL, ENOTSUP on Windows; otherwise what os.open raises.
+    `..` and, where `links` is true, symbolic links are followed as long as every step stays beneath; the descriptor is
+    not inherited. OSError EXDEV where the path (also an absolute one, or a link exchanged meanwhile) would leave the
+    folder, ELOOP for links that are not followed, those of /proc and those in circles, EINVAL for a NUL, ENOTSUP on
+    Windows; otherwise what os.open raises.
     """
     if sys.platform == "win32":
         raise _os_error(errno.ENOTSUP, relative)
     if _has_openat2():
-        return _openat2(root_fd, relative, flags, mode)
-    return open_by_components(root_fd, relative, flags, mode)
+        return _openat2(root_fd, relative, flags, mode, links=links)
+    return open_by_components(root_fd, relative, flags, mode, links=links)
 
 
 def open_made(root: Path, relative: str) -> int:
@@ -277,6 +278,7 @@ def open_made(root: Path, relative: str) -> int:
 
 _OPENAT2 = 437  # the same number on every architecture Linux runs Python on (asm-generic/unistd.h)
 _RESOLVE_NO_MAGICLINKS = 0x02  # linux/openat2.h
+_RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
 _RACES = 1000  # EAGAIN: something was renamed while `..` was being resolved
 
@@ -305,13 +307,13 @@ def _syscall() -> Callable[..., int]:
     return syscall
 
 
-def _openat2(root_fd: int, relative: str, flags: int, mode: int) -> int:
+def _openat2(root_fd: int, relative: str, flags: int, mode: int, *, links: bool = True) -> int:
     import ctypes
 
     if "\0" in relative:
         raise _os_error(errno.EINVAL, relative)
     creates = flags & os.O_CREAT or flags & os.O_TMPFILE == os.O_TMPFILE
-    resolve = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS
+    resolve = _RESOLVE_BENEATH | (_RESOLVE_NO_MAGICLINKS if links else _RESOLVE_NO_SYMLINKS)
     how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, mode & 0o7777 if creates else 0, resolve)
     number, size = ctypes.c_long(_OPENAT2), ctypes.c_size_t(ctypes.sizeof(how))
     path = ctypes.c_char_p(os.fsencode(relative))
@@ -327,7 +329,7 @@ def _openat2(root_fd: int, relative: str, flags: int, mode: int) -> int:
 _LINKS = 40  # how many links one path may go through (as Linux counts)
 
 
-def open_by_components(root_fd: int, relative: str, flags: int, mode: int = 0o644) -> int:
+def open_by_components(root_fd: int, relative: str, flags: int, mode: int = 0o644, *, links: bool = True) -> int:
     """`open_beneath` where the system has no call for it: one component at a time, each link read and walked here."""
     if "\0" in relative:
         raise _os_error(errno.EINVAL, relative)
@@ -339,7 +341,7 @@ def open_by_components(root_fd: int, relative: str, flags: int, mode: int = 0o64
         flags |= os.O_DIRECTORY
     pending = relative.split("/")[::-1]
     folders = [os.dup(root_fd)]
-    links = 0
+    followed = 0
     try:
         while True:
             step = _step(folders, pending, flags, mode)
@@ -347,10 +349,10 @@ def open_by_components(root_fd: int, relative: str, flags: int, mode: int = 0o64
                 return step
             if not step:
                 continue
-            links += 1
+            followed += 1
             if step.startswith("/"):
                 raise _os_error(errno.EXDEV, relative)
-            if links > _LINKS:
+            if followed > (_LINKS if links else 0):
                 raise _os_error(errno.ELOOP, relative)
             pending += step.split("/")[::-1]
     finally:

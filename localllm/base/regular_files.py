@@ -44,8 +44,8 @@ def read_beginning(path: Path, most: int) -> bytes:
 
 
 def read_beneath(root_fd: int, path: str, limit: int) -> bytes:
-    """`read_regular` of a path below the open folder `root_fd`; nor does any link on the way lead out of it."""
-    return _whole(open_beneath(root_fd, path, READ | NO_LINK), limit)
+    """`read_regular` of a path below the open folder `root_fd`; a link on the way is an error as well."""
+    return _whole(open_beneath(root_fd, path, READ | NO_LINK, links=False), limit)
 
 
 def opened(fd: int) -> BufferedReader:

@@ -64,6 +64,7 @@ class ProjectRoot:
         self.path = path.resolve(strict=True)
         self._outputs = outputs
         self._takes_any_name = False
+        self._settled: dict[str, str] | None = None
         self._original: ProjectRoot | None = None  # which closes the folder when it goes
         self._fd = os.open(self.path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
@@ -75,8 +76,24 @@ class ProjectRoot:
         made._takes_any_name, made._original = True, self
         return made
 
+    def for_one_call(self) -> "ProjectRoot":
+        """The same, which resolves each path once: what was judged by its path is what is opened by it, whatever
+        links are exchanged meanwhile."""
+        made = copy(self)
+        made._settled, made._original = {}, self
+        return made
+
     def relative(self, file_path: str) -> str:
         """The canonical path below the root, links resolved, with `/`; "." for the root. The file may be missing."""
+        if self._settled is None:
+            return self._relative(file_path)
+        if file_path not in self._settled:
+            found = self._relative(file_path)
+            self._settled[file_path] = found
+            self._settled[found] = found
+        return self._settled[file_path]
+
+    def _relative(self, file_path: str) -> str:
         self._refuse_odd(file_path)
         if self._kept_outside(file_path):
             return file_path
@@ -125,7 +142,7 @@ class ProjectRoot:
         """The facts of a file or folder."""
         relative = self.relative(file_path)
         with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
-            fd = open_beneath(*place, _LOOK)
+            fd = open_beneath(*place, _LOOK, links=False)
             try:
                 return os.fstat(fd)
             finally:
@@ -136,7 +153,7 @@ class ProjectRoot:
         relative = self.relative(file_path)
         with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
             try:
-                os.close(open_beneath(*place, _LOOK))
+                os.close(open_beneath(*place, _LOOK, links=False))
             except (FileNotFoundError, NotADirectoryError):
                 return False
         return True
@@ -389,7 +406,7 @@ def _refuse_odd(file_path: str) -> None:
 
 
 def _open_regular(folder: int, relative: str) -> BufferedReader:
-    fd = open_beneath(folder, relative, _READ)
+    fd = open_beneath(folder, relative, _READ, links=False)
     try:
         _refuse_irregular(fd)
         return os.fdopen(fd, "rb")

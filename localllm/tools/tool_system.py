@@ -28,7 +28,7 @@ from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.safety.confirmation import Confirmer, question, refusal, remember
 from localllm.safety.journal import Journal, JournalEntry
-from localllm.safety.paths import shown
+from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.policy import Policy, Situation, Verdict
 from localllm.safety.rules import COMMAND_TOOL, listed
 from localllm.safety.saved_rules import RememberedRules
@@ -213,7 +213,7 @@ class ToolSystem:
         try:
             tool = self._find(operation if operation in self._tools else f"{operation}_file")
             self._context.root.relative(file_path)
-            verdict = self._judge(tool, dict.fromkeys((*tool.paths, *tool.writes), file_path))
+            verdict = self._judge(tool, dict.fromkeys((*tool.paths, *tool.writes), file_path), self._context.root)
             if tool.writes:
                 self._context.root.refuse_protected(file_path)
         except LocalLLMError as error:
@@ -265,19 +265,21 @@ class ToolSystem:
         emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
         if tool.name == COMMAND_TOOL:
             await asyncio.to_thread(self._policy.dangerous_part, arguments.get("command", ""))  # it may take a moment
-        verdict = self._judge(tool, arguments)
-        preview = await self._preview(tool, arguments)
+        context = msgspec.structs.replace(self._context, root=self._context.root.for_one_call())
+        verdict = self._judge(tool, arguments, context.root)
+        preview = await _preview(context, tool, arguments)
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
             asked = await self._with_warning(tool, verdict, preview)
-            request = question(tool, call, verdict, asked, self._scope(tool, arguments), self._agent)
+            request = question(tool, call, verdict, asked, self._scope(tool, arguments, context.root), self._agent)
             record.approval = await self._ask(request, verdict, emit, preview)
-            if not (preview and preview.plan) and await self._preview(tool, arguments) != preview:
+            if not (preview and preview.plan) and await _preview(context, tool, arguments) != preview:
                 raise ToolExecutionError("changed_while_asked", name=tool.name)
         elif preview and preview.danger:
             raise ToolExecutionError("would_destroy", name=tool.name, lost=preview.danger)
         try:
-            output = await self._run(tool, arguments, record, emit, preview.plan if preview else None)
+            context = msgspec.structs.replace(context, emit=emit, plan=preview.plan if preview else None)
+            output = await self._run(tool, arguments, record, context)
         except LocalLLMError:
             self._tainted = self._tainted or bool(tool.fetches or tool.sends)  # an error may hold strangers' words
             raise
@@ -306,8 +308,9 @@ class ToolSystem:
             raise ToolExecutionError("tool_unknown", name=name, known=", ".join(spec.name for spec in self._specs))
         return tool
 
-    def _judge(self, tool: Tool, arguments: dict[str, Any], led_by: str = "") -> Verdict:
-        """The policy's verdict, unless it is to deny: then SafetyViolationError. `led_by`: see Situation."""
+    def _judge(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot, led_by: str = "") -> Verdict:
+        """The policy's verdict, unless it is to deny: then SafetyViolationError. `root`: that of the call. `led_by`:
+        see Situation."""
         has_network = self._tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
         touched = self._touched(tool, arguments)
         web = self._context.web
@@ -320,7 +323,7 @@ class ToolSystem:
             touched=touched,
             is_file=self._is_file,
         )
-        verdict = self._policy.judge(tool, arguments, self._context.root.relative, situation)
+        verdict = self._policy.judge(tool, arguments, root.relative, situation)
         if verdict.decision == "deny":
             key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
             raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
@@ -330,12 +333,12 @@ class ToolSystem:
         """Whether the page at `before`, which may be read, may lead to `after` without a question. Raises
         SafetyViolationError where that is denied."""
         there = arguments | dict.fromkeys(tool.fetches, after)
-        return self._judge(tool, there, led_by=before).decision == "allow"
+        return self._judge(tool, there, self._context.root, led_by=before).decision == "allow"
 
     def _commands_have_network(self) -> bool:
         return bool(self._context.settings.safety.network_hosts) or self._context.runner.level == "none"
 
-    def _scope(self, tool: Tool, arguments: dict[str, Any]) -> str:
+    def _scope(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> str:
         """What an answer that lasts would be about: the command, the host of the address, or the folder of the file; in
         the project's own folder the file, for that folder is everything."""
         if tool.name == COMMAND_TOOL:
@@ -344,7 +347,7 @@ class ToolSystem:
             from localllm.safety.addresses import site_of  # the first address brings it
 
             return site_of(arguments[tool.fetches[0]])
-        files = self._written(tool, arguments)
+        files = self._written(tool, arguments, root)
         folder, slash, name = files[0].rpartition("/") if len(files) == 1 else ("", "", "")
         return folder + slash or name
 
@@ -365,17 +368,10 @@ class ToolSystem:
             emit(Notice(text=fault, level="warning"))
         return answer.by
 
-    async def _preview(self, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
-        """What the call would do, found in a thread: comparing texts may take its time."""
-        if tool.preview is None:
-            return None
-        preview = await asyncio.to_thread(tool.preview, self._context, **arguments)
-        return preview if isinstance(preview, Preview) else await preview
-
-    def _written(self, tool: Tool, arguments: dict[str, Any]) -> list[str]:
+    def _written(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> list[str]:
         """The files a call changes, by their canonical paths."""
         named = [path for name in tool.writes for path in listed(arguments[name])]
-        return [self._context.root.relative(path) for path in (*named, *self._touched(tool, arguments))]
+        return [root.relative(path) for path in (*named, *self._touched(tool, arguments))]
 
     def _is_file(self, name: str) -> bool:
         return os.path.lexists(self._context.root.path / name)
@@ -383,16 +379,16 @@ class ToolSystem:
     def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
         return tool.touches(self._context.settings, arguments) if tool.touches else ()
 
-    async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, emit: Emit, plan: object) -> ToolOutput:
-        """Backup, run, and note what changed. `plan`: what was shown and allowed."""
+    async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, context: ToolContext) -> ToolOutput:
+        """Backup, run, and note what changed. The plan of the `context` is what was shown and allowed."""
         if tool.risk != Risk.SAFE:
             from localllm.base.own_modules import hold_source  # most answers change nothing
 
             hold_source(self._context.root.path)
         may_follow = partial(self._may_follow, tool, arguments)
-        context = msgspec.structs.replace(self._context, emit=emit, may_follow=may_follow, plan=plan)
+        context = msgspec.structs.replace(context, may_follow=may_follow)
         root = self._context.root
-        paths = self._written(tool, arguments)
+        paths = self._written(tool, arguments, context.root)
         backup = self._context.settings.safety.auto_backup
         if tool.runs_programs and backup:
             async with self._commands.around(root, tool=tool.name) as changes:
@@ -435,6 +431,14 @@ class ToolSystem:
             self._journal.write(entry)
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
+
+
+async def _preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
+    """What the call would do, found in a thread: comparing texts may take its time."""
+    if tool.preview is None:
+        return None
+    preview = await asyncio.to_thread(tool.preview, context, **arguments)
+    return preview if isinstance(preview, Preview) else await preview
 
 
 async def _to_its_end(work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:

@@ -107,6 +107,12 @@ class Phrase:
     def __repr__(self) -> str:
         return f"Phrase({self.key!r}, {self.params!r})"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Phrase) and (self.key, self.params) == (other.key, other.params)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
 
 class ErrorWhat(Phrase):
     """What an error says has happened."""

@@ -334,3 +334,21 @@ def test_a_lock_that_another_program_keeps_is_no_endless_wait(tmp_path: Path, mo
 def test_of_many_paths_only_some_are_told_and_how_many_more_there_are() -> None:
     assert some_of(["a", "b"]) == "a, b"
     assert some_of([f"f{n}" for n in range(1_020)]).endswith(", f19, … (+1000)")
+
+
+def test_what_was_judged_by_its_path_is_what_is_opened(root: ProjectRoot) -> None:
+    put(root.path / "open" / "f.txt", "open")
+    put(root.path / "closed" / "f.txt", "closed")
+    (root.path / "link").symlink_to("open")
+    call = root.for_one_call()
+    assert call.relative("link/f.txt") == "open/f.txt"
+    (root.path / "link").unlink()
+    (root.path / "link").symlink_to("closed")
+    assert call.read_bytes("link/f.txt", 100) == b"open"
+    assert call.read_bytes(call.relative("link/f.txt"), 100) == b"open"
+    assert root.read_bytes("link/f.txt", 100) == b"closed"
+    (root.path / "open").rename(root.path / "was")
+    (root.path / "open").symlink_to("closed")
+    assert key_of(SafetyViolationError, call.read_bytes, "link/f.txt", 100) == "path_invalid"
+    with pytest.raises(OSError, match="symbolic links"):
+        root.open_listed("open/f.txt")

@@ -366,10 +366,12 @@ class TestChecks:
 
 
 class CountedRoot(ProjectRoot):
-    reads = 0
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.read: list[str] = []  # also by what is made of it for a call
 
     def read_bytes(self, file_path: str, limit: int) -> bytes:
-        self.reads += 1
+        self.read.append(file_path)
         return super().read_bytes(file_path, limit)
 
 
@@ -381,4 +383,4 @@ async def test_an_edit_that_is_asked_about_is_read_and_planned_once(project: Pat
     edit = ToolCall("c", "edit_file", json.dumps({"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}))
     assert (await tools.execute(edit, lambda _: None)).success
     assert (project / "a.py").read_text() == "x = 2\n"
-    assert root.reads == 1
+    assert root.read == ["a.py"]
