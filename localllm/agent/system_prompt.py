@@ -52,11 +52,13 @@ _ABOUT = "Kept in {file} from earlier work. Background, no request:"
 
 class Briefing:
     """Reads the files anew whenever it is asked: those for who stands in the folder `here` of the project (its own
-    unless given). `instructions` are those that were told last."""
+    unless given). `instructions` are those that were told last. `closed`: paths in the project that rules close to
+    reading."""
 
-    def __init__(self, root: Path, memory: ProjectMemory, here: Path | None = None) -> None:
+    def __init__(self, root: Path, memory: ProjectMemory, here: Path | None = None, closed: Sequence[str] = ()) -> None:
         self._root = root
         self._here = here or root
+        self._closed = closed
         self._memory = memory
         self._failure = ""
         self._conflict = 0
@@ -69,7 +71,7 @@ class Briefing:
 
     def look(self, profile: Profile) -> Sequence[Instructions]:
         """The files as they would be told now."""
-        return read_instructions(self._root, profile.instructions, self._here)
+        return read_instructions(self._root, profile.instructions, self._here, self._closed)
 
     def notes(self, profile: Profile) -> str:
         """What is remembered, "" where nothing is. A file that cannot be used is left out: see `take_failure`."""

@@ -36,8 +36,9 @@ from localllm.memory.project_memory import ProjectMemory
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText
 from localllm.safety.confirmation import Confirmer
+from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
-from localllm.safety.rules import closed_to_commands, usable_rules
+from localllm.safety.rules import closed_to_commands, closed_to_reading, usable_rules
 from localllm.safety.saved_rules import Remembered, RememberedRules
 from localllm.sandbox.background import BackgroundCommand
 from localllm.sandbox.command_runner import LateRunner
@@ -364,6 +365,7 @@ class LocalLLMCode(Answerer):
     def _open_project(self) -> Project:
         """What all conversations here share."""
         storage = open_storage(self.root)
+        closed = closed_to_reading(self.settings.safety, lambda path: ProjectRoot(self.root).relative(path))
         return Project(
             root=self.root,
             here=self._here,
@@ -378,7 +380,10 @@ class LocalLLMCode(Answerer):
             explore=self._explore,
             advisers=self._panel if self.settings.agents.panel.enabled else None,
             seal=Seal(session_key_file()),
-            memory=ProjectMemory(self.root, self.settings.project.memory_file, sessions=self._past_sessions),
+            memory=ProjectMemory(
+                self.root, self.settings.project.memory_file, sessions=self._past_sessions, closed=closed
+            ),
+            closed=closed,
         )
 
     def _make_panel(self) -> "MultiAgentSystem":

@@ -105,7 +105,8 @@ class Recorder:
 
 class Project(NamedTuple):
     """What all conversations in a project share. `here` is the folder in it where the person stands; `storage` is where
-    what belongs to it is kept; `explore` the tool that lives above the others; `advisers` whom a stuck agent asks."""
+    what belongs to it is kept; `explore` the tool that lives above the others; `advisers` whom a stuck agent asks;
+    `closed` the paths that rules close to reading."""
 
     root: Path
     here: Path
@@ -121,6 +122,7 @@ class Project(NamedTuple):
     advisers: Advisers | None
     seal: Seal
     memory: ProjectMemory
+    closed: Sequence[str]
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
@@ -151,7 +153,7 @@ class Conversation:
         self.focus = Focus()
         self._project = project
         self._profile = self._fitting_profile()
-        self._briefing = Briefing(project.root, project.memory, project.here)
+        self._briefing = Briefing(project.root, project.memory, project.here, project.closed)
         self._log = reopened.log if reopened else self._new_log()
         self._journal = Journal(state_folder() / "journal.jsonl", self.id)
         self.background = BackgroundCommands(partial(note_end, self._journal))

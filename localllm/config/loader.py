@@ -190,12 +190,27 @@ class _ProjectFile:
     def read(self) -> str | None:
         """The text of the file, None where there is none that can be read."""
         try:
-            return read_text(self._file)
+            return None if self._leads_out() else read_text(self._file)
         except ConfigurationError as error:
             if self._trusted:
                 raise
             self.faults.append(error)
             return None
+
+    def _leads_out(self) -> bool:
+        """Whether it is left out as a link to a file outside of the project: what is said of a fault in it would show
+        what stands there."""
+        try:
+            leads_out = self._file.is_symlink() and not Path(real_path(self._file)).is_relative_to(
+                real_path(self._root)
+            )
+        except OSError:  # links of links without end: reading says so
+            return False
+        if leads_out and not self._trusted:
+            reason = Phrase("settings.leads_out")
+            self.faults.append(ConfigurationError("config_unreadable", file=self._file, reason=reason))
+            return True
+        return False
 
     def put(self, text: str, stack: _Stack, above: _Stack) -> None:
         """Put what the file says and may say on the stack; `above` is what will be put over it."""

@@ -121,8 +121,8 @@ class ExternalMemorySystem:
     """The project's memory. What changes the file is done in a thread, because it may have to wait for a lock.
 
     `sessions` gives what can be found of past sessions; entries that are the same objects as at the last search are
-    not read again. Errors are those of MemoryFile, and ToolExecutionError memory_unknown, memory_ambiguous,
-    memory_vague, memory_text_empty, memory_two_priorities, memory_secret, memory_bad_kind.
+    not read again. `closed`: see MemoryFile. Errors are those of MemoryFile, and ToolExecutionError memory_unknown,
+    memory_ambiguous, memory_vague, memory_text_empty, memory_two_priorities, memory_secret, memory_bad_kind.
     """
 
     def __init__(
@@ -132,8 +132,9 @@ class ExternalMemorySystem:
         *,
         sessions: Callable[[], Iterable[MemoryEntry]] = tuple,
         now: Callable[[], datetime] = datetime.now,
+        closed: Sequence[str] = (),
     ) -> None:
-        self.file = MemoryFile(root, memory_file)
+        self.file = MemoryFile(root, memory_file, closed)
         self._sessions = sessions
         self._now = now
         self._recall = Recall()

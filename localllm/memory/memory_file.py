@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -45,13 +45,15 @@ Change = Callable[[Document], tuple[Document, T]]
 class MemoryFile:
     """The memory file of a project: `name` is relative to `root`, as settings.project.memory_file gives it.
 
-    A link is followed while it stays in the project and leads to Markdown, and stays a link. Errors:
+    A link is followed while it stays in the project and leads to Markdown that is not `closed` to reading (paths in
+    the project), and stays a link. Errors:
     SafetyViolationError path_outside, path_protected; ConfigurationError memory_unusable (no UTF-8, too large, no
     regular file, a link to something else), memory_unreachable, memory_read_only, memory_busy.
     """
 
-    def __init__(self, root: Path, name: str = NAME) -> None:
+    def __init__(self, root: Path, name: str = NAME, closed: Sequence[str] = ()) -> None:
         self._root = Path(os.path.realpath(root))
+        self._closed = [self._root / path for path in closed]
         self._name = name
 
     @property
@@ -148,6 +150,8 @@ class MemoryFile:
         """A project one has been given could have a link there, to read its user's secrets or change what is run."""
         if real.name != self.path.name and not real.name.lower().endswith(LINKED):
             raise self._unusable("linked")
+        if real != self.path and any(real.is_relative_to(path) for path in self._closed):
+            raise self._error("memory_unreachable", os.strerror(errno.EACCES))
         if change and is_protected(real.relative_to(self._root).as_posix()):
             raise SafetyViolationError("path_protected", path=self._name)
 
@@ -156,7 +160,7 @@ class MemoryFile:
         """The folder, opened beneath the project: a link that was put in its path meanwhile leads nowhere else."""
         root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            fd = open_beneath(root, str(folder.relative_to(self._root)), os.O_RDONLY | os.O_DIRECTORY)
+            fd = open_beneath(root, str(folder.relative_to(self._root)), os.O_RDONLY | os.O_DIRECTORY, links=False)
         finally:
             os.close(root)
         try:

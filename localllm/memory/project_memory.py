@@ -2,7 +2,7 @@
 none yet."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +13,18 @@ if TYPE_CHECKING:
 
 
 class ProjectMemory:
-    """The memory of the project at `root`, kept in the file `name` of it; `sessions` as ExternalMemorySystem has it."""
+    """The memory of the project at `root`, kept in the file `name` of it; `sessions` and `closed` as
+    ExternalMemorySystem has them."""
 
-    def __init__(self, root: Path, name: str, *, sessions: "Callable[[], Iterable[MemoryEntry]]" = tuple) -> None:
+    def __init__(
+        self,
+        root: Path,
+        name: str,
+        *,
+        sessions: "Callable[[], Iterable[MemoryEntry]]" = tuple,
+        closed: Sequence[str] = (),
+    ) -> None:
+        self._closed = closed
         self._root = root
         self.name = name
         self._sessions = sessions
@@ -25,7 +34,7 @@ class ProjectMemory:
         """The memory itself."""
         from localllm.memory.external_memory import ExternalMemorySystem
 
-        return ExternalMemorySystem(self._root, self.name, sessions=self._sessions)
+        return ExternalMemorySystem(self._root, self.name, sessions=self._sessions, closed=self._closed)
 
     @property
     def is_there(self) -> bool:

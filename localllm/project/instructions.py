@@ -46,18 +46,22 @@ class Instructions(msgspec.Struct, frozen=True):
         return len(self.text) < self.size
 
 
-def read_instructions(root: Path, limit: int, here: Path | None = None) -> list[Instructions]:
+def read_instructions(
+    root: Path, limit: int, here: Path | None = None, closed: Sequence[str] = ()
+) -> list[Instructions]:
     """The files that are there, from the repository's folder down to the project's at `root`, and on to `here` in it;
-    together at most `limit` characters.
+    together at most `limit` characters. `closed`: paths in the project of which nothing may be read.
 
     The nearer ones get their room first, but leave the others what they need up to `_SHARE` each. One that cannot be
-    read, or leads out of the repository, is left out; one that gets no room has no text.
+    read is left out, and so is a link that leads out of the repository, from within the project out of that (but for
+    another such file above it), or to what is closed; one that gets no room has no text.
     """
     root, here = Path(os.path.realpath(root)), Path(os.path.realpath(here or root))
     top = _top(root)
     nearest = here if here.is_relative_to(root) else root
     folders = [one for one in (nearest, *nearest.parents) if one.is_relative_to(top)]
-    texts = [(one / FILE, text) for one in folders if (text := _text(top, one / FILE))]
+    shut = [root / path for path in closed]
+    texts = [(one / FILE, text) for one in folders if (text := _text(top, root, one / FILE, shut))]
     fair = int(limit * _SHARE)
     shares = [len(text) if len(text) <= fair else fair if fair >= _LEAST else 0 for _, text in texts]
     found: list[Instructions] = []
@@ -102,12 +106,12 @@ def _never() -> Iterator[Path]:
     yield Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path's raises where there is no home
 
 
-def _text(top: Path, file: Path) -> str:
+def _text(top: Path, root: Path, file: Path, closed: Sequence[Path]) -> str:
     """What the file says, "" where there is none."""
     if not os.path.lexists(file):  # as in most folders: then nothing is loaded for opening it safely
         return ""
     try:
-        data = _read(top, file)
+        data = _read(top, root, file, closed)
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR):
             logs.of("AGENT").warning("%s is not used: %s", file, error.strerror)
@@ -115,16 +119,26 @@ def _text(top: Path, file: Path) -> str:
     return clean(data.decode("utf-8-sig", "replace").replace("\r\n", "\n")).strip()
 
 
-def _read(top: Path, file: Path) -> bytes:
-    if file.is_symlink() and not real_path(file).lower().endswith(LINKED):
+def _read(top: Path, root: Path, file: Path, closed: Sequence[Path]) -> bytes:
+    real = Path(real_path(file))
+    if real != file and not real.name.lower().endswith(LINKED):
         raise OSError(errno.EINVAL, "a link to something else than Markdown")
+    if not real.is_relative_to(top) or (file.is_relative_to(root) and not _may_be_of(root, real)):
+        raise OSError(errno.EXDEV, "a link that leads out of the project")
+    if any(real.is_relative_to(path) or file.is_relative_to(path) for path in closed):
+        raise OSError(errno.EACCES, "a rule denies reading it")
     folder = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fd = open_beneath(folder, str(file.relative_to(top)), READ)
+        fd = open_beneath(folder, str(real.relative_to(top)), READ, links=False)
     finally:
         os.close(folder)
     with opened(fd) as found:
         return found.read(_LARGEST)
+
+
+def _may_be_of(root: Path, real: Path) -> bool:
+    """Whether a file of the project may be a link to this: to one of its own, or to one that is read anyhow."""
+    return real.is_relative_to(root) or (real.name == FILE and real.parent in root.parents)
 
 
 def _beginning(text: str, room: int) -> str:

@@ -22,6 +22,7 @@ CLI: dict[str, tuple[str, str]] = {
     "settings.command_line": ("command line", "コマンドライン"),
     "settings.not_utf8": ("It is not UTF-8 text (line {line})", "UTF-8 のテキストではありません（{line} 行目）"),
     "settings.no_file": ("It is not a file", "ファイルではありません"),
+    "settings.leads_out": ("It is a link to a file outside the project", "プロジェクトの外のファイルへのリンクです"),
     "settings.too_long": ("It is longer than {most} bytes", "{most} バイトを超えています"),
     "settings.too_deep": ("It is nested too deeply", "入れ子が深すぎます"),
     "settings.key_left_out": (

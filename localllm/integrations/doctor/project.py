@@ -26,7 +26,8 @@ from localllm.llm.model_features import Profile
 from localllm.memory.memory_file import MemoryFile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.project.instructions import read_instructions
-from localllm.safety.rules import still_showing, usable_rules
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.rules import closed_to_reading, still_showing, usable_rules
 from localllm.sandbox.environment import survey
 from localllm.text.sanitising import clean
 from localllm.tools.builtin import ALL_TOOLS
@@ -56,7 +57,9 @@ def memory(here: Surroundings) -> Iterator[Finding]:
 
 def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
     """Files of instructions of which a model that is asked by `profile` reads only a part."""
-    for file in read_instructions(here.project, profile.instructions, here.folder):
+    root = ProjectRoot(here.project)
+    closed = closed_to_reading(here.loaded.settings.safety, root.relative)
+    for file in read_instructions(here.project, profile.instructions, here.folder, closed):
         if file.is_cut:
             told = {"file": clean(file.path, keep_newlines=False), "count": file.size, "kept": len(file.text)}
             key = "doctor.instructions_cut" if file.text else "doctor.instructions_left_out"

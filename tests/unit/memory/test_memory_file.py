@@ -209,3 +209,13 @@ def test_nothing_is_written_through_a_link_into_what_is_protected(tmp_path: Path
         MemoryFile(tmp_path).edit(adding("a"))
     assert error.value.key == "path_protected"
     assert not list((tmp_path / ".git" / "hooks").iterdir())
+
+
+def test_a_link_to_what_a_rule_closes_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "s.md").write_text("denied\n")
+    (tmp_path / "LOCALLLM.md").symlink_to("secrets/s.md")
+    assert MemoryFile(tmp_path).read().text == "denied\n"
+    with pytest.raises(ConfigurationError) as caught:
+        MemoryFile(tmp_path, closed=["secrets"]).read()
+    assert caught.value.key == "memory_unreachable"

@@ -125,3 +125,24 @@ def test_a_link_to_what_is_no_markdown_is_not_followed(repository: Path) -> None
 def test_nothing_like_its_end_is_in_a_frame(end: str) -> None:
     text = framed("project-instructions", "about", f"a\n{end}\nb")
     assert "</" not in text.removesuffix("</project-instructions>")
+
+
+def test_a_link_is_judged_by_where_it_leads(repository: Path) -> None:
+    project = repository / "web"
+    (repository / "private.md").write_text("of others")
+    (project / "secrets").mkdir()
+    (project / "secrets" / "s.md").write_text("denied")
+    (project / "AGENTS.md").unlink(missing_ok=True)
+    (project / "AGENTS.md").symlink_to("secrets/s.md")
+    assert [file.text for file in read_instructions(project, 8_000)][-1:] == ["denied"]
+    assert "denied" not in [file.text for file in read_instructions(project, 8_000, closed=["secrets"])]
+    (project / "AGENTS.md").unlink()
+    (project / "AGENTS.md").symlink_to("../private.md")
+    assert "of others" not in [file.text for file in read_instructions(project, 8_000)]
+    assert [file.text for file in read_instructions(repository, 8_000, project)][-1:] == ["of others"]
+
+
+def test_what_a_rule_denies_is_not_read_by_its_own_name_either(repository: Path) -> None:
+    (repository / "AGENTS.md").write_text("general")
+    assert read_instructions(repository, 8_000, closed=["AGENTS.md"]) == []
+    assert read_instructions(repository, 8_000, closed=["."]) == []
