@@ -8,6 +8,7 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.base.unfinished_work import unfinished
 from localllm.sandbox.process import Ending, HeadAndTail, Launch, Outcome, Process
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch
@@ -58,10 +59,12 @@ class Job:
         try:
             outcome, ending = await self._run(seconds)
         finally:
-            if watching:
-                watching.cancel()
-                await asyncio.wait({watching})
-            await asyncio.to_thread(self._tidy_up)
+            try:
+                if watching:
+                    watching.cancel()
+                    await asyncio.wait({watching})
+            finally:
+                await asyncio.to_thread(self._tidy_up)
             if self._scratch:  # nobody has to wait for that
                 asyncio.get_running_loop().run_in_executor(None, self._scratch.remove)
         return Done(outcome, ending, self.reverted, self._protected.is_overlooked)
@@ -108,6 +111,7 @@ class Job:
         if self._launch:
             self._launch.close()
         try:
-            self._reverted.update(self._protected.end())
+            with unfinished():
+                self._reverted.update(self._protected.end())
         except OSError as error:
             raise SafetyViolationError("command_not_reverted", path=error.filename, reason=error.strerror) from error

@@ -6,14 +6,18 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TextIO
+
+from localllm.base.unfinished_work import wait_for_the_rest
 
 SECONDS = 3.0
 """From the moment the user insists. What was said is in the session's log by then; the next start closes that."""
 
 _LAST_WORDS = 1.0  # seconds for what is done before: a pipe nobody reads would take them all
+_MOST_UNFINISHED = 60.0  # seconds for what must not be left half done
 _SPARE = 1.0  # seconds more, before the process ends without the interpreter
 
 
@@ -27,8 +31,9 @@ class ForcedEnd:
         self._nowhere: TextIO | None = None
 
     def begin(self, code: int, seconds: float = SECONDS) -> None:
-        """End the process with this exit code in so many seconds, or when it was already to end. A second later it ends
-        with 1: by then a search for a pattern, say, holds the interpreter, in which nothing else can run."""
+        """End the process with this exit code in so many seconds, or when it was already to end; after work that is
+        `unfinished`, which gets a minute at most. Some seconds later it ends with 1: by then a search for a pattern,
+        say, holds the interpreter, in which nothing else can run."""
         if self._timer is None:
             self._timer = threading.Timer(seconds, self._end, [code])
             self._timer.daemon = True
@@ -40,8 +45,12 @@ class ForcedEnd:
         then."""
         if self._nowhere is None:
             self._nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - closed when it is called off
-            # It waits in a thread of the system's that needs no interpreter.
-            faulthandler.dump_traceback_later(seconds + _LAST_WORDS + _SPARE, exit=True, file=self._nowhere)
+            self._expect_the_end(seconds)
+
+    def _expect_the_end(self, seconds: float) -> None:
+        if self._nowhere is not None:  # it waits in a thread of the system's that needs no interpreter
+            seconds += _LAST_WORDS + 2 * _SPARE
+            faulthandler.dump_traceback_later(seconds, exit=True, file=self._nowhere)
 
     def call_off(self) -> None:
         """Let the process go on."""
@@ -54,6 +63,9 @@ class ForcedEnd:
             self._nowhere = None
 
     def _end(self, code: int) -> None:
+        deadline = time.monotonic() + _MOST_UNFINISHED
+        while not wait_for_the_rest(_SPARE) and time.monotonic() < deadline and self._nowhere is not None:
+            self._expect_the_end(_SPARE)
         last_words = threading.Thread(target=self._say, daemon=True)
         last_words.start()
         last_words.join(_LAST_WORDS)

@@ -112,6 +112,28 @@ threading.Event().wait()
     assert run.returncode == 7
 
 
+def test_what_must_not_be_left_half_done_is_finished_before() -> None:
+    code = """
+import threading, time
+from localllm.base.unfinished_work import unfinished
+from localllm.tui.signals import ForcedEnd
+
+def work():
+    with unfinished():
+        begun.set()
+        time.sleep(7)  # longer than the end waits for anything else
+        print("done", flush=True)
+
+begun = threading.Event()
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+ForcedEnd().begin(7, 0.01)
+threading.Event().wait()
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert (run.returncode, run.stdout) == (7, "done\n")
+
+
 SEARCH = "import re; re.search('(?:a|a)*b', 'a' * 100)"
 
 
