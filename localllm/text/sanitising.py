@@ -18,6 +18,12 @@ _HIDDEN = (
     "\ud800-\udfff"  # lone surrogates
 )
 _EMOJI = "\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_JOINED = "\u2194-\u21aa\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
+"""Emoji of which a joiner makes one sign; lines and arrows of drawings are none."""
+
+_MOST_JOINED = 3
+"""Joiners in the longest sign there is, a family of four: terminals show longer chains each in its own way."""
+
 _IDEOGRAPH = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _JOINING_SCRIPT = "\u0600-\u07ff\u0900-\u0dff\u1780-\u17ff"
 
@@ -32,7 +38,7 @@ def _suspect(more: str = "") -> re.Pattern[str]:
 def _legitimate() -> re.Pattern[str]:
     return re.compile(
         # The joiner makes an emoji of emoji (a selector may stand before it); the non-joiner parts letters.
-        f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
+        f"(?<=[{_JOINED}\ufe0f])\u200d(?=[{_JOINED}])"
         f"|(?<=[{_JOINING_SCRIPT}])\u200c(?=[{_JOINING_SCRIPT}])"
         # One variation selector after a character that has variants; a second one, or one elsewhere, hides data.
         f"|(?<=[#*0-9{_EMOJI}])[\ufe0e\ufe0f]"
@@ -66,16 +72,36 @@ def escape_json(json: str) -> str:
     return json if json.isascii() else _suspect().sub(_escaped, json)
 
 
+def _is_legitimate(match: re.Match[str]) -> bool:
+    return bool(_legitimate().match(match.string, match.start())) and not (
+        match[0] == "\u200d" and _joiners_before(match.string, match.start()) >= _MOST_JOINED
+    )
+
+
+def _joiners_before(text: str, at: int) -> int:
+    """How many joiners of the same sign stand before the one at `at`; no more are counted than matter."""
+    count = 0
+    while count < _MOST_JOINED:
+        at -= 1
+        while at > 0 and (text[at] == "\ufe0f" or "\U0001f3fb" <= text[at] <= "\U0001f3ff"):
+            at -= 1
+        at -= 1
+        if at < 1 or text[at] != "\u200d":
+            break
+        count += 1
+    return count
+
+
 def _escaped(match: re.Match[str]) -> str:
     character = match[0]
-    if character in "\n\r" or _legitimate().match(match.string, match.start()):
+    if character in "\n\r" or _is_legitimate(match):
         return character
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _shown(match: re.Match[str]) -> str:
-    if _legitimate().match(match.string, match.start()):
+    if _is_legitimate(match):
         return match[0]
     code = ord(match[0])
     if code < 0x20:

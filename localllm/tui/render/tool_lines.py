@@ -25,6 +25,7 @@ _SAME_ODD = late_pattern(rf"([{_ODD}])\1*")
 _WITHIN = 16  # cells of blanks that stay as they are within a line: a comment behind code, columns
 _INDENTATION = 60
 _EMPTY_LINES = 3  # in a row
+_MARKS = 8  # characters without a cell of their own in a row: no script puts so many on one letter
 
 
 def visible_blanks(line: str) -> str:
@@ -32,7 +33,21 @@ def visible_blanks(line: str) -> str:
 
     Those at its end are always shown, those at its beginning are indentation as long as that is possible.
     """
-    return _RUN.sub(_shown, line)
+    return _RUN.sub(_shown, _few_marks(line))
+
+
+def _few_marks(line: str) -> str:
+    """The line, in which of many characters in a row that take no cell only the number is shown."""
+    if line.isascii():
+        return line
+    from wcwidth import wcwidth
+
+    parts: list[str] = []
+    for takes_none, group in groupby(line, lambda character: character >= "\u0300" and wcwidth(character) == 0):
+        run = "".join(group)
+        many = takes_none and len(run) > _MARKS
+        parts.append("".join(_counted(one, count) for one, count in Counter(run).items()) if many else run)
+    return "".join(parts)
 
 
 def _shown(run: re.Match[str]) -> str:

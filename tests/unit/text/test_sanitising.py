@@ -109,3 +109,18 @@ def test_json_is_the_same_with_what_hides_in_it_escaped() -> None:
     assert json.loads(escaped) == json.loads(text)
     assert escaped == clean(escaped)
     assert "終" in escaped
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
+KISS = "\U0001f9d1\U0001f3fb\u200d\u2764\ufe0f\u200d\U0001f48b\u200d\U0001f9d1\U0001f3fc"
+
+
+@pytest.mark.parametrize("text", [FAMILY, FAMILY * 3, KISS, KISS + FAMILY])
+def test_signs_of_several_emoji_stay(text: str) -> None:
+    assert clean(text) == text
+
+
+def test_a_chain_of_joiners_that_is_no_sign_is_shown() -> None:
+    assert clean("\u2500\u200d\u2500") == "\u2500<U+200D>\u2500"
+    chain = "\u200d".join(["\U0001f468"] * 200)
+    assert (clean(chain).count("\u200d"), clean(chain).count("<U+200D>")) == (3, 196)
