@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.text.blanks import visible_blanks
+from localllm.tui.render.tool_lines import visible_blanks
 
 
 @pytest.mark.parametrize("mark", ["\u0301", "\u0489", "\u11a8"])
