@@ -223,12 +223,14 @@ def _insertion(file: Text, lines: list[str], at: int, last: int, added: str) -> 
 
 
 def _change(file: Text, lines: list[str], changed: list[str], near: int) -> Call:
-    """The smallest edit that makes `changed` of `lines`: the lines around `near` that stand only once in the file."""
+    """The smallest edit that makes `changed` of `lines`: the lines around `near` that stand only once in the file. One
+    of them stays, for an edit that leaves none of its lines leaves an empty one."""
     for spread in range(len(lines) + 1):
         first, end = max(0, near - 1 - spread), min(len(lines), near + spread)
         after = len(lines) - end
-        old, new = "\n".join(lines[first:end]), "\n".join(changed[first : len(changed) - after])
-        if old and new != old and _once(file.text, old):
+        left = changed[first : len(changed) - after]
+        old, new = "\n".join(lines[first:end]), "\n".join(left)
+        if old and (left or not changed) and new != old and _once(file.text, old):
             return call("edit_file", file_path=file.path, old_string=old, new_string=new)
     return call("write_file", file_path=file.path, content="\n".join(changed))
 

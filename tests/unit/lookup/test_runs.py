@@ -158,7 +158,6 @@ async def test_creating_a_file(ask: Ask, shop: Path) -> None:
         ),
         ('insert "import os" at the top of shop/server.py', "shop/server.py", "import os\nimport json\n"),
         ('insert "HOST = 1" after "PORT = 8123" in shop/server.py', "shop/server.py", "PORT = 8123\nHOST = 1\n"),
-        ("delete line 1 of shop/server.py", "shop/server.py", "\nfrom shop"),
         ("rename call to action in shop/net/retrying.py", "shop/net/retrying.py", "def with_retries(action):"),
         ('server.py の「"」を「x」に置き換えて', "shop/server.py", "fxNo such table"),
     ],
@@ -168,6 +167,22 @@ async def test_editing(ask: Ask, shop: Path, request_: str, name: str, expected:
 
     assert result.status == "done", result.answer
     assert expected in (shop / name).read_text(encoding="utf-8"), result.answer
+
+
+@pytest.mark.parametrize("text", ["one\n\ntwo\n\n\nthree\n", "one\n\none\ntwo\nthree\nfour"])
+@pytest.mark.parametrize("line", range(1, 7))
+async def test_a_line_that_is_deleted_is_gone_whole(ask: Ask, shop: Path, text: str, line: int) -> None:
+    (shop / "list.txt").write_text(text, encoding="utf-8")
+    result = await ask(f"delete line {line} of list.txt")
+    left = text.split("\n")
+    del left[line - 1]
+    assert (shop / "list.txt").read_text(encoding="utf-8") == "\n".join(left), result.answer
+
+
+async def test_the_only_line_can_be_deleted(ask: Ask, shop: Path) -> None:
+    (shop / "list.txt").write_text("one", encoding="utf-8")
+    result = await ask("delete line 1 of list.txt")
+    assert (shop / "list.txt").read_text(encoding="utf-8") == "", result.answer
 
 
 async def test_a_renamed_identifier_is_a_whole_word(ask: Ask, shop: Path) -> None:
