@@ -199,6 +199,11 @@ def test_a_tenth_of_the_window_is_for_one_output(window: int, limit: int) -> Non
     assert abs(output_limit(client(window)) - limit) <= 2
 
 
+@pytest.mark.parametrize(("window", "reserve"), [(400, 100), (1_024, 256), (1_600, 256), (4_096, 614)])
+def test_the_answer_has_a_quarter_of_the_smallest_windows(window: int, reserve: int) -> None:
+    assert abs(Scale(client(window), (), 0.85).budget(SystemMessage("s")).reserve - reserve) <= 1
+
+
 async def test_what_has_most_to_do_with_the_request_keeps_a_compressed_form() -> None:
     texts = {f"f{n}.py": "".join(f"def part_{n}_{m}(a):\n" + "    work(a)\n" * 40 for m in range(8)) for n in range(9)}
     messages: list[Message] = [SystemMessage("s"), UserMessage("Fix part_2_3 in f2.py")]

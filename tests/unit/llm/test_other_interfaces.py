@@ -127,6 +127,14 @@ class TestOllamaItself:
         assert [(model.id, model.context_window) for model in found.models] == [("qwen3:8b", 4096)]
 
 
+async def test_a_list_that_goes_on_without_an_end_is_no_list() -> None:
+    async def answers(path: str) -> Answer:
+        listed = b'{"object": "list", "data": []}' + b" " * 100
+        return Answer(200 if path == "/v1/models" else 404, {}, listed, whole=False)
+
+    assert (await recognise(answers, "openai")).state == "foreign"
+
+
 WIRES = sorted(file.relative_to(FIXTURES) for pattern in ("*/*.json", "*/*.http") for file in FIXTURES.glob(pattern))
 
 

@@ -281,8 +281,28 @@ for number in range(10):
 def test_only_the_owner_reads_what_is_kept(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
     put(root.path / "a", "secret").chmod(0o644)
     change(store, root, a="new")
-    for path in (tmp_path / "state").rglob("*"):
-        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    kept = list((tmp_path / "state").rglob("*"))
+    assert any(path.is_file() and path.read_bytes() == b"secret" for path in kept)
+    assert not [path for path in kept if stat.S_IMODE(path.stat().st_mode) & 0o077]
+
+
+def test_what_somebody_saves_while_it_is_kept_for_undo_is_not_overwritten(root: ProjectRoot, tmp_path: Path) -> None:
+    class Disturbed(Snapshots):
+        is_disturbed = False
+
+        def take(self, root: ProjectRoot, relative: str) -> str:
+            state = super().take(root, relative)
+            if self.is_disturbed:
+                put(root.path / relative, "saved")
+            return state
+
+    store = Disturbed(tmp_path / "state" / "snapshots")
+    put(root.path / "a", "old")
+    change(store, root, a="new")
+    store.is_disturbed = True
+    (undone,) = store.undo(root)
+    assert undone.error
+    assert text(root, "a") == "saved"
 
 
 def test_equal_contents_are_kept_once(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
