@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from localllm.config.schema import SafetySettings
 from localllm.safety.dangerous_commands import uses_network
+from localllm.safety.policy import Policy
 from localllm.safety.shell_words import Word
 from localllm.sandbox.git_config import parse
+from localllm.tools.builtin import BUILTIN_TOOLS
 
 
 def _settings(text: str) -> None:
@@ -19,10 +22,19 @@ def _network(text: str) -> None:
     uses_network([Word(word) for word in text.split()])
 
 
+def _judge(text: str) -> None:
+    tool = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
+    Policy(SafetySettings(deny=("run_command(git push)",))).judge(tool, {"command": text}, lambda path: path)
+
+
 HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (_settings, "\n", 10_000),
     (_settings, "[\n", 10_000),
     (_settings, "a=\n", 10_000),
+    (_judge, 'echo "$(', 1_500),
+    (_judge, "eval '", 2_000),
+    (_judge, "git -a ", 2_000),
+    (_judge, "bash ", 2_000),
 ]
 
 

@@ -98,6 +98,15 @@ def test_any_text_is_read(seed: int) -> None:
         assert read.unreadable or all(word for words in read.commands for word in words[:1])
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_no_text_before_it_hides_a_denied_command(seed: int) -> None:
+    chance = random.Random(seed)
+    denied = SafetySettings(mode="auto", allow=("*",), deny=("run_command(git push)",))
+    for _ in range(15):
+        line = "".join(chance.choices("ab \t\n'\"`$(){}[]<>|&;#\\!*?~=0-/\0\x80é終", k=chance.randrange(30)))
+        assert judge(f"{line}\n\ngit push", denied).decision != "allow", line
+
+
 @each("line", TABLE["dangerous"])
 def test_cutting_a_dangerous_line_short_never_raises(line: str) -> None:
     for end in range(0, len(line), 7):

@@ -274,11 +274,10 @@ def test_a_denied_command_is_known_by_program_words_and_flags(rule: str, command
     assert (judge(run_command, settings, command=command).decision == "deny") == denied
 
 
-@pytest.mark.parametrize(
-    "command", ['echo "$(' * 10_000, "eval '" * 15_000, "git -a " * 15_000, "bash " * 8_000 + "'a b'"]
-)
-def test_the_longest_line_is_judged_without_a_long_wait(command: str) -> None:
-    judge(run_command, SafetySettings(deny=("run_command(git push)", "run_command(curl)")), command=command)
+@pytest.mark.parametrize("command", ['echo "$(' * 10_000, "eval '" * 15_000, "git -a " * 15_000])
+def test_the_longest_line_of_which_not_all_can_be_told_is_never_just_run(command: str) -> None:
+    settings = SafetySettings(mode="auto", allow=("*",), deny=("run_command(git push)",))
+    assert judge(run_command, settings, command=command).decision in ("ask", "deny")
 
 
 class TestPaths:
