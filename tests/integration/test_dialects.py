@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ STEPS: Sequence[tuple[str, str, dict[str, Any]]] = (
         "edit_file",
         {"file_path": "prices.py", "old_string": "* discount", "new_string": "* (1 - discount)"},
     ),
-    ("I run the tests.", "run_command", {"command": f"{sys.executable} -m unittest -q"}),
+    ("I run the tests.", "run_command", {"command": f"{quote(sys.executable)} -m unittest -q"}),
 )
 ANSWER = "Fixed **prices.py**:\n\n```py\nx = 1\n```\n割引の計算を直しました。"
 

@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -51,9 +52,8 @@ async def test_honest_work_is_done(world: World, command: str, printed: str) -> 
 
 async def test_programs_work(world: World) -> None:
     (world.project / "test_it.py").write_text("def test_it(tmp_path):\n    (tmp_path / 'x').write_text('y')\n")
-    done = await world.run(
-        f"{sys.executable} -m pytest -q -p no:cacheprovider test_it.py; {sys.executable} -m pip --version"
-    )
+    python = quote(sys.executable)
+    done = await world.run(f"{python} -m pytest -q -p no:cacheprovider test_it.py; {python} -m pip --version")
     assert "1 passed" in done.stdout
     assert "pip" in done.stdout.splitlines()[-1]
 
