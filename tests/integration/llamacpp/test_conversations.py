@@ -123,6 +123,7 @@ async def look_long(context: ToolContext, line: int, closely: bool = False) -> T
     return ToolOutput(payload={"seen": seen}, for_model=seen, summary=seen)
 
 
+@pytest.mark.timeout(180)  # half a minute where the machine has much else to do
 async def test_a_long_task_stays_within_the_window_the_server_really_has(caller: Served, tmp_path: Path) -> None:
     """It counts three times as many tokens as anybody would guess. What its model hands over is babble."""
     (root := tmp_path / "project").mkdir()

@@ -27,9 +27,20 @@ def children_of(pid: int | str) -> list[int]:
     return found
 
 
+_EARLIER = set[int]()
+
+
+@pytest.fixture(autouse=True)
+def note_earlier_servers() -> None:
+    """Other tests of this process may have left some, which end by themselves."""
+    _EARLIER.clear()
+    _EARLIER.update(servers())
+
+
 def servers() -> list[int]:
-    """The fork servers of this process: interpreters that were given their code and a socket."""
-    return [pid for pid in children_of("self") if len(arguments_of(pid)) == 8]
+    """The fork servers of this process that the test has started: interpreters that were given their code and a
+    socket."""
+    return [pid for pid in children_of("self") if len(arguments_of(pid)) == 8 and pid not in _EARLIER]
 
 
 def arguments_of(pid: int) -> list[bytes]:

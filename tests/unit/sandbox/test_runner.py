@@ -27,7 +27,7 @@ def run_python(program: str, *arguments: object, interpreter: str = sys.executab
 def test_importing_it_is_cheap() -> None:
     loaded = run_python("import sys; import localllm.sandbox.runner; print(*sys.modules)").split()
     assert "localllm.sandbox.runner" in loaded
-    assert not {"ctypes", "shutil", "tempfile", "pwd", "rich", "httpx"} & set(loaded)
+    assert not {"ctypes", "shutil", "tempfile", "rich", "httpx"} & set(loaded)
 
 
 PROGRAM = """
