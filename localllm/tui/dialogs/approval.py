@@ -165,7 +165,7 @@ def understood(said: str) -> Answer | None:
 
 def detail_lines(request: ConfirmationRequested) -> list[Line]:
     """All of what is asked about. A command's line ends are visible: what looks like one line is one. So are blanks
-    that could hide something: see `text.blanks`.
+    that could hide something: see `render.tool_lines`.
     """
     match request.detail_kind:
         case "diff":
