@@ -43,7 +43,7 @@ from localllm.safety.saved_rules import Remembered, RememberedRules
 from localllm.sandbox.background import BackgroundCommand
 from localllm.sandbox.command_runner import LateRunner
 from localllm.sessions.log import Seal
-from localllm.tools.builtin import ALL_TOOLS
+from localllm.tools.builtin import all_tools
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class LocalLLMCode(Answerer):
         self._here = here or root
         self.config = loaded
         self._explore = Explorer(self.llm_client, lambda: self.tool_system, loaded.settings.agent).tool()
-        tools = (*ALL_TOOLS, self._explore)
+        tools = (*all_tools(), self._explore)
         safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools)
         self.settings: Settings = msgspec.structs.replace(loaded.settings, safety=safety)
         self._remembered = RememberedRules.of_user(root, environ)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from localllm.base.i18n import tr
-from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import SlashRegistry, command_name
 
 
@@ -11,5 +11,5 @@ def sent_as_words(prompt: str, aliases: Mapping[str, str]) -> str:
     """That a request which begins with a command of the chat, or with an alias of the user's, was sent as it stands; ""
     for any other."""
     name = command_name(prompt.strip())
-    found = SlashRegistry(builtin_commands(), aliases).find(name) if name else None
+    found = SlashRegistry(COMMANDS, aliases).find(name) if name else None
     return tr("cli.sent_as_words", name=found.name) if found else ""

@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from localllm.config.registry import PROVIDERS, SEARCH_ENGINES
+
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
 
@@ -104,8 +106,10 @@ class ScriptedSettings(Section, frozen=True):
     file: str = ""
 
 
-NamedProvider = Literal["lmstudio", "ollama", "openai", "azure", "gemini", "gguf", "embedded", "scripted"]
-ProviderName = Literal["auto", NamedProvider]
+NamedProvider = Annotated[str, Meta(extra={"registry": PROVIDERS})]
+ProviderName = Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("auto",)})]
+EngineName = Annotated[str, Meta(extra={"registry": SEARCH_ENGINES})]
+"""Names that are registered: `values` checks them."""
 
 
 class LLMSettings(Section, frozen=True):
@@ -173,7 +177,7 @@ class RoleSettings(Section, frozen=True):
     the provider is set too, or the address is the one of llm.<provider>.
     """
 
-    provider: Literal["", NamedProvider] = ""
+    provider: Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("",)})] = ""
     model: str = ""
     base_url: str = ""
 
@@ -257,7 +261,7 @@ class WebSettings(Section, frozen=True):
     """
 
     enabled: bool = False
-    engines: tuple[Literal["searxng", "duckduckgo"], ...] = ("searxng", "duckduckgo")
+    engines: tuple[EngineName, ...] = ("searxng", "duckduckgo")
     searxng_url: str = ""
     max_results: Count = 8
     timeout: Positive = 20.0

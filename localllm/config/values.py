@@ -28,6 +28,8 @@ def checked(setting: Setting, value: Json, where: object, *, strict: bool = True
         raise wrong_type(setting, value, where) from error
     if isinstance(converted, float) and not math.isfinite(converted):
         raise wrong_type(setting, value, where)
+    if (names := _registered(setting)) and not {*_as_list(converted)} <= {*names}:
+        raise wrong_type(setting, value, where)
     if _is_address(setting) and _names_password(str(converted)):
         raise _secret(setting, where, _key_variable(setting))
     return converted
@@ -92,6 +94,9 @@ def describe(setting: Setting) -> Phrase:
     """What the setting's value must be, in plain words."""
     import msgspec.inspect as shapes
 
+    if names := _registered(setting):
+        is_list = isinstance(setting.default, tuple)
+        return Phrase("settings.list_of" if is_list else "settings.one_of", values=_quoted(names))
     match shapes.type_info(setting.annotation):
         case shapes.BoolType():
             return Phrase("settings.bool")
@@ -115,8 +120,24 @@ def describe(setting: Setting) -> Phrase:
 
 def _choices(setting: Setting) -> tuple[str, ...]:
     """The words a setting, or each item of one that is a list, may be, in the order of the schema."""
-    kind = setting.annotation
-    return get_args(get_args(kind)[0]) if isinstance(setting.default, tuple) else get_args(kind)
+    return _registered(setting) or get_args(_item_type(setting))
+
+
+def _item_type(setting: Setting) -> Any:
+    return get_args(setting.annotation)[0] if isinstance(setting.default, tuple) else setting.annotation
+
+
+def _registered(setting: Setting) -> tuple[str, ...]:
+    """The names a setting, or each item of one that is a list, is chosen from in a registry; none for any other."""
+    marks = getattr(_item_type(setting), "__metadata__", ())
+    extras = (mark.extra for mark in marks if isinstance(mark, msgspec.Meta) and mark.extra)
+    extra = next(extras, dict[str, Any]())
+    names: list[str] = [*extra.get("also", ()), *extra.get("registry", ())]
+    return tuple(names)
+
+
+def _as_list(value: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
 
 
 def _quoted(words: tuple[str, ...]) -> str:

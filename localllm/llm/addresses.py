@@ -1,12 +1,17 @@
 """Addresses of model servers, in every form people write them."""
 
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
+
+from localllm.config.schema import LLMSettings
 
 _ENDPOINTS = ("/chat/completions", "/completions", "/models", "/embeddings")
 _API_PATH = re.compile(r"/(v\d+|api(/v\d+)?)(/(chat/completions|[a-z]+))?$|/chat/completions$")
 _LIKE_IPV4 = re.compile(r"\d+(\.\d+){3}")
+
+PORTS = {"http": 80, "https": 443}
 
 
 def api_root(base_url: str) -> str:
@@ -83,3 +88,43 @@ def is_loopback(url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def ollama_base_url(base_url: str, environ: Mapping[str, str]) -> str:
+    """Where Ollama is: as set, else where OLLAMA_HOST says, else at its usual address."""
+    host = environ.get("OLLAMA_HOST", "").strip(" \t\"'")
+    return ollama_address(host) if host and base_url == LLMSettings().ollama.base_url else base_url
+
+
+def ollama_address(host: str) -> str:
+    """The address OLLAMA_HOST means: a host, host:port, :port or a URL. What is left out is 127.0.0.1 and 11434, but a
+    URL without a port has that of its scheme, as Ollama itself reads it."""
+    scheme, separator, rest = host.strip().rpartition("://")
+    rest, slash, path = rest.partition("/")
+    if rest.count(":") > 1 and not rest.startswith("["):
+        rest = f"[{rest}]"
+    name, port = rest, ""
+    if not rest.endswith("]"):
+        name, _, port = rest.rpartition(":") if ":" in rest else (rest, "", "")
+    if not port:
+        port = str(PORTS.get(scheme, "")) if separator else "11434"
+    address = f"{scheme or 'http'}://{name or '127.0.0.1'}:{port}{slash}{path}"
+    return reachable(address.rstrip("/"))
+
+
+def reachable(base_url: str) -> str:
+    """The address with its scheme; one a server listens at for everybody (0.0.0.0, [::]) as this machine's."""
+    text = base_url.strip()
+    if "://" not in text:
+        text = f"http://{text}"
+    if address_fault(text):
+        return base_url
+    parts = urlsplit(text)
+    try:
+        unspecified = ip_address(parts.hostname or "").is_unspecified
+    except ValueError:
+        return text
+    if not unspecified:
+        return text
+    own = "[::1]" if ":" in (parts.hostname or "") else "127.0.0.1"
+    return parts._replace(netloc=f"{own}:{parts.port or PORTS[parts.scheme]}").geturl()

@@ -1,7 +1,9 @@
 """The embedded engine: a provider without a model. It plans tool calls by rule and answers with the project's lines."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
 
+from localllm.config.schema import LLMSettings
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk, UsageChunk
 
@@ -46,3 +48,9 @@ class Embedded:
 
     async def aclose(self) -> None:
         """Nothing to give back."""
+
+
+def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Embedded:
+    """Make it; there is nothing to set."""
+    del settings, root, environ
+    return Embedded()

@@ -15,13 +15,13 @@ import msgspec
 from localllm.base.environment import base_interpreter
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.sandbox.backend import LEVELS, Level, SandboxLevel
+from localllm.config.registry import load
+from localllm.sandbox.backend import BACKENDS, LEVELS, Confinement, Level, SandboxLevel
 from localllm.sandbox.environment import Visibility
 from localllm.sandbox.launcher import bubblewrap
 from localllm.sandbox.linux import seccomp
 from localllm.sandbox.linux.bundle import Bundle
-from localllm.sandbox.linux.confinement import Confinement
-from localllm.sandbox.macos.seatbelt import SeatbeltConfinement
+from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.scratch import Scratch
 
 LEAST_KERNEL = (6, 2)
@@ -133,13 +133,12 @@ def _unfit(project: Path) -> Weakness:
 
 
 def _weakness(bundle: Bundle, level: Level) -> Weakness:
-    if level == "bubblewrap" and not bubblewrap.program():
-        return Phrase("sandbox.no_bubblewrap")
     try:
         with Scratch({}) as stage, Scratch({}) as scratch:
             return _try_to_escape(bundle, level, stage, scratch)
     except ToolExecutionError as error:
-        return str(error.params.get("reason") or error)
+        reason = error.params.get("reason")
+        return reason if isinstance(reason, Phrase) else str(reason or error)
     except OSError as error:
         return str(error)
 
@@ -159,11 +158,8 @@ def _try_to_escape(bundle: Bundle, level: Level, stage: Scratch, scratch: Scratc
         port = listener.getsockname()[1] if listener else 1
         places = {"outside": outside, "home": stage.home, "project": project, "port": port}
         command = _CANARY.format(**{name: shlex.quote(str(place)) for name, place in places.items()})
-        confinement = (
-            SeatbeltConfinement(project, visibility)
-            if level == "seatbelt"
-            else Confinement(bundle, project, visibility, level=level)
-        )
+        backend = BACKENDS[level]
+        confinement: Confinement = load(backend.maker)(Parts(level, project, visibility, bundle))
         printed = _run(confinement, command, project, scratch)
         connected = _is_called(listener)
     if outside.read_text() != "unchanged":
@@ -172,9 +168,9 @@ def _try_to_escape(bundle: Bundle, level: Level, stage: Scratch, scratch: Scratc
         return Phrase("sandbox.read_secret")
     if connected:
         return Phrase("sandbox.connected")
-    if level != "landlock" and outside.stat().st_mode & 0o777 != 0o600:
+    if backend.keeps_modes and outside.stat().st_mode & 0o777 != 0o600:
         return Phrase("sandbox.not_apart")
-    if level in ("namespaces", "bubblewrap") and not _is_elsewhere(printed):
+    if backend.has_namespaces and not _is_elsewhere(printed):
         return Phrase("sandbox.not_apart")
     if not (project / "made").exists():
         return Phrase("sandbox.useless")
@@ -188,7 +184,7 @@ def _is_elsewhere(printed: str) -> bool:
     return len(theirs) == _NAMESPACES and not set(ours) & {"".join(line) for line in theirs}
 
 
-def _run(confinement: Confinement | SeatbeltConfinement, command: str, project: Path, scratch: Scratch) -> str:
+def _run(confinement: Confinement, command: str, project: Path, scratch: Scratch) -> str:
     """What the command printed. Raises ToolExecutionError where it was not run."""
     launch = confinement.launch(command, project, scratch, {})
     try:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
@@ -17,14 +16,14 @@ from localllm.base.environment import believed_in
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
 from localllm.base.regular_files import NO_LINK, READ, opened
-from localllm.sandbox.backend import LEVELS, Level, Network, SandboxLevel
+from localllm.config.registry import load
+from localllm.sandbox.backend import BACKENDS, LEVELS, Confinement, Level, Network, SandboxLevel, Surroundings
 from localllm.sandbox.command_job import Done, Job
 from localllm.sandbox.dotfiles import put_into, settings_for
 from localllm.sandbox.environment import Visibility, survey, variables
 from localllm.sandbox.linux.bundle import Bundle
-from localllm.sandbox.linux.confinement import Confinement, Surroundings
+from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.linux.fork_client import ForkServer
-from localllm.sandbox.macos.seatbelt import SeatbeltConfinement
 from localllm.sandbox.network.hosts import NetworkHosts
 from localllm.sandbox.network.proxy import Contact, MachineSockets, in_use
 from localllm.sandbox.probe import Probed, probe
@@ -132,7 +131,7 @@ class SandboxRunner:
             return "all"
         if not self._hosts:
             return "off"
-        return "not possible" if self.level in ("landlock", "seatbelt") else "hosts"
+        return "hosts" if BACKENDS[self.level].opens_hosts else "not possible"
 
     @property
     def reason(self) -> str:
@@ -164,7 +163,7 @@ class SandboxRunner:
     @property
     def can_inspect(self) -> bool:
         """See CommandRunner."""
-        return self.level not in ("none", "seatbelt") and not self._holds_home()
+        return self.level != "none" and BACKENDS[self.level].inspects and not self._holds_home()
 
     def shows(self, path: Path) -> bool:
         """See CommandRunner."""
@@ -195,7 +194,7 @@ class SandboxRunner:
                 asyncio.get_running_loop().run_in_executor(None, scratch.remove)
 
     def _furnished(self, files: Mapping[str, bytes]) -> Scratch:
-        scratch = Scratch(self._inspection.toolchains)
+        scratch = Scratch(self._toolchains)
         put_into(scratch.home, settings_for(os.environ, self._root))
         put_into(scratch.temporary, files)
         return scratch
@@ -205,7 +204,11 @@ class SandboxRunner:
         """As `_confinement`, with what the rules close to commands, and with no network."""
         own = (self._state,) if self._state else ()
         visibility = self._visibility if own == self._hidden else survey(os.environ, own, self._root)
-        return Confinement(self._bundle, self._root, visibility, self._server, level=cast("Level", self._probed.level))
+        return self._confine(visibility, NetworkHosts())
+
+    def _confine(self, visibility: Visibility, hosts: NetworkHosts) -> Confinement:
+        parts = Parts(self.level, self._root, visibility, self._bundle, self._server, hosts)
+        return load(BACKENDS[self.level].maker)(parts)
 
     async def run(
         self,
@@ -240,7 +243,7 @@ class SandboxRunner:
         severed = await asyncio.to_thread(self._prepare)
         job = Job(
             partial(self._launch, command, self._folder(cwd), severed.shared, files),
-            toolchains=self._confinement.toolchains,
+            toolchains=self._toolchains,
             protected=self._protected,
             output_cap=self._output_cap,
             together=together,
@@ -257,13 +260,13 @@ class SandboxRunner:
         return survey(os.environ, self._hidden, self._root)
 
     @cached_property
-    def _confinement(self) -> Confinement | SeatbeltConfinement:
-        level = self._probed.level
-        if level == "seatbelt":
-            return SeatbeltConfinement(self._root, self._visibility)
-        if level == "none":  # then nothing is held: only what a home leads to is asked for
-            return Confinement(self._bundle, self._root, self._visibility)
-        return Confinement(self._bundle, self._root, self._visibility, self._server, level=level, hosts=self._hosts)
+    def _confinement(self) -> Confinement:
+        return self._confine(self._visibility, self._hosts)
+
+    @property
+    def _toolchains(self) -> Mapping[str, Path]:
+        """What a command's home leads to; also where nothing is held."""
+        return self._visibility.toolchains
 
     def _prepare(self) -> Severed:
         """Cut the ties of the project's files to the rest of the machine. Raises like `_refuse`."""
@@ -273,7 +276,7 @@ class SandboxRunner:
         linked = self._inventory.look().linked
         if not linked:
             return Severed()
-        largest = sys.maxsize if self.level == "landlock" else MOST_COPIED
+        largest = MOST_COPIED if BACKENDS[self.level].closes_names else sys.maxsize
         severed = sever(self._root, linked, largest=largest)
         if severed.copied:
             self._inventory.forget()
@@ -290,7 +293,7 @@ class SandboxRunner:
                 raise SafetyViolationError("command_no_sandbox", reason=self._probed.reason)
         elif self._holds_home():
             raise SafetyViolationError("command_root_too_wide", root=self._root)
-        elif self.level == "landlock" and self._state and self._state.resolve().is_relative_to(self._root):
+        elif not BACKENDS[self.level].closes_names and self._state and self._state.resolve().is_relative_to(self._root):
             raise SafetyViolationError("command_state_exposed", folder=self._state)
 
     def _holds_home(self) -> bool:
@@ -316,10 +319,11 @@ class SandboxRunner:
         return PlainLaunch(command, folder, variables(os.environ, HOME=home, TMPDIR=str(scratch.temporary)))
 
     def _surroundings(self, shared: tuple[str, ...]) -> Surroundings:
-        if self.level == "landlock":
+        backend = BACKENDS[self.level]
+        if not backend.closes_names:
             return Surroundings()
         pinned, held = self._protected.pins()
-        if self.level == "bubblewrap" and not self._protected.is_alone:
+        if backend.follows_names and not self._protected.is_alone:
             # It goes by names, and another command might make a link of one at the wrong moment. What is changed at
             # these names is undone all the same.
             pinned, held = [], []

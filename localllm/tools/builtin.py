@@ -21,7 +21,7 @@ async def analyze_code(context: ToolContext, file_path: str) -> ToolOutput:
     return await look(context, context.root.relative(file_path))
 
 
-BUILTIN_TOOLS: tuple[Tool, ...] = (
+TOOLS: list[Tool] = [
     analyze_code,
     command_output,
     create_file,
@@ -37,12 +37,15 @@ BUILTIN_TOOLS: tuple[Tool, ...] = (
     search_files,
     todo,
     write_file,
-)
+]
+"""Those every session has; a new one is a line here."""
 
-ALL_TOOLS: tuple[Tool, ...] = (*BUILTIN_TOOLS, fetch_page, searxng_search, web_search)
-"""Every tool a rule may name, offered or not."""
+
+def all_tools() -> tuple[Tool, ...]:
+    """Every tool a rule may name, offered or not."""
+    return (*TOOLS, fetch_page, searxng_search, web_search)
 
 
 def tools_for(settings: Settings) -> tuple[Tool, ...]:
     """The tools of a session with these settings."""
-    return (*BUILTIN_TOOLS, *web_tools(settings.web))
+    return (*TOOLS, *web_tools(settings.web))

@@ -9,7 +9,7 @@ from localllm.base.events import AgentEvent, RunFinished
 from localllm.base.i18n import tr
 from localllm.text.sanitising import clean, shorten
 from localllm.text.wrapping import wrap
-from localllm.tui.commands.builtin import builtin_commands, unknown_command
+from localllm.tui.commands.builtin import COMMANDS, unknown_command
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import (
     Alias,
@@ -58,7 +58,7 @@ class Talk:
         """`consume` shows the events of a run to their end: how it ended. `is_attended`: the lines are typed by a
         person, who may run commands of his own. `decide_plan` asks him what becomes of a plan, `forced_end` ends the
         program where nothing else ends."""
-        self.registry = SlashRegistry(builtin_commands(), chat.settings.commands.aliases, chat.project_aliases)
+        self.registry = SlashRegistry(COMMANDS, chat.settings.commands.aliases, chat.project_aliases)
         self._chat = chat
         self._screen = screen
         self._consume = consume

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from localllm.base.errors import WebSearchError
+from localllm.config.registry import SEARCH_ENGINES, load
 from localllm.config.schema import WebSettings
 from localllm.web.addresses import shown_address
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
-from localllm.web.engines.duckduckgo import DuckDuckGo
-from localllm.web.engines.searxng import SearxNG
 from localllm.web.fetching import Fetcher
 
 
@@ -50,15 +49,14 @@ class WebAccess:
 
 def open_web(settings: WebSettings) -> WebAccess:
     """The web by these settings."""
-    making = {
-        "searxng": lambda: SearxNG(settings.searxng_url, seconds=settings.timeout),
-        "duckduckgo": lambda: DuckDuckGo(seconds=settings.timeout, proxy=settings.proxy),
-    }
+    engines: list[SearchEngine] = [load(SEARCH_ENGINES[name])(settings) for name in settings.engines]
     fetcher = Fetcher(allow_private=settings.allow_private, proxy=settings.proxy, seconds=settings.timeout)
-    return WebAccess([making[name]() for name in settings.engines], fetcher, max_results=settings.max_results)
+    return WebAccess(engines, fetcher, max_results=settings.max_results)
 
 
 def has_two_engines(settings: WebSettings) -> bool:
     """Whether SearxNG is one choice of two: set up, with another beside it."""
-    others = "duckduckgo" in settings.engines and duckduckgo.is_installed()
-    return bool(settings.searxng_url) and "searxng" in settings.engines and others
+    others = {*settings.engines} - {"searxng"}
+    if not duckduckgo.is_installed():
+        others -= {"duckduckgo"}
+    return bool(settings.searxng_url and others) and "searxng" in settings.engines

@@ -19,7 +19,7 @@ from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Tool
 from localllm.sandbox.runner import SandboxRunner
 from localllm.snapshots.store import Snapshots
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 from localllm.tools.context import ToolContext
 from localllm.tools.tool_system import ToolSystem
 
@@ -60,7 +60,7 @@ def make_tools(
     confirmer: Answering | None = None,
     safety: SafetySettings | None = None,
     output_limit: int = 30_000,
-    tools: Sequence[Tool] = BUILTIN_TOOLS,
+    tools: Sequence[Tool] = TOOLS,
 ) -> ToolSystem:
     """The built-in tools over `root`, with their state beside it."""
     state = root.parent / f"{root.name}-state"

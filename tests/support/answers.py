@@ -12,10 +12,10 @@ from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolSpec
 from localllm.llm.providers.base import Chunk, FinishChunk, MessageAssembler, TextChunk, ThinkingChunk, ToolCallChunk
 from localllm.llm.tool_calling.dialect import Reader
 from localllm.llm.tool_calling.router import NativeDialect
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "salvage"
-TOOLS: dict[str, ToolSpec] = {tool.name: tool.spec for tool in BUILTIN_TOOLS}
+TOOLS: dict[str, ToolSpec] = {tool.name: tool.spec for tool in TOOLS}
 OFFERED = (
     "read_file",
     "write_file",

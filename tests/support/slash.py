@@ -3,7 +3,7 @@
 from io import StringIO
 from typing import Any
 
-from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import SlashCall, SlashCommand, SlashRegistry
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
@@ -12,7 +12,7 @@ from localllm.tui.theme import Theme
 async def said(chat: Any, line: str, arguments: str | None = None, *, plain: bool = True) -> str:
     """What the command prints: `line` is its name, and what follows it unless `arguments` are given."""
     stream = StringIO()
-    registry = SlashRegistry(builtin_commands(), {})
+    registry = SlashRegistry(COMMANDS, {})
     name, _, rest = line.partition(" ")
     found = registry.find(name)
     assert isinstance(found, SlashCommand)

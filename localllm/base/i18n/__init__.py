@@ -71,6 +71,13 @@ def in_english(params: Mapping[str, object]) -> dict[str, object]:
     return {name: value.english if isinstance(value, Phrase) else value for name, value in params.items()}
 
 
+def has_message(key: str) -> bool:
+    """Whether the catalogue has the message `key`."""
+    from localllm.base.i18n.messages import MESSAGES
+
+    return key in MESSAGES
+
+
 def fill(text: str, params: Mapping[str, object]) -> str:
     """A text of the catalogue with `params` filled in. `{count} {count:?file/files}` is “1 file” and “2 files”."""
     if ":?" in text:

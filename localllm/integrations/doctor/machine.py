@@ -9,6 +9,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import language, tr
 from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings, note, of_error, ok, warning
 from localllm.safety.journal import check
+from localllm.sandbox.backend import BACKENDS
 from localllm.sandbox.probe import landlock_remedy, remedies
 from localllm.tools.git_repository import examine_repository
 
@@ -28,7 +29,7 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
         yield note("sandbox", tr("doctor.sandbox_weaker", what=what, failed=failed), " ".join(fixes))
     else:
         yield ok("sandbox", what)
-    if here.sandbox.level in ("landlock", "seatbelt") and here.loaded.settings.safety.network_hosts:
+    if not BACKENDS[here.sandbox.level].opens_hosts and here.loaded.settings.safety.network_hosts:
         what = tr("sandbox.network.not_possible", level=here.sandbox.level)
         yield note("network", f"{what}.", tr("doctor.sandbox_stronger_fix"))
 

@@ -30,7 +30,7 @@ from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import closed_to_reading, still_showing, usable_rules
 from localllm.sandbox.environment import survey
 from localllm.text.sanitising import clean
-from localllm.tools.builtin import ALL_TOOLS
+from localllm.tools.builtin import all_tools
 
 _CONFLICT = re.compile(r"^<{7} (?:(?!<{7} |={7}\s).*+\n)*+={7}[^\S\n]*+\n(?:(?!<{7} |>{7} ).*+\n)*+>{7} ", re.MULTILINE)
 """The two sides of a conflict, as git leaves them in a file."""
@@ -75,7 +75,7 @@ def settings(here: Surroundings) -> Iterator[Finding]:
     yield ok("settings", tr("doctor.settings_files", files=files) if files else tr("doctor.settings_none"))
     for remark in here.loaded.remarks:
         yield warning("settings", str(remark), tr("doctor.settings_variable_fix"))
-    safety, faulty_rules = usable_rules(here.loaded.settings.safety, here.loaded.unchecked, ALL_TOOLS)
+    safety, faulty_rules = usable_rules(here.loaded.settings.safety, here.loaded.unchecked, all_tools())
     for error in (*here.loaded.left_out, *faulty_rules):
         yield warning("settings", left_out_notice(error), tr("doctor.left_out_fix"))
     if here.loaded.withheld:

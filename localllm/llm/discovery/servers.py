@@ -1,7 +1,6 @@
 """Model servers on this machine: where to look for one, and what was found."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -9,7 +8,7 @@ import msgspec
 
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.config.trust import runs_elsewhere
-from localllm.llm.addresses import address_fault, is_loopback, server_root
+from localllm.llm.addresses import PORTS, address_fault, is_loopback, ollama_base_url, reachable, server_root
 from localllm.llm.providers.base import ModelInfo
 
 State = Literal["ready", "empty", "locked", "silent", "foreign", "absent"]
@@ -120,8 +119,6 @@ VLLM = "http://localhost:8000"
 ALSO_VARIABLE = "LOCALLLM_ALSO_LOOK_AT"
 """The environment variable with the addresses, between commas or spaces, that are looked at instead of VLLM."""
 
-_PORTS = {"http": 80, "https": 443}
-
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """An address to look at. `provider` is whose it is in the settings; `set_by_user`: it is not one of the usual
@@ -156,31 +153,9 @@ def candidates(settings: LLMSettings, environ: Mapping[str, str], also: Iterable
         _candidate("lmstudio", settings.lmstudio.base_url, usual.lmstudio.base_url),
         _candidate("ollama", ollama, usual.ollama.base_url),
         _candidate("openai", settings.openai.base_url, usual.openai.base_url),
-        *(Candidate(base_url=_reachable(url), provider="openai") for url in also),
+        *(Candidate(base_url=reachable(url), provider="openai") for url in also),
     ]
     return sorted(_each_once(found), key=lambda candidate: not candidate.set_by_user)
-
-
-def ollama_base_url(base_url: str, environ: Mapping[str, str]) -> str:
-    """Where Ollama is: as set, else where OLLAMA_HOST says, else at its usual address."""
-    host = environ.get("OLLAMA_HOST", "").strip(" \t\"'")
-    return ollama_address(host) if host and base_url == LLMSettings().ollama.base_url else base_url
-
-
-def ollama_address(host: str) -> str:
-    """The address OLLAMA_HOST means: a host, host:port, :port or a URL. What is left out is 127.0.0.1 and 11434, but a
-    URL without a port has that of its scheme, as Ollama itself reads it."""
-    scheme, separator, rest = host.strip().rpartition("://")
-    rest, slash, path = rest.partition("/")
-    if rest.count(":") > 1 and not rest.startswith("["):
-        rest = f"[{rest}]"
-    name, port = rest, ""
-    if not rest.endswith("]"):
-        name, _, port = rest.rpartition(":") if ":" in rest else (rest, "", "")
-    if not port:
-        port = str(_PORTS.get(scheme, "")) if separator else "11434"
-    address = f"{scheme or 'http'}://{name or '127.0.0.1'}:{port}{slash}{path}"
-    return _reachable(address.rstrip("/"))
 
 
 def same_place(base_url: str) -> str:
@@ -190,11 +165,11 @@ def same_place(base_url: str) -> str:
     root = server_root(base_url)
     parts = urlsplit(root)
     host = "localhost" if is_loopback(root) else parts.hostname or ""
-    return f"{parts.scheme}://{host}:{parts.port or _PORTS[parts.scheme]}{parts.path}"
+    return f"{parts.scheme}://{host}:{parts.port or PORTS[parts.scheme]}{parts.path}"
 
 
 def _candidate(provider: ProviderName, base_url: str, usual: str) -> Candidate:
-    url = _reachable(base_url)
+    url = reachable(base_url)
     set_by_user = same_place(url) != same_place(usual)
     variable = SECRET_VARIABLES[f"llm.{provider}.api_key"]
     return Candidate(
@@ -214,21 +189,3 @@ def _each_once(found: Iterable[Candidate]) -> Iterable[Candidate]:
         keys = tuple(dict.fromkeys(first.key_variables + candidate.key_variables))
         places[place] = msgspec.structs.replace(first, key_variables=keys)
     return places.values()
-
-
-def _reachable(base_url: str) -> str:
-    """The address with its scheme; one a server listens at for everybody (0.0.0.0, [::]) as this machine's."""
-    text = base_url.strip()
-    if "://" not in text:
-        text = f"http://{text}"
-    if address_fault(text):
-        return base_url
-    parts = urlsplit(text)
-    try:
-        unspecified = ip_address(parts.hostname or "").is_unspecified
-    except ValueError:
-        return text
-    if not unspecified:
-        return text
-    own = "[::1]" if ":" in (parts.hostname or "") else "127.0.0.1"
-    return parts._replace(netloc=f"{own}:{parts.port or _PORTS[parts.scheme]}").geturl()

@@ -22,9 +22,9 @@ from localllm.base.environment import base_interpreter
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase, tr
 from localllm.base.own_modules import source_of
-from localllm.config.schema import KEY_VARIABLES, GgufSettings
+from localllm.config.schema import KEY_VARIABLES, GgufSettings, LLMSettings
 from localllm.llm.gguf import child
-from localllm.llm.gguf.model_file import Header, fault_of, lacks_avx2, physical_cores
+from localllm.llm.gguf.model_file import Header, fault_of, lacks_avx2, open_model_file, physical_cores
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.overflow import short_reason
 from localllm.llm.providers.base import Chunk, ModelInfo
@@ -384,3 +384,9 @@ class Gguf:
             return LLMConnectionError("llm_cut", url=self.address, reason=death.params["reason"])
         params = {**error.params, "url": self.address}
         return LLMConnectionError(error.key, retryable=error.retryable, retry_after=error.retry_after, **params)
+
+
+def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Gguf:
+    """Make it for the file the settings name. Raises ConfigurationError."""
+    file, header = open_model_file(settings.gguf.file, root)
+    return Gguf(file, header, window=settings.context_window, settings=settings.gguf, environ=environ)

@@ -1,14 +1,17 @@
 """Azure OpenAI: chat completions under the address of a deployment, or under the v1 address."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import msgspec
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
+from localllm.config.schema import LLMSettings
 from localllm.llm.addresses import address_fault, is_loopback
 from localllm.llm.providers.base import ModelInfo
+from localllm.llm.providers.http_provider import key_from
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from localllm.llm.providers.openai_errors import ErrorReader, ServerError, sentence
 from localllm.llm.providers.openai_models import makes_vectors
@@ -211,3 +214,18 @@ def _check_endpoint(endpoint: str) -> None:
         raise ConfigurationError(
             "llm_endpoint_unusable", endpoint=endpoint, reason=fault, setting=setting, example=example
         )
+
+
+def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Azure:
+    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
+    del root  # a server is in no project
+    azure = settings.azure
+    return Azure(
+        azure.endpoint,
+        deployment=azure.deployment_name or settings.model,
+        api_version=azure.api_version,
+        api_key=key_from(KEY_VARIABLE, environ),
+        ad_token=key_from(TOKEN_VARIABLE, environ),
+        timeout=azure.timeout,
+        idle_timeout=azure.idle_timeout,
+    )

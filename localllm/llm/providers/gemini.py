@@ -1,9 +1,10 @@
 """Google's Gemini API: generateContent, streamed as server-sent events; models, embeddings, errors."""
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from itertools import chain
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.jsontext import encode_json
+from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import is_loopback
 from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import CompletionRequest
@@ -24,7 +26,7 @@ from localllm.llm.providers.gemini_format import (
     SignedCallChunk,
     request_json,
 )
-from localllm.llm.providers.http_provider import AnswerParser, EventParser
+from localllm.llm.providers.http_provider import AnswerParser, EventParser, check_address, key_from
 from localllm.llm.providers.vision import Sight
 
 _MOST_TEXTS = 100
@@ -309,3 +311,20 @@ class _Learned:
             case _:
                 return False
         return True
+
+
+def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Gemini:
+    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
+    del root  # a server is in no project
+    server = settings.gemini
+    check_address("gemini", server.base_url)
+    own = SECRET_VARIABLES["llm.gemini.api_key"]
+    variable = own if environ.get(own, "").strip() else OTHER_KEY_VARIABLE
+    key = key_from(variable, environ)
+    return Gemini(
+        server.base_url,
+        timeout=server.timeout,
+        idle_timeout=server.idle_timeout,
+        api_key=key,
+        key_variable=variable if key else own,
+    )

@@ -3,13 +3,13 @@
 import asyncio
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-from localllm.base.errors import LLMConnectionError
-from localllm.llm.addresses import apart_from_password
+from localllm.base.errors import ConfigurationError, LLMConnectionError
+from localllm.llm.addresses import address_fault, apart_from_password
 from localllm.llm.http.messages import Read
 from localllm.llm.http.sse import ServerSentEvent, SSEDecoder, check_length
 from localllm.llm.http.transport import HttpFailure, HttpRequest, HttpTransport
@@ -266,3 +266,18 @@ class HttpProvider(ABC):
         if error.key == "llm_no_tools":
             models = [info for info in models if info.abilities and "tools" in info.abilities]
         return self._errors.naming(error, model, [info.id for info in models])
+
+
+def check_address(provider: str, base_url: str) -> None:
+    """Raise ConfigurationError for an address of the settings that cannot be one."""
+    if fault := address_fault(base_url):
+        raise ConfigurationError("llm_address_unusable", provider=provider, address=base_url, reason=fault)
+
+
+def key_from(variable: str, environ: Mapping[str, str]) -> str:
+    """The key in `variable`. What no HTTP header can carry is refused here, by the variable's name alone: further
+    down, a library would put the value into its error."""
+    key = environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigurationError("llm_key_unusable", variable=variable)
+    return key

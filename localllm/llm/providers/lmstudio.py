@@ -1,13 +1,16 @@
 """LM Studio: OpenAI's chat completions, and its own list of models, which tells the window each is loaded with."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
+from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import api_root, server_root
 from localllm.llm.providers.base import Ability, ModelInfo
+from localllm.llm.providers.http_provider import check_address, key_from
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from localllm.llm.providers.openai_models import find_model, is_embedding_name
 
@@ -229,3 +232,17 @@ class _Answer(msgspec.Struct):
     data: list[_V0Model] | None = None
     models: list[_V1Model] | None = None
     error: Json = None
+
+
+def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> LMStudio:
+    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
+    del root  # a server is in no project
+    server = settings.lmstudio
+    check_address("lmstudio", server.base_url)
+    variable = SECRET_VARIABLES["llm.lmstudio.api_key"]
+    return LMStudio(
+        server.base_url,
+        timeout=server.timeout,
+        idle_timeout=server.idle_timeout,
+        api_key=key_from(variable, environ),
+    )

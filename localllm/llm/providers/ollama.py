@@ -1,8 +1,9 @@
 """Ollama's own API: /api/chat over NDJSON, because its /v1 can set neither the window nor thinking."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -10,7 +11,8 @@ import msgspec
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.jsontext import encode_json
-from localllm.llm.addresses import server_root
+from localllm.config.schema import SECRET_VARIABLES, LLMSettings
+from localllm.llm.addresses import ollama_base_url, server_root
 from localllm.llm.http.sse import NDJSONDecoder
 from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import (
@@ -32,7 +34,7 @@ from localllm.llm.providers.base import (
     UsageChunk,
 )
 from localllm.llm.providers.embedding import EmbeddingProvider
-from localllm.llm.providers.http_provider import DONE, AnswerParser
+from localllm.llm.providers.http_provider import DONE, AnswerParser, check_address, key_from
 from localllm.llm.providers.ollama_models import (
     Shown,
     TagEntry,
@@ -364,3 +366,20 @@ class _Line(msgspec.Struct):
     eval_count: int | None = None
     eval_duration: int | None = None
     error: Json = None
+
+
+def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Ollama:
+    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
+    del root  # a server is in no project
+    server = settings.ollama
+    base_url = ollama_base_url(server.base_url, environ)
+    check_address("ollama", base_url)
+    variable = SECRET_VARIABLES["llm.ollama.api_key"]
+    return Ollama(
+        base_url,
+        timeout=server.timeout,
+        idle_timeout=server.idle_timeout,
+        api_key=key_from(variable, environ),
+        num_ctx=settings.context_window,
+        think=server.think,
+    )

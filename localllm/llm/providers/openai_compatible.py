@@ -1,12 +1,14 @@
 """The provider for servers that speak OpenAI's chat completions."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.jsontext import encode_json
+from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import api_root, server_root
 from localllm.llm.http.sse import ServerSentEvent
 from localllm.llm.http.transport import HttpRequest
@@ -32,7 +34,14 @@ from localllm.llm.providers.base import (
     UsageChunk,
 )
 from localllm.llm.providers.embedding import EmbeddingProvider, embedding_body, parse_embeddings
-from localllm.llm.providers.http_provider import DONE, AnswerParser, EventParser, FilteredChunk
+from localllm.llm.providers.http_provider import (
+    DONE,
+    AnswerParser,
+    EventParser,
+    FilteredChunk,
+    check_address,
+    key_from,
+)
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader, error_in, filtered_categories
 from localllm.llm.providers.openai_models import (
     ModelEntry,
@@ -371,3 +380,19 @@ def replayable(arguments: str) -> str:
     except msgspec.DecodeError:
         pass
     return msgspec.json.encode({"malformed": arguments}).decode()
+
+
+def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> OpenAICompatible:
+    """Make it as the settings say, with the key of `environ`. Raises ConfigurationError."""
+    del root  # a server is in no project
+    server = settings.openai
+    check_address("openai", server.base_url)
+    variable = SECRET_VARIABLES["llm.openai.api_key"]
+    return OpenAICompatible(
+        "openai",
+        server.base_url,
+        timeout=server.timeout,
+        idle_timeout=server.idle_timeout,
+        api_key=key_from(variable, environ),
+        key_variable=variable,
+    )

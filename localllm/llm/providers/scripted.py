@@ -17,7 +17,7 @@ The file is TOML, a `[[turn]]` for every answer, played in order:
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +25,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.events import Json
+from localllm.config.schema import LLMSettings
 from localllm.llm.http.transport import refused
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import (
@@ -115,6 +116,13 @@ class Scripted:
 
     async def aclose(self) -> None:
         """Nothing to give back."""
+
+
+def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Scripted:
+    """Make it for the script the settings name, else for the demo. Raises ConfigurationError."""
+    del environ  # nothing is secret
+    file = root / settings.scripted.file if settings.scripted.file else DEMO
+    return Scripted(load_script(file), address=file.name)
 
 
 def _chunks(turn: Turn) -> list[Chunk]:

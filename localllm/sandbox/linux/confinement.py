@@ -12,8 +12,10 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import ToolExecutionError
-from localllm.sandbox.backend import Level
+from localllm.base.i18n import Phrase
+from localllm.sandbox.backend import NO_CARE, Level, Surroundings
 from localllm.sandbox.environment import Visibility, variables
+from localllm.sandbox.launcher import bubblewrap
 from localllm.sandbox.launcher.listener import PORT
 from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.linux import seccomp
@@ -87,21 +89,19 @@ NO_HOSTS = NetworkHosts()
 _MOST_STATUS = 4096  # bytes a pipe takes in one piece
 
 
-class Surroundings(msgspec.Struct, frozen=True):
-    """What of a project needs care when a command starts, as absolute paths.
+class Parts(msgspec.Struct, frozen=True):
+    """What a confinement is made of, on every system: the back end's name, the project's `root`, what commands see, the
+    `hosts` they may reach; and for Linux the launcher's code and the process that commands are forked from."""
 
-    `pinned` may be read only; `held` not renamed; `masked` are sockets of others.
-    """
-
-    pinned: tuple[str, ...] = ()
-    held: tuple[str, ...] = ()
-    masked: tuple[str, ...] = ()
-
-
-NO_CARE = Surroundings()
+    level: Level
+    root: Path
+    visibility: Visibility
+    bundle: Bundle
+    server: ForkServer | None = None
+    hosts: NetworkHosts = NO_HOSTS
 
 
-class Confinement:
+class LinuxConfinement:
     """Makes launches of commands that may change `root` and their scratch folder, and see what `visibility` leaves.
 
     `server`: what they are forked from where that is possible. `level`: how they are held. `hosts`: what
@@ -125,11 +125,6 @@ class Confinement:
         self._filters: dict[int, bytes] = {}
         self._root = root
         self._visibility = visibility
-
-    @property
-    def toolchains(self) -> Mapping[str, Path]:
-        """What a command's home leads to."""
-        return self._visibility.toolchains
 
     def _call_filter(self) -> bytes:
         """The filter that guards this process and the one commands are forked from."""
@@ -180,6 +175,15 @@ class Confinement:
             again=(launcher_arguments(), self._bundle.code) if self._level == "bubblewrap" else ([], b""),
         )
         return ConfinedLaunch(self._bundle, spec, self._server, Gate(self._hosts) if self._hosts else None)
+
+
+def make(parts: Parts) -> LinuxConfinement:
+    """Make the confinement of any level of Linux. Raises ToolExecutionError where bubblewrap is not installed."""
+    if parts.level == "bubblewrap" and not bubblewrap.program():
+        raise ToolExecutionError("command_failed_to_start", reason=Phrase("sandbox.no_bubblewrap"))
+    return LinuxConfinement(
+        parts.bundle, parts.root, parts.visibility, parts.server, level=parts.level, hosts=parts.hosts
+    )
 
 
 class ConfinedLaunch:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import msgspec
 
+from localllm.sandbox.backend import NO_CARE, Surroundings
 from localllm.sandbox.environment import Visibility, variables
 from localllm.sandbox.launcher.spec import BASH
-from localllm.sandbox.linux.confinement import Surroundings
+from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.process import Ending, PlainLaunch
 from localllm.sandbox.protect.protected_names import PROTECTED_NAMES, may_be_read_only
 from localllm.sandbox.scratch import Scratch
@@ -32,9 +33,6 @@ _SERVICES = (  # what programs ask before they have done anything: names of user
 )
 _LIMITS = "ulimit -c 0; ulimit -n 4096 2>/dev/null; exec " + " ".join(BASH) + ' "$1"'
 """What the process that becomes the command does first. There is no counting of memory and processes here."""
-
-
-NOTHING_AROUND = Surroundings()
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,20 +141,19 @@ class SeatbeltConfinement:
         self._root = root
         self._visibility = visibility
 
-    @property
-    def toolchains(self) -> Mapping[str, Path]:
-        """What a command's home leads to."""
-        return self._visibility.toolchains
-
     def launch(
         self,
         command: str,
         folder: Path,
         scratch: Scratch,
         environment: Mapping[str, str],
-        surroundings: Surroundings = NOTHING_AROUND,
+        surroundings: Surroundings = NO_CARE,
+        *,
+        read_only: bool = False,
+        disk: int = 0,
     ) -> SeatbeltLaunch:
         """A launch of `command` in `folder`. `environment` is the user's. Raises ToolExecutionError."""
+        del read_only, disk  # a profile has no such rules
         rules = Rules(
             writable=[os.path.realpath(path) for path in (self._root, scratch.folder)],
             hidden=[str(path) for path in self._visibility.hidden],
@@ -166,3 +163,8 @@ class SeatbeltConfinement:
         )
         names = variables(environment, HOME=str(scratch.home), TMPDIR=str(scratch.temporary))
         return SeatbeltLaunch(rules, command, folder, names)
+
+
+def make(parts: Parts) -> SeatbeltConfinement:
+    """Make the confinement of macOS; it cannot tell hosts apart."""
+    return SeatbeltConfinement(parts.root, parts.visibility)

@@ -19,16 +19,6 @@ from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Style
 
 
-def builtin_commands() -> tuple[SlashCommand, ...]:
-    """All of them, in the order /help shows them."""
-    asking = (status, model, models, provider, mode, plan, tools, rules)
-    going_back = (undo, checkpoint, rewind)
-    of_sessions = (sessions, resume, rename, fork, export_)
-    remembered = (todo, remember, forget, memory, init)
-    doing = (context, compact, panel, boss, map_, analyze)
-    return (help_, *asking, *doing, *remembered, *going_back, ps, stop, *of_sessions, clear, exit_)
-
-
 @slash("help", usage="[command]", also=("?",))
 async def help_(call: SlashCall) -> Outcome:
     """Show the commands, or one of them."""
@@ -120,3 +110,14 @@ def unknown_command(screen: Screen, name: str, nearest: str) -> None:
     screen.print(("warning", "  " + tr("ui.unknown_command", name=name)))
     hint = tr("ui.did_you_mean", name=nearest) if nearest else tr("ui.see_help")
     screen.print(("", "  " + hint))
+
+
+COMMANDS: list[SlashCommand] = [
+    *(help_, status, model, models, provider, mode, plan, tools, rules),
+    *(context, compact, panel, boss, map_, analyze),
+    *(todo, remember, forget, memory, init),
+    *(undo, checkpoint, rewind),
+    *(ps, stop),
+    *(sessions, resume, rename, fork, export_, clear, exit_),
+]
+"""All commands, in the order /help shows them; a new one is a line here."""

@@ -2,14 +2,14 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import Literal, cast, get_args
+from typing import Literal
 
 import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import AgentEvent, Consulted, Notice
-from localllm.base.i18n import tr
-from localllm.config.schema import ProviderName
+from localllm.base.i18n import has_message, tr
+from localllm.config.registry import PROVIDERS
 from localllm.llm.discovery.servers import Server
 from localllm.llm.server_summary import model_note, obstacle, software_of
 from localllm.tui.commands.context import ChatContext
@@ -54,16 +54,13 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
         await call.chat.consult(kind, call.arguments.strip(), show)
 
 
-PROVIDERS: tuple[str, ...] = get_args(ProviderName)
-
-
 def _known_models(chat: ChatContext) -> Iterable[str]:
     """Those of the servers as last looked at."""
     return dict.fromkeys(model.id for server in chat.servers for model in server.models)
 
 
 def _provider_names(_chat: ChatContext) -> Iterable[str]:
-    return PROVIDERS
+    return ("auto", *PROVIDERS)
 
 
 @slash("model", usage="[name]", choices=_known_models)
@@ -104,9 +101,10 @@ async def provider(call: SlashCall) -> Outcome:
         await _list_providers(call)
         return
     name = call.arguments.casefold()
-    if name not in PROVIDERS:
-        raise ConfigurationError("provider_unknown", provider=call.arguments, known=", ".join(PROVIDERS))
-    await call.chat.use_provider(cast("ProviderName", name))
+    known = [*_provider_names(call.chat)]
+    if name not in known:
+        raise ConfigurationError("provider_unknown", provider=call.arguments, known=", ".join(known))
+    await call.chat.use_provider(name)
     _show_who(call)
     _dim(call.screen, tr("ui.how_to_keep", command=f"localllm config set --user llm.provider {name}"))
 
@@ -135,7 +133,7 @@ def _list(call: SlashCall, server: Server) -> None:
 async def _list_providers(call: SlashCall) -> None:
     servers = sorted(await call.chat.look_for_servers(), key=lambda server: server != call.chat.server)
     rows: list[tuple[str, str]] = []
-    for name in PROVIDERS:
+    for name in _provider_names(call.chat):
         mark = "*" if name == call.chat.provider_name else " "
         rows.append((f"{mark} {name}", _about(name, [server for server in servers if server.provider == name])))
     table(call.screen, rows)
@@ -144,7 +142,7 @@ async def _list_providers(call: SlashCall) -> None:
 
 def _about(name: str, servers: Sequence[Server]) -> str:
     """What can be said of a provider; of several servers, of the first that can be used."""
-    if name in ("auto", "azure", "gemini", "gguf", "embedded", "scripted"):
+    if has_message(f"ui.provider.{name}"):
         return tr(f"ui.provider.{name}")
     for server in servers:
         if server.state == "ready":

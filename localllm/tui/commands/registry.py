@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from localllm.base.i18n import language, tr
+from localllm.base.i18n import has_message, language, tr
 from localllm.base.i18n.forms import FORMS
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.text.wrapping import wrap
@@ -72,7 +72,8 @@ class SlashCommand(msgspec.Struct, frozen=True):
     @property
     def help(self) -> str:
         """What it does, in the current language."""
-        return tr(f"slash.{self.name}") if language() != "en" else inspect.getdoc(self.handler) or ""
+        has_text = language() != "en" and has_message(f"slash.{self.name}")
+        return tr(f"slash.{self.name}") if has_text else inspect.getdoc(self.handler) or ""
 
     @property
     def signature(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from localllm.base.errors import WebSearchError
+from localllm.config.schema import WebSettings
 from localllm.web.engines.base import SearchAnswer, SearchResult
 
 Ask = Callable[[str, int], list[dict[str, Any]]]
@@ -59,3 +60,8 @@ class DuckDuckGo:
             raise WebSearchError("duckduckgo_missing") from error
         client = ddgs.DDGS(timeout=int(self._seconds), proxy=self._proxy or None)
         return client.text(query, max_results=limit, backend="duckduckgo")
+
+
+def make(settings: WebSettings) -> DuckDuckGo:
+    """Make it as the settings say."""
+    return DuckDuckGo(seconds=settings.timeout, proxy=settings.proxy)

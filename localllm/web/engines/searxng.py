@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from localllm.base.errors import WebSearchError
+from localllm.config.schema import WebSettings
 from localllm.web.engines.base import SearchAnswer, SearchResult
 
 if TYPE_CHECKING:
@@ -128,3 +129,8 @@ def _answer(item: Any) -> str:
             return text
         case _:
             return ""
+
+
+def make(settings: WebSettings) -> SearxNG:
+    """Make it as the settings say."""
+    return SearxNG(settings.searxng_url, seconds=settings.timeout)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.llm.model_features import COMPACT, STANDARD
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 
 
 def test_each_profile_has_a_prompt() -> None:
@@ -15,7 +15,7 @@ def test_each_profile_has_a_prompt() -> None:
 
 
 def test_a_prompt_names_no_tool_its_profile_does_not_offer() -> None:
-    others = {tool.name for tool in BUILTIN_TOOLS} - (COMPACT.tools or set())
+    others = {tool.name for tool in TOOLS} - (COMPACT.tools or set())
     assert not [other for other in others if other in system_prompt(COMPACT.prompt)]
 
 

@@ -23,7 +23,7 @@ from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, CompletionRequest, ToolMessage
 from localllm.llm.tokens import estimate_tokens
 from localllm.safety.tool_definition import Risk, Tool, ToolOutput
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 from localllm.tools.registry import tool
 from localllm.tools.tool_system import ToolSystem
 from tests.support.agents import Answering, make_agent, make_tools, play
@@ -45,7 +45,7 @@ class Asking:
     def __init__(self, brain: Brain, root: Path, *, safety: SafetySettings | None = None, more: tuple[Tool, ...] = ()):
         self.client = LLMClient(brain, model="m", max_retries=0)
         self.tools: ToolSystem = make_tools(
-            root, safety=safety, tools=(*BUILTIN_TOOLS, *more, Explorer(self.client, lambda: self.tools).tool())
+            root, safety=safety, tools=(*TOOLS, *more, Explorer(self.client, lambda: self.tools).tool())
         )
         self.agent = make_agent(brain, root, tools=self.tools, client=self.client)
 

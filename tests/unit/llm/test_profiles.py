@@ -6,7 +6,7 @@ from localllm.llm.gguf.model_file import Header
 from localllm.llm.model_features import COMPACT, STANDARD, Profile, choose, parameters, read_parameters
 from localllm.llm.providers.base import ModelInfo
 from localllm.lookup.engine import MODEL
-from localllm.tools.builtin import ALL_TOOLS, BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS, all_tools
 from tests.support.each import each
 
 BILLION = 1e9
@@ -83,6 +83,6 @@ def test_the_embedded_engine_has_every_tool_to_plan_with() -> None:
 
 def test_the_compact_profile_offers_eight_tools_and_the_web() -> None:
     offered = COMPACT.tools or frozenset()
-    assert offered <= {tool.name for tool in ALL_TOOLS}
-    assert len(offered & {tool.name for tool in BUILTIN_TOOLS}) == 8
-    assert offered >= {tool.name for tool in ALL_TOOLS} - {tool.name for tool in BUILTIN_TOOLS}
+    assert offered <= {tool.name for tool in all_tools()}
+    assert len(offered & {tool.name for tool in TOOLS}) == 8
+    assert offered >= {tool.name for tool in all_tools()} - {tool.name for tool in TOOLS}

@@ -20,7 +20,7 @@ from localllm.llm.tool_calling.dialect import Dialect
 from localllm.llm.tool_calling.router import NativeDialect
 from localllm.llm.tool_calling.structured import StructuredDialect
 from localllm.llm.tool_calling.text_dialect import TextDialect
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 from tests.support.each import each
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "tools"
@@ -29,11 +29,11 @@ ADDRESS = "http://127.0.0.1:1"
 REQUEST = CompletionRequest(
     model="m",
     messages=(SystemMessage("You are an assistant."), UserMessage("Hello.")),
-    tools=tuple(sorted((tool.spec for tool in BUILTIN_TOOLS), key=lambda spec: spec.name)),
+    tools=tuple(sorted((tool.spec for tool in TOOLS), key=lambda spec: spec.name)),
 )
 BRIEF = msgspec.structs.replace(
     REQUEST,
-    tools=tuple(tool.brief for tool in sorted(BUILTIN_TOOLS, key=lambda tool: tool.name) if tool.name in COMPACT_TOOLS),
+    tools=tuple(tool.brief for tool in sorted(TOOLS, key=lambda tool: tool.name) if tool.name in COMPACT_TOOLS),
 )
 NO_LOCAL_SERVER_HAS = {"$ref", "$defs", "oneOf", "allOf", "anyOf", "pattern", "format", "minimum", "maximum", "title"}
 
@@ -70,7 +70,7 @@ def test_as_recorded(provider: str) -> None:
 @pytest.mark.parametrize("provider", ["openai", "lmstudio", "ollama"])
 def test_schemas_for_local_servers_are_flat(provider: str) -> None:
     schemas = [tool["function"]["parameters"] for tool in msgspec.json.decode(sent()[provider].body)["tools"]]
-    assert len(schemas) == len(BUILTIN_TOOLS)
+    assert len(schemas) == len(TOOLS)
     words = {word for schema in schemas for one in schema["properties"].values() for word in one}
     assert words <= {"type", "description", "enum", "items", "default"}
     assert not words & NO_LOCAL_SERVER_HAS

@@ -9,12 +9,12 @@ import pytest
 from localllm.config.schema import SafetySettings
 from localllm.safety.command_line import Line
 from localllm.safety.policy import Policy, Verdict
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 from tests.support.each import each
 
 TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("command_lines.toml").read_text("utf-8"))
 CASES = [(expected, line) for expected, lines in TABLE.items() for line in lines]
-RUN = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
+RUN = next(tool for tool in TOOLS if tool.name == "run_command")
 
 
 def judge(line: str, settings: SafetySettings) -> Verdict:

@@ -9,13 +9,13 @@ from localllm.config.schema import SafetyRule, SafetySettings
 from localllm.safety.policy import Policy, Situation, Verdict, was_said
 from localllm.safety.rules import check_rules, lasting_rule
 from localllm.safety.tool_definition import Tool
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 from tests.support.each import each
 
-RUN = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
-WRITE = next(tool for tool in BUILTIN_TOOLS if tool.name == "write_file")
-READ = next(tool for tool in BUILTIN_TOOLS if tool.name == "read_file")
-COMMIT = next(tool for tool in BUILTIN_TOOLS if tool.name == "git_commit")
+RUN = next(tool for tool in TOOLS if tool.name == "run_command")
+WRITE = next(tool for tool in TOOLS if tool.name == "write_file")
+READ = next(tool for tool in TOOLS if tool.name == "read_file")
+COMMIT = next(tool for tool in TOOLS if tool.name == "git_commit")
 
 
 def inside(path: str) -> str:
@@ -122,7 +122,7 @@ class TestExamples:
     @staticmethod
     def check(**fields: object) -> None:
         rule = SafetyRule(**{"tool": "run_command", "decision": "deny", **fields})  # type: ignore[arg-type] - as a file has them
-        check_rules(SafetySettings(rules=(rule,)), BUILTIN_TOOLS)
+        check_rules(SafetySettings(rules=(rule,)), TOOLS)
 
     def test_good_ones_pass(self) -> None:
         self.check(

@@ -10,7 +10,7 @@ from localllm.config.schema import SafetySettings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
 from localllm.safety.rules import closed_to_commands, still_showing
-from localllm.tools.builtin import BUILTIN_TOOLS, analyze_code
+from localllm.tools.builtin import TOOLS, analyze_code
 from localllm.tools.git import git_diff
 from localllm.tools.search import search_files
 from tests.support.tools import make_context, put, use
@@ -74,7 +74,7 @@ async def test_a_difference_leaves_it_out_and_says_so(project: Path, rule: str, 
 @pytest.mark.parametrize("path", ["secret", "secret/key.py", "alias/key.py"])
 @pytest.mark.parametrize("name", ["read_file", "search_files", "analyze_code", "git_diff", "edit_file"])
 def test_a_call_that_names_it_is_refused(project: Path, rule: str, path: str, name: str) -> None:
-    tool = next(tool for tool in BUILTIN_TOOLS if tool.name == name)
+    tool = next(tool for tool in TOOLS if tool.name == name)
     arguments: dict[str, Json] = {tool.paths[0]: path}
     root = ProjectRoot(project)
     assert Policy(SafetySettings(deny=(rule,))).judge(tool, arguments, root.relative).decision == "deny"
@@ -83,7 +83,7 @@ def test_a_call_that_names_it_is_refused(project: Path, rule: str, path: str, na
 
 
 def test_names_may_be_listed_and_a_rule_for_all_tools_closes_to_commands() -> None:
-    listing = next(tool for tool in BUILTIN_TOOLS if tool.name == "list_files")
+    listing = next(tool for tool in TOOLS if tool.name == "list_files")
     policy = Policy(SafetySettings(deny=("read_file(secret)",)))
     assert policy.judge(listing, {"path": "secret"}, lambda path: path).decision == "allow"
     assert closed_to_commands(SafetySettings(deny=("*(secret)", "*(https://example.org)"))) == (["secret"], [])

@@ -11,7 +11,7 @@ from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy, Situation, Verdict
 from localllm.safety.rules import check_rules, closed_to_commands
 from localllm.safety.tool_definition import Risk, Tool, ToolOutput
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import tool
 from tests.support.each import each
@@ -297,7 +297,7 @@ class TestPaths:
 
     @staticmethod
     def decide(root: ProjectRoot, name: str, settings: SafetySettings, **arguments: Json) -> str:
-        tool = next(tool for tool in BUILTIN_TOOLS if tool.name == name)
+        tool = next(tool for tool in TOOLS if tool.name == name)
         return Policy(settings).judge(tool, tool.parse(dict(arguments)), root.relative).decision
 
     @pytest.mark.parametrize(

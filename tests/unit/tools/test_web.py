@@ -7,7 +7,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError, WebSearchError
 from localllm.config.schema import Settings, WebSettings
-from localllm.tools.builtin import BUILTIN_TOOLS, tools_for
+from localllm.tools.builtin import TOOLS, tools_for
 from localllm.tools.context import ToolContext
 from localllm.tools.web import fetch_page, framed, searxng_search, web_search
 from localllm.web.access import WebAccess
@@ -136,9 +136,9 @@ async def test_refusals(tmp_path: Path) -> None:
 
 
 def test_the_tools_are_offered_where_the_user_turned_the_web_on() -> None:
-    assert tools_for(Settings()) == BUILTIN_TOOLS
+    assert tools_for(Settings()) == tuple(TOOLS)
     on = tools_for(Settings(web=WebSettings(enabled=True)))
-    assert [tool.name for tool in on[len(BUILTIN_TOOLS) :]] == ["fetch_page", "web_search"]
+    assert [tool.name for tool in on[len(TOOLS) :]] == ["fetch_page", "web_search"]
     assert web_search.sends == searxng_search.sends == ("query",)
     assert fetch_page.fetches == ("url",)
 

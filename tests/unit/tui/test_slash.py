@@ -10,7 +10,7 @@ from localllm.base.i18n import set_language
 from localllm.base.i18n.forms import FORMS
 from localllm.base.i18n.messages import MESSAGES
 from localllm.text.sanitising import display_width
-from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import Alias, SlashCommand, SlashRegistry, command_name, words_after
 from tests.support.each import each
 
@@ -25,7 +25,7 @@ def japanese() -> Iterator[None]:
 
 
 def registry(**aliases: str) -> SlashRegistry:
-    return SlashRegistry(builtin_commands(), aliases)
+    return SlashRegistry(COMMANDS, aliases)
 
 
 def name_of(found: SlashCommand | Alias | None) -> str:
@@ -55,7 +55,7 @@ def test_an_alias_is_expanded_with_what_follows() -> None:
 
 
 def test_an_alias_cannot_take_a_builtin_name() -> None:
-    aliases = SlashRegistry(builtin_commands(), {"exit": "stay", "/quit": "stay", "/mine": "x"})
+    aliases = SlashRegistry(COMMANDS, {"exit": "stay", "/quit": "stay", "/mine": "x"})
     assert isinstance(aliases.find("exit"), SlashCommand)
     assert aliases.conflicts == ["exit", "quit"]
     assert name_of(aliases.find("mine")) == "mine"
@@ -88,19 +88,19 @@ def test_the_overview_has_commands_and_aliases() -> None:
     assert ("undo") in [name for name, _ in registry().overview()]
 
 
-@each("command", builtin_commands(), ids=lambda command: command.name)
+@each("command", COMMANDS, ids=lambda command: command.name)
 def test_help_is_the_docstring(command: SlashCommand) -> None:
     assert command.help == inspect.getdoc(command.handler) == MESSAGES[f"slash.{command.name}"][0]
 
 
 @pytest.mark.usefixtures("japanese")
-@each("command", builtin_commands(), ids=lambda command: command.name)
+@each("command", COMMANDS, ids=lambda command: command.name)
 def test_help_in_japanese(command: SlashCommand) -> None:
     assert command.help == MESSAGES[f"slash.{command.name}"][1]
     assert not command.help.isascii()
 
 
-@each("command", builtin_commands(), ids=lambda command: command.name)
+@each("command", COMMANDS, ids=lambda command: command.name)
 def test_every_command_shows_how_it_is_written(command: SlashCommand) -> None:
     assert command.signature == f"/{command.name} {command.usage}".rstrip()
     assert all(form.startswith((f"/{command.name}", "3")) for form, _ in command.forms)
@@ -111,7 +111,7 @@ def test_every_command_shows_how_it_is_written(command: SlashCommand) -> None:
 
 
 @pytest.mark.usefixtures("japanese")
-@each("command", [one for one in builtin_commands() if one.usage], ids=lambda command: command.name)
+@each("command", [one for one in COMMANDS if one.usage], ids=lambda command: command.name)
 def test_how_it_is_written_in_japanese(command: SlashCommand) -> None:
     assert command.signature.isascii() == (command.usage in ("ID", "[turn]", "[--refresh]"))
     assert all(JAPANESE.search(meaning) for _, meaning in command.forms)
@@ -119,4 +119,4 @@ def test_how_it_is_written_in_japanese(command: SlashCommand) -> None:
 
 
 def test_no_form_is_of_a_command_that_is_not_there() -> None:
-    assert {key.partition(".")[2] for key in FORMS} <= {command.name for command in builtin_commands()}
+    assert {key.partition(".")[2] for key in FORMS} <= {command.name for command in COMMANDS}

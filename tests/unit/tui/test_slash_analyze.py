@@ -12,7 +12,7 @@ from localllm.base.i18n import set_language
 from localllm.project.analyzer import ProjectAnalyzer
 from localllm.project.facts import ProjectAnalysis
 from localllm.text.sanitising import display_width
-from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import SlashCall, SlashCommand, SlashRegistry
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
@@ -42,7 +42,7 @@ def japanese() -> Iterator[None]:
 
 async def said(chat: Chat, line: str = "analyze") -> list[str]:
     stream = StringIO()
-    registry = SlashRegistry(builtin_commands(), {})
+    registry = SlashRegistry(COMMANDS, {})
     name, _, arguments = line.partition(" ")
     found = registry.find(name)
     assert isinstance(found, SlashCommand)

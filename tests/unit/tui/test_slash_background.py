@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from localllm.tui.commands.background import ps, stop
-from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import SlashCall, SlashCommand, SlashRegistry
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
@@ -48,7 +48,7 @@ async def typed(command: SlashCommand, commands: Sequence[Command], arguments: s
     written = StringIO()
     chat: Any = SimpleNamespace(background=lambda: commands)
     screen = Screen(written, Theme(plain=True))
-    await command.handler(SlashCall(arguments, chat, screen, SlashRegistry(builtin_commands(), {})))
+    await command.handler(SlashCall(arguments, chat, screen, SlashRegistry(COMMANDS, {})))
     return written.getvalue()
 
 
@@ -91,4 +91,4 @@ async def test_what_does_not_run_is_said(number: str) -> None:
 
 def test_only_what_runs_is_proposed() -> None:
     chat: Any = SimpleNamespace(background=world)
-    assert SlashRegistry(builtin_commands(), {}).choices("stop", chat) == ["1", "2"]
+    assert SlashRegistry(COMMANDS, {}).choices("stop", chat) == ["1", "2"]

@@ -17,7 +17,7 @@ from localllm.memory.project_memory import ProjectMemory
 from localllm.project.analyzer import ProjectAnalyzer
 from localllm.project.facts import ProjectAnalysis
 from localllm.text.sanitising import display_width
-from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import SlashRegistry
 from localllm.tui.input.completion import Suggester
 from tests.support.agents import make_tools
@@ -187,7 +187,7 @@ async def test_ids_are_completed_by_id_and_by_text(chat: Chat) -> None:
     await said(chat, "todo Write the docs")
     await said(chat, "todo done 2")
     login, docs = chat.ids()
-    registry = SlashRegistry(builtin_commands(), {})
+    registry = SlashRegistry(COMMANDS, {})
     made: Any = chat
     suggester = Suggester(chat.root, (), registry.overview, lambda name, after: registry.choices(name, made, after))
 

@@ -11,7 +11,7 @@ from localllm.config.schema import Settings
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.server_summary import Introduction
-from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import SlashRegistry
 from localllm.tui.input.completion import Suggester
 from tests.support.slash import said
@@ -118,7 +118,7 @@ async def test_another_provider() -> None:
 
 async def test_what_may_follow_is_completed() -> None:
     chat: Any = Chat(NEAR)
-    registry = SlashRegistry(builtin_commands(), {})
+    registry = SlashRegistry(COMMANDS, {})
     suggester = Suggester(Path(), (), registry.overview, lambda name, after: registry.choices(name, chat, after))
 
     def completed(text: str) -> list[str]:

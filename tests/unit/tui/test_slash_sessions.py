@@ -10,7 +10,7 @@ from localllm.base.i18n import set_language
 from localllm.sessions.index import Session
 from localllm.sessions.transcript import Transcript
 from localllm.text.sanitising import display_width
-from localllm.tui.commands.builtin import builtin_commands
+from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import SlashRegistry
 from localllm.tui.input.completion import Suggester
 from tests.support.slash import said
@@ -54,7 +54,7 @@ def chat(tmp_path: Path) -> Chat:
 
 
 def test_what_is_offered_means_one_session_and_can_be_typed(chat: Chat) -> None:
-    registry = SlashRegistry(builtin_commands(), {})
+    registry = SlashRegistry(COMMANDS, {})
     made: Any = chat
     suggester = Suggester(chat.root, (), registry.overview, lambda name, after: registry.choices(name, made, after))
     ids = [one.id for one in chat.known]

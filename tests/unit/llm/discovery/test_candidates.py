@@ -3,7 +3,8 @@
 import pytest
 
 from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
-from localllm.llm.discovery.servers import candidates, ollama_address, same_place
+from localllm.llm.addresses import ollama_address
+from localllm.llm.discovery.servers import candidates, same_place
 from tests.support.each import each
 
 USUAL = ["http://localhost:1234", "http://localhost:11434", "http://localhost:8080", "http://localhost:8000"]

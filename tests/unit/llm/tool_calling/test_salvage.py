@@ -16,7 +16,7 @@ from localllm.llm.providers.base import (
     UsageChunk,
 )
 from localllm.llm.tool_calling.router import NativeDialect
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools import builtin
 from localllm.tools.registry import parse_arguments
 from tests.support.answers import OFFERED, TOOLS, Case, cases, chunks_of, read, reader_for
 from tests.support.each import each
@@ -82,7 +82,7 @@ def test_at_every_size_the_same_comes_of_it(case: Case) -> None:
 
 @each("case", [case for case in CASES if case.fault != "none"], ids=named)
 def test_a_call_that_cannot_be_read_is_answered_with_its_fault(case: Case) -> None:
-    tools = {tool.name: tool for tool in BUILTIN_TOOLS}
+    tools = {tool.name: tool for tool in builtin.TOOLS}
     message = read(reader_for(case), chunks_of(case, 5))
     faults: list[str] = []
     for call in message.tool_calls:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.backend import Surroundings
 from localllm.sandbox.environment import Visibility
-from localllm.sandbox.linux.confinement import Surroundings
 from localllm.sandbox.macos.seatbelt import PROGRAM, Rules, SeatbeltConfinement, profile, protected_pattern
 from localllm.sandbox.scratch import Scratch
 
