@@ -36,7 +36,7 @@ _READ: dict[State, str] = {
 }
 _STATE_OF: dict[str, State] = {mark: state for state, marks in _READ.items() for mark in marks.split("|")}
 
-_MARK = re.compile(r"([\[［【])([^\[\]［］【】]{0,12})([\]］】])(?![(:\[])(\s*)")
+_MARK = re.compile(r"([\[［【])([^\[\]［］【】]{0,12})([\]］】])(?:(?<!\])|(?![(:\[]))(\s*)")
 PRIORITY_OF: dict[str, Priority] = {
     "high": "high", "高": "high", "medium": "medium", "中": "medium", "low": "low", "低": "low"
 }  # fmt: skip

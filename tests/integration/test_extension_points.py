@@ -72,7 +72,7 @@ FILES = {
     "backend.py": """
         import os
 
-        from localllm.sandbox.process import NO_CARE
+        from localllm.sandbox.backend import NO_CARE
         from localllm.sandbox.environment import variables
         from localllm.sandbox.process import PlainLaunch
 

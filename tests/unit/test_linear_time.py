@@ -11,7 +11,7 @@ from localllm.safety.dangerous_commands import uses_network
 from localllm.safety.policy import Policy
 from localllm.safety.shell_words import Word
 from localllm.sandbox.git_config import parse
-from localllm.tools.builtin import BUILTIN_TOOLS
+from localllm.tools.builtin import TOOLS
 
 
 def _settings(text: str) -> None:
@@ -23,7 +23,7 @@ def _network(text: str) -> None:
 
 
 def _judge(text: str) -> None:
-    tool = next(tool for tool in BUILTIN_TOOLS if tool.name == "run_command")
+    tool = next(tool for tool in TOOLS if tool.name == "run_command")
     Policy(SafetySettings(deny=("run_command(git push)",))).judge(tool, {"command": text}, lambda path: path)
 
 
