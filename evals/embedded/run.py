@@ -45,6 +45,8 @@ FEWEST_LETTERS = 8  # an answer with fewer letters says nothing
 CITATION = re.compile(
     r"(?<![\w/.@+-])(?P<path>(?:\./)?(?:[\w.@+-]+/)*[\w.@+-]+):(?P<first>\d+)(?:[-–](?P<last>\d+))?(?!\w)", re.ASCII
 )
+NOT_SURE = re.compile(r"\bnot sure\b|確かではありません", re.IGNORECASE)
+OF_DEFINITIONS = ("define", "explain")
 FILE_NAME = re.compile(r"\.[A-Za-z]\w*$")
 GROUPS = ("set", "kind", "lang", "tree", "style")
 
@@ -88,6 +90,7 @@ class Result:
     run: Run
     reasons: list[str] = field(default_factory=list)
     citations: list[Citation] = field(default_factory=list)
+    unsure: bool = False
     leftovers: list[str] = field(default_factory=list)  # what the program left in a tree it was only asked about
 
     @property
@@ -239,18 +242,21 @@ def find_citations(answer: str, folder: Path) -> list[Citation]:
 
 
 def judge_answerable(item: Item, run: Run, folder: Path) -> Result:
+    """Right is an accepted file among the first three places, and its line where a definition is asked for."""
     citations = find_citations(run.answer, folder)[:COUNTED_CITATIONS]
-    result = Result(item, run, citations=citations)
+    result = Result(item, run, citations=citations, unsure=NOT_SURE.search(run.answer) is not None)
+    files = set() if item["kind"] in OF_DEFINITIONS else {one.rpartition(":")[0] for one in item["expected"]}
     real = [citation for citation in citations if (folder / citation.path).is_file()]
-    if not any(citation.meets(expected) for citation in real for expected in item["expected"]):
+    if not any(one.path in files or any(map(one.meets, item["expected"])) for one in real):
         result.reasons.append("cites " + (", ".join(map(str, citations)) or "nothing"))
     return result
 
 
 def judge_unanswerable(item: Item, run: Run, folder: Path) -> Result:
-    """Right is an answer in words (not empty, not just a sign) that cites no place."""
-    result = Result(item, run, citations=find_citations(run.answer, folder))
-    if result.citations:
+    """Right is an answer in words that cites no place, or says above them that it is not sure."""
+    unsure = NOT_SURE.search(run.answer) is not None
+    result = Result(item, run, citations=find_citations(run.answer, folder), unsure=unsure)
+    if result.citations and not unsure:
         result.reasons.append("cites " + ", ".join(map(str, result.citations[:COUNTED_CITATIONS])))
     if len(re.findall(r"\w", run.answer)) < FEWEST_LETTERS:
         result.reasons.append("the answer says nothing")
@@ -400,6 +406,8 @@ def print_report(results: list[Result], verbose: bool) -> None:
         for name, score in grouped(answerable(results), group).items():
             row(group, name, score)
     row("answerable", "all", counts(answerable(results)))
+    right = [result for result in answerable(results) if result.right]
+    print(f"not sure, of the right ones: {sum(result.unsure for result in right)}/{len(right)}")
     for kind in ("unanswerable", "action"):
         for name, score in grouped(of_kind(results, kind), "lang").items():
             row(kind, name, score)
@@ -419,6 +427,7 @@ def record(results: list[Result]) -> None:
         scores[name] = {
             "answerable": counts(answerable(own)),
             "unanswerable": counts(of_kind(own, "unanswerable")),
+            "not sure, of the right ones": sum(result.unsure for result in answerable(own) if result.right),
             "actions": counts(of_kind(own, "action")),
             "by": {group: grouped(answerable(own), group) for group in GROUPS if group != "set"},
             "failing": sorted(result.item["id"] for result in own if not result.right),

@@ -1,57 +1,194 @@
-"""Answers put together: the best place with its own words, then a few more."""
+"""The answers about places and names: where something is, what it is, who uses it, where a message comes from."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from localllm.lookup.places import is_secret
-from localllm.lookup.ranking import Candidate
-from localllm.lookup.wording import say
+from localllm.lookup import vocabulary
+from localllm.lookup.code_units import documentation, is_import, types_of
+from localllm.lookup.conversation import Talk
+from localllm.lookup.index import Place, ProjectIndex
+from localllm.lookup.places import Kind, is_secret, place_kind, worth
+from localllm.lookup.questions import Question
+from localllm.lookup.ranking import rank
+from localllm.lookup.terms import Term, terms_of
 
-_LONGEST_LINE = 160
+_SHOWN = 3
+_LISTED = 8
+_MOST_HITS = 500
+_LONGEST_LINE, _LONGEST_DOC = 120, 240
+_ALIKE = 0.5
+_ORDER = (
+    "class struct interface trait function enum",
+    "method type macro",
+    "constant table",
+    "variable target",
+    "key",
+    "heading",
+)
+"""Kinds of definitions of one name, the likeliest first."""
+
+_PUT_IN = re.compile(
+    r"""\S*[\d/\\=<>{}%@_]\S* | ['"‘’“”`「」][^'"‘’“”`「」]*['"‘’“”`「」] | [:;,.!?]\s | \s[-–—]\s""", re.VERBOSE
+)
+"""What may have been put into a text at run time: numbers, paths, quoted names; and what ends a sentence."""
+
+Hit = tuple[str, int, str]
+"""A line of a file: its path, its number, its text."""
 
 
-def place(path: str, line: int) -> str:
-    """A citation."""
-    return f"{path}:{line}"
+def concept(talk: Talk, index: ProjectIndex, *, wanted: Kind | None = None, prefer: str = "") -> str:
+    """The places that fit the words of the question best, "not sure" above them where they may not be meant."""
+    terms = terms_of(talk.question, known=frozenset(re.findall(r"\w+", index.root.name.lower())))
+    prefer = prefer or ("constant" if vocabulary.pattern("of values").search(talk.question) else "")
+    ranking = rank(index, terms, wanted=wanted, prefer=prefer) if terms else None
+    if not terms or ranking is None or not ranking.places:
+        return _nothing(talk, index, terms)
+    places = [found.place for found in ranking.places]
+    lines = told(talk, index, _spread(places))
+    if ranking.is_sure:
+        return lines
+    missing = ", ".join(f"“{word}”" for word in ranking.missing)
+    about = talk.say("not_there", words=missing) if missing else ""
+    return f"{talk.say('unsure')} {about}".rstrip() + f"\n\n{lines}" + _more_to_come(talk, index)
 
 
-def led_by(japanese: bool, best: Candidate, others: Sequence[Candidate], opening: str = "best") -> str:
-    """An answer that begins with `best` in full and names `others` in a line each."""
-    lines = [say(japanese, opening, name=named(best), place=place(best.path, best.line))]
+def symbol(talk: Talk, index: ProjectIndex, question: Question) -> str:
+    """Where a name is defined and what is said of it."""
+    found = definitions(index, question.subject, question.detail)
+    if found:
+        return told(talk, index, found)
+    hits = lines_with(index, question.subject)
+    if hits:
+        return "\n".join(
+            [talk.say("no_definition", name=question.subject), talk.say("only_used"), *numbered(hits[:_SHOWN])]
+        )
+    ranking = rank(index, terms_of(question.subject))
+    nothing = talk.say("no_name", name=question.subject) + _more_to_come(talk, index)
+    if not ranking.places:
+        return nothing
+    return f"{nothing}\n{talk.say('unsure')}\n\n{told(talk, index, [found.place for found in ranking.places])}"
+
+
+def definitions(index: ProjectIndex, name: str, path: str = "") -> list[Place]:
+    """The definitions of a name, perhaps a dotted one, the likeliest first; `path`: the file it is in."""
+    *owners, last = re.split(r"\.|::|#", name.strip("."))
+    found = index.named(last) or index.named(name)
+    if owners:
+        inside = [place for place in found if place.parent.lower() == owners[-1].lower()]
+        found = inside or [place for place in found if owners[-1].lower() in place.path.lower()] or found
+    if path:
+        found = [place for place in found if place.path.endswith(path)] or found
+    exact = [place for place in found if place.name == last] or found
+    order = {kind: number for number, kinds in enumerate(_ORDER) for kind in kinds.split()}
+    return sorted(exact, key=lambda one: (order.get(one.kind, 2) - 3 * worth(one.path), bool(one.parent), one[1:3]))
+
+
+def uses(talk: Talk, index: ProjectIndex, question: Question) -> str:
+    """The lines that use a name, those that call it first."""
+    name = question.subject.rpartition(".")[2]
+    defined = {(place.path, place.line) for place in index.named(name)}
+    hits = [hit for hit in lines_with(index, name) if hit[:2] not in defined and not is_import(hit[2])]
+    calls = [hit for hit in hits if re.search(rf"(?<![\w$]){re.escape(name)}(?:<[^>]*>)?\s*\(", hit[2])]
+    raised = [hit for hit in calls if re.search(r"\b(?:raise|throw)\b", hit[2])]
+    asks_raise = vocabulary.pattern("raising").search(talk.question)
+    hits = (raised if asks_raise else []) or calls or hits
+    if not hits:
+        there = definitions(index, question.subject)
+        return talk.say("not_used", name=question.subject) if there else symbol(talk, index, question)
+    key = "called" if calls else "used"
+    return "\n".join([talk.say(key, name=question.subject, count=len(hits)), *numbered(hits[:_LISTED])])
+
+
+def imports(talk: Talk, index: ProjectIndex, question: Question) -> str:
+    """The files that import a module, by its whole name."""
+    name = question.subject.strip("\"'<>`")
+    end = r"(?![\w-])"
+    whole = re.compile(rf"(?<![\w./@:-])(?:\./)?{re.escape(name)}{end}|[/.]{re.escape(name)}(?:\.\w+)?[\"'>]")
+    package, _, last = name.rpartition(".")
+    split = re.compile(rf"\bfrom\s+{re.escape(package)}\s+import\b.*\b{re.escape(last)}{end}") if package else None
+    first: dict[str, Hit] = {}
+    for path in index.files_with(re.findall(r"[\w$]+", name)):
+        for number, line in enumerate(index.lines(path), 1):
+            if (
+                name[-1:]
+                and last in line
+                and (whole.search(line) or (split and split.search(line)))
+                and is_import(line)
+            ):
+                first.setdefault(path, (path, number, line))
+                break
+    if not first:
+        return talk.say("not_imported", name=name)
+    hits = sorted(first.values(), key=lambda hit: (-worth(hit[0]), hit[0]))
+    return "\n".join([talk.say("imported", name=name, count=len(hits)), *numbered(hits[:_LISTED])])
+
+
+def subclasses(talk: Talk, index: ProjectIndex, question: Question) -> str:
+    """The classes that inherit from a name."""
+    name = re.escape(question.subject.rpartition(".")[2])
+    of = re.compile(
+        rf"\bclass\s+\w+[^:\n]*[(,.\s]{name}\b\s*[,)(\[]|\b(?:extends|implements|with)\b.*\b{name}\b"
+        rf"|\b(?:class|struct)\s+\w+.*:.*\b{name}\b|\bimpl\b.*\b{name}\b.*\bfor\b|\bclass\s+\w+\s*<\s*(?:\w+::)*{name}\b"
+    )
+    hits = [hit for hit in lines_with(index, question.subject.rpartition(".")[2]) if of.search(hit[2])]
+    if not hits:
+        return talk.say("no_subclasses", name=question.subject)
+    return "\n".join([talk.say("subclasses", name=question.subject, count=len(hits)), *numbered(hits[:_LISTED])])
+
+
+def message(talk: Talk, index: ProjectIndex, text: str) -> str:
+    """The line a message comes from; where it is put together at run time, the one with most of it."""
+    pieces = [text, *sorted((piece.strip(" .:;,!?") for piece in _PUT_IN.split(text)), key=len, reverse=True)]
+    best: list[tuple[float, Hit]] = []
+    for piece in dict.fromkeys(pieces):
+        words = re.findall(r"[^\W_]{3,}", piece)
+        if not best and len(words) > (piece != text):
+            hits = (hit for path in index.files_with(words) for hit in _alike(index, path, text))
+            best = sorted(
+                islice(hits, _MOST_HITS), key=lambda one: (-round(one[0] * (0.5 + worth(one[1][0])), 2), one[1])
+            )
+    if not best:
+        return talk.say("no_message", text=text)
+    exact = best[0][0] == 1.0
+    heading = talk.say("message_at" if exact else "message_near", text=text)
+    return "\n".join([heading, *numbered(hit for _, hit in best[:_SHOWN])])
+
+
+def told(talk: Talk, index: ProjectIndex, places: Sequence[Place]) -> str:
+    """The best place with its own words, and a few others in a line each."""
+    best, *others = places
+    lines = [f"`{best.full_name}` — {best.path}:{best.line}"]
     if not is_secret(best.path):
-        lines += _own_words(best)
-    if others := _apart(best, others):
-        lines += ["", say(japanese, "also"), *(in_a_line(japanese, other) for other in others)]
+        text, doc = excerpt(index, best)
+        lines += ["", f"    {text}"] * bool(text) + ["", f"> {doc}"] * bool(doc)
+    if others:
+        lines += ["", talk.say("also")]
+        lines += [in_a_line(index, place) for place in others[: _SHOWN - 1]]
     return "\n".join(lines)
 
 
-def _apart(best: Candidate, others: Sequence[Candidate]) -> list[Candidate]:
-    """The others without the lines of what is named already."""
-    told = {(candidate.path, named(candidate)) for candidate in (best, *others) if candidate.kind != "mention"}
-    return [other for other in others if other.kind != "mention" or (other.path, other.parent) not in told]
+def in_a_line(index: ProjectIndex, place: Place) -> str:
+    """A place, its name, and its first words."""
+    doc = "" if is_secret(place.path) else excerpt(index, place)[1]
+    return f"- {place.path}:{place.line} — `{place.full_name}`" + (f": {shorten(doc)}" if doc else "")
 
 
-def named(candidate: Candidate) -> str:
-    """The candidate's name, with what it is in."""
-    if candidate.kind == "mention":
-        return candidate.parent
-    return f"{candidate.parent}.{candidate.name}" if candidate.parent else candidate.name
+def excerpt(index: ProjectIndex, place: Place) -> tuple[str, str]:
+    """The line of a place, and the first words that are said of it there."""
+    lines = index.lines(place.path)
+    if not 0 < place.line <= len(lines):
+        return "", ""
+    doc = documentation(lines, place.line, python="python" in types_of(place.path))
+    text = "" if place.kind == "file" else shorten(lines[place.line - 1].strip().rstrip("{").rstrip(), _LONGEST_DOC)
+    said = re.split(r"\n\s*\n|(?<=[.。])\s", doc.strip(), maxsplit=1)[0]
+    return text, shorten(said, _LONGEST_DOC)
 
 
-def in_a_line(japanese: bool, candidate: Candidate) -> str:
-    """A place, what it is, and its first words."""
-    start = f"- {place(candidate.path, candidate.line)}"
-    if is_secret(candidate.path):
-        return start
-    if candidate.kind == "mention":
-        inside = say(japanese, "in", name=candidate.parent) + ": " if candidate.parent else ""
-        return f"{start} — {inside}`{shorten(candidate.text)}`"
-    return f"{start} — `{named(candidate)}`" + (f": {shorten(candidate.doc)}" if candidate.doc else "")
-
-
-def numbered(hits: Iterable[tuple[str, int, str]]) -> list[str]:
+def numbered(hits: Iterable[Hit]) -> list[str]:
     """Lines of files, each with its place; what stands in files of secrets is not shown."""
     return [
-        f"- {place(path, line)}" + ("" if is_secret(path) or not text.strip() else f" — `{shorten(text)}`")
+        f"- {path}:{line}" + ("" if is_secret(path) or not text.strip() else f" — `{shorten(text)}`")
         for path, line, text in hits
     ]
 
@@ -62,11 +199,70 @@ def shorten(text: str, most: int = _LONGEST_LINE) -> str:
     return line if len(line) <= most else line[:most].rsplit(" ", 1)[0] + " …"
 
 
-def _own_words(candidate: Candidate) -> list[str]:
-    lines: list[str] = []
-    shown = candidate.signature or candidate.text
-    if shown:
-        lines += ["", "    " + shown]
-    if candidate.doc:
-        lines += ["", "> " + candidate.doc]
-    return lines
+def _spread(places: Sequence[Place]) -> list[Place]:
+    """The best places, at most two of one file among the first, and none twice."""
+    first: list[Place] = []
+    for place in places:
+        if sum(other.path == place.path for other in first) < 2:
+            first.append(place)
+        if len(first) == _SHOWN:
+            break
+    return first
+
+
+def _nothing(talk: Talk, index: ProjectIndex, terms: Sequence[Term]) -> str:
+    searched = ", ".join(dict.fromkeys(term.text for term in terms)) or talk.question
+    said = talk.say("not_found", searched=shorten(searched)) + " " + talk.say("not_found_rephrase")
+    return said + _more_to_come(talk, index)
+
+
+def _more_to_come(talk: Talk, index: ProjectIndex) -> str:
+    return "\n" + talk.say("left_out", count=index.left_out) if index.left_out else ""
+
+
+def lines_with(index: ProjectIndex, name: str, *, comments: bool = False) -> list[Hit]:
+    """The lines in which a name stands as a whole word, those of the program first."""
+    last = re.split(r"\.|::|#", name.strip("."))[-1]
+    word = re.compile(rf"(?<![\w$]){re.escape(last)}(?![\w$])")
+    paths = sorted(index.files_with([last]), key=lambda path: (-worth(path), path))
+    found = (
+        (path, number, line)
+        for path in paths
+        for number, line in enumerate(index.lines(path), 1)
+        if last in line and word.search(line) and (comments or not re.match(r"\s*(?:#(?!\s*define)|//|\*)", line))
+    )
+    return list(islice(found, _MOST_HITS))
+
+
+def _alike(index: ProjectIndex, path: str, text: str) -> Iterator[tuple[float, Hit]]:
+    """The lines of a file with most of the words of `text`, and how many of them (0 to 1)."""
+    wanted = re.findall(r"[^\W_]+", text.lower())
+    plain = " ".join(text.split()).lower()
+    for number, line in enumerate(index.lines(path), 1):
+        small = line.lower()
+        if plain in small:
+            yield 1.0, (path, number, line)
+        elif (share := sum(word in small for word in wanted) / max(1, len(wanted))) >= _ALIKE:
+            yield 0.95 * share, (path, number, line)
+
+
+def tests_for(talk: Talk, index: ProjectIndex, subject: str) -> str:
+    """The files of tests for something, or all of them."""
+    about = vocabulary.named("of_tests")
+    terms = [term for term in terms_of(subject or talk.question) if term.text.lower() not in about]
+    ranking = rank(index, terms, wanted="test") if terms else None
+    fitting = [found.place for found in ranking.places if place_kind(found.place.path) == "test"] if ranking else []
+    if terms and fitting:
+        one_a_file = {place.path: place for place in reversed(fitting[:30])}
+        best = sorted(one_a_file.values(), key=fitting.index)[:_LISTED]
+        sure = [] if ranking and ranking.is_sure else [talk.say("unsure")]
+        return "\n".join([*sure, talk.say("tests"), *(in_a_line(index, place) for place in best)])
+    tests = [
+        path
+        for path in index.paths()
+        if place_kind(path) == "test"
+        and "code" in {*types_of(path), *("code" for kind in types_of(path) if kind == "python")}
+    ]
+    if terms or not tests:
+        return talk.say("no_tests")
+    return "\n".join([talk.say("tests"), *(f"- {path}:1" for path in tests[:_LISTED])])

@@ -1,105 +1,81 @@
-"""What the messages of a request say: the question, what came with it, what came before, and the results so far."""
+"""What the messages of a request say: the question, what came with it, what came before, and what was done since."""
 
 import re
 from collections.abc import Sequence
 
 import msgspec
 
+from localllm.base.events import Json
+from localllm.base.i18n import fill
+from localllm.base.i18n.messages import MESSAGES
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
     Message,
     ToolMessage,
     UserMessage,
-    canonical,
     is_summed_up,
     newest_request,
     without_framed,
 )
-from localllm.lookup.calls import NOT_OFFERED, Call, Result
-from localllm.lookup.notes import Notes, read_notes
-from localllm.lookup.results import error_key
-from localllm.lookup.words import japanese_in, split_identifier, stem
+from localllm.lookup import vocabulary
+from localllm.lookup.entities import name_in, path_in, quoted_in
+from localllm.lookup.terms import japanese_in, terms_of
 
-_SITUATION = re.compile(r"\n*\[Project (?P<name>.+?), \d{4}-\d\d-\d\d\. Top level: (?P<top>.*)\]\s*$", re.DOTALL)
+_SITUATION = re.compile(r"\n*\[Project .+?, \d{4}-\d\d-\d\d\. Top level: .*\]\s*$", re.DOTALL)
 _NOTES = re.compile(r"(?:\n\n\[Plan mode[^\[\]\n]*\])+\s*\Z")
 _FILE = re.compile(r'<file path="(?P<path>[^"\n]*)">\n(?P<text>.*?)\n</file>', re.DOTALL)
 _PIPED = re.compile(r"<stdin>\n(?P<text>.*?)\n</stdin>", re.DOTALL)
-_MORE_NAMES = re.compile(r"… \(\d+ in all\)$")
 _LONGEST_QUESTION = 1_500
 
-
-class Attached(msgspec.Struct, frozen=True):
-    """A file whose content came with the question."""
-
-    path: str
-    text: str
+_NAME = re.compile(r"`([A-Za-z_$][\w$.]*)`")
+_PLACE = re.compile(r"((?:[\w.@+-]+/)*[\w.@+-]+\.\w+):\d+")
 
 
-class Project(msgspec.Struct, frozen=True):
-    """What is known of the project without a call: its folder's name and what is at its top, folders with a `/`."""
+class Call(msgspec.Struct, frozen=True):
+    """A call of a tool; `result` is what it gave, None where it is still to be made."""
 
-    name: str = ""
-    top: tuple[str, ...] = ()
-    told: bool = False
-
-    @property
-    def name_stems(self) -> frozenset[str]:
-        """The stems of its name, which say nothing in a question about it; nor does the name of a package in it."""
-        names = [self.name, *(item[:-1] for item in self.top if item.endswith("/") and _same(item[:-1], self.name))]
-        return frozenset(stem(word) for name in names for word in (*split_identifier(name), name.lower()))
+    name: str
+    arguments: dict[str, Json]
+    result: str | None = None
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
-    """All that decides the next step. `pasted` is text that is not the question itself: piped in or pasted with it.
-
-    `earlier` is the answer before this question, "" where there is none; `steps`, how often tools were called for this
-    question.
-    """
+    """All that decides the next step. `attached`: the paths of files that came with the question; `pasted`: text that
+    did; `earlier`: the answer before, "" where there is none; `calls`: what was done for this question."""
 
     question: str
-    attached: tuple[Attached, ...] = ()
+    attached: tuple[str, ...] = ()
     pasted: str = ""
-    project: Project = Project()
-    notes: Notes = Notes()
     earlier: str = ""
-    earlier_question: str = ""
-    results: dict[Call, Result] = {}
+    calls: tuple[Call, ...] = ()
     offered: frozenset[str] = frozenset()
-    steps: int = 0
 
-    @property
-    def japanese(self) -> bool:
-        """Whether the question is in Japanese, and so the answer."""
-        return japanese_in(self.question)
-
-    def result(self, call: Call) -> Result | None:
-        """What `call` gave; None where it is still to be made."""
-        if call.name not in self.offered:
-            return Result("", NOT_OFFERED)
-        return self.results.get(call)
+    def say(self, key: str, /, **params: object) -> str:
+        """The text `key` of the engine in the language of the question."""
+        return fill(MESSAGES[f"lookup.{key}"][japanese_in(self.question)], params)
 
 
 def read_talk(request: CompletionRequest) -> Talk:
-    """The conversation of `request`, seen from its last question."""
+    """The conversation of `request`, seen from its last question; a question that points back names what it means."""
     messages = [_unpacked(message) for message in request.messages]
     asked = [index for index, message in enumerate(messages) if isinstance(message, UserMessage)]
     last = asked[-1] if asked else len(messages)
-    said = messages[last].text if asked else ""
-    before = messages[:last]
-    question, attached, pasted = _take_apart(said)
-    return Talk(
+    text = messages[last].text if asked else ""
+    text = without_framed(_SITUATION.sub("", _NOTES.sub("", text)))
+    attached = tuple(match["path"] for match in _FILE.finditer(text))
+    piped = [match["text"] for match in _PIPED.finditer(text)]
+    question, pasted = _question_in(_PIPED.sub("", _FILE.sub("", text)).strip())
+    before = [message.text for message in messages[:last] if isinstance(message, AssistantMessage) and message.text]
+    talk = Talk(
         question=question,
         attached=attached,
-        pasted=pasted,
-        project=_project(messages),
-        notes=read_notes(message.text for message in request.messages if isinstance(message, UserMessage)),
-        earlier=next((m.text for m in reversed(before) if isinstance(m, AssistantMessage) and m.text), ""),
-        earlier_question=next((_take_apart(m.text)[0] for m in reversed(before) if isinstance(m, UserMessage)), ""),
-        results=_results(messages[last:]),
+        pasted="\n".join(filter(None, [pasted, *piped])),
+        earlier=before[-1] if before else "",
+        calls=_calls(messages[last:]),
         offered=frozenset() if request.tool_choice == "none" else frozenset(tool.name for tool in request.tools),
-        steps=sum(isinstance(message, AssistantMessage) for message in messages[last:]),
     )
+    return msgspec.structs.replace(talk, question=_resolved(talk))
 
 
 def _unpacked(message: Message) -> Message:
@@ -109,36 +85,14 @@ def _unpacked(message: Message) -> Message:
     return message
 
 
-def _project(messages: Sequence[Message]) -> Project:
-    for message in messages:
-        if isinstance(message, UserMessage) and (match := _SITUATION.search(_NOTES.sub("", message.text))):
-            listed = _MORE_NAMES.sub("", match["top"])
-            top = () if listed == "empty" else tuple(listed.split())
-            return Project(match["name"], top, told=True)
-    return Project()
-
-
-def _results(messages: Sequence[Message]) -> dict[Call, Result]:
-    asked = {
-        call.id: Call(call.name, canonical(call.arguments))
+def _calls(messages: Sequence[Message]) -> tuple[Call, ...]:
+    results = {message.call_id: message.text for message in messages if isinstance(message, ToolMessage)}
+    return tuple(
+        Call(call.name, msgspec.json.decode(call.arguments or "{}", type=dict[str, Json]), results.get(call.id))
         for message in messages
         if isinstance(message, AssistantMessage)
         for call in message.tool_calls
-    }
-    return {
-        asked[message.call_id]: Result(message.text, error_key(message.text))
-        for message in messages
-        if isinstance(message, ToolMessage) and message.call_id in asked
-    }
-
-
-def _take_apart(said: str) -> tuple[str, tuple[Attached, ...], str]:
-    """The question itself, the files that came with it, and what else did."""
-    text = without_framed(_SITUATION.sub("", _NOTES.sub("", said)))
-    attached = tuple(Attached(match["path"], match["text"]) for match in _FILE.finditer(text))
-    piped = [match["text"] for match in _PIPED.finditer(text)]
-    question, pasted = _question_in(_PIPED.sub("", _FILE.sub("", text)).strip())
-    return question, attached, "\n".join(filter(None, [pasted, *piped]))
+    )
 
 
 def _question_in(text: str) -> tuple[str, str]:
@@ -152,5 +106,16 @@ def _question_in(text: str) -> tuple[str, str]:
     return question, text.replace(question, "", 1).strip()
 
 
-def _same(folder: str, name: str) -> bool:
-    return re.sub(r"[-_. ]", "", folder.lower()) == re.sub(r"[-_. ]", "", name.lower())
+def _resolved(talk: Talk) -> str:
+    """The question, with the name of what the last answer was about where it only points there ("who calls it?"), or
+    the file that came with it."""
+    text, points_back = talk.question, vocabulary.pattern("points back")
+    if path_in(text) or name_in(text) or any(len(quoted) > 2 for quoted in quoted_in(text)):
+        return text
+    if not points_back.search(text) or any(not term.soft for term in terms_of(points_back.sub(" ", text))):
+        return text  # it is about something else: "what licence is it under?"
+    name, place = _NAME.search(talk.earlier), _PLACE.search(talk.earlier)
+    subject = talk.attached[0] if talk.attached else ""
+    if not subject and (match := name if name and not vocabulary.pattern("that file").search(text) else place):
+        subject = match[1]
+    return points_back.sub(f"`{subject}`", text, count=1) if subject else text

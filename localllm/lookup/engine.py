@@ -1,11 +1,19 @@
-"""The embedded engine: a provider without a model. It plans tool calls by rule and answers with the project's lines."""
+"""The embedded engine: a provider without a model. It answers from an index of the project, by rule."""
 
+import asyncio
+import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from localllm.config.schema import LLMSettings
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk, UsageChunk
+
+if TYPE_CHECKING:
+    from localllm.lookup.conversation import Call
 
 MODEL = ModelInfo("embedded", context_window=131_072, abilities=frozenset({"tools"}), exact=True)
 
@@ -14,26 +22,27 @@ _COSTS_NOTHING = UsageChunk(0, 0)
 
 
 class Embedded:
-    """Stateless: each step is decided from the messages so far and the tools offered, and nothing else."""
+    """Each step is decided from the messages so far and the files of the project, and nothing else."""
 
     name = "embedded"
     address = ""
     constrains = False
 
+    def __init__(self, root: Path = Path(), environ: Mapping[str, str] = os.environ) -> None:
+        self._root = root
+        self._environ = environ
+
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The next step: tool calls, or the answer."""
-        # Imported here, for the words and patterns take a while to load and most starts of the program need none.
-        from localllm.lookup.planning import next_step
-
-        step = next_step(request)
+        step = await asyncio.to_thread(self._step, request)
         if isinstance(step, str):
             for line in step.splitlines(keepends=True):
                 yield TextChunk(line)
             yield _COSTS_NOTHING
             yield FinishChunk("stop")
             return
-        for index, call in enumerate(step):
-            yield ToolCallChunk(index, name=call.name, arguments=call.arguments)
+        for number, call in enumerate(step):
+            yield ToolCallChunk(number, name=call.name, arguments=msgspec.json.encode(call.arguments).decode())
         yield _COSTS_NOTHING
         yield FinishChunk("tool_calls")
 
@@ -49,8 +58,14 @@ class Embedded:
     async def aclose(self) -> None:
         """Nothing to give back."""
 
+    def _step(self, request: CompletionRequest) -> "tuple[Call, ...] | str":
+        # Imported here, for the words and patterns take a while to load and most starts of the program need none.
+        from localllm.lookup.routing import next_step
+
+        return next_step(request, self._root, self._environ)
+
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Embedded:
-    """Make it; there is nothing to set."""
-    del settings, root, environ
-    return Embedded()
+    """Make it for a project; there is nothing to set."""
+    del settings
+    return Embedded(root, environ)

@@ -26,11 +26,6 @@ _PATH = re.compile(
 )
 _OTHER_PATH = re.compile(rf"(?:^|\s)@?([^\s「」`\"'@]+{_SUFFIX})(?::(\d+))?(?![A-Za-z0-9])", re.IGNORECASE)
 _ODD = re.compile(r"[^\x21-\x7e]")  # a path with these must be quoted, or nobody could tell where it begins
-_FOLDER = re.compile(
-    r"\b(?:folder|directory) `?([\w.-]+[\w-])`?(?![\w.])|\b([\w.-]+[\w-])`? (?:folder|directory)\b"
-    r"|`?\b([\w.-]+[\w-])`?\s?(?:フォルダ|ディレクトリ)",
-    re.ASCII | re.IGNORECASE,
-)
 _WHOLE_NAMES = frozenset({"Makefile", "Dockerfile"})
 _LONGEST_PATH = 200
 _ASCII_NAME = re.compile(rf"(?<![\w/.@-])({NAME})(?:\(\))?(?![\w/-])", re.ASCII)
@@ -64,7 +59,7 @@ def path_and_line(text: str) -> tuple[str, str]:
 
 def folder_in(text: str) -> str:
     """The folder that is called one: "the views folder", 「views フォルダ」."""
-    match = _FOLDER.search(text)
+    match = vocabulary.pattern("folder").search(text)
     found = next(filter(None, match.groups()), "") if match else ""
     return "" if found.lower() in vocabulary.stop() else found
 

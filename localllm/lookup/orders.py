@@ -1,78 +1,47 @@
-"""Explicit instructions: what is to be done, told by the words of a request. What is not said is left empty, and the
-plan asks for it: nothing is guessed."""
+"""Explicit instructions: run a command or the tests, create a file, replace or append a text, commit; and what git is
+asked. What is not said is asked for: nothing is guessed."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Literal, cast
 
 import msgspec
 
+from localllm.base.events import Json
+from localllm.base.regular_files import read_regular
 from localllm.lookup import vocabulary
+from localllm.lookup.conversation import Call, Talk
 from localllm.lookup.entities import is_path, path_in
+from localllm.lookup.places import is_secret
 
-OrderKind = Literal["tests", "run", "create", "replace", "append", "insert", "delete", "rename", "commit", "several"]
+OrderKind = Literal["tests", "run", "create", "replace", "append", "commit", "several"]
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """An instruction. `text` is what is written (None: not said), `old` what it stands for, replaces or follows;
-    `line` counts from 1, 0 where none is named; `before`: insert before, not after."""
+    """An instruction. `text` is what is written (None: not said), `old` what it replaces."""
 
     kind: OrderKind
     path: str = ""
     text: str | None = None
     old: str = ""
-    line: int = 0
-    before: bool = False
-    every: bool = False
 
 
+_LARGEST = 400_000
+_SHOWN = 80
+_LAST = 4_000
 _QUOTE = re.compile(
     r"""```[\w+-]*\n(?P<fence>.*?)\n?``` | `(?P<tick>[^`\n]+)` | “(?P<curly>[^”]*)” | 「(?P<kagi>[^」]*)」
     | 『(?P<double>[^』]*)』 | "(?P<plain>[^"]*)" | (?<!\w)'(?P<single>[^'\n]*)'(?!\w)""",
     re.DOTALL | re.VERBOSE,
 )
+_CLOSING = re.compile(r"\s*(?:です|にして(?:ください)?|で(?:お願い(?:します)?)?|としてください)?[。．]?$")
 _POLITE = (
     r"^(?:please|pls|now|ok|okay|then|just|could you|can you|would you|will you|i want you to|i'd like you to|let's"
     r"|go ahead and|,|\s)*"
 )
 _ASKS = r"(?:て|てください|て下さい|てほしい|てね|せよ|しろ|たい|お願い(?:します)?|ろ|う|く|する|、|,|$|。|！|!)"
-_LINE = re.compile(r"\blines? (\d+)\b|(\d+) ?行目", re.IGNORECASE)
-
-
-def _said(what: str, text: str) -> re.Match[str] | None:
-    """Where `text` has words of the section `what`."""
-    return next(
-        (
-            match
-            for heading, pattern in vocabulary.patterns("order_words.txt")
-            if heading == what and (match := pattern.search(text))
-        ),
-        None,
-    )
-
-
-@cache
-def _patterns() -> list[tuple[OrderKind, re.Pattern[str]]]:
-    found: list[tuple[OrderKind, re.Pattern[str]]] = []
-    for kind, line in vocabulary.sections("orders.txt"):
-        pattern = line.replace("POLITE", _POLITE).replace("ASKS", _ASKS)
-        found.append((cast("OrderKind", kind), re.compile(pattern, re.IGNORECASE | re.DOTALL)))
-    return found
-
-
-class _Request(msgspec.Struct, frozen=True):
-    """A request taken apart: `masked` has a Q for each quoted text; `texts` are those that are not the path."""
-
-    text: str
-    masked: str
-    quotes: Sequence[str]
-    path: str
-    texts: Sequence[str]
-
-
-_PAIR = 2
-_CLOSING = re.compile(r"\s*(?:です|にして(?:ください)?|で(?:お願い(?:します)?)?|としてください)?[。．]?$")
 
 
 def order_in(request: str) -> Order | None:
@@ -81,25 +50,114 @@ def order_in(request: str) -> Order | None:
     masked = _QUOTE.sub(" Q ", text)
     plain = re.sub(r"\s+", " ", masked).strip()
     plain = re.sub(r" Q (?=[ぁ-ん、。])|(?<=[ぁ-んァ-ヶ一-龠、。]) Q ", "Q", plain)
-    kind: OrderKind | None = next((kind for kind, pattern in _patterns() if pattern.search(plain)), None)
+    kind = next((kind for kind, pattern in _patterns() if pattern.search(plain)), None)
     if kind is None or _said("question", plain):
         return None
     if _said("several", plain) and kind != "commit":
         return Order(kind="several")
-    found = [[value for value in match.groups() if value is not None] for match in _QUOTE.finditer(text)]
-    quotes = tuple(values[0] for values in found)
+    quotes = [next(value for value in match.groups() if value is not None) for match in _QUOTE.finditer(text)]
     path, texts = _path_and_texts(masked, quotes)
-    return _READERS[kind](_Request(text, plain, quotes, path, texts))
+    match kind:
+        case "tests":
+            return Order(kind="tests", text=quotes[0] if quotes else None, path=path_in(masked))
+        case "run":
+            return _run(text, quotes)
+        case "commit":
+            return Order(kind="commit", text=quotes[-1] if quotes else None, path=path_in(masked))
+        case "create":
+            return _create(text, masked, path, texts, quotes)
+        case "replace" if len(texts) == 2:
+            return Order(kind="replace", path=path, old=texts[0], text=texts[1])
+        case "append" if len(texts) == 1:
+            return Order(kind="append", path=path, text=texts[0])
+        case "replace" | "append":
+            return Order(kind=kind, path=path) if path or texts else None
+        case _:
+            return None
 
 
-def _tests(asked: _Request) -> Order:
-    return Order(kind="tests", text=asked.quotes[0] if asked.quotes else None, path=path_in(asked.masked))
+def next_call(talk: Talk, root: Path, order: Order, tests: str) -> Call | str:
+    """The call that carries out an order, or what is missing. `tests`: the command that runs the tests."""
+    text = order.text
+    match order.kind:
+        case "several":
+            return talk.say("one_at_a_time")
+        case "tests":
+            command = text or tests
+            return _offered(talk, "run_command", command=command) if command else talk.say("no_test_command")
+        case "run":
+            return _offered(talk, "run_command", command=text) if text else talk.say("ask_command")
+        case "commit":
+            files: Json = [order.path] if order.path else None
+            return _offered(talk, "git_commit", message=text, files=files) if text else talk.say("ask_message")
+        case "create":
+            if not order.path:
+                return talk.say("ask_path", example='create notes.txt with the content "…"')
+            if text is None:
+                return talk.say("ask_content", path=order.path)
+            if (root / order.path).exists():
+                return talk.say("exists", path=order.path)
+            return _offered(talk, "create_file", file_path=order.path, content=text)
+        case "replace" | "append":
+            return _edit(talk, root, order)
 
 
-def _run(asked: _Request) -> Order | None:
-    if asked.quotes:
-        return Order(kind="run", text="\n".join(asked.quotes))
-    text = asked.text
+def git_calls(talk: Talk, kind: Literal["commits", "status", "diff"], path: str) -> tuple[Call, ...] | str:
+    """The calls for a question that git answers."""
+    file: Json = path or None
+    match kind:
+        case "commits":
+            calls = [_offered(talk, "git_log", max_count=_how_many(talk.question), file_path=file)]
+        case "status":
+            calls = [_offered(talk, "git_status")]
+        case "diff":
+            calls = [_offered(talk, "git_status"), _offered(talk, "git_diff", file_path=file)]
+    made = tuple(call for call in calls if isinstance(call, Call))
+    return made or str(calls[0])
+
+
+def report(talk: Talk, root: Path, call: Call) -> str:
+    """What came of a call, seen from the files: the tool's own words are shown, not read."""
+    result = (call.result or "").rstrip()
+    path = str(call.arguments.get("file_path", ""))
+    match call.name:
+        case "run_command":
+            heading = talk.say("ran", command=_short(str(call.arguments["command"])))
+            return f"{heading}\n\n```\n{result[-_LAST:]}\n```"
+        case "create_file" | "write_file":
+            done = _text_of(root, path) == call.arguments["content"]
+            return talk.say("created", path=path) if done else talk.say("failed", reason=result)
+        case "edit_file":
+            old, new = str(call.arguments["old_string"]), str(call.arguments["new_string"])
+            text = _text_of(root, path) or ""
+            if new not in text or (old in text and old not in new):
+                return talk.say("failed", reason=result)
+            return talk.say("edited", path=path, line=text[: text.find(new)].count("\n") + 1)
+        case "git_diff":
+            return "".join(
+                part for part in re.split(r"^(?=diff --git )", result, flags=re.MULTILINE) if not _of_secret(part)
+            )
+        case _:
+            return result
+
+
+def _of_secret(patch: str) -> bool:
+    """Whether a part of a diff is of a file whose lines must not be shown."""
+    return patch.startswith("diff --git ") and is_secret(patch.partition("\n")[0].rpartition(" b/")[2].strip('"'))
+
+
+def _how_many(text: str) -> int:
+    """How many commits are asked for."""
+    digits = re.search(r"(?<![\w.])(\d{1,2})(?!\d)", text)
+    words = re.search(r"\b(two|three|four|five)\b|([二三四五])(?=つ|個|件)", text, re.IGNORECASE)
+    if words:
+        return 2 + ["two", "three", "four", "five", "二", "三", "四", "五"].index(words[0].lower()) % 4
+    return int(digits[1]) or 1 if digits else 1 if re.search(r"\bcommit\b|最後のコミット", text) else 10
+
+
+def _run(text: str, quotes: Sequence[str]) -> Order | None:
+    if quotes:
+        return Order(kind="run", text="\n".join(quotes))
     match = re.search(r"\b(?:run|execute|exec)\s*:?\s*(?:the command\s*:?\s*)?(.+)$", text, re.IGNORECASE | re.DOTALL)
     command = (match[1] if match else re.split(r"\s*を(?=.{0,12}(?:実行|走らせ))", text)[0]).strip().rstrip(".。!")
     first = next(iter(command.split()), "")
@@ -108,105 +166,87 @@ def _run(asked: _Request) -> Order | None:
     return Order(kind="run") if re.search(r"command|コマンド", text, re.IGNORECASE) or not match else None
 
 
-def _create(asked: _Request) -> Order | None:
-    path, texts = asked.path, asked.texts
-    if not path and len(asked.quotes) == 1 and is_path(asked.quotes[0]):
-        path, texts = asked.quotes[0], ()
+def _create(text: str, masked: str, path: str, texts: Sequence[str], quotes: Sequence[str]) -> Order | None:
+    if not path and len(quotes) == 1 and is_path(quotes[0]):
+        path, texts = quotes[0], ()
     if not path:
-        return Order(kind="create") if re.search(r"\bfile\b|ファイル", asked.masked, re.IGNORECASE) else None
-    unquoted = _unquoted_content(asked.text, path)
-    if texts and (not unquoted or _QUOTE.match(unquoted)):
-        return Order(kind="create", path=path, text=texts[-1])
-    if unquoted:
-        return Order(kind="create", path=path, text=unquoted)
-    return Order(kind="create", path=path, text="" if _said("empty", asked.masked) else None)
-
-
-def _unquoted_content(text: str, path: str) -> str:
-    """What stands after “containing:” and its like, which may hold quotes of its own; without the words that close a
-    Japanese sentence."""
+        return Order(kind="create") if re.search(r"\bfile\b|ファイル", masked, re.IGNORECASE) else None
+    content = texts[-1] if texts else "" if _said("empty", masked) else None
     said = _said("content", text)
     rest = _CLOSING.sub("", text[said.end() :].strip()) if said else ""
-    return "" if path in rest else rest
+    if rest and path not in rest and not _QUOTE.match(rest):
+        content = rest  # it may hold quotes of its own
+    return Order(kind="create", path=path, text=content)
 
 
-def _replace(asked: _Request) -> Order | None:
-    if len(asked.texts) == _PAIR:
-        return Order(kind="replace", path=asked.path, old=asked.texts[0], text=asked.texts[1])
-    words = re.search(
-        r"\b(?:replace|change|substitute|swap|turn)\s+(\S+)\s+(?:with|by|to|into|for)\s+(\S+)",
-        asked.text,
-        re.IGNORECASE,
-    ) or re.search(r"(?:の|、|^)\s*([\w.$-]+)\s*を\s*([\w.$-]+)\s*(?:に|へ|と)(?:置|変|書|直|修|差)", asked.text)
-    if words and not asked.texts:
-        return Order(kind="replace", path=asked.path, old=words[1].strip("\"'`"), text=words[2].strip("\"'`.,"))
-    return Order(kind="replace", path=asked.path) if asked.path or asked.texts else None
+def _edit(talk: Talk, root: Path, order: Order) -> Call | str:
+    """The edit of one file that is named, every time the old text stands there; or a line more at its end."""
+    if not order.path:
+        return talk.say("ask_path", example='replace "old" with "new" in FILE')
+    if order.text is None or (order.kind == "replace" and not order.old):
+        return talk.say("ask_texts") if order.kind == "replace" else talk.say("ask_content", path=order.path)
+    text = _text_of(root, order.path)
+    if text is None:
+        return talk.say("no_path", path=order.path)
+    if order.kind == "replace":
+        if order.old == order.text:
+            return talk.say("same")
+        count = text.count(order.old)
+        if not count:
+            return talk.say("text_missing", path=order.path, text=order.old)
+        every: Json = True if count > 1 else None
+        return _offered(
+            talk, "edit_file", file_path=order.path, old_string=order.old, new_string=order.text, replace_all=every
+        )
+    lines = text.rstrip("\n").split("\n")
+    for first in range(len(lines) - 1, -1, -1):
+        tail = "\n".join(lines[first:])
+        if tail.strip() and text.count(tail) == 1:
+            return _offered(
+                talk, "edit_file", file_path=order.path, old_string=tail, new_string=f"{tail}\n{order.text}"
+            )
+    return _offered(talk, "write_file", file_path=order.path, content=f"{order.text}\n")
 
 
-def _rename(asked: _Request) -> Order | None:
-    if len(asked.texts) == _PAIR:
-        return Order(kind="rename", path=asked.path, old=asked.texts[0], text=asked.texts[1])
-    words = re.search(
-        r"\brename\s+(?:the\s+)?(?:\w+\s+)??([\w$]+)\s+(?:to|into|as)\s+([\w$]+)", asked.text, re.IGNORECASE
-    ) or re.search(r"([A-Za-z_$][\w$]*)\s*(?:の名前)?を\s*([A-Za-z_$][\w$]*)\s*(?:に|へ)", asked.text, re.ASCII)
-    return Order(kind="rename", path=asked.path, old=words[1] if words else "", text=words[2] if words else None)
+def _offered(talk: Talk, name: str, /, **arguments: Json) -> Call | str:
+    if name not in talk.offered:
+        return talk.say("no_tool", tool=name)
+    return Call(name, {key: value for key, value in arguments.items() if value is not None})
 
 
-def _append(asked: _Request) -> Order | None:
-    if len(asked.texts) == 1:
-        return Order(kind="append", path=asked.path, text=asked.texts[0])
-    of_text = re.search(r"\blines?\b|\btext\b|append|行|末尾|追記", asked.masked, re.IGNORECASE)
-    return Order(kind="append", path=asked.path) if asked.path and of_text else None
-
-
-def _insert(asked: _Request) -> Order | None:
-    path, texts, masked = asked.path, asked.texts, asked.masked
-    if not path and not texts:
+def _text_of(root: Path, path: str) -> str | None:
+    try:
+        return read_regular(root / path, _LARGEST).decode("utf-8", "replace").replace("\r\n", "\n")
+    except OSError:
         return None
-    line = _line_number(masked)
-    before = bool(_said("before", masked))
-    if _said("top", masked) and not line and len(texts) == 1:
-        return Order(kind="insert", path=path, text=texts[0], line=1, before=True)
-    if line and texts:
-        return Order(kind="insert", path=path, text=texts[0], line=line, before=before or not _said("after", masked))
-    if len(texts) == _PAIR:
-        anchor, added = texts if _anchor_comes_first(masked) else texts[::-1]
-        return Order(kind="insert", path=path, text=added, old=anchor, before=before)
-    return Order(kind="insert", path=path)
 
 
-def _anchor_comes_first(masked: str) -> bool:
-    """Whether the first quoted text is where to insert: 「A」の次に「B」を…, after "A" insert "B"."""
-    japanese = re.search(r"Q[^Q]*の(?:行の)?(?:後|あと|次|下|前|上|直後|直前)に", re.sub(r"\s", "", masked))
-    return bool(japanese or re.match(r"\W*(?:after|before|below|above)\b", masked, re.IGNORECASE))
+def _short(text: str) -> str:
+    line = " ".join(text.split()).replace("`", "'")
+    return line if len(line) <= _SHOWN else line[:_SHOWN] + " …"
 
 
-def _delete(asked: _Request) -> Order | None:
-    line = _line_number(asked.masked)
-    if not (line or asked.texts or asked.path):
-        return None
-    return Order(kind="delete", path=asked.path, line=line, old=asked.texts[0] if len(asked.texts) == 1 else "")
+def _said(what: str, text: str) -> re.Match[str] | None:
+    """Where `text` has words of the section `what`."""
+    return next(
+        (
+            m
+            for heading, pattern in vocabulary.patterns("order_words.txt")
+            if heading == what and (m := pattern.search(text))
+        ),
+        None,
+    )
 
 
-def _commit(asked: _Request) -> Order:
-    message = asked.quotes[-1] if asked.quotes else None
-    said = re.search(r"\bmessage\s*[:：]?\s*(.+)$|メッセージは\s*(.+?)\s*で?$", asked.text, re.IGNORECASE)
-    if message is None and said:
-        message = (said[1] or said[2]).strip()
-    return Order(kind="commit", text=message, every=bool(_said("everything", asked.masked)), path=path_in(asked.masked))
-
-
-_READERS: dict[OrderKind, Callable[[_Request], Order | None]] = {
-    "tests": _tests,
-    "run": _run,
-    "create": _create,
-    "replace": _replace,
-    "rename": _rename,
-    "append": _append,
-    "insert": _insert,
-    "delete": _delete,
-    "commit": _commit,
-}
+@cache
+def _patterns() -> list[tuple[OrderKind, re.Pattern[str]]]:
+    return [
+        (
+            cast("OrderKind", kind),
+            re.compile(line.replace("POLITE", _POLITE).replace("ASKS", _ASKS), re.IGNORECASE | re.DOTALL),
+        )
+        for kind, line in vocabulary.sections("orders.txt")
+    ]
 
 
 def _path_and_texts(masked: str, quotes: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -215,12 +255,7 @@ def _path_and_texts(masked: str, quotes: Sequence[str]) -> tuple[str, Sequence[s
         return path, quotes
     named = [quote for quote in quotes if is_path(quote)]
     if len(quotes) > 1 and len(named) == 1:
-        return named[0], tuple(quote for quote in quotes if quote != named[0])
-    if len(quotes) > _PAIR and is_path(quotes[-1]):
+        return named[0], [quote for quote in quotes if quote != named[0]]
+    if len(quotes) > 2 and is_path(quotes[-1]):
         return quotes[-1], quotes[:-1]
     return "", quotes
-
-
-def _line_number(text: str) -> int:
-    match = _LINE.search(text)
-    return int(next(filter(None, match.groups()))) if match else 0

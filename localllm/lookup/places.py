@@ -5,14 +5,14 @@ from typing import Literal, cast
 
 from localllm.lookup import vocabulary
 
-Place = Literal["source", "test", "document", "example", "generated", "vendored", "data", "secret"]
+Kind = Literal["source", "test", "document", "example", "generated", "vendored", "data", "secret"]
 
-_WORTH: dict[Place, float] = {
+_WORTH: dict[Kind, float] = {
     "source": 1.0,
     "test": 0.45,
     "document": 0.5,
     "example": 0.55,
-    "generated": 0.4,
+    "generated": 0.6,
     "vendored": 0.35,
     "data": 0.4,
     "secret": 0.3,
@@ -20,7 +20,7 @@ _WORTH: dict[Place, float] = {
 
 
 @lru_cache(maxsize=50_000)
-def place_of(path: str) -> Place:
+def place_kind(path: str) -> Kind:
     """What kind of file `path` is, by its name and the folders above it."""
     *folders, name = path.split("/")
     told = [place for place, pattern in vocabulary.patterns("file_names.txt") if pattern.search(name)]
@@ -31,17 +31,17 @@ def place_of(path: str) -> Place:
             return place
         if folder.endswith((".dist-info", ".egg-info")):
             return "generated"
-    return cast("Place", told[0]) if told else "source"
+    return cast("Kind", told[0]) if told else "source"
 
 
 @cache
-def _folders() -> dict[str, Place]:
-    return {name: cast("Place", place) for place, line in vocabulary.sections("places.txt") for name in line.split()}
+def _folders() -> dict[str, Kind]:
+    return {name: cast("Kind", place) for place, line in vocabulary.sections("places.txt") for name in line.split()}
 
 
-def worth(path: str, wanted: Place | None = None) -> float:
+def worth(path: str, wanted: Kind | None = None) -> float:
     """How likely `path` is what a question means (0 to 1), where it asks for nothing special or for `wanted`."""
-    place = place_of(path)
+    place = place_kind(path)
     if wanted is not None:
         return 1.0 if place == wanted else 0.5 * _WORTH[place]
     depth = path.count("/")
@@ -50,10 +50,4 @@ def worth(path: str, wanted: Place | None = None) -> float:
 
 def is_secret(path: str) -> bool:
     """Whether what is in `path` must not be repeated."""
-    return place_of(path) == "secret"
-
-
-def is_aside(folder: str) -> bool:
-    """Whether a top-level folder is beside the program: tests, documents, what others wrote."""
-    name = folder.rstrip("/").lower()
-    return name in _folders() or name.endswith((".dist-info", ".egg-info"))
+    return place_kind(path) == "secret"

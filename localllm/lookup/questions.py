@@ -13,12 +13,12 @@ from localllm.lookup.terms import terms_of
 
 Kind = Literal[
     "greeting", "thanks", "needs_model", "commits", "diff", "status", "message", "todo", "imports", "uses", "howto",
-    "project", "path", "list", "count", "tests", "define", "explain", "value", "people", "subclasses", "concept",
+    "project", "path", "list", "count", "tests", "define", "explain", "value", "subclasses", "concept",
     "decided", "preferred", "before",
 ]  # fmt: skip
 
 _WITHOUT_NAMES = frozenset(
-    {
+    [
         "greeting",
         "thanks",
         "needs_model",
@@ -28,19 +28,13 @@ _WITHOUT_NAMES = frozenset(
         "todo",
         "howto",
         "project",
-        "people",
         "decided",
         "preferred",
         "before",
-    }
+    ]
 )
 _OF_NAMES = frozenset({"define", "explain", "uses", "subclasses"})
 _WORDS_BESIDE_A_NAME = 2
-_SPEAKS_OF_ERRORS = re.compile(
-    r"\b(?:error|message|exception|warning|says|text|string|output|printed?|raised?|thrown?|log(?:ged)?)\b"
-    r"|エラー|メッセージ|例外|警告|表示|文言|文字列|出力",
-    re.IGNORECASE,
-)
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -82,8 +76,8 @@ def _kind(asked: str) -> Kind:
 def _about_a_path(kind: Kind, asked: str, path: str, line: str) -> Question:
     """A question with a path in it: about the file, about a name in it, or about something else altogether."""
     rest = asked.replace(path, " ")
-    if kind in ("concept", "value") and _firm_words(rest) >= _WORDS_BESIDE_A_NAME:
-        return Question(kind)
+    if _firm_words(rest) >= _WORDS_BESIDE_A_NAME and not name_in(rest):
+        return Question(kind if kind == "value" else "concept")
     return Question(kind, name, path) if (name := name_in(rest)) else Question("path", path, line)
 
 
@@ -91,7 +85,7 @@ def _about_a_name(kind: Kind, asked: str) -> Question:
     name = name_in(asked) or _plain_name(kind, asked)
     if not name:
         return Question("concept" if kind in _OF_NAMES else kind)
-    if kind == "concept" and _firm_words(asked) > _WORDS_BESIDE_A_NAME:
+    if (kind == "concept" or not name_in(asked)) and _firm_words(asked) > _WORDS_BESIDE_A_NAME:
         return Question("concept")
     return Question("define" if kind == "concept" else kind, name)
 
@@ -104,7 +98,7 @@ def _message(text: str) -> str:
     """A quoted text of several words, or one that is called an error or message."""
     for quoted in filterfalse(is_path, quoted_in(text)):
         several = len(re.findall(r"\w+", quoted)) > 1 or re.search(r"[ぁ-んァ-ヶ一-龠]{4}", quoted)
-        if several and (" " in quoted or _SPEAKS_OF_ERRORS.search(text.replace(quoted, " "))):
+        if several and (" " in quoted or vocabulary.pattern("of errors").search(text.replace(quoted, " "))):
             return quoted
     return ""
 
@@ -113,42 +107,20 @@ _CALLED = (
     "(?:the |a |an )?(?:class|function|method|constant|variable|setting|module|decorator|struct|type|macro|enum"
     "|interface|command|fixture|exception)"
 )
-_CALLING = "calls?|uses?|invokes?|references?|usages of|uses of|callers of|references to"
-_PLAIN: dict[str, tuple[str, ...]] = {
-    "explain": (
-        rf"\b{_CALLED} ({NAME})\b",
-        rf"\bwhat (?:does|do|is|are) (?:the )?({NAME})(?: {_CALLED})? (?:do|mean|return|for)\b",
-        rf"\bwhat (?:does|is) (?:the )?({NAME}) {_CALLED}\b",
-        rf"\b(?:explain|describe) ({NAME})\W*$",
-        rf"\b(?:arguments?|args|parameters?) (?:does|do|of|for|to) (?:the )?({NAME})\b",
-        rf"\b(?:purpose|meaning|signature) of (?:the )?({NAME})(?: {_CALLED})?\W*$",
-    ),
-    "define": (
-        rf"\bwhere (?:is|are|was) (?:the )?(?:{_CALLED} )?({NAME})(?: {_CALLED})? (?:defined|declared)\b",
-        rf"\b(?:definition|declaration) of (?:the )?(?:{_CALLED} )?({NAME})\W*$",
-        rf"\b({NAME}) definition$",
-        rf"\bimplementation of (?:the )?(?:{_CALLED} )?({NAME})\W*$",
-        rf"\bwhere is (?:the )?({NAME}) {_CALLED}\W*$",
-        rf"\bwhere is the {_CALLED} ({NAME})\W*$",
-    ),
-    "uses": (
-        rf"\b(?:{_CALLING}) (?:the )?(?:{_CALLED} )?({NAME})\W*$",
-        rf"\bwhere (?:is|are) (?:the )?(?:{_CALLED} )?({NAME})(?: {_CALLED})? (?:used|called|invoked|referenced)\b",
-    ),
-    "subclasses": (
-        rf"\b(?:subclass(?:es)?|inherits? from|extends?|derived? from|implements?) (?:of )?(?:the )?({NAME})\W*$",
-        rf"\b(?:subclasses|children|implementations) of (?:the )?({NAME})",
-    ),
-    "list": (rf"\b(?:methods|functions|members|attributes) (?:does|do|of|in|on) (?:the )?(?:class )?({NAME})\b",),
-    "value": (rf"\b(?:value|default) (?:value )?(?:of|for) (?:the )?({NAME})\W*$",),
-}
 
 
 def _plain_name(kind: Kind, text: str) -> str:
     """A name that looks like a word, where the question says that it is one: "the function slugify"."""
     others = vocabulary.stop() | vocabulary.named("not_names") | vocabulary.named("categories")
-    for pattern in _PLAIN.get("define" if kind == "concept" else kind, ()):
-        match = re.search(pattern, text, re.IGNORECASE | re.ASCII)
+    patterns = (
+        line
+        for heading, line in vocabulary.sections("names.txt")
+        if heading == (kind if kind != "concept" else "define")
+    )
+    for pattern in patterns:
+        match = re.search(
+            pattern.replace("NAME", f"({NAME})").replace("CALLED", _CALLED), text, re.IGNORECASE | re.ASCII
+        )
         if match and match[1].lower() not in others:
             return match[1]
     return ""

@@ -1,192 +1,143 @@
-"""What speaks for a place being what a question means: its name, its file, what it says of itself, what is near it."""
+"""Which places of a project fit the words of a question best, and how surely."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from localllm.lookup import vocabulary
-from localllm.lookup.definitions import Kind
-from localllm.lookup.matching import Text, fitting_words, name_fit, parts_of, prepare, text_fit
-from localllm.lookup.places import Place, worth
-from localllm.lookup.terms import Term
-from localllm.lookup.words import split_identifier
+from localllm.lookup.index import Place, ProjectIndex, Words
+from localllm.lookup.places import Kind, worth
+from localllm.lookup.terms import Term, parts_of, stemmed
 
-_COMMON = 120  # files in which a word is found: it tells little then
+_CANDIDATES = 300
 _SOFT = 0.35
-_LEAST_WEIGHT = 0.35
-_OF_NAME, _OF_PARENT, _OF_FILE, _OF_FOLDER = 1.0, 0.8, 0.65, 0.4
-_OF_DOC, _OF_WHOLE_DOC, _OF_NEAR, _OF_LINE = 0.65, 0.45, 0.4, 0.65
-_PREDICATE = "predicate"
-_PREFERRED = {_PREDICATE: 1.15, "constant": 1.25}  # above what any kind is worth by itself
-_OF_ITS_OWN_FILE = 0.3
-"""What a file that is called as what is asked adds for everything in it."""
-_KINDS: dict[Kind | str, float] = {
-    "class": 1.03,
-    "function": 1.0,
-    "constant": 0.86,
-    "inner": 0.8,
-    "variable": 0.72,
-    "file": 0.7,
-    "key": 0.6,
-}
+_USUAL_BODY = 150
+_NAME, _DOC, _PATH, _BODY = 1.0, 0.8, 0.6, 0.5
+"""What it says that a word stands in the name of a place, in what is said of it, in its path, in what is in it."""
+_BESIDE = 0.2  # of what further fields say
+_FIT = 0.35
+_NESTED = 0.8  # a function inside of another
+_OF_FILE = 0.5
+_MANY = 0.1
+_POWER = 0.8
+_SURE, _SURE_WITHOUT = 0.6, 0.8
+_KINDS = {"file": 0.8, "heading": 0.5, "key": 0.6, "constant": 0.75, "variable": 0.6, "target": 0.7, "type": 0.8}
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A place that may be the answer: a definition with its lines, or (kind "mention") a single line.
+class Found(NamedTuple):
+    """A place and how well it fits."""
 
-    `near` are lines inside it that speak of the question; `doc` and `whole_doc` what it says of itself, once read.
-    """
-
-    path: str
-    line: int
-    kind: str
-    name: str
-    end: int = 0
-    text: str = ""
-    parent: str = ""
-    near: tuple[str, ...] = ()
-    doc: str = ""
-    whole_doc: str = ""
-    signature: str = ""
-
-    @property
-    def place(self) -> tuple[str, int]:
-        """Its file and line."""
-        return self.path, self.line
-
-
-class Judgement(NamedTuple):
-    """A candidate's score, how much of the question it covers (0 to 1), and how well each term fits."""
-
+    place: Place
     score: float
-    coverage: float
-    fits: tuple[float, ...]
-    candidate: Candidate
 
 
-class Judge:
-    """Weighs candidates for `terms`.
+class Ranking(NamedTuple):
+    """The best places, and whether they are likely what is meant; `missing`: words that are nowhere."""
 
-    `spread`: in how many files each was found, by the term's text. `wanted`: the kind of file that is asked for.
-    `prefer`: the kind of definition that is; "predicate" for a function that tells yes or no.
-    """
+    places: Sequence[Found]
+    is_sure: bool
+    missing: Sequence[str] = ()
 
-    def __init__(
-        self, terms: Sequence[Term], spread: Mapping[str, int], wanted: Place | None, prefer: str = ""
-    ) -> None:
-        self.terms = tuple(terms)
-        self.weights = tuple(_weight(term, spread.get(term.text, 0)) for term in terms)
-        self._wanted: Place | None = wanted
-        self._prefer = prefer
-        self._paths: dict[str, tuple[float, ...]] = {}
-        self._names: dict[str, list[str]] = {}
-        self._asked = frozenset(
-            word for term in self.terms for alternative in term.alternatives for word in alternative.words
+
+def rank(index: ProjectIndex, terms: Sequence[Term], *, wanted: Kind | None = None, prefer: str = "") -> Ranking:
+    """The places that fit `terms`, the best first. `wanted`: the kind of file that is asked for; `prefer`: "constant"
+    where a value is."""
+    weights = _weights(index, terms)
+    missing = [term.text for term, (_, frequency) in zip(terms, weights, strict=True) if not frequency]
+    judge = _Judge(terms, [weight for weight, _ in weights], wanted, prefer)
+    plain = " OR ".join(f'"{" ".join(term.ways[0].words)}"' for term in terms)
+    every = " OR ".join(term.match for term in terms)
+    found: dict[int, Words] = {}
+    for match in (plain, every):
+        for words in index.best(match, _CANDIDATES):
+            found.setdefault(words.place.id, words)
+    scored = judge.order(list(found.values()))
+    if not scored:
+        return Ranking((), is_sure=False, missing=missing)
+    covered = judge.coverage(found[scored[0].place.id], list(found.values()))
+    is_lacking = any(not frequency and not term.soft for term, (_, frequency) in zip(terms, weights, strict=True))
+    return Ranking(scored, covered >= (_SURE_WITHOUT if is_lacking else _SURE), missing)
+
+
+def _weights(index: ProjectIndex, terms: Sequence[Term]) -> list[tuple[float, int]]:
+    """How much each term counts, by how rare it is here, and how often it occurs."""
+    size = index.size()
+    found: list[tuple[float, int]] = []
+    for term in terms:
+        frequency = index.frequency(term.match)
+        rarity = math.log1p((size + 1) / (frequency + 0.5))
+        found.append((rarity**_POWER * (_SOFT if term.soft else 1.0), frequency))
+    return found
+
+
+class _Judge:
+    def __init__(self, terms: Sequence[Term], weights: Sequence[float], wanted: Kind | None, prefer: str) -> None:
+        self._terms = [[(way.stems, way.weight) for way in term.ways] for term in terms]
+        self._weights = weights
+        self._wanted: Kind | None = wanted
+        self._kinds = _KINDS | ({"constant": 1.3, "variable": 1.1, "key": 1.1} if prefer == "constant" else {})
+        self._neutral = frozenset(stemmed(word).strip() for word in vocabulary.named("neutral"))
+        self._strengths: dict[int, list[float]] = {}
+
+    def order(self, candidates: Sequence[Words]) -> list[Found]:
+        """The candidates, the best first; of equal ones the first by path and line."""
+        files: dict[str, list[float]] = {}
+        for words in candidates:
+            strengths = self._strengths[words.place.id] = self._strength(words)
+            best = files.setdefault(words.place.path, [0.0] * len(strengths))
+            files[words.place.path] = [max(a, b) + _MANY * min(a, b) for a, b in zip(best, strengths, strict=True)]
+        found = [Found(words.place, self._score(words, files[words.place.path])) for words in candidates]
+        return sorted(found, key=lambda one: (-one.score, one.place.path, one.place.line))
+
+    def coverage(self, words: Words, candidates: Sequence[Words]) -> float:
+        """How much of the question the place covers, with what is in its file (0 to 1)."""
+        total = sum(self._weights)
+        own = self._strengths[words.place.id]
+        beside = [self._strengths[other.place.id] for other in candidates if other.place.path == words.place.path]
+        best = [max(own[at], 0.7 * max(row[at] for row in beside)) for at in range(len(own))]
+        return self._sum([min(1.0, strength * 1.4) for strength in best]) / total if total else 0.0
+
+    def _sum(self, strengths: Sequence[float]) -> float:
+        return sum(weight * strength for weight, strength in zip(self._weights, strengths, strict=True))
+
+    def _score(self, words: Words, of_file: Sequence[float]) -> float:
+        place = words.place
+        score = self._sum(self._strengths[place.id]) * (1 + _FIT * self._fit(words)) + _OF_FILE * self._sum(of_file)
+        nested = _NESTED if place.kind == "function" and place.parent else 1.0
+        return score * nested * worth(place.path, self._wanted) * self._kinds.get(place.kind, 1.0)
+
+    def _fit(self, words: Words) -> float:
+        """The share of the name's words that the question has."""
+        name = [stemmed(part) for part in parts_of(words.place.name)]
+        name = [part for part in name if part.strip() not in self._neutral] or name
+        asked = [way for ways in self._terms for way, _ in ways]
+        return sum(any(part in way for way in asked) for part in name) / len(name) if name else 0.0
+
+    def _strength(self, words: Words) -> list[float]:
+        """How strongly each term stands in a place."""
+        body = stemmed(words.body)
+        long = body.count(" ") / _USUAL_BODY
+        fields = (
+            (stemmed(words.name), _NAME, 0.0),
+            (stemmed(words.doc), _DOC, 0.0),
+            (stemmed(words.path), _PATH, 0.0),
+            (body, _BODY, long),
         )
-
-    def words_of(self, name: str) -> list[str]:
-        """The words of a name, also of those written together from words that were asked for."""
-        if name not in self._names:
-            words = split_identifier(name)
-            self._names[name] = [part for word in words for part in parts_of(word, self._asked)]
-        return self._names[name]
-
-    def file_fits(self, path: str) -> tuple[float, ...]:
-        """How well each term fits the name of the file and those of its folders."""
-        if path not in self._paths:
-            *folders, name = path.split("/")
-            stem_words = self.words_of(name.rsplit(".", 1)[0])
-            if stem_words in (["init"], ["index"], ["mod"], ["main"]) and folders:
-                stem_words = [*stem_words, *self.words_of(folders[-1])]
-            above = [word for folder in folders for word in self.words_of(folder)]
-            self._paths[path] = tuple(
-                max(_OF_FILE * name_fit(term, stem_words), _OF_FOLDER * name_fit(term, above)) for term in self.terms
-            )
-        return self._paths[path]
-
-    def judge(self, candidate: Candidate) -> Judgement:
-        """How likely it is what is meant."""
-        words = self.words_of(candidate.name)
-        texts = _texts_of(candidate)
-        names = (words, self.words_of(candidate.parent))
-        fits = tuple(self._fit(index, names, texts, candidate) for index in range(len(self.terms)))
-        coverage = _weighted(fits, self.weights)
-        shape = _KINDS.get(candidate.kind, 0.8)
-        if self._prefer and self._prefer == (
-            _PREDICATE if words[:1] and words[0] in vocabulary.named("asking") else candidate.kind
-        ):
-            shape = _PREFERRED[self._prefer]
-        score = coverage * shape * worth(candidate.path, self._wanted) * self._purity(words, candidate)
-        score *= 1.0 + _OF_ITS_OWN_FILE * _weighted(self.file_fits(candidate.path), self.weights)
-        return Judgement(score, coverage, fits, candidate)
-
-    def judge_file(self, path: str, defined: Iterable[str], mentioned: Iterable[str]) -> float:
-        """How likely something in a file is what is meant: from names defined in it and lines found in it."""
-        names = [self.words_of(name) for name in defined]
-        lines = [prepare(line) for line in mentioned]
-        fits = [
-            _together(
-                self.file_fits(path)[index],
-                0.85 * max((name_fit(term, name) for name in names), default=0.0),
-                0.5 * max((text_fit(term, line) for line in lines), default=0.0),
-            )
-            for index, term in enumerate(self.terms)
-        ]
-        return _weighted(fits, self.weights) * worth(path, self._wanted)
-
-    def _fit(
-        self, index: int, names: tuple[Sequence[str], Sequence[str]], texts: "_Texts", candidate: Candidate
-    ) -> float:
-        """How well one term fits: by name and what it is in, by file, by its own words, by the lines in it."""
-        term = self.terms[index]
-        near = _OF_LINE if candidate.kind == "mention" else _OF_NEAR
-        doc = max(_OF_DOC * text_fit(term, texts.doc), _OF_WHOLE_DOC * text_fit(term, texts.whole_doc))
-        return _together(
-            _OF_NAME * name_fit(term, names[0]),
-            _OF_PARENT * name_fit(term, names[1]),
-            self.file_fits(candidate.path)[index],
-            max(doc, near * max((text_fit(term, line) for line in texts.near), default=0.0)),
-        )
-
-    def _purity(self, words: Sequence[str], candidate: Candidate) -> float:
-        """Of two names that fit equally the one with less else in it."""
-        if not words or candidate.kind == "mention":
-            return 0.85
-        telling = [word for word in words if word not in vocabulary.named("neutral")] or words
-        fitting: set[int] = set()
-        for term in self.terms:
-            fitting |= fitting_words(term, telling)
-        private = 0.97 if candidate.name.rsplit(".", 1)[-1].startswith("_") else 1.0
-        return (0.78 + 0.22 * len(fitting) / len(telling)) * private
+        found: list[float] = []
+        for ways in self._terms:
+            best = 0.0
+            for way, weight in ways:
+                counts = [(text.count(way), strength, long) for text, strength, long in fields]
+                hits = [strength * count / (count + long) for count, strength, long in counts if count]
+                if hits:
+                    best = max(best, weight * (max(hits) + _BESIDE * (sum(hits) - max(hits))))
+            found.append(min(best, 1.2))
+        return found
 
 
-class _Texts(NamedTuple):
-    doc: Text
-    whole_doc: Text
-    near: tuple[Text, ...]
-
-
-def _texts_of(candidate: Candidate) -> _Texts:
-    near = (candidate.text, candidate.signature, *candidate.near)
-    return _Texts(prepare(candidate.doc), prepare(candidate.whole_doc), tuple(prepare(line) for line in near if line))
-
-
-def _weight(term: Term, files: int) -> float:
-    """A word that is found in few files tells more than one found everywhere; one found nowhere was asked for all the
-    same."""
-    rarity = 1.0 - (1.0 - _LEAST_WEIGHT) * min(1.0, math.log1p(files) / math.log1p(_COMMON))
-    return rarity * (_SOFT if term.soft else 1.0)
-
-
-def _together(*fits: float) -> float:
-    """Several pieces of evidence for one term: each makes it surer, none makes it more than sure."""
-    missing = 1.0
-    for fit in fits:
-        missing *= 1.0 - min(1.0, fit)
-    return 1.0 - missing
-
-
-def _weighted(fits: Sequence[float], weights: Sequence[float]) -> float:
-    return sum(fit * weight for fit, weight in zip(fits, weights, strict=True)) / (sum(weights) or 1.0)
+def words_fit(terms: Sequence[Term], text: str) -> bool:
+    """Whether one of the firm terms (any, where none is) stands in `text`."""
+    stems = stemmed(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text))
+    firm = [term for term in terms if not term.soft] or terms
+    return any(way.stems in stems for term in firm for way in term.ways)

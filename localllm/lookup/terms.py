@@ -2,161 +2,158 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from localllm.lookup import vocabulary
-from localllm.lookup.words import split_identifier, stem
+from localllm.text.tokenising import stem
 
-_SYNONYM = 0.8
-_SECOND_TRANSLATION = 0.85
+_SYNONYM, _SECOND_TRANSLATION, _PART = 0.75, 0.85, 0.5
 _LONGEST_PHRASE = 3
-_MOST_TERMS = 9
+_MOST_TERMS = 14
 _STANDS_ALONE = 4
 
-_PIECE = re.compile(r"[A-Za-z0-9_][\w.$/:-]*[\w$]|[A-Za-z0-9_]", re.ASCII)
-_IDENTIFIER = re.compile(
-    r"[a-z0-9]_[a-z0-9]|^_+\w|^[A-Z][A-Z0-9]*_|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|\w\.\w|\w::\w|\w-\w+-\w"
-)
-_SCAFFOLDING = re.compile(
-    r"\b(?:which|what|whose) (?:functions?|class(?:es)?|methods?|modules?|files?|code|parts?|piece|variables?"
-    r"|constants?|settings?|lines?|headers?|scripts?|components?|packages?|folders?|director(?:y|ies)|commands?)\b"
-    r"(?= (?:that |which )?\w)|\bin (?:which|what) \w+\b",
-    re.IGNORECASE,
-)
-_CONTRACTION = re.compile(r"\b[A-Za-z]+n't\b|(?<=\w)'(?:s|re|ve|ll|d|m)\b", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9_$]+(?:[.:]+[A-Za-z_$][\w$]*)*", re.ASCII)
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]_+[A-Za-z0-9]|^_+\w|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|\w\.\w|\w::\w")
+_RUNS = re.compile(r"[A-Za-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
 _JAPANESE_RUN = re.compile(r"[ァ-ヺー]+|[一-鿿々]+")
 
 
-class Alternative(msgspec.Struct, frozen=True):
+class Way(msgspec.Struct, frozen=True):
     """One way code may say it: words that follow one another, and how surely this is meant (0 to 1)."""
 
     words: tuple[str, ...]
     weight: float = 1.0
 
     @property
-    def stems(self) -> tuple[str, ...]:
-        """The stems of its words."""
-        return tuple(map(stem, self.words))
+    def stems(self) -> str:
+        """Its words as `stemmed` has them."""
+        return f" {' '.join(map(stemmed_word, self.words))} "
 
 
 class Term(msgspec.Struct, frozen=True):
-    """A word of the question. `soft`: its absence means little. `literal` is Japanese to be found in texts as it is."""
+    """A word of the question. `soft`: its absence means little."""
 
     text: str
-    alternatives: tuple[Alternative, ...]
+    ways: tuple[Way, ...]
     soft: bool = False
-    literal: str = ""
+
+    @property
+    def match(self) -> str:
+        """The FTS5 expression for what holds it in one of its ways."""
+        return " OR ".join(f'"{" ".join(way.words)}"' for way in self.ways)
 
 
 def terms_of(question: str, *, known: frozenset[str] = frozenset()) -> tuple[Term, ...]:
     """The terms of a question in English, Japanese or both, each once, in its order.
 
-    `known` are stems that say little here, such as those of the project's own name.
+    `known` are words that say little here, such as those of the project's own name.
     """
     text = unicodedata.normalize("NFKC", question).replace("’", "'")
-    text = _SCAFFOLDING.sub(" ", _CONTRACTION.sub(" ", text))
-    found: dict[object, Term] = {}
-    for term in _terms(text):
-        said = stem(term.text.lower())
-        found.setdefault(said, msgspec.structs.replace(term, soft=True) if said in known else term)
-    return tuple(_without_glosses(list(found.values()))[:_MOST_TERMS])
+    found: dict[str, Term] = {}
+    for term in _terms(vocabulary.pattern("scaffolding").sub(" ", text)):
+        soft = term.soft or term.text.lower() in known
+        found.setdefault(term.ways[0].stems, msgspec.structs.replace(term, soft=soft))
+    return tuple(found.values())[:_MOST_TERMS]
 
 
-def _without_glosses(terms: list[Term]) -> list[Term]:
-    """The terms without those that only say in the other language what another says: ヒープ (heap)."""
-    plain = {alternative.stems for term in terms if not term.literal for alternative in term.alternatives[:1]}
-    return [term for term in terms if not (term.literal and term.alternatives and term.alternatives[0].stems in plain)]
+def is_identifier(word: str) -> bool:
+    """Whether a word is written as no English word is: `a_b`, `aB`, `a.b`."""
+    return bool(_IDENTIFIER.search(word))
+
+
+def parts_of(identifier: str) -> list[str]:
+    """The words of an identifier or path, in small letters: `HTTPServer.do_GET2` is http server do get 2."""
+    return [part.lower() for part in _HUMPS.findall(identifier)]
+
+
+@lru_cache(maxsize=100_000)
+def stemmed_word(word: str) -> str:
+    """The stem of a word, in small letters."""
+    word = word.lower()
+    return stem(word) if word.isascii() and word.isalpha() else word
+
+
+def stemmed(text: str) -> str:
+    """The stems of the words of a text, each between blanks."""
+    return f" {' '.join(map(stemmed_word, _RUNS.findall(text)))} "
+
+
+def japanese_in(text: str) -> bool:
+    """Whether there is Japanese in `text`."""
+    return re.search(r"[ぁ-ゖァ-ヺ一-鿿々]", text) is not None
 
 
 def _terms(text: str) -> Iterator[Term]:
     at = 0
     for part in re.finditer(r"[\x20-\x7e]+", text):
         yield from _japanese_terms(text[at : part.start()])
-        yield from _english_terms(part.group())
+        yield from _english_terms(part[0])
         at = part.end()
     yield from _japanese_terms(text[at:])
 
 
 def _english_terms(text: str) -> Iterator[Term]:
-    pieces = [piece for found in _PIECE.findall(text) for piece in _parts(found)]
-    stems = [stem(piece.lower()) for piece in pieces]
+    words = [word for word in _WORD.findall(text) if word.strip("_.:$")]
+    stems = [stemmed_word(word) for word in words]
     at = 0
-    while at < len(pieces):
-        length = _phrase_length(stems, at)
+    while at < len(words):
+        lengths = range(min(_LONGEST_PHRASE, len(words) - at), 1, -1)
+        length = next((length for length in lengths if tuple(stems[at : at + length]) in vocabulary.english()), 1)
         if length > 1:
-            yield _phrase(pieces[at : at + length])
-        elif term := _word(pieces[at]):
-            yield term
-        at += max(1, length)
+            phrase = tuple(word.lower() for word in words[at : at + length])
+            others = vocabulary.english()[tuple(stems[at : at + length])]
+            yield Term(" ".join(phrase), (Way(phrase), *_ways(others, _SYNONYM)))
+        else:
+            yield from _word_terms(words[at])
+        at += length
 
 
-def _parts(piece: str) -> list[str]:
-    """A piece as it is where it is an identifier, else the words in it."""
-    if _IDENTIFIER.search(piece):
-        return [piece.strip(".:/-")]
-    return re.split(r"[/:.-]+", piece)
+def _word_terms(word: str) -> Iterator[Term]:
+    if is_identifier(word):
+        if parts := tuple(parts_of(word)):
+            yield Term(word, (Way(parts), *(Way((part,), _PART) for part in parts if len(parts) > 1 and len(part) > 1)))
+        return
+    small = word.lower()
+    if small in vocabulary.stop() or len(small) == 1 or (small.isdigit() and len(small) < 3):
+        return
+    others = [other for other in vocabulary.english().get((stem(small),), ()) if stem(other) != stem(small)]
+    yield Term(word, (Way((small,)), *_ways(others, _SYNONYM)), soft=stem(small) in vocabulary.soft())
 
 
-def is_identifier(piece: str) -> bool:
-    """Whether a piece of text is written as no English word is: `a_b`, `aB`, `a.b`."""
-    return bool(_IDENTIFIER.search(piece))
-
-
-def _phrase_length(stems: list[str], at: int) -> int:
-    known = vocabulary.english()
-    for length in range(min(_LONGEST_PHRASE, len(stems) - at), 1, -1):
-        if tuple(stems[at : at + length]) in known:
-            return length
-    return 1
-
-
-def _phrase(pieces: list[str]) -> Term:
-    words = tuple(piece.lower() for piece in pieces)
-    others = vocabulary.english()[tuple(map(stem, words))]
-    return Term(" ".join(pieces), (Alternative(words), *_alternatives(others, _SYNONYM)))
-
-
-def _word(piece: str) -> Term | None:
-    word = piece.lower()
-    if is_identifier(piece):
-        words = tuple(split_identifier(piece))
-        return Term(piece, (Alternative(words),)) if words else None
-    if word in vocabulary.stop() or (len(word) == 1 or (word.isdigit() and len(word) < 3)):
-        return None
-    others = [other for other in _synonyms(word) if stem(other) != stem(word)]
-    soft = stem(word) in vocabulary.soft()
-    return Term(piece, (Alternative((word,)), *_alternatives(others, _SYNONYM)), soft=soft)
-
-
-def _synonyms(word: str) -> tuple[str, ...]:
-    root = stem(word)
-    if word == root + "e" and not vocabulary.said_with_e().get(root, True):
-        return ()
-    return vocabulary.english().get((root,), ())
-
-
-def _alternatives(words: Iterator[str] | list[str] | tuple[str, ...], weight: float) -> Iterator[Alternative]:
+def _ways(words: Sequence[str], weight: float) -> Iterator[Way]:
     for word in words:
-        yield Alternative(tuple(word.split("_")), weight)
+        if parts := tuple(filter(None, word.split("_"))):
+            yield Way(parts, weight)
 
 
 def _japanese_terms(text: str) -> Iterator[Term]:
     at = 0
     while at < len(text):
-        word = _longest_known(text, at)
-        if word:
+        if word := _longest_known(text, at):
             if translations := vocabulary.japanese()[word]:
-                yield _translated(word, translations)
+                first, *others = _ways(translations, 1.0)
+                ways = (first, *(Way(way.words, _SECOND_TRANSLATION) for way in others), _literal(word))
+                yield Term(word, ways, soft=stem(translations[0]) in vocabulary.soft())
             at += len(word)
         elif run := _JAPANESE_RUN.match(text, at):
-            word = _unknown(run.group())
-            if len(word) > 1:  # a single character is the beginning of a verb, or joins two words
-                yield Term(word, (), literal=word)
+            word = _unknown(run[0])
+            verb = vocabulary.japanese_verbs().get(word)
+            if verb and re.match(r"[ぁ-ん]", text[at + len(word) :]):
+                yield Term(word, tuple(_ways(verb, 1.0)), soft=stem(verb[0]) in vocabulary.soft())
+            elif len(word) > 1:  # a single character is the beginning of a verb, or joins two words
+                yield Term(word, (_literal(word),))
             at += len(word)
         else:
             at += 1
+
+
+def _literal(word: str) -> Way:
+    """A Japanese word as the index has it, in pairs of characters."""
+    return Way(tuple(word[at : at + 2] for at in range(max(1, len(word) - 1))))
 
 
 def _longest_known(text: str, at: int) -> str:
@@ -188,10 +185,3 @@ def _unknown(run: str) -> str:
         if any(run[end : end + length] in known for length in range(2, len(run) - end + 1)):
             return run[:end]
     return run
-
-
-def _translated(word: str, translations: tuple[str, ...]) -> Term:
-    first = Alternative(tuple(translations[0].split("_")))
-    others = _alternatives(translations[1:], _SECOND_TRANSLATION)
-    soft = stem(translations[0]) in vocabulary.soft()
-    return Term(word, (first, *others), soft=soft, literal=word)

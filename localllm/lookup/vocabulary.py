@@ -1,4 +1,4 @@
-"""What the engine knows of words, read from the files of `vocabulary/` when a question is first planned."""
+"""What the engine knows of words, read from the files of `vocabulary_data/` when a question is first asked."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from localllm.lookup.words import stem
+from localllm.text.tokenising import stem
 
 _FOLDER = Path(__file__).with_name("vocabulary_data")
 
@@ -15,24 +15,12 @@ _FOLDER = Path(__file__).with_name("vocabulary_data")
 def english() -> dict[tuple[str, ...], tuple[str, ...]]:
     """Phrases, as the stems of their words, and the words code uses for them."""
     entries: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for phrase, code in _english_phrases():
-        key = tuple(map(stem, phrase))
-        entries[key] = tuple(dict.fromkeys((*entries.get(key, ()), *code)))
-    return entries
-
-
-@cache
-def said_with_e() -> dict[str, bool]:
-    """Stems of single words that are looked up, and whether the word itself is one with an e at its end: strip is not
-    stripe, though their stems are the same."""
-    return {stem(phrase[0]): phrase[0] == stem(phrase[0]) + "e" for phrase, _ in _english_phrases() if len(phrase) == 1}
-
-
-def _english_phrases() -> Iterator[tuple[list[str], list[str]]]:
     for line in _lines("english.txt"):
         said, code = line.split("=")
         for phrase in said.split(","):
-            yield phrase.split(), code.split()
+            key = tuple(stem(word) for word in phrase.split())
+            entries[key] = tuple(dict.fromkeys((*entries.get(key, ()), *code.split())))
+    return entries
 
 
 @cache
@@ -45,6 +33,16 @@ def japanese() -> dict[str, tuple[str, ...]]:
         for word in said.split():
             entries[word] = tuple(dict.fromkeys((*entries.get(word, ()), *code.split())))
     return entries | dict.fromkeys(_words("stop_japanese.txt"), ())
+
+
+@cache
+def japanese_verbs() -> dict[str, tuple[str, ...]]:
+    """The characters that inflected Japanese words begin with, and the words code uses for them."""
+    entries: dict[str, tuple[str, ...]] = {}
+    for word, code in japanese().items():
+        if code and (match := re.fullmatch(r"([一-鿿]+)[ぁ-ん]{1,3}", word)):
+            entries[match[1]] = tuple(dict.fromkeys((*entries.get(match[1], ()), *code)))
+    return entries
 
 
 @cache
@@ -68,7 +66,10 @@ def stop() -> frozenset[str]:
 @cache
 def code_words() -> frozenset[str]:
     """Words that names written without a break are made of."""
-    return frozenset(_words("codewords.txt"))
+    of_code = (
+        word for words in (*english().values(), *japanese().values()) for way in words for word in way.split("_")
+    )
+    return frozenset({*_words("codewords.txt"), *(word for word in of_code if len(word) > 2 and word.isalpha())})
 
 
 @cache
@@ -78,7 +79,7 @@ def named(name: str) -> frozenset[str]:
 
 
 def sections(file: str) -> Iterator[tuple[str, str]]:
-    """The lines of a file of `vocabulary/`, each with the heading it is under; a heading may come more than once."""
+    """The lines of a file, each with the heading it is under; a heading may come more than once."""
     heading = ""
     for line in _lines(file):
         if line.startswith("[") and line.endswith("]"):
@@ -95,6 +96,11 @@ def patterns(file: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
         for heading, lines in groupby(sections(file), lambda item: item[0])
     ]
     return tuple((heading, re.compile(pattern, re.IGNORECASE | re.DOTALL)) for heading, pattern in together)
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """The pattern `name` for how people word a question."""
+    return dict(patterns("wording.txt"))[name]
 
 
 def _words(name: str) -> Iterator[str]:

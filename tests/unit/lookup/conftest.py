@@ -95,7 +95,7 @@ def committed(shop: Path) -> Path:
 
 def agent_in(root: Path, confirmer: Answering | None = None) -> ReActAgent:
     """The embedded engine over the real tools."""
-    return make_agent(Embedded(), root, tools=make_tools(root, confirmer=confirmer))
+    return make_agent(Embedded(root), root, tools=make_tools(root, confirmer=confirmer))
 
 
 @pytest.fixture

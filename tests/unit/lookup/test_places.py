@@ -1,6 +1,6 @@
 """What a path tells of a file."""
 
-from localllm.lookup.places import is_secret, place_of, worth
+from localllm.lookup.places import is_secret, place_kind, worth
 from tests.support.each import each
 
 
@@ -24,7 +24,7 @@ from tests.support.each import each
     ],
 )
 def test_places(path: str, place: str) -> None:
-    assert place_of(path) == place
+    assert place_kind(path) == place
     assert is_secret(path) == (place == "secret")
 
 

@@ -57,7 +57,6 @@ from tests.support.each import each
         ("次に何をすればいい？", Question("todo")),
         ("やることを教えて", Question("todo")),
         ("残っているタスクは？", Question("todo")),
-        ("who maintains the billing database?", Question("people")),
         ("hello", Question("greeting")),
         ("ありがとう", Question("thanks")),
         ("what is the capital of France?", Question("needs_model")),

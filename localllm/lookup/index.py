@@ -1,0 +1,312 @@
+"""The cached word and symbol index of a project: a SQLite database that follows the files."""
+
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from localllm.base.directory_walk import walk
+from localllm.base.regular_files import UNKNOWN, Stamp, is_settled, read_beneath, stamp_of
+from localllm.lookup import vocabulary
+from localllm.lookup.code_units import types_of, units
+from localllm.lookup.places import is_secret
+from localllm.text.decoding import NotTextError, decode
+
+MOST_FILES = 100_000
+LARGEST_FILE = 400_000
+"""Bytes; of a larger file only the name is known: it is generated, or data."""
+
+_SMALL = 500
+_START_OF_DATA = 2_000
+_LARGEST_DATA = 20_000  # bytes of a file of keys and values
+_SECONDS = 20.0
+_BATCH = 200
+_KEPT_TEXTS = 200
+_LONGEST_BODY = 2_400
+_LARGE_PROJECT = 40_000_000  # bytes to be read: from here on less is kept of each definition
+_LONGEST_MEAN_LINE = 400
+_VERSION = 1
+_UNITS = "units(rowid, name, path, doc, body)"
+_TABLES = (
+    "CREATE TABLE files (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE, changed INTEGER, entered INTEGER, size"
+    " INTEGER, lines INTEGER, digest BLOB)",
+    "CREATE TABLE places (id INTEGER PRIMARY KEY, file INTEGER, line INTEGER, kind TEXT, name TEXT, parent TEXT)",
+    "CREATE INDEX places_name ON places (name COLLATE NOCASE)",
+    "CREATE INDEX places_file ON places (file)",
+    "CREATE VIRTUAL TABLE units USING fts5 (name, path, doc, body, tokenize='porter unicode61')",
+    "CREATE VIRTUAL TABLE words USING fts5 (word, content='', detail=none, tokenize=\"unicode61 tokenchars '_$'\")",
+)
+_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")
+_WIDE = re.compile(r"[ぁ-ゖァ-ヺー]+|[一-鿿々]+")
+
+
+class Place(NamedTuple):
+    """Where something is: its file and line, what it is, its name, and what it is in."""
+
+    id: int
+    path: str
+    line: int
+    kind: str
+    name: str
+    parent: str
+
+    @property
+    def full_name(self) -> str:
+        """The name behind that of what it is in."""
+        return f"{self.parent}.{self.name}" if self.parent else self.name
+
+
+class Words(NamedTuple):
+    """A place and the words it was found by: of its name, its path, what is said of it, and what is in it."""
+
+    place: Place
+    name: str
+    path: str
+    doc: str
+    body: str
+
+
+class ProjectIndex:
+    """The index of the project at `root`, open for one question. `left_out`: files there was no time for yet."""
+
+    def __init__(self, root: Path, cache: Path | None, exclude: Sequence[str] = (), closed: Sequence[str] = ()) -> None:
+        """`cache`: the file that keeps it between questions; `closed`: paths nothing is read of."""
+        self.root = root
+        self.left_out = 0
+        self.exclude = tuple(exclude)
+        self._closed = tuple(f"{path.rstrip('/')}/" for path in closed)
+        self._root_fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._texts: dict[str, list[str]] = {}
+        self._digests: set[bytes] = set()
+        self._next_file = self._next_place = 0
+        self._longest_body = _LONGEST_BODY
+        self._db = _opened(cache)
+
+    def close(self) -> None:
+        """Give back what is open."""
+        self._db.close()
+        os.close(self._root_fd)
+
+    def refresh(self, seconds: float = _SECONDS) -> None:
+        """Take in what has changed since, as far as the time goes; what is nearest the top comes first."""
+        deadline = time.process_time() + seconds
+        files = self._rows("SELECT id, path, changed, entered, size FROM files")
+        known = {path: (number, tuple(stamp)) for number, path, *stamp in files}
+        waiting: list[tuple[str, Stamp]] = []
+        there: set[str] = set()
+        for entry in walk(self.root, exclude=self.exclude):
+            if entry.is_dir or entry.is_link or self._is_closed(entry.path) or len(there) == MOST_FILES:
+                continue
+            with suppress(OSError, UnicodeError):
+                entry.path.encode()
+                stamp = stamp_of(os.stat(entry.path, dir_fd=self._root_fd, follow_symlinks=False))
+                there.add(entry.path)
+                if known.get(entry.path, (0, UNKNOWN))[1] != stamp:
+                    waiting.append((entry.path, stamp if is_settled(stamp) else UNKNOWN))
+        gone = [number for path, (number, _) in known.items() if path not in there]
+        if not gone and not waiting:
+            return
+        read = sum(stamp[2] for path, stamp in waiting if _is_worth_reading(path, stamp[2]))
+        self._longest_body = _LONGEST_BODY if read < _LARGE_PROJECT else _LONGEST_BODY // 4
+        waiting.sort(key=lambda item: (item[0].count("/"), item[0]))
+        gone += [known[path][0] for path, _ in waiting if path in known]
+        self._db.execute("BEGIN")
+        self._forget(gone)
+        self._digests = {digest for (digest,) in self._rows("SELECT digest FROM files")}
+        self._next_file = self._number("SELECT coalesce(max(seq), 0) FROM sqlite_sequence")
+        self._next_place = self._number("SELECT coalesce(max(id), 0) FROM places")
+        done = 0
+        for at in range(0, len(waiting), _BATCH):
+            done += self._take_in(waiting[at : at + _BATCH], deadline)
+            if done < min(len(waiting), at + _BATCH):
+                break
+        self.left_out = len(waiting) - done
+        self._db.execute("COMMIT")
+
+    def paths(self) -> list[str]:
+        """All files, sorted."""
+        return [path for (path,) in self._rows("SELECT path FROM files ORDER BY path")]
+
+    def size(self) -> int:
+        """How many units there are."""
+        return self._number("SELECT count(*) FROM places")
+
+    def named(self, name: str) -> list[Place]:
+        """What is called `name`, whatever its case; that of the same case first."""
+        found = self._places("places.name = ? COLLATE NOCASE AND kind != 'file' LIMIT 500", name)
+        return sorted(found, key=lambda place: place.name != name)
+
+    def count_of(self, kind: str) -> int:
+        """How many definitions of a kind there are."""
+        return self._number("SELECT count(*) FROM places WHERE kind = ?", kind)
+
+    def units_in(self, path: str) -> list[Place]:
+        """The units of a file in their order."""
+        return self._places("files.path = ? AND kind != 'file' ORDER BY line", path)
+
+    def frequency(self, match: str) -> int:
+        """How many units the FTS5 expression `match` is true of."""
+        return self._number("SELECT count(*) FROM units WHERE units MATCH ?", match)
+
+    def best(self, match: str, most: int) -> list[Words]:
+        """The units `match` is true of, the best by BM25 first."""
+        query = (
+            "SELECT places.id, files.path, line, kind, places.name, parent, u.name, u.path, doc, body FROM units AS u"
+            " JOIN places ON places.id = u.rowid JOIN files ON files.id = places.file"
+            " WHERE units MATCH ? AND rank MATCH 'bm25(6.0, 3.0, 3.0, 1.0)' ORDER BY rank LIMIT ?"
+        )
+        rows = self._rows(query, match, most)
+        return [Words(Place(*row[:6]), *row[6:]) for row in rows]
+
+    def files_with(self, names: Iterable[str], most: int = 3_000) -> list[str]:
+        """The files in which all these identifiers or words stand."""
+        wanted = " ".join(f'"{name}"' for name in dict.fromkeys(names))
+        query = "SELECT path FROM words JOIN files ON files.id = words.rowid WHERE words MATCH ? LIMIT ?"
+        return sorted(path for (path,) in self._rows(query, wanted, most)) if wanted else []
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file as they are now; none where it cannot or must not be read."""
+        if path not in self._texts:
+            if len(self._texts) > _KEPT_TEXTS:
+                self._texts.clear()
+            self._texts[path] = [] if is_secret(path) else self._read(path).split("\n")
+        return self._texts[path]
+
+    def _number(self, query: str, *values: object) -> int:
+        return next(self._rows(query, *values))[0]
+
+    def _rows(self, query: str, *values: object) -> sqlite3.Cursor:
+        return self._db.execute(query, values)
+
+    def _places(self, where: str, value: str) -> list[Place]:
+        query = "SELECT places.id, path, line, kind, name, parent FROM places JOIN files ON files.id = file WHERE "
+        return [Place(*row) for row in self._rows(query + where, value)]
+
+    def _is_closed(self, path: str) -> bool:
+        return any(f"{path}/".startswith(folder) or folder == "./" for folder in self._closed)
+
+    def _forget(self, files: Sequence[int]) -> None:
+        for number in files:
+            self._db.execute("DELETE FROM units WHERE rowid IN (SELECT id FROM places WHERE file = ?)", (number,))
+            self._db.execute("DELETE FROM places WHERE file = ?", (number,))
+            self._db.execute("DELETE FROM files WHERE id = ?", (number,))
+
+    def _take_in(self, paths: Sequence[tuple[str, Stamp]], deadline: float) -> int:
+        """Enter these files, and say how many there was time for.
+
+        One that holds the same as another is known by its name alone: the other answers.
+        """
+        files, words, places, said = (list[tuple[object, ...]]() for _ in range(4))
+        for path, stamp in paths:
+            if time.process_time() > deadline:
+                break
+            text = "" if is_secret(path) or not _is_worth_reading(path, stamp[2]) else self._read(path)
+            lines = text.count("\n") + 1 if text else 0
+            if lines and len(text) / lines > _LONGEST_MEAN_LINE:
+                text = text[:_START_OF_DATA]  # minified
+            digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest() if len(text) > _SMALL else b""
+            if digest and digest in self._digests:
+                text = ""
+            self._digests.add(digest)
+            self._next_file += 1
+            files.append((self._next_file, path, *stamp, lines, digest if text else b""))
+            if text and "text" not in types_of(path):
+                words.append((self._next_file, text))
+            folder, _, name = path.rpartition("/")
+            beside = f"{_spoken(folder)} {_name_words(name.partition('.')[0])}"
+            for unit in units(path, text, self._longest_body):
+                self._next_place += 1
+                places.append((self._next_place, self._next_file, unit.line, unit.kind, unit.name, unit.parent))
+                above = f"{beside} {_spoken(unit.parent)}" if unit.parent else beside
+                said.append((self._next_place, _name_words(unit.name), above, _spoken(unit.doc), _spoken(unit.body)))
+        for table, rows in (("files", files), ("words(rowid, word)", words), ("places", places), (_UNITS, said)):
+            if rows:
+                self._db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)  # noqa: S608
+        return len(files)
+
+    def _read(self, path: str) -> str:
+        try:
+            data = read_beneath(self._root_fd, path, LARGEST_FILE)
+        except OSError:
+            return ""
+        try:
+            return data.decode().replace("\r\n", "\n") if b"\0" not in data[:4_000] else ""
+        except UnicodeDecodeError:
+            with suppress(NotTextError):
+                return decode(data).text
+        return ""
+
+
+def _opened(cache_file: Path | None) -> sqlite3.Connection:
+    """The database at `cache_file`; made anew where it is none of ours, and in memory where none can be kept."""
+    for cache in (cache_file,) * 2 if cache_file else ():
+        try:
+            if cache.is_symlink():
+                cache.unlink()
+            return _made(sqlite3.connect(cache, timeout=5.0, isolation_level=None))
+        except (sqlite3.DatabaseError, OSError):  # an older one, a broken one, or one that is in use
+            with suppress(OSError):
+                cache.unlink()
+    return _made(sqlite3.connect(":memory:", isolation_level=None))
+
+
+def _made(db: sqlite3.Connection) -> sqlite3.Connection:
+    try:
+        for pragma in ("trusted_schema=OFF", "synchronous=OFF", "temp_store=MEMORY", "cache_size=-40000"):
+            db.execute(f"PRAGMA {pragma}")
+        ours = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND (type != 'table' OR name NOT GLOB '*_*')"
+        own = {sql for (sql,) in db.execute(ours)}
+        (version,) = next(db.execute("PRAGMA user_version"))
+        if not own:
+            for table in _TABLES:
+                db.execute(table)
+            db.execute("INSERT INTO units(units, rank) VALUES ('hashsize', 16000000)")
+            db.execute(f"PRAGMA user_version = {_VERSION}")
+        elif version != _VERSION or own != set(_TABLES):
+            raise sqlite3.DatabaseError("not ours")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _is_worth_reading(path: str, size: int) -> bool:
+    types = types_of(path)
+    is_data = "keys" in types or (path.endswith(".json") and path.count("/") <= 1)
+    return size <= _LARGEST_DATA if is_data else bool(types) and not path.endswith(".json")
+
+
+def _spoken(text: str) -> str:
+    """A text cut into words: identifiers at their humps, Japanese into pairs of characters."""
+    text = _HUMP.sub(r" \g<0>", text)
+    return text if text.isascii() else _WIDE.sub(_pairs, text)
+
+
+def _pairs(run: re.Match[str]) -> str:
+    text = run[0]
+    return " " + " ".join(text[at : at + 2] for at in range(max(1, len(text) - 1))) + " "
+
+
+@lru_cache(maxsize=50_000)
+def _name_words(name: str) -> str:
+    """The words of a name, the name as it is, and the words of parts written without a break (textwrap, isprime)."""
+    spoken = _spoken(name)
+    parts = [cut for part in re.findall(r"[a-z]{5,}", spoken.lower()) for cut in _cut(part)]
+    return " ".join([spoken, *([name] if spoken != name else []), *parts])
+
+
+def _cut(word: str) -> tuple[str, ...]:
+    known = vocabulary.code_words()
+    if word in known:
+        return ()
+    for at in range(2, len(word) - 2):
+        left, right = word[:at], word[at:]
+        if left in known and (right in known or right.removesuffix("s") in known):
+            return left, right
+    return ()

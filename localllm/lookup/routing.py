@@ -1,0 +1,103 @@
+"""What answers a request: the kind of question it is, and the rule for it."""
+
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from localllm.base.errors import LocalLLMError
+from localllm.base.paths import open_storage
+from localllm.config.loader import load
+from localllm.llm.messages import CompletionRequest
+from localllm.lookup import answers, overview
+from localllm.lookup.conversation import Call, Talk, read_talk
+from localllm.lookup.index import ProjectIndex
+from localllm.lookup.orders import git_calls, next_call, order_in, report
+from localllm.lookup.questions import Question, understand
+from localllm.safety.rules import closed_to_reading
+
+_CACHE = "lookup.sqlite"
+
+
+class _Reads(NamedTuple):
+    """What may be read of the project, and where its memory is."""
+
+    exclude: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+    memory: str = "LOCALLLM.md"
+
+
+def next_step(request: CompletionRequest, root: Path, environ: Mapping[str, str]) -> tuple[Call, ...] | str:
+    """The calls to make next, or the answer."""
+    talk = read_talk(request)
+    if talk.calls and all(call.result is not None for call in talk.calls):
+        return "\n\n".join(report(talk, root, call) for call in talk.calls)
+    order = order_in(talk.question)
+    question = understand(talk.question)
+    if order is None and question.kind in ("greeting", "thanks", "needs_model"):
+        return talk.say(question.kind)
+    reads = _reads(root, environ)
+    if order is None and question.kind in ("commits", "status", "diff"):
+        return git_calls(talk, question.kind, question.subject)
+    storage = open_storage(root, environ)
+    cache = None if storage.place == "nowhere" else storage.folder / _CACHE
+    with closing(ProjectIndex(root, cache, reads.exclude, reads.closed)) as index:
+        if order is not None:
+            tests = overview.command_of_tests(index, reads.memory, order.path) if order.kind == "tests" else ""
+            call = next_call(talk, root, order, tests)
+            return call if isinstance(call, str) else (call,)
+        index.refresh()
+        if overview.has_frames(f"{talk.question}\n{talk.pasted}"):
+            return overview.pasted_error(talk, index, f"{talk.question}\n{talk.pasted}")
+        return _answer(talk, index, question, reads.memory)
+
+
+def _answer(talk: Talk, index: ProjectIndex, question: Question, memory: str) -> str:  # noqa: C901 - a table
+    if not index.size():
+        return talk.say("empty")
+    if question.kind == "path" and "/" not in question.subject and not overview.real_path(index, question.subject):
+        question = Question("concept")
+    match question.kind:
+        case "define" | "explain" | "value" if question.subject:
+            return answers.symbol(talk, index, question)
+        case "value":
+            return answers.concept(talk, index, prefer="constant")
+        case "uses" if question.subject:
+            return answers.uses(talk, index, question)
+        case "subclasses" if question.subject:
+            return answers.subclasses(talk, index, question)
+        case "imports":
+            return answers.imports(talk, index, question)
+        case "message":
+            return answers.message(talk, index, question.subject)
+        case "tests":
+            return answers.tests_for(talk, index, question.subject)
+        case "project":
+            return overview.project(talk, index)
+        case "path":
+            return overview.path_described(talk, index, question)
+        case "howto":
+            return overview.how_to(talk, index, memory)
+        case "list" | "count":
+            return overview.listed(talk, index, question)
+        case "todo":
+            return overview.left_to_do(talk, index, memory)
+        case "decided" | "preferred" | "before":
+            return overview.noted(talk, index, question.kind, memory)
+        case _:
+            return answers.concept(talk, index)
+
+
+def _reads(root: Path, environ: Mapping[str, str]) -> _Reads:
+    """What the settings say; a file of settings that cannot be read has been told of at the start."""
+    try:
+        settings = load(root, environ=environ).settings
+    except LocalLLMError:
+        return _Reads()
+
+    def relative(path: str) -> str:
+        return os.path.relpath(os.path.realpath(root / path), os.path.realpath(root))
+
+    closed = tuple(closed_to_reading(settings.safety, relative))
+    return _Reads(tuple(settings.project.exclude_patterns), closed, settings.project.memory_file)
