@@ -1,7 +1,7 @@
 """ReActAgent: thinks, acts, observes, until the model answers without calling a tool."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from localllm.agent.history import History
 from localllm.agent.loop_detection import LoopDetector
 from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
 from localllm.agent.panel.dossier import Advisers
-from localllm.agent.run_stats import AgentResult, Tally
+from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, unforged, with_files
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.errors import LLMConnectionError, LocalLLMError
@@ -31,53 +31,6 @@ from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem
-
-
-class EventStream:
-    """Runs one piece of work at a time and hands out the events it emits.
-
-    `listeners` are shown every event at once, also those after an interrupt, when nobody iterates any more.
-    """
-
-    def __init__(self, listeners: Sequence[Emit]) -> None:
-        self._listeners = tuple(listeners)
-        self._running: asyncio.Task[None] | None = None
-
-    async def of(self, work: Callable[[Emit], Awaitable[None]]) -> AsyncGenerator[AgentEvent]:
-        """The events of `work`, as they happen, the last of them RunFinished. Closing the generator interrupts it."""
-        events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
-        ended = False
-
-        def emit(event: AgentEvent) -> None:
-            nonlocal ended
-            ended = ended or isinstance(event, RunFinished)
-            for listener in self._listeners:
-                listener(event)
-            events.put_nowait(event)
-
-        def close(task: asyncio.Task[None]) -> None:
-            if task.cancelled() and not ended:  # before it had begun
-                emit(RunFinished(status="interrupted", answer=""))
-            events.put_nowait(None)
-
-        async def run() -> None:
-            await work(emit)
-
-        task = self._running = asyncio.create_task(run())
-        task.add_done_callback(close)
-        try:
-            while (event := await events.get()) is not None:
-                yield event
-            if not task.cancelled():
-                task.result()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    def interrupt(self) -> None:
-        """Break off what is going on; its events still end with RunFinished."""
-        if self._running is not None:
-            self._running.cancel()
 
 
 class ReActAgent:
@@ -105,7 +58,6 @@ class ReActAgent:
         self.llm_client = llm_client
         self.tool_system = tool_system
         self.session_id = session_id
-        self.max_iterations = settings.max_iterations
         self._time_limit = settings.time_limit
         self.thought_history: list[Completion] = []
         """The answers of this run, or the last one."""
@@ -122,10 +74,16 @@ class ReActAgent:
             surroundings=msgspec.structs.replace(surroundings, situation=self._situation, keep=tool_system.keep_words),
             note=self._note_compaction,
         )
-        limits = Limits(
-            settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit
-        )
-        policies = [limits, self._steering, self.compaction, self.ladder, Finishing(), *middleware]
+        # Before each step they are asked in this order, and the first that stops the run is the last that is asked. Of
+        # an answer without a call the first that has something to say decides.
+        policies = [
+            Limits(settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit),
+            self._steering,  # what the user has said meanwhile
+            self.compaction,  # room for the request, with what steering has added to it
+            self.ladder,  # hint, panel, boss or end of a run that is stuck
+            Finishing(),  # an answer that announces a step and does not take it
+            *middleware,  # of the session: plan mode
+        ]
         self._policies = Policies(policies, self._tell)
         self._tally = Tally()
         self._offered: list[str] = []
@@ -133,50 +91,12 @@ class ReActAgent:
         """What was offered and went with this run's request."""
         self._require_call = False
 
-    @property
-    def external_memory(self) -> "ExternalMemorySystem":
-        """What is remembered of the project."""
-        return self.tool_system.memory.system
-
-    @property
-    def current_iteration(self) -> int:
-        """How many answers the model has given in this run, or the last one."""
-        return self._tally.steps
-
     def run(self, query: str, *, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it.
         `piped` follows the query as text of strangers: no file it names is read, no address in it was typed. `typed`:
         the end of the query that is the user's, where the rest of it is no more than such text either."""
         own = query if typed is None else typed
         return self._stream.of(lambda emit: self._run(query, piped, own, emit))
-
-    def offer(self, text: str) -> None:
-        """Let the model read `text` with the next request: what the person has looked at, and did not write."""
-        self._offered.append(unforged(text))
-
-    def steer(self, text: str) -> bool:
-        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
-        if is_taken := self._steering.say(text):
-            self.tool_system.hear(text)
-        return is_taken
-
-    @property
-    def listens(self) -> bool:
-        """Whether a run goes on that `steer` can tell something."""
-        return self._steering.is_open
-
-    @property
-    def unread(self) -> tuple[str, ...]:
-        """What `steer` took and the model has not read yet, the oldest first."""
-        return self._steering.unread
-
-    def unsteer(self) -> str:
-        """Take the newest of `unread` back; empty where there is none."""
-        return self._steering.take_back()
-
-    def interrupt(self) -> None:
-        """Break off the run that is going on; its events still end with RunFinished."""
-        self._stream.interrupt()
 
     async def execute_query(self, query: str) -> AgentResult:
         """The whole run as one result."""
@@ -186,34 +106,12 @@ class ReActAgent:
                 finished = event
         return self._tally.result(finished)
 
-    async def _run(self, query: str, piped: str, typed: str, emit: Emit) -> None:
-        """A run from the query to RunFinished, with the conversation left valid on every way out."""
-        client, note = self.llm_client, Phrase("agent.interrupted")
-        said = len(self.history.words)
-        try:
-            self._begin(query, piped, typed)
-            emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
-            async with asyncio.timeout(self._time_limit or None):
-                await self._begin_turn(query, piped, typed, emit)
-                finished = await self._loop(query, emit)
-        except TimeoutError:
-            reason = Phrase("agent.limit.time", seconds=f"{self._time_limit:g}")
-            note = Phrase("agent.stopped", reason=reason)
-            finished = self._tally.finished("limit", await self.handle_stuck_situation(str(reason), query))
-        except LocalLLMError as error:
-            note = Phrase("agent.failed", reason=error.what_phrase)
-            if len(self.history.words) == said:  # the request was taken back
-                self._offered[:0] = self._told
-            finished = self._tally.finished("error", "", error_code=error.code, error=error.lines())
-        except asyncio.CancelledError:
-            emit(self._tally.finished("interrupted", ""))
-            raise
-        finally:
-            self._steering.close()
-            self.history.close_turn(Phrase("agent.interrupted"), note)
-        emit(finished)
+    def interrupt(self) -> None:
+        """Break off the run that is going on; its events still end with RunFinished."""
+        self._stream.interrupt()
 
     async def _loop(self, query: str, emit: Emit) -> RunFinished:
+        """Think, act, observe, until an answer has no call and no policy objects, or a policy stops the run."""
         state = RunState(query, self.history, self._tally.counting(emit), self.tool_system.specs())
         while True:
             if stop := await self._policies.before_step(state):
@@ -275,17 +173,40 @@ class ReActAgent:
         self.history.add_result(result.call.id, unforged(result.for_model), result.images)
         self._tally.note(result)
 
-    def detect_loop(self) -> bool:
-        """Whether the last steps go round in circles: one of loop_detector.PATTERNS."""
-        return self.ladder.detector.detected()
+    async def _run(self, query: str, piped: str, typed: str, emit: Emit) -> None:
+        """A run from the query to RunFinished, with the conversation left valid on every way out."""
+        client, note = self.llm_client, Phrase("agent.interrupted")
+        said = len(self.history.words)
+        try:
+            self._begin(query, piped, typed)
+            emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
+            async with asyncio.timeout(self._time_limit or None):
+                await self._begin_turn(query, piped, typed, emit)
+                finished = await self._loop(query, emit)
+        except TimeoutError:
+            reason = Phrase("agent.limit.time", seconds=f"{self._time_limit:g}")
+            note = Phrase("agent.stopped", reason=reason)
+            finished = self._tally.finished("limit", await self.handle_stuck_situation(str(reason), query))
+        except LocalLLMError as error:
+            note = Phrase("agent.failed", reason=error.what_phrase)
+            if len(self.history.words) == said:  # the request was taken back
+                self._offered[:0] = self._told
+            finished = self._tally.finished("error", "", error_code=error.code, error=error.lines())
+        except asyncio.CancelledError:
+            emit(self._tally.finished("interrupted", ""))
+            raise
+        finally:
+            self._steering.close()
+            self.history.close_turn(Phrase("agent.interrupted"), note)
+        emit(finished)
 
-    async def handle_stuck_situation(self, reason: str, query: str) -> str:
-        """What blocks the work, for the person: the goal, what was tried, the exact errors, what would help."""
-        return self.ladder.blocker(reason, query).report()
-
-    async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
-        """The query with the content of every file it names as @path behind it, and the pictures among these."""
-        return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit)
+    def _begin(self, query: str, piped: str, typed: str) -> None:
+        self._tally.begin()
+        self._told = []
+        self.thought_history = []
+        self._require_call = False
+        self._policies.begin()
+        self.tool_system.begin_turn(typed, beside=query.removesuffix(typed) + piped)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add what the person said to the conversation, even where the reading of the files it names is broken off."""
@@ -297,13 +218,13 @@ class ReActAgent:
             request = self._with_situation(self._with_offered(request + unforged(piped)))
             self.history.add_user(request, images, words=query, typed=None if typed == query else typed)
 
-    def _begin(self, query: str, piped: str, typed: str) -> None:
-        self._tally.begin()
-        self._told = []
-        self.thought_history = []
-        self._require_call = False
-        self._policies.begin()
-        self.tool_system.begin_turn(typed, beside=query.removesuffix(typed) + piped)
+    async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
+        """The query with the content of every file it names as @path behind it, and the pictures among these."""
+        return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit)
+
+    def offer(self, text: str) -> None:
+        """Let the model read `text` with the next request: what the person has looked at, and did not write."""
+        self._offered.append(unforged(text))
 
     def _with_offered(self, query: str) -> str:
         """The query behind what was offered since the last one."""
@@ -313,34 +234,43 @@ class ReActAgent:
     def _with_situation(self, query: str) -> str:
         return query if len(self.history.messages) > 1 else f"{query}\n\n{self._situation()}"
 
-    def _note_compaction(self, usage: Usage) -> None:
-        self._tally.usage += usage
-        self.ladder.note_compaction()
-
     def _situation(self) -> str:
         where = situation(self.tool_system.root, datetime.now(UTC).astimezone().date())
         return "\n\n".join(filter(None, (self._notes(), where)))
 
-    def _tell(self, said: Inject) -> None:
-        """Let the model read what a policy has to say."""
-        self.history.add_remark(said.text, said.images, words=said.words)
-        self._require_call = self._require_call or said.require_call
+    def steer(self, text: str) -> bool:
+        """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""
+        if is_taken := self._steering.say(text):
+            self.tool_system.hear(text)
+        return is_taken
 
-    async def _stopped(self, stop: Stop, query: str) -> RunFinished:
-        report = await self.handle_stuck_situation(str(stop.reason), query)
-        self.history.close_turn("", Phrase("agent.stopped", reason=stop.reason))
-        return self._tally.finished(stop.status, report)
+    @property
+    def listens(self) -> bool:
+        """Whether a run goes on that `steer` can tell something."""
+        return self._steering.is_open
 
-    def _answered(self, thought: Completion, emit: Emit) -> RunFinished:
-        answer = thought.message.text
-        if thought.finish_reason == "length":
-            emit(Notice(text=tr("agent.cut"), level="warning"))
-            return self._tally.finished("limit", answer)
-        if thought.finish_reason == "content_filter":
-            emit(Notice(text=tr("agent.filtered"), level="warning"))
-        if not self._tally.refused:
-            return self._tally.finished("done", answer)
-        return self._tally.finished("refused", answer + tr("agent.refused", tools="; ".join(self._tally.refused)))
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What `steer` took and the model has not read yet, the oldest first."""
+        return self._steering.unread
+
+    def unsteer(self) -> str:
+        """Take the newest of `unread` back; empty where there is none."""
+        return self._steering.take_back()
+
+    def detect_loop(self) -> bool:
+        """Whether the last steps go round in circles: one of loop_detector.PATTERNS."""
+        return self.ladder.detector.detected()
+
+    @property
+    def external_memory(self) -> "ExternalMemorySystem":
+        """What is remembered of the project."""
+        return self.tool_system.memory.system
+
+    @property
+    def current_iteration(self) -> int:
+        """How many answers the model has given in this run, or the last one."""
+        return self._tally.steps
 
     def _keep(self, completion: Completion, emit: Emit) -> None:
         message, client = completion.message, self.llm_client.answering
@@ -363,3 +293,32 @@ class ReActAgent:
             said = gathered.message(with_calls=False)
             marked = msgspec.structs.replace(said, text=f"{said.text} {note}")
             self._keep(Completion(marked, "interrupted", Usage()), emit)
+
+    def _answered(self, thought: Completion, emit: Emit) -> RunFinished:
+        answer = thought.message.text
+        if thought.finish_reason == "length":
+            emit(Notice(text=tr("agent.cut"), level="warning"))
+            return self._tally.finished("limit", answer)
+        if thought.finish_reason == "content_filter":
+            emit(Notice(text=tr("agent.filtered"), level="warning"))
+        if not self._tally.refused:
+            return self._tally.finished("done", answer)
+        return self._tally.finished("refused", answer + tr("agent.refused", tools="; ".join(self._tally.refused)))
+
+    async def _stopped(self, stop: Stop, query: str) -> RunFinished:
+        report = await self.handle_stuck_situation(str(stop.reason), query)
+        self.history.close_turn("", Phrase("agent.stopped", reason=stop.reason))
+        return self._tally.finished(stop.status, report)
+
+    async def handle_stuck_situation(self, reason: str, query: str) -> str:
+        """What blocks the work, for the person: the goal, what was tried, the exact errors, what would help."""
+        return self.ladder.blocker(reason, query).report()
+
+    def _tell(self, said: Inject) -> None:
+        """Let the model read what a policy has to say."""
+        self.history.add_remark(said.text, said.images, words=said.words)
+        self._require_call = self._require_call or said.require_call
+
+    def _note_compaction(self, usage: Usage) -> None:
+        self._tally.usage += usage
+        self.ladder.note_compaction()
