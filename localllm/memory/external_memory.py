@@ -174,21 +174,11 @@ class ExternalMemorySystem:
         if priority:
             as_priority(priority)
 
-    async def start_todo(self, wanted: str) -> Todo:
-        """Mark as begun; `wanted` here and below: the id, the number in the list, or how the text begins."""
-        return await self._set_state(wanted, "doing")
-
-    async def finish_todo(self, wanted: str) -> Todo:
-        """Mark as done, with today's date."""
-        return await self._set_state(wanted, "done")
-
-    async def drop_todo(self, wanted: str) -> Todo:
-        """Mark as given up, with today's date. It stays in the file."""
-        return await self._set_state(wanted, "dropped")
-
-    async def reopen_todo(self, wanted: str) -> Todo:
-        """Mark as still to be done."""
-        return await self._set_state(wanted, "planned")
+    async def set_todo_state(self, wanted: str, state: State) -> Todo:
+        """Mark as planned, begun, done or given up, the last two with today's date. `wanted` here and below: the id,
+        the number in the list, or how the text begins."""
+        today = self._today()
+        return await self._edit(lambda document: todos.set_state(document, wanted, state, today=today))
 
     async def set_todo_priority(self, wanted: str, priority: str) -> Todo:
         """Set the priority: high, medium or low."""
@@ -278,10 +268,6 @@ class ExternalMemorySystem:
             for one in found[: max(0, limit)]
         ]
         return best, len(found)
-
-    async def _set_state(self, wanted: str, state: State) -> Todo:
-        today = self._today()
-        return await self._edit(lambda document: todos.set_state(document, wanted, state, today=today))
 
     async def _edit(self, change: "Change[T]") -> T:
         return await asyncio.to_thread(self.file.edit, change)

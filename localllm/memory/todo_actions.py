@@ -6,6 +6,7 @@ from localllm.base.i18n import Phrase, tr
 from localllm.text.sanitising import clean
 
 if TYPE_CHECKING:
+    from localllm.memory.entries import State
     from localllm.memory.todos import Todo
 
 
@@ -24,6 +25,10 @@ JAPANESE: dict[str, str] = {
     "all": "全部|すべて",
 }
 """By what is meant, in English."""
+
+
+STATES: "dict[str, State]" = {"start": "doing", "finish": "done", "drop": "dropped", "reopen": "planned"}
+"""By the verb that brings a TODO there."""
 
 
 def by_word(english: dict[str, str]) -> dict[str, str]:

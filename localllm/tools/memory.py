@@ -11,7 +11,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase, english, tr
 from localllm.config.schema import Settings
-from localllm.memory.todo_actions import by_word, state_told, todo_text
+from localllm.memory.todo_actions import STATES, by_word, state_told, todo_text
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.sanitising import clean, shorten
 from localllm.tools.context import ToolContext
@@ -102,12 +102,8 @@ async def _change(memory: "ExternalMemorySystem", action: Action, text: str, pri
             if len(added) != 1:
                 return _several(added, len(memory.open_todos()))
             changed = added[0]
-        case "start":
-            changed = await memory.start_todo(text)
-        case "finish":
-            changed = await memory.finish_todo(text)
-        case _:
-            changed = await memory.drop_todo(text)
+        case verb:
+            changed = await memory.set_todo_state(text, STATES[verb])
     left = len(memory.open_todos())
     told = state_told(changed, was, _short(todo_text(changed) if action == "add" else changed.text))
     payload: dict[str, Json] = {"todo": msgspec.to_builtins(changed), "open": left}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from localllm.agent.steering import find_references
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import english, tr
-from localllm.memory.todo_actions import by_word, state_told, todo_text
+from localllm.memory.todo_actions import STATES, by_word, state_told, todo_text
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import Choice, Outcome, SlashCall, show_forms, slash, table
@@ -233,26 +233,12 @@ async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
             told = tr("memory.priority", priority=tr(f"memory.priority.{verb}"), id=one.id, text=_short(one.text))
         case "start" | "finish" | "drop" | "reopen":
             before = {one.id: one for one in call.chat.memory.known_todos()}
-            one = await _changed(call, "/todo", lambda memory: _state(memory, verb, rest))
+            one = await _changed(call, "/todo", lambda memory: memory.set_todo_state(rest, STATES[verb]))
             told = state_told(one, before.get(one.id), _short(one.text))
         case _:
             show_forms(call, "todo")
             return
     _print(call.screen, str(told))
-
-
-def _state(
-    memory: "ExternalMemorySystem", verb: Literal["start", "finish", "drop", "reopen"], wanted: str
-) -> "Awaitable[Todo]":
-    match verb:
-        case "start":
-            return memory.start_todo(wanted)
-        case "finish":
-            return memory.finish_todo(wanted)
-        case "drop":
-            return memory.drop_todo(wanted)
-        case "reopen":
-            return memory.reopen_todo(wanted)
 
 
 @slash("remember", usage="TEXT")

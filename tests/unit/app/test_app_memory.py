@@ -119,7 +119,7 @@ async def test_what_becomes_of_the_todos_is_told_once_with_the_next_request(tmp_
     with WireServer([says(f"answer {number}") for number in range(4)]) as server:
         async with app_over(tmp_path, server.url, agent=STANDARD) as app:
             await played(app, "first")
-            await app.memory.change("/todo", lambda memory: memory.finish_todo("1"))
+            await app.memory.change("/todo", lambda memory: memory.set_todo_state("1", "done"))
             await app.memory.change("/todo", lambda memory: memory.add_todo("Fix the login", "high"))
             await played(app, "second")
             app.undo()

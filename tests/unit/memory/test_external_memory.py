@@ -28,12 +28,12 @@ async def test_a_todo_from_beginning_to_end(memory: ExternalMemorySystem) -> Non
     name = await memory.add_todo("write docs", "high")
     other = await memory.add_todo("write tests")
     assert [todo.id for todo in memory.open_todos()] == [name, other]
-    assert (await memory.start_todo(other)).state == "doing"
+    assert (await memory.set_todo_state(other, "doing")).state == "doing"
     assert memory.open_todos()[0].id == other
-    assert (await memory.finish_todo("1")).finished == "2026-11-22"
-    assert (await memory.drop_todo("write t")).state == "dropped"
+    assert (await memory.set_todo_state("1", "done")).finished == "2026-11-22"
+    assert (await memory.set_todo_state("write t", "dropped")).state == "dropped"
     assert memory.open_todos() == []
-    await memory.reopen_todo(other)
+    await memory.set_todo_state(other, "planned")
     await memory.set_todo_priority(other, "低")
     await memory.move_todo(other, 1)
     await memory.set_todo_text(other, "write all tests")
