@@ -7,7 +7,6 @@ import msgspec
 
 from localllm.base.events import Json
 from localllm.base.i18n import fill
-from localllm.base.i18n.messages import MESSAGES
 from localllm.llm.messages import (
     AssistantMessage,
     CompletionRequest,
@@ -19,6 +18,7 @@ from localllm.llm.messages import (
     without_framed,
 )
 from localllm.lookup import vocabulary
+from localllm.lookup.answer_texts import TEXTS
 from localllm.lookup.entities import name_in, path_in, quoted_in
 from localllm.lookup.terms import japanese_in, terms_of
 
@@ -53,7 +53,7 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
 
     def say(self, key: str, /, **params: object) -> str:
         """The text `key` of the engine in the language of the question."""
-        return fill(MESSAGES[f"lookup.{key}"][japanese_in(self.question)], params)
+        return fill(TEXTS[key][japanese_in(self.question)], params)
 
 
 def read_talk(request: CompletionRequest) -> Talk:

@@ -4,12 +4,11 @@ The file keeps its language whatever the program speaks, and what is written the
 format. Key → (English, Japanese); `{count} {count:?file/files}` is “1 file” and “2 files”.
 """
 
-import re
 from typing import Literal
 
-Language = Literal["en", "ja"]
+from localllm.base.i18n import fill
 
-_COUNTED = re.compile(r"\{(\w+):\?([^/}]*)/([^}]*)\}")
+Language = Literal["en", "ja"]
 
 _TEXTS: dict[str, tuple[str, str]] = {
     "title": ("Project Memory", "プロジェクトメモリ"),
@@ -132,6 +131,4 @@ _TEXTS: dict[str, tuple[str, str]] = {
 def in_language(key: str, language: Language, /, **params: object) -> str:
     """A text in the language of a file, with `params` filled in where there are any."""
     text = _TEXTS[key][language == "ja"]
-    if not params:
-        return text
-    return _COUNTED.sub(lambda found: found[2] if str(params[found[1]]) == "1" else found[3], text).format(**params)
+    return fill(text, params) if params else text

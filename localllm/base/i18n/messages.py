@@ -6,7 +6,6 @@ from localllm.base.i18n.cli import CLI
 from localllm.base.i18n.context import CONTEXT
 from localllm.base.i18n.doctor import DOCTOR
 from localllm.base.i18n.forms import FORMS
-from localllm.base.i18n.lookup import LOOKUP
 from localllm.base.i18n.memory import MEMORY
 from localllm.base.i18n.model_file import MODEL_FILE
 from localllm.base.i18n.notes import NOTES
@@ -34,7 +33,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **MODEL_FILE,
     **DOCTOR,
     **PANEL,
-    **LOOKUP,
     **WORKSPACE,
     **NOTES,
     **MEMORY,
