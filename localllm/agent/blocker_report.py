@@ -6,8 +6,20 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from localllm.agent.panel.dossier import Attempt
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.llm.messages import in_few_words
+
+_HINT_TEXTS = {
+    "limit": N_("raise the limit; or, in the chat, say “go on”: the conversation is kept"),
+    "edit": N_("make that change by hand, or quote the lines as they should become"),
+    "missing": N_("say where the file is, or what it is called"),
+    "denied": N_("allow it: answer yes when asked, or with a rule (safety.allow)"),
+    "sandbox": N_("run the command yourself, or allow the hosts it needs (safety.network_hosts)"),
+    "command": N_("look at what the command says: something it needs may have to be fixed or installed by you"),
+    "model": N_("another model (/model), one that calls tools more reliably"),
+    "window": N_("a larger context window, or a smaller task"),
+    "ask": N_("say more exactly what is wanted, or where to look"),
+}
 
 _MOST_TRIED = 6
 _LONGEST_ERROR = 600
@@ -48,17 +60,15 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
         """All of it, in the person's language."""
         parts = [
             _literal(self.reason),
-            tr("agent.blocker.goal", goal=_cut(self.goal, _LONGEST_GOAL)),
-            "\n".join([tr("agent.blocker.tried"), *self._tried()]),
+            _("Goal: {goal}", goal=_cut(self.goal, _LONGEST_GOAL)),
+            "\n".join([_("What was tried:"), *self._tried()]),
         ]
         if self.attempts and not any(attempt.failed for attempt in self.attempts):
-            parts.append(f"{tr('agent.blocker.outcome')}\n{_exact(_cut(self.attempts[-1].result, _LONGEST_ERROR))}")
+            parts.append(f"{_('Last result:')}\n{_exact(_cut(self.attempts[-1].result, _LONGEST_ERROR))}")
         if self.advice:
             advised = dict.fromkeys(f"- {_cut(' '.join(plan.split()), _LONGEST_ADVICE)}" for plan in self.advice)
-            parts.append("\n".join([tr("agent.blocker.advised"), *advised]))
-        parts.append(
-            "\n".join([tr("agent.blocker.unblock"), *(f"- {tr(f'agent.unblock.{hint}')}" for hint in self._hints())])
-        )
+            parts.append("\n".join([_("What was advised:"), *advised]))
+        parts.append("\n".join([_("What would help:"), *(f"- {_(_HINT_TEXTS[hint])}" for hint in self._hints())]))
         return "\n\n".join(parts)
 
     def _tried(self) -> list[str]:
@@ -66,15 +76,15 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
         failed = [attempt for attempt in self.attempts if attempt.failed]
         distinct = _distinct(failed or self.attempts)
         left_out = len(distinct) - _MOST_TRIED
-        lines = [f"- {tr('agent.blocker.more', count=left_out)}"] if left_out > 0 else []
+        lines = [f"- {_('… and {count} more', count=left_out)}"] if left_out > 0 else []
         told: set[str] = set()
         for attempt in distinct[-_MOST_TRIED:]:
             call, count = _literal(in_few_words(attempt.call.name, attempt.call.arguments)), attempt.count
-            lines.append(f"- {tr('agent.blocker.times', call=call, count=count) if count > 1 else call}")
+            lines.append(f"- {_('{call} ({count} times)', call=call, count=count) if count > 1 else call}")
             if attempt.failed and attempt.result not in told:
                 told.add(attempt.result)
                 lines.append(_exact(_cut(attempt.result, _LONGEST_ERROR)))
-        return lines or [f"- {tr('agent.blocker.nothing')}"]
+        return lines or [f"- {_('nothing has been tried yet')}"]
 
     def _hints(self) -> list[str]:
         hints = [_hint(key) for key in self.errors]

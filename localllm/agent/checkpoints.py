@@ -9,7 +9,7 @@ import msgspec
 from localllm.agent.history import Forgotten, History, Mark
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Rewound
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import N_, Phrase, _
 from localllm.sessions.entries import Keep, Pointed
 from localllm.tools.tool_system import ToolSystem
 
@@ -110,12 +110,31 @@ class Checkpoints:
             self._log(Rewound(messages=kept.messages, checkpoint=point.name, generation=kept.generation))
         match changed, kept.generation == forgotten.generation:
             case True, True:
-                said = "rewind.conversation"
+                said = N_(
+                    "The conversation is at point {number} again ({count} message is forgotten).",
+                    "The conversation is at point {number} again ({count} messages are forgotten).",
+                )
             case True, False:
-                said = "rewind.conversation_whole"
+                said = N_(
+                    (
+                        "The conversation is at point {number} again, whole, as it was before it was summed "
+                        "up ({count} of your requests is forgotten)."
+                    ),
+                    (
+                        "The conversation is at point {number} again, whole, as it was before it was summed "
+                        "up ({count} of your requests are forgotten)."
+                    ),
+                )
             case _:
-                said = "rewind.conversation_gone" if point.files_only else "rewind.conversation_same"
-        return [*lines, tr(said, number=point.number, count=forgotten.count)]
+                said = (
+                    N_(
+                        "The conversation stays as it is: what was said until point {number} is gone, for "
+                        "you went back behind it."
+                    )
+                    if point.files_only
+                    else N_("The conversation stays as it is: nothing was said since point {number}.")
+                )
+        return [*lines, _(said, number=point.number, count=forgotten.count)]
 
     def undo(self, *, turn: bool) -> list[str]:
         """Take back the last change, or all of the last turn; a rewind, if that was the last thing done."""
@@ -129,7 +148,20 @@ class Checkpoints:
             regain(self._points, last.lost)
             self._log(Rewound(messages=before.messages, generation=before.generation, taken_back=True))
             same = last.kept.generation == before.generation
-            lines.append(tr("rewind.taken_back" if same else "rewind.taken_back_whole", count=last.forgotten.count))
+            lines.append(
+                _(
+                    N_(
+                        "The conversation goes on where it was ({count} message is back).",
+                        "The conversation goes on where it was ({count} messages are back).",
+                    )
+                    if same
+                    else N_(
+                        "The conversation goes on where it was, summed up ({count} of your requests is back).",
+                        ("The conversation goes on where it was, summed up ({count} of your requests are back)."),
+                    ),
+                    count=last.forgotten.count,
+                )
+            )
         return lines or self._tools.undo(turn=turn)
 
     def _find(self, which: str) -> Point:
@@ -138,7 +170,11 @@ class Checkpoints:
         for point in reversed(self._points):
             if wanted == str(point.number) or (point.by_hand and wanted.casefold() == point.name.casefold()):
                 return point
-        key = "undo.points" if self._points else "undo.no_points"
+        key = (
+            N_("/rewind lists the {count} point there is.", "/rewind lists the {count} points there are.")
+            if self._points
+            else N_("There is none yet. Each request makes one, and so does /checkpoint.")
+        )
         raise ToolExecutionError("rewind_unknown", name=wanted, points=Phrase(key, count=len(self._points)))
 
 

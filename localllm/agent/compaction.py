@@ -12,7 +12,7 @@ from localllm.agent.middleware import Decision, Middleware, RunState
 from localllm.base import events
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit, Notice, Usage
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.context.budget import NO_MODEL, Scale
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import ToolSpec, UserMessage
@@ -109,11 +109,17 @@ class Compaction(Middleware):
         """Sum the conversation up now, between two turns, and keep above all what `wish` says."""
         made = await self.manager.compact(self._history.conversation, self._tools(), wish=wish, by_hand=True)
         if made.conversation.messages == self._history.messages:
-            emit(Notice(text=tr("context.nothing_to_sum_up")))
+            emit(Notice(text=_("There is nothing to sum up yet.")))
             return made
         self._take(made, emit)
         told = _told(made)
-        emit(Notice(text=f"{told} {tr('context.no_model')}" if made.why == NO_MODEL else told))
+        emit(
+            Notice(
+                text=f"{told} {_('Without a model behind it, a list of what was done stands in for a summary.')}"
+                if made.why == NO_MODEL
+                else told
+            )
+        )
         return made
 
     def use(self) -> "WindowUse":
@@ -125,7 +131,13 @@ class Compaction(Middleware):
 
     async def _compact(self, emit: Emit, overflow: Overflow | None = None) -> None:
         def begins() -> None:
-            emit(Notice(text=tr("context.sums_up")))
+            emit(
+                Notice(
+                    text=_(
+                        "The window is nearly full: the model is summing the conversation up, which may take a while."
+                    )
+                )
+            )
 
         tools = self._tools()
         try:
@@ -163,8 +175,17 @@ class Compaction(Middleware):
 
 
 def _told(made: "Compacted") -> str:
-    key = "context.pruned" if made.how == "pruned" else "context.summarised"
-    lines = [tr(key, before=f"{made.before:,}", after=f"{made.after:,}")]
+    key = (
+        N_("Old output of tools was left out to make room: about {before} → {after} tokens.")
+        if made.how == "pruned"
+        else N_("The conversation was summed up to make room: about {before} → {after} tokens. Your words are kept.")
+    )
+    lines = [_(key, before=f"{made.before:,}", after=f"{made.after:,}")]
     if made.why and made.why != NO_MODEL:
-        lines.append(tr("context.plain", why=made.why))
+        lines.append(
+            _(
+                "The model's own summary was of no use ({why}); a plain list of what was done stands in for it.",
+                why=made.why,
+            )
+        )
     return " ".join(lines)

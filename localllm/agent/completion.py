@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit, Notice, TextDelta, ThinkingDelta, Usage
-from localllm.base.i18n import english, tr
+from localllm.base.i18n import _
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import Completion, Message, ToolChoice, ToolSpec
 from localllm.llm.providers.base import Chunk, MessageAssembler, TextChunk, ThinkingChunk
@@ -53,7 +53,7 @@ class Chanting(Exception):  # noqa: N818 - it breaks an answer off, and is no fa
             text = self._once(text)
         else:
             thinking = self._once(thinking)
-        text = f"{text} {english('agent.chanting.cut')}".strip()
+        text = f"{text} {'[broken off: it repeated itself]'}".strip()
         marked = msgspec.structs.replace(said, text=text, thinking=thinking)
         return Completion(marked, FINISH_REASON, Usage())
 
@@ -194,7 +194,7 @@ async def ask(
 
     def tell(error: LLMConnectionError, seconds: float) -> None:
         clock.start()
-        note(tr("agent.retry", what=error.what, seconds=seconds))
+        note(_("{what} Asking again in {seconds:.1f} s.", what=error.what, seconds=seconds))
 
     def note(text: str) -> None:
         emit(Notice(text=text, level="warning"))

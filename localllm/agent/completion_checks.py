@@ -7,7 +7,7 @@ from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.system_prompt import remark
 from localllm.base.events import Notice
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.llm.messages import Completion
 from localllm.tools.results import ToolResult
 
@@ -358,11 +358,16 @@ class Finishing(Middleware):
         self._asked += 1
         match self._asked:
             case 1:
-                state.emit(Notice(text=tr("agent.announced_asked")))
+                state.emit(Notice(text=_("It announced a step without taking it: it was asked to.")))
                 return Inject(remark("announced"))
             case 2:
-                state.emit(Notice(text=tr("agent.announced_required")))
+                state.emit(Notice(text=_("It announced a step again: it must take one now.")))
                 return Inject(remark("call_required"), require_call=True)
             case _:
-                state.emit(Notice(text=tr("agent.announced"), level="warning"))
+                state.emit(
+                    Notice(
+                        text=_("The model announced a step and did not take it, though it was asked to twice."),
+                        level="warning",
+                    )
+                )
                 return None

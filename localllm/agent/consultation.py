@@ -10,7 +10,6 @@ from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit
-from localllm.base.i18n import english
 from localllm.llm.messages import AssistantMessage
 
 _SAID_TOKENS = 80
@@ -32,7 +31,13 @@ async def consult(
     else:
         given = await panel.ask_three(dossier, emit, by_hand=True)
     if given.plan:
-        agent.offer(english("boss.asked" if kind == "boss" else "panel.asked", question=question, plan=given.plan))
+        agent.offer(
+            (
+                ("The person asked a more experienced model: “{question}” Its advice, for your information:\n{plan}")
+                if kind == "boss"
+                else ("The person asked a panel of other models: “{question}” Its plan, for your information:\n{plan}")
+            ).format(question=question, plan=given.plan)
+        )
 
 
 def dossier_by_hand(question: str, history: History, attempts: Sequence[Attempt] = ()) -> Dossier:

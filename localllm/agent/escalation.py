@@ -12,12 +12,23 @@ from localllm.agent.middleware import Decision, Inject, Middleware, RunState, St
 from localllm.agent.panel.dossier import Advisers, Attempt, Consultation, Dossier
 from localllm.agent.system_prompt import remark
 from localllm.base.events import Notice
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import N_, Phrase, _
 from localllm.llm.messages import Completion
 from localllm.tools.results import ToolResult
 
 if TYPE_CHECKING:
     from localllm.agent.blocker_report import Blocker
+
+_PATTERNS = {
+    "same_step": N_("the same call came {count} times with the same result: {what}"),
+    "same_error": N_("the same call failed {count} times with the same error: {what}"),
+    "cycle": N_("the same steps came {count} times in turn: {what}"),
+    "failed_edit": N_("{count} edits of {what} did not fit"),
+    "bad_call": N_("{count} calls of {what} were not valid"),
+    "monologue": N_("{count} times a step was announced and not taken"),
+    "chanting": N_("{count} answers said one passage over and over"),
+    "thrash": N_("the conversation filled its window again {count} times right after it was summed up"),
+}
 
 _ATTEMPTS_KEPT = 60
 _REFILLS = 3
@@ -149,7 +160,7 @@ class Ladder(Middleware):
         self._chants += 1
         if self._chants > 1:
             return await self._climb(state, Loop("chanting", self._chants))
-        state.emit(Notice(text=tr("agent.rung.chanting"), level="warning"))
+        state.emit(Notice(text=_("The answer was broken off: it said one passage over and over."), level="warning"))
         return Inject(remark("chanting"))
 
     async def _climb(self, state: RunState, loop: Loop) -> Decision:
@@ -160,10 +171,19 @@ class Ladder(Middleware):
         said, told = _said(loop), _told(loop)
         match self.rung:
             case Rung.NOTICE:
-                state.emit(Notice(text=tr("agent.rung.notice", loop=said), level="warning"))
+                state.emit(
+                    Notice(text=_("The model repeats itself, and was told so: {loop}.", loop=said), level="warning")
+                )
                 return Inject(told)
             case Rung.STEP_BACK:
-                state.emit(Notice(text=tr("agent.rung.step_back", loop=said), level="warning"))
+                state.emit(
+                    Notice(
+                        text=_(
+                            "Still in circles; the model was asked to step back and think again: {loop}.", loop=said
+                        ),
+                        level="warning",
+                    )
+                )
                 goal = goal_of(state)[:_LONGEST_GOAL_ASKED]
                 return Inject(
                     remark("step_back", loop=remark(loop.pattern, count=loop.count, what=loop.what), goal=goal)
@@ -171,7 +191,7 @@ class Ladder(Middleware):
             case Rung.THREE | Rung.BOSS if self.advisers:
                 return await self._consult(state, loop, self.advisers)
             case _:
-                return Stop("stuck", Phrase("agent.stuck", loop=said))
+                return Stop("stuck", Phrase("Stopped, because it went round in circles: {loop}.", loop=said))
 
     def _next(self) -> Rung:
         rung = Rung(min(self.rung + 1, Rung.STOP))
@@ -194,15 +214,21 @@ class Ladder(Middleware):
         if not (given.plan and given.is_sure) and len(self._boss) < _MOST_CONSULTATIONS:
             self.rung = Rung.BOSS
             asked = (*earlier, given) if given.plan else earlier
-            key = "agent.rung.boss" if asks_boss else "agent.rung.boss_too"
-            state.emit(Notice(text=tr(key, loop=_said(loop)), level="warning"))
+            key = (
+                N_("Asking the boss for advice: {loop}.")
+                if asks_boss
+                else N_("The panel has no sure advice; asking the boss.")
+            )
+            state.emit(Notice(text=_(key, loop=_said(loop)), level="warning"))
             boss = await advisers.ask_boss(dossier, asked, state.emit)
             self._boss.append(boss)
             given = boss if boss.plan else given
         return self._with_plan(state, loop, given)
 
     async def _ask_three(self, state: RunState, loop: Loop, dossier: Dossier, advisers: Advisers) -> Consultation:
-        state.emit(Notice(text=tr("agent.rung.three", loop=_said(loop)), level="warning"))
+        state.emit(
+            Notice(text=_("Still stuck; asking the panel for advice: {loop}.", loop=_said(loop)), level="warning")
+        )
         return await advisers.ask_three(dossier, state.emit)
 
     def _with_plan(self, state: RunState, loop: Loop, given: Consultation) -> Inject:
@@ -210,7 +236,15 @@ class Ladder(Middleware):
         if given.plan:
             return Inject(remark("advice", loop=_said(loop).english, plan=given.plan))
         names = [name for consultation in self._consultations for name in consultation.left_out]
-        state.emit(Notice(text=tr("agent.rung.alone", names="; ".join(dict.fromkeys(names)) or "—"), level="warning"))
+        state.emit(
+            Notice(
+                text=_(
+                    "Nobody could give advice; the agent goes on alone. ({names})",
+                    names="; ".join(dict.fromkeys(names)) or "—",
+                ),
+                level="warning",
+            )
+        )
         return Inject(remark("alone", loop=_told(loop)))
 
 
@@ -236,7 +270,7 @@ def goal_of(state: RunState) -> str:
 
 def _said(loop: Loop) -> Phrase:
     """The loop in the person's language."""
-    return Phrase(f"agent.loop.{loop.pattern}", count=loop.count, what=loop.what)
+    return Phrase(_PATTERNS[loop.pattern], count=loop.count, what=loop.what)
 
 
 def _told(loop: Loop) -> str:

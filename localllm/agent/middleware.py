@@ -12,7 +12,7 @@ import msgspec
 
 from localllm.agent.history import History
 from localllm.base.events import Emit, Usage
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.llm.messages import Completion, Image, ToolSpec
 from localllm.tools.results import ToolResult
 
@@ -121,9 +121,37 @@ class Limits(Middleware):
         """Stop at a limit."""
         tokens = state.usage.prompt_tokens + state.usage.completion_tokens
         if state.step >= self._max_iterations:
-            return Stop("limit", Phrase("agent.limit.steps", count=self._max_iterations))
+            return Stop(
+                "limit",
+                Phrase(
+                    N_(
+                        "Stopped after {count} step, the limit of a run (agent.max_iterations).",
+                        "Stopped after {count} steps, the limit of a run (agent.max_iterations).",
+                    ),
+                    count=self._max_iterations,
+                ),
+            )
         if 0 < self._max_tool_calls <= state.tool_calls:
-            return Stop("limit", Phrase("agent.limit.calls", count=state.tool_calls))
+            return Stop(
+                "limit",
+                Phrase(
+                    N_(
+                        "Stopped after {count} tool call, the limit of a run (agent.max_tool_calls).",
+                        "Stopped after {count} tool calls, the limit of a run (agent.max_tool_calls).",
+                    ),
+                    count=state.tool_calls,
+                ),
+            )
         if 0 < self._token_limit <= tokens:
-            return Stop("limit", Phrase("agent.limit.tokens", count=tokens, limit=self._token_limit))
+            return Stop(
+                "limit",
+                Phrase(
+                    N_(
+                        "Stopped after {count:,} token, more than the {limit:,} of a run (agent.token_limit).",
+                        ("Stopped after {count:,} tokens, more than the {limit:,} of a run (agent.token_limit)."),
+                    ),
+                    count=tokens,
+                    limit=self._token_limit,
+                ),
+            )
         return None

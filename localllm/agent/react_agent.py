@@ -20,7 +20,7 @@ from localllm.agent.steering import Steering, unforged, with_files
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, Usage
-from localllm.base.i18n import Phrase, english, tr
+from localllm.base.i18n import Phrase, _
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import MENTIONS, output_limit
 from localllm.llm.client import LLMClient
@@ -141,10 +141,10 @@ class ReActAgent:
                 await self.compaction.recover(error, emit)
                 completion = await self._ask(gathered := MessageAssembler(), emit)
         except LLMConnectionError as error:
-            self._keep_broken_off(gathered, Phrase("agent.failed", reason=error.what_phrase).english, emit)
+            self._keep_broken_off(gathered, Phrase("[no answer: {reason}]", reason=error.what_phrase).english, emit)
             raise
         except asyncio.CancelledError:
-            self._keep_broken_off(gathered, english("agent.interrupted"), emit)
+            self._keep_broken_off(gathered, "[interrupted by the user]", emit)
             raise
         self._require_call = False
         self.thought_history.append(completion)
@@ -175,7 +175,7 @@ class ReActAgent:
 
     async def _run(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """A run from the query to RunFinished, with the conversation left valid on every way out."""
-        client, note = self.llm_client, Phrase("agent.interrupted")
+        client, note = self.llm_client, Phrase("[interrupted by the user]")
         said = len(self.history.words)
         try:
             self._begin(query, piped, typed)
@@ -184,11 +184,14 @@ class ReActAgent:
                 await self._begin_turn(query, piped, typed, emit)
                 finished = await self._loop(query, emit)
         except TimeoutError:
-            reason = Phrase("agent.limit.time", seconds=f"{self._time_limit:g}")
-            note = Phrase("agent.stopped", reason=reason)
+            reason = Phrase(
+                "Stopped after {seconds} s, the time limit of a run (agent.time_limit).",
+                seconds=f"{self._time_limit:g}",
+            )
+            note = Phrase("[stopped: {reason}]", reason=reason)
             finished = self._tally.finished("limit", await self.handle_stuck_situation(str(reason), query))
         except LocalLLMError as error:
-            note = Phrase("agent.failed", reason=error.what_phrase)
+            note = Phrase("[no answer: {reason}]", reason=error.what_phrase)
             if len(self.history.words) == said:  # the request was taken back
                 self._offered[:0] = self._told
             finished = self._tally.finished("error", "", error_code=error.code, error=error.lines())
@@ -197,7 +200,7 @@ class ReActAgent:
             raise
         finally:
             self._steering.close()
-            self.history.close_turn(Phrase("agent.interrupted"), note)
+            self.history.close_turn(Phrase("[interrupted by the user]"), note)
         emit(finished)
 
     def _begin(self, query: str, piped: str, typed: str) -> None:
@@ -297,17 +300,28 @@ class ReActAgent:
     def _answered(self, thought: Completion, emit: Emit) -> RunFinished:
         answer = thought.message.text
         if thought.finish_reason == "length":
-            emit(Notice(text=tr("agent.cut"), level="warning"))
+            emit(Notice(text=_("The answer was cut off at the token limit (llm.max_tokens)."), level="warning"))
             return self._tally.finished("limit", answer)
         if thought.finish_reason == "content_filter":
-            emit(Notice(text=tr("agent.filtered"), level="warning"))
+            emit(Notice(text=_("The server's content filter cut the answer short."), level="warning"))
         if not self._tally.refused:
             return self._tally.finished("done", answer)
-        return self._tally.finished("refused", answer + tr("agent.refused", tools="; ".join(self._tally.refused)))
+        return self._tally.finished(
+            "refused",
+            answer
+            + _(
+                "\n"
+                "\n"
+                "Not done, because nobody was there to confirm it: {tools}. It can be allowed in the "
+                "chat, or with --yes or an allow rule (safety.allow); dangerous commands in the chat "
+                "alone.",
+                tools="; ".join(self._tally.refused),
+            ),
+        )
 
     async def _stopped(self, stop: Stop, query: str) -> RunFinished:
         report = await self.handle_stuck_situation(str(stop.reason), query)
-        self.history.close_turn("", Phrase("agent.stopped", reason=stop.reason))
+        self.history.close_turn("", Phrase("[stopped: {reason}]", reason=stop.reason))
         return self._tally.finished(stop.status, report)
 
     async def handle_stuck_situation(self, reason: str, query: str) -> str:

@@ -23,7 +23,7 @@ from localllm.base.events import (
     ToolStarted,
     Usage,
 )
-from localllm.base.i18n import tr
+from localllm.base.i18n import _, ngettext
 from localllm.context.conversation import Conversation, Spoken
 from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from localllm.sessions.entries import (
@@ -161,11 +161,23 @@ def _lost(read: SessionRead, entries: Sequence[Entry], player: _Player) -> list[
     """What a crash, or damage, has taken from the session."""
     lost = [*_broken_off(entries, player.history)]
     if read.is_torn:
-        lost.append(tr("session.lost_line"))
+        lost.append(_("The log ends in the middle of a line: what was being written then is lost."))
     elif read.torn_lines:
-        lost.append(tr("session.lost_lines", count=read.torn_lines))
+        lost.append(
+            ngettext(
+                "{count} line of the log cannot be read and was passed over.",
+                "{count} lines of the log cannot be read and were passed over.",
+                read.torn_lines,
+            )
+        )
     if player.misfits:
-        lost.append(tr("session.lost_entries", count=player.misfits))
+        lost.append(
+            ngettext(
+                "{count} entry of the log does not fit in and was passed over.",
+                "{count} entries of the log do not fit together and were passed over.",
+                player.misfits,
+            )
+        )
     return lost
 
 
@@ -180,14 +192,34 @@ def _broken_off(entries: Sequence[Entry], history: History) -> list[str]:
         begun = {entry.call_id: entry for entry in rest if isinstance(entry, ToolStarted)}
         running = [begun[call.id] for call in history.open_calls if call.id in begun]
         waiting = ", ".join(f"`{call.name}`" for call in history.open_calls if call.id not in begun)
-        said = [tr("session.lost_call", request=request, call=_call(call)) for call in running[:1]]
-        return said or [tr("session.lost_calls", request=request, calls=waiting)]
+        said = [
+            _(
+                "The last run (“{request}”) was broken off while running {call}: whether that was "
+                "finished is not known.",
+                request=request,
+                call=_call(call),
+            )
+            for call in running[:1]
+        ]
+        return said or [
+            _("The last run (“{request}”) was broken off before {calls} could run.", request=request, calls=waiting)
+        ]
     match history.messages[-1]:
         case UserMessage() | ToolMessage():
-            return [tr("session.lost_answer", request=request)]
+            return [
+                _(
+                    "The last run (“{request}”) was broken off while the model was answering: what it "
+                    "had written is lost.",
+                    request=request,
+                )
+            ]
         case _:
             was_asked = any(isinstance(entry, Kept | MessageCompleted) for entry in rest)
-            return [] if was_asked else [tr("session.lost_before", request=request)]
+            return (
+                []
+                if was_asked
+                else [_("The last run (“{request}”) was broken off before the model was asked.", request=request)]
+            )
 
 
 def _call(started: ToolStarted) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.base.events import AgentEvent, Emit, Json, Notice, Steered, ToolCall
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import Completion, Image
 from localllm.tools.tool_system import ToolSystem
@@ -49,7 +49,14 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit) -> tu
         room -= len(result.for_model)
         if result.success and room < 0:
             parts.append(f'<file path="{reference.path}">\n[left out: no room; use read_file]\n</file>')
-            emit(Notice(text=tr("context.no_room_for_file", path=reference.path), level="warning"))
+            emit(
+                Notice(
+                    text=_(
+                        "@{path} has no room beside the other files; the model is told to read it.", path=reference.path
+                    ),
+                    level="warning",
+                )
+            )
         elif result.success:
             parts.append(f'<file path="{reference.path}">\n{unforged(result.for_model)}\n</file>')
             images += result.images

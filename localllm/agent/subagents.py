@@ -25,7 +25,7 @@ from localllm.base.events import (
     ToolFinished,
     ToolStarted,
 )
-from localllm.base.i18n import Phrase, english
+from localllm.base.i18n import N_, Phrase, plural
 from localllm.config.schema import AgentSettings
 from localllm.llm.client import LLMClient
 from localllm.safety.tool_definition import Risk, Tool, ToolOutput
@@ -74,8 +74,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         """The finding, or that there is none and what was seen instead."""
         if self.is_done:
             return self.answer
-        lines = [english("explore.unfinished", steps=self.steps, reason=self.reason)]
-        lines += [f"- {line}" for line in self.seen] or [english("explore.saw_nothing")]
+        lines = [
+            (f"Not finished after {self.steps} {plural(self.steps, 'step', 'steps')} ({self.reason}). What was seen:")
+        ]
+        lines += [f"- {line}" for line in self.seen] or ["- nothing"]
         return "\n".join([*lines, *([self.answer] if self.answer else [])])
 
 
@@ -145,7 +147,11 @@ class LastStep(Middleware):
 
     async def before_step(self, state: RunState) -> Decision:
         """A word before the last step."""
-        return Inject(english("explore.last_step")) if 0 < state.step == self._steps - 1 else None
+        return (
+            Inject("[This is your last step. Do not call a tool: answer now with what you have found.]")
+            if 0 < state.step == self._steps - 1
+            else None
+        )
 
 
 class Explorer:
@@ -177,7 +183,11 @@ class Explorer:
         tools = self._tools().part(_NAME, READING_TOOLS, output_limit=_OUTPUT)
         finding = await SubAgent(self._llm_client, tools, emit, self._settings).run(question)
         text = capped(finding.report(), FINDING_TOKENS, self._llm_client.estimate_tokens)
-        ended = "explore.found" if finding.is_done else "explore.not_found"
+        ended = (
+            N_("found an answer in {count} step", "found an answer in {count} steps")
+            if finding.is_done
+            else N_("not found within {count} step", "not found within {count} steps")
+        )
         return ToolOutput(
             payload={"finding": text, "status": finding.status, "steps": finding.steps},
             for_model=text,
@@ -191,7 +201,7 @@ def capped(text: str, tokens: int, estimate: Callable[[str], int]) -> str:
     """`text`, or the beginning of it that is at most so many tokens, with a note."""
     if estimate(text) <= tokens:
         return text
-    note = "\n" + english("explore.cut")
+    note = "\n" + "[… the rest of the finding is left out]"
     room = tokens - estimate(note)
     low, high = 0, len(text)
     while low < high:

@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.llm.messages import framed
 from localllm.llm.model_features import Profile
 from localllm.memory.project_memory import ProjectMemory
@@ -90,7 +90,12 @@ class Briefing:
         """Let it be said, once for each that comes up, that two versions of what is remembered are told as one."""
         line = self._memory.conflict
         if line and not self._conflict:
-            self._failure = tr("memory.conflict", file=self._memory.name, line=line)
+            self._failure = _(
+                "{file} has an unsettled git conflict from line {line:,} on; both sides are read. "
+                "Settle it in an editor.",
+                file=self._memory.name,
+                line=line,
+            )
         self._conflict = line
 
     def take_failure(self) -> str:

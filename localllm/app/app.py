@@ -27,7 +27,7 @@ from localllm.base.events import (
     RunFinished,
     Usage,
 )
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _, ngettext
 from localllm.base.paths import Storage, open_storage, session_key_file, state_folder
 from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode, Settings
@@ -55,6 +55,13 @@ if TYPE_CHECKING:
     from localllm.memory.search import MemoryEntry
     from localllm.project.facts import ProjectAnalysis
     from localllm.sandbox.runner import SandboxRunner
+
+_STORED = {
+    "state": N_("{own} cannot be used here ({reason}): long output is kept in {folder}."),
+    "nowhere": N_(
+        "Nothing of this session is kept: {own} cannot be used here ({reason}), and {folder} cannot be written to."
+    ),
+}
 
 
 class FrontEnd(Protocol):
@@ -355,10 +362,39 @@ class LocalLLMCode(Answerer):
 
     def notices(self) -> list[str]:
         """What the person should know at the start, whoever answers."""
-        withheld = [tr("start.withheld", keys=", ".join(self.config.withheld))] if self.config.withheld else []
+        withheld = (
+            [
+                _(
+                    "Ignored in the project's localllm.toml: {keys}. Read it; localllm config trust believes it.",
+                    keys=", ".join(self.config.withheld),
+                )
+            ]
+            if self.config.withheld
+            else []
+        )
         unsent = ", ".join(self.config.unsent_keys(self._environ))
-        keyless = [tr("start.keyless", variables=unsent)] if unsent else []
-        recovered = [tr("undo.recovered", count=self._recovered)] if self._recovered else []
+        keyless = (
+            [
+                _(
+                    "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
+                    "chooses the server. localllm config trust believes it.",
+                    variables=unsent,
+                )
+            ]
+            if unsent
+            else []
+        )
+        recovered = (
+            [
+                ngettext(
+                    ("The program was killed during its last change; what that changed ({count} file) can be undone."),
+                    ("The program was killed during its last change; what that changed ({count} files) can be undone."),
+                    self._recovered,
+                )
+            ]
+            if self._recovered
+            else []
+        )
         left_out = [*self.config.warnings, *map(left_out_notice, self._faulty_rules)]
         return [*_stored(self._project.storage), *withheld, *keyless, *recovered, *left_out]
 
@@ -423,4 +459,4 @@ def _stored(storage: Storage) -> list[str]:
     """Where what happens is kept, if that is not in the project."""
     if storage.place == "project":
         return []
-    return [tr(f"start.stored_{storage.place}", own=storage.other.name, reason=storage.reason, folder=storage.folder)]
+    return [_(_STORED[storage.place], own=storage.other.name, reason=storage.reason, folder=storage.folder)]

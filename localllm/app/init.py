@@ -15,7 +15,7 @@ import msgspec
 from localllm.base import i18n
 from localllm.base.errors import ConfigurationError, LocalLLMError, SafetyViolationError
 from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write_at, open_made
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, _
 from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, project_folder
 from localllm.config.editor import write_value
 from localllm.config.keys import all_settings
@@ -108,7 +108,14 @@ def add_notes(folder: Path, name: str = NAME, *, refresh: bool = False, analyse:
 
 def _told(done: Described, document: Document, remarks: tuple[str, ...]) -> Notes:
     if done.foreign:
-        remarks = (*remarks, tr("init.foreign", names=_comma().join(_titles(done.foreign, document))))
+        remarks = (
+            *remarks,
+            _(
+                "Left as you have it, for none of its lines is known to be as init wrote it: "
+                "{names}. Take a section out and run init again to have it written anew.",
+                names=_comma().join(_titles(done.foreign, document)),
+            ),
+        )
     return Notes(_titles(done.added, document), _titles(done.refreshed, document), remarks)
 
 
@@ -131,31 +138,47 @@ def _lines_file(folder: Path) -> Path:
 _WIDTH = 96
 
 _KEYS: dict[str, Phrase] = {
-    "llm.provider": Phrase("toml.provider"),
-    "llm.model": Phrase("toml.model"),
-    "llm.context_window": Phrase("toml.context_window"),
-    "llm.temperature": Phrase("toml.temperature"),
-    "llm.lmstudio.base_url": Phrase("toml.base_url"),
-    "llm.ollama.base_url": Phrase("toml.base_url"),
-    "llm.openai.base_url": Phrase("toml.openai"),
-    "agent.max_iterations": Phrase("toml.max_iterations"),
-    "safety.require_confirmation": Phrase("toml.require_confirmation"),
-    "safety.deny": Phrase("toml.deny"),
-    "project.exclude_patterns": Phrase("toml.exclude_patterns"),
-    "ui.language": Phrase("toml.language"),
+    "llm.provider": Phrase("Who answers: auto (the first server found), lmstudio, ollama, openai, embedded, scripted."),
+    "llm.model": Phrase("The model's name; empty takes the first there is."),
+    "llm.context_window": Phrase("Tokens a request may have; 0 asks the server."),
+    "llm.temperature": Phrase("How freely words are chosen; 0 is the most predictable."),
+    "llm.lmstudio.base_url": Phrase("Where that server is."),
+    "llm.ollama.base_url": Phrase("Where that server is."),
+    "llm.openai.base_url": Phrase(
+        "Any OpenAI-compatible server: llama.cpp, vLLM, … One on another machine is better "
+        "set for you\n"
+        "alone: localllm config set --user llm.openai.base_url URL"
+    ),
+    "agent.max_iterations": Phrase("How often the model is asked for one request."),
+    "safety.require_confirmation": Phrase("Ask before anything changes files or runs commands."),
+    "safety.deny": Phrase('What is refused, such as ["edit_file(migrations/)", "run_command(git push)"].'),
+    "project.exclude_patterns": Phrase("Never listed or searched, besides what .gitignore names."),
+    "ui.language": Phrase("auto, en or ja."),
 }
 
 
 def settings_template() -> str:
     """The file's text in the current language. It sets nothing: each key shows its default."""
-    lines = [*_comment(Phrase("toml.head"))]
+    lines = [
+        *_comment(
+            Phrase(
+                "Settings of this project. Each line shows a default: take away the # to change it, "
+                "or let\n"
+                "“localllm config set KEY VALUE” add it. “localllm config show” lists all there are.\n"
+                "Keys of servers do not belong here; they come from the environment (OPENAI_API_KEY, "
+                "…)."
+            )
+        )
+    ]
     for table, keys in groupby(_KEYS, key=lambda key: key.rpartition(".")[0]):
         lines += ["", f"[{table}]"]
         for key in keys:
             lines += _comment(_KEYS[key])
             lines.append(f"# {key.rpartition('.')[2]} = {write_value(all_settings()[key].default)}")
-    lines += ["", "[commands.aliases]", *_comment(Phrase("toml.aliases"))]
-    lines.append(f"# review = {write_value(str(Phrase('toml.alias_example')))}")
+    lines += ["", "[commands.aliases]", *_comment(Phrase("Words of your own: /review then stands for this request."))]
+    lines.append(
+        f"# review = {write_value(str(Phrase('Review the uncommitted changes; list problems with file:line.')))}"
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -273,7 +296,7 @@ def _make_project_folder(folder: Path) -> Step:
 def _make(folder: Path, plan: _Plan) -> Step:
     path = folder / plan.name
     if path.parent.is_symlink() and path.parent != folder:
-        raise _unusable(path.parent, Phrase("paths.link"))
+        raise _unusable(path.parent, Phrase("It is a symbolic link"))
     if os.path.lexists(path.parent) and not path.parent.is_dir():
         raise _in_the_way(path.parent)
     try:
@@ -346,7 +369,7 @@ def _explained(folder: Path) -> Generator[None]:
     try:
         yield
     except TimeoutError as error:
-        raise _unusable(folder, Phrase("paths.locked")) from error
+        raise _unusable(folder, Phrase("Another program holds the lock of its folder")) from error
     except OSError as error:
         raise _unusable(folder, os.strerror(error.errno or errno.EIO)) from error
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from localllm.base.events import Notice
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.config.schema import LLMSettings, ProviderName
 from localllm.llm.client import LLMClient
 from localllm.llm.discovery.servers import Server, found_keys
@@ -96,7 +96,7 @@ class Answerer:
         news: list[Notice] = []
         if self._introduced not in (None, provider):
             self._introduced = provider
-            news.append(Notice(text=tr("start.now", who=describe(self.llm_client, self.server))))
+            news.append(Notice(text=_("From now on {who} answers.", who=describe(self.llm_client, self.server))))
         if isinstance(provider, Preparing) and provider.preparing:
             news.append(Notice(text=provider.preparing))
         return news

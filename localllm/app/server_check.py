@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.errors import LLMConnectionError, LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.config.schema import LLMSettings
 from localllm.llm.addresses import server_root
 from localllm.llm.client import LLMClient
@@ -87,7 +87,7 @@ async def _offered(provider: Provider) -> list[ModelInfo]:
         async with asyncio.timeout(_PATIENCE):
             return await provider.list_models()
     except TimeoutError as error:
-        reason = tr("doctor.no_answer", seconds=int(_PATIENCE))
+        reason = _("It did not answer within {seconds} s", seconds=int(_PATIENCE))
         raise refused(provider.name, provider.address, reason) from error
 
 

@@ -32,7 +32,7 @@ from localllm.base.events import (
     RunStarted,
     Usage,
 )
-from localllm.base.i18n import Phrase, english, tr
+from localllm.base.i18n import Phrase, _
 from localllm.base.paths import Storage, state_folder
 from localllm.config.schema import Settings, WebSettings
 from localllm.context.budget import output_limit
@@ -241,7 +241,10 @@ class Conversation:
 
     def offer_output(self, command: str, output: str, return_code: int) -> None:
         """Let the model read, with the next request, what a command of the person's own printed."""
-        self.agent.offer(english("own_command.for_model", command=command, code=return_code, output=output.rstrip()))
+        self.agent.offer(
+            f"[The user ran this himself, outside the sandbox: {command}\nExit code {return_code}. "
+            f"Output:]\n{output.rstrip()}\n[End of output]"
+        )
         entry = JournalEntry(
             tool="!",
             target=command,
@@ -318,7 +321,17 @@ class Conversation:
     def take_failures(self) -> list[str]:
         """What the person should know, once: why it cannot be written down, why what is remembered was not told."""
         unkept = self._recorder.take_failure()
-        told = [tr("session.not_kept", reason=unkept)] if unkept and self._project.storage.place != "nowhere" else []
+        told = (
+            [
+                _(
+                    "This session is not being kept: {reason}. It cannot be resumed later. Fix that and "
+                    "start again: what is said then is kept.",
+                    reason=unkept,
+                )
+            ]
+            if unkept and self._project.storage.place != "nowhere"
+            else []
+        )
         return [*told, *filter(None, [self._briefing.take_failure()])]
 
     def finish(self) -> SessionLog:
@@ -344,7 +357,10 @@ class Conversation:
         history = self.agent.history
         self._recorder.keep(Kept(message=history.messages[0]) if is_new else Resumed(time=time.time()))
         history.listen(self._recorder.keep)
-        history.close_turn(Phrase("session.interrupted"), Phrase("session.interrupted"))
+        history.close_turn(
+            Phrase("[interrupted: the program ended before this was done]"),
+            Phrase("[interrupted: the program ended before this was done]"),
+        )
 
     def _fitting_profile(self) -> Profile:
         client = self._project.client

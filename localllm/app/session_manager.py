@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from localllm.app.session import Conversation, Project
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.base.regular_files import clock_time
 from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.sessions.entries import Ended, Entry
@@ -150,8 +150,8 @@ class Keeping:
     @property
     def last_said(self) -> Sequence[str]:
         """What the person asked last in the session that he goes on with, in a line; where nobody is shown more."""
-        request, _ = self.stood
-        return [tr("session.last_said", words=_shown(request))] if request.strip() else []
+        request, _unused = self.stood
+        return [_("Last request: {words}", words=_shown(request))] if request.strip() else []
 
     def broken_off(self) -> str:
         """The request in whose middle the last session was broken off; "" where it was not, or is gone on with. Reads a
@@ -262,8 +262,21 @@ def _told_of(reopened: "Reopened") -> list[str]:
     """What the person should know of a session he goes on with, a line each."""
     replayed = reopened.replayed
     name = _shown(replayed.title or reopened.id)
-    resumed = tr("session.resumed", name=name, requests=requests(replayed.turns))
-    return [resumed, *([] if reopened.is_ours else [tr("session.foreign")]), *replayed.lost]
+    resumed = _("Going on with {name} ({requests}).", name=name, requests=requests(replayed.turns))
+    return [
+        resumed,
+        *(
+            []
+            if reopened.is_ours
+            else [
+                _(
+                    "Not all of this session is known to be yours, for it lay in the project: what it "
+                    "holds is treated as a stranger's text."
+                )
+            ]
+        ),
+        *replayed.lost,
+    ]
 
 
 def _last_exchange(reopened: "Reopened") -> tuple[str, str]:

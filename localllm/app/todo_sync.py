@@ -4,12 +4,23 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import english
 from localllm.memory.project_memory import ProjectMemory
 from localllm.text.sanitising import clean, shorten
 
 if TYPE_CHECKING:
     from localllm.memory.todos import Todo
+
+_PRIORITIES = {
+    "high": "high",
+    "medium": "medium",
+    "low": "low",
+}
+_STATES = {
+    "planned": "To do: {id} {text}",
+    "doing": "In progress: {id} {text}",
+    "done": "Done: {id} {text}",
+    "dropped": "Dropped: {id} {text}",
+}
 
 _MOST = 10  # changes that are told one by one
 _LONGEST = 120  # cells of a text
@@ -45,7 +56,7 @@ class TodoNews:
         if not changes:
             return ""
         more = [f"+{len(changes) - _MOST}"] if len(changes) > _MOST else []
-        return english("memory.told_todos", changes=" · ".join([*changes[:_MOST], *more]))
+        return f"[The TODO list was changed by the user: {' · '.join([*changes[:_MOST], *more])}]"
 
     def _look(self) -> bool:
         version = self._memory.version
@@ -62,14 +73,14 @@ def _changes(before: "Mapping[str, Todo]", now: "Mapping[str, Todo] | None") -> 
     now = now or {}
     for name, todo in now.items():
         old = before.get(name)
-        priority = english(f"memory.priority.{todo.priority}")
+        priority = _PRIORITIES[todo.priority]
         if old is None and todo.is_open:
-            said = english(f"todo.{todo.state}", id=name, text=todo.text)
+            said = _STATES[todo.state].format(id=name, text=todo.text)
             yield said if todo.priority == "medium" else f"{said} ({priority})"
         elif old is not None and old.state != todo.state:
-            yield english(f"todo.{todo.state}", id=name, text=todo.text)
+            yield _STATES[todo.state].format(id=name, text=todo.text)
         elif old is not None and old.priority != todo.priority:
-            yield english("memory.priority", priority=priority, id=name, text=todo.text)
+            yield f"Priority {priority}: {name} {todo.text}"
     for name, todo in before.items():
         if name not in now and todo.is_open:
-            yield english("memory.told_gone", id=name, text=todo.text)
+            yield f"Removed: {name} {todo.text}"

@@ -1,15 +1,18 @@
-"""The tree of errors. An error carries a key and parameters; its text is in the catalogue, in the user's language."""
+"""The tree of errors. An error carries a key and parameters; its text is in `error_texts`, translated when shown."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from localllm.base import i18n
+from localllm.base.i18n import Phrase
+
+if TYPE_CHECKING:
+    from localllm.base.error_texts.text import ErrorText
 
 
 class LocalLLMError(Exception):
     """Something the user must know: `what` happened, `why`, and the `fix`.
 
-    `key` names an entry of `localllm.base.i18n.errors`; `params` fill its text. `exit_code` is what the
-    program leaves with when the error ends a one-shot run.
+    `key` names an entry of `localllm.base.error_texts`; `params` fill its text. `exit_code` is what the program
+    leaves with when the error ends a one-shot run.
     """
 
     exit_code: ClassVar[int] = 1
@@ -22,32 +25,29 @@ class LocalLLMError(Exception):
     @property
     def code(self) -> str:
         """The stable public code, such as E1003."""
-        return i18n.error_text(self.key).code
+        return error_text(self.key).code
 
     @property
     def what(self) -> str:
-        return i18n.fill(i18n.error_text(self.key).what, self.params)
+        return str(self.what_phrase)
 
     @property
-    def what_phrase(self) -> "i18n.Phrase":
+    def what_phrase(self) -> Phrase:
         """What happened, as a parameter of a message: translated when that is shown."""
-        return i18n.ErrorWhat(self.key, **self.params)
+        return Phrase(error_text(self.key).what, **self.params)
 
     @property
     def why(self) -> str:
-        return i18n.fill(i18n.error_text(self.key).why, self.params)
+        return str(Phrase(error_text(self.key).why, **self.params))
 
     @property
     def fix(self) -> str:
-        return i18n.fill(i18n.error_text(self.key).fix, self.params)
+        return str(Phrase(error_text(self.key).fix, **self.params))
 
     @property
     def english(self) -> str:
         """What, why and the fix as a model reads them: in English whatever the language."""
-        from localllm.base.i18n.errors import ERRORS
-
-        params = i18n.in_english(self.params)
-        return " ".join(i18n.fill(part, params) for part in ERRORS[self.key][1] if part)
+        return " ".join(Phrase(part, **self.params).english for part in error_text(self.key)[1:] if part)
 
     def lines(self) -> str:
         """What, why and the fix on a line each, the last two empty where there is nothing to say."""
@@ -96,3 +96,10 @@ class SafetyViolationError(LocalLLMError):
     """E9xxx: refused to protect the user's files, secrets or machine."""
 
     exit_code = 4
+
+
+def error_text(key: str) -> "ErrorText":
+    """The text of the error `key`. The table is loaded with the first error."""
+    from localllm.base.error_texts import ERRORS
+
+    return ERRORS[key]

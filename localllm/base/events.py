@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from localllm.base.i18n import N_
 from localllm.base.jsontext import encode_json
 
 Json = Any
@@ -236,6 +237,15 @@ class RunFinished(Event, frozen=True):
     error_code: str = ""
     error: str = ""
     refused: tuple[str, ...] = ()
+
+
+ENDS = {
+    "limit": N_("A limit was reached; the work is not finished."),
+    "stuck": N_("Stuck; the work is not finished."),
+    "refused": N_("Something was refused; the work may be incomplete."),
+    "interrupted": N_("Interrupted."),
+}
+"""What is said of a run that has not come to its end."""
 
 
 class Delegated(Event, frozen=True):

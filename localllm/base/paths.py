@@ -97,7 +97,7 @@ def ensure_project_folder(root: Path) -> Path:
     """
     folder = project_folder(root)
     if folder.is_symlink():
-        raise ConfigurationError("project_folder_unusable", folder=folder, reason=Phrase("paths.link"))
+        raise ConfigurationError("project_folder_unusable", folder=folder, reason=Phrase("It is a symbolic link"))
     try:
         _make(folder)
     except OSError as error:
@@ -188,7 +188,7 @@ def _make(folder: Path) -> None:
 def _fault(folder: Path) -> object:
     """Why no file can be made in `folder`, or where it would be made; "" where one can, by all that can be seen."""
     if folder.is_symlink():
-        return Phrase("paths.link")
+        return Phrase("It is a symbolic link")
     there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     try:
         if not there.is_dir():

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.tui.commands.builtin import COMMANDS
 from localllm.tui.commands.registry import SlashRegistry, command_name
 
@@ -12,4 +12,8 @@ def sent_as_words(prompt: str, aliases: Mapping[str, str]) -> str:
     for any other."""
     name = command_name(prompt.strip())
     found = SlashRegistry(COMMANDS, aliases).find(name) if name else None
-    return tr("cli.sent_as_words", name=found.name) if found else ""
+    return (
+        _("/{name} is a command of the chat: with -p it is not carried out, only sent as words.", name=found.name)
+        if found
+        else ""
+    )

@@ -12,7 +12,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase, set_language, tr
+from localllm.base.i18n import N_, Phrase, _, set_language
 from localllm.base.paths import SETTINGS_FILE, config_file, find_project
 from localllm.config.editor import set_value, unset, write_value
 from localllm.config.keys import Setting, all_settings, all_tables, find_setting, unknown_key
@@ -25,6 +25,14 @@ from localllm.text.wrapping import wrap
 from localllm.tui.dialogs.trust import setting_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import choose_theme
+
+_LAYERS = {
+    "default": N_("default"),
+    "user": N_("user"),
+    "project": N_("project"),
+    "environment": N_("environment"),
+    "command_line": N_("command line"),
+}
 
 
 def values_of(loaded: Loaded) -> dict[str, Json]:
@@ -45,8 +53,8 @@ def secret_state(setting: Setting) -> str:
     """What may be said of a secret; "" for a setting that is none."""
     if not setting.secret_variable:
         return ""
-    state = "settings.secret_set" if secret(setting.key, os.environ) else "settings.secret_not_set"
-    return tr(state, variable=setting.secret_variable)
+    state = N_("set (from {variable})") if secret(setting.key, os.environ) else N_("not set (it comes from {variable})")
+    return _(state, variable=setting.secret_variable)
 
 
 def as_json(loaded: Loaded) -> str:
@@ -68,13 +76,13 @@ def as_json(loaded: Loaded) -> str:
 def file_lines(project: Path) -> Iterator[str]:
     """The two settings files and the one with what answers have allowed, a line each."""
     files = {
-        tr("settings.layer_user"): config_file(),
-        tr("settings.layer_project"): project / SETTINGS_FILE,
-        tr("settings.answers"): rules_file(),
+        _("user"): config_file(),
+        _("project"): project / SETTINGS_FILE,
+        _("answers"): rules_file(),
     }
     column = max(display_width(layer) for layer in files) + 2
     for layer, file in files.items():
-        missing = "" if os.path.lexists(file) else f" {tr('settings.file_missing')}"
+        missing = "" if os.path.lexists(file) else f" {_('(not there)')}"
         yield f"{layer}{' ' * (column - display_width(layer))}{_shown(str(file))}{missing}"
 
 
@@ -96,7 +104,7 @@ def listing(loaded: Loaded, project: Path, width: int) -> Iterator[str]:
         for key in keys:
             yield from _setting(loaded, key, key[len(table) + 1 :], values[key], width)
         if not keys:
-            yield tr("settings.no_entries")
+            yield _("# none")
 
 
 def _setting(loaded: Loaded, key: str, name: str, value: Json, width: int) -> Iterator[str]:
@@ -105,7 +113,11 @@ def _setting(loaded: Loaded, key: str, name: str, value: Json, width: int) -> It
     else:
         yield from _with_origin(_pair(name, value, width), _origin(loaded.origins.get(key)), width)
     if key in loaded.withheld:
-        yield from _comment(tr("settings.withheld_here"), 4, width)
+        yield from _comment(
+            _("withheld: localllm.toml sets another value, which counts once you trust it (localllm config trust)"),
+            4,
+            width,
+        )
 
 
 def _comment(text: str, indent: int, width: int) -> Iterator[str]:
@@ -154,8 +166,8 @@ def _with_origin(lines: list[str], origin: str, width: int) -> Iterator[str]:
 def _origin(origin: Origin | None) -> str:
     """Who set a value: the layer, with the line of its file or the variable."""
     if origin is None:
-        return tr("settings.layer_default")
-    layer = tr(f"settings.layer_{origin.layer.replace(' ', '_')}")
+        return _("default")
+    layer = _(_LAYERS[origin.layer.replace(" ", "_")])
     if origin.line:
         return f"{layer} {SETTINGS_FILE}:{origin.line}"
     return layer if origin.layer == "command line" else f"{layer} {origin.source}"
@@ -192,7 +204,7 @@ def get(context: click.Context, key: str) -> None:
         click.echo(_for_screen(value if isinstance(value, str) else write_value(value)))
         return
     if key not in all_tables() and not (key in all_settings() and all_settings()[key].table):
-        raise unknown_key(key, Phrase("settings.command_line"))
+        raise unknown_key(key, Phrase("command line"))
     for name, value in values.items():
         if name.startswith(f"{key}."):
             secret = bool(find_setting(name, "").secret_variable)
@@ -210,10 +222,10 @@ def set_(context: click.Context, choice: Choice, key: str, values: tuple[str, ..
     Without an option that is the project's localllm.toml if there is one, else your own file. A list is written as
     several values, as a,b or as ["a", "b"].
     """
-    setting = find_setting(key, Phrase("settings.command_line"))
+    setting = find_setting(key, Phrase("command line"))
     file = _target(choice)
     set_value(file, key, (", " if isinstance(setting.default, tuple) else " ").join(values))
-    _say(tr("settings.was_set", key=key, file=file))
+    _say(_("{key} is set in {file}.", key=key, file=file))
     _say_what_counts(context, key, file)
 
 
@@ -225,10 +237,10 @@ def unset_(context: click.Context, choice: Choice, key: str) -> None:
     """Take KEY out of the file, so that what lies below it counts again."""
     file = _target(choice)
     if unset(file, key):
-        _say(tr("settings.was_unset", key=key, file=file))
+        _say(_("{key} is taken out of {file}.", key=key, file=file))
         _say_what_counts(context, key, file)
     else:
-        _say(tr("settings.not_in", key=key, file=file))
+        _say(_("{key} is not in {file}.", key=key, file=file))
 
 
 @config.command()
@@ -262,12 +274,12 @@ def trust(context: click.Context) -> None:
         raise loaded.left_out[0]
     waiting = loaded.held_back
     if waiting is None:
-        _say(tr("trust.nothing"))
+        _say(_("Nothing in this project's localllm.toml waits for your trust."))
         return
     screen = Screen(sys.stderr, choose_theme(sys.stderr))
     screen.print_lines(setting_lines(waiting.file, waiting.values, screen.width))
     Answers.of_user().remember(_project(), waiting.digest, believed=True)
-    _say(tr("trust.believed"))
+    _say(_("Believed until the file changes; localllm config untrust takes it back."))
 
 
 @config.command()
@@ -276,7 +288,13 @@ def untrust(context: click.Context) -> None:
     """Forget what was answered about believing this project's localllm.toml."""
     forgotten = Answers.of_user().forget(_project())
     _load(context)  # for its language
-    _say(tr("trust.forgotten" if forgotten else "trust.nothing_to_forget"))
+    _say(
+        _(
+            N_("Your answers about this project are forgotten: the chat asks again.")
+            if forgotten
+            else N_("Nothing was answered about this project.")
+        )
+    )
 
 
 def _load(context: click.Context) -> Loaded:
@@ -299,7 +317,7 @@ def _target(choice: Choice) -> Path:
     """
     project = _project() / SETTINGS_FILE
     if choice != "user" and project.is_symlink():
-        raise ConfigurationError("config_unwritable", file=project, reason=Phrase("paths.link"))
+        raise ConfigurationError("config_unwritable", file=project, reason=Phrase("It is a symbolic link"))
     if choice == "project" or (choice is None and os.path.lexists(project)):
         return project
     return config_file()
@@ -321,6 +339,6 @@ def _say_what_counts(context: click.Context, key: str, file: Path) -> None:
     for error in loaded.left_out:
         _say(left_out_notice(error))
     if key in loaded.withheld:
-        _say(tr("settings.set_but_withheld"))
+        _say(_("It has no effect until you trust the project (localllm config trust); for your own file add --user."))
     elif origin and origin.source != str(file):
-        _say(tr("settings.set_but_overridden", origin=origin))
+        _say(_("It has no effect: {origin} sets it too, and wins.", origin=origin))

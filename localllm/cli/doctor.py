@@ -11,7 +11,7 @@ import msgspec
 
 from localllm import __version__
 from localllm.base.errors import ConfigurationError
-from localllm.base.i18n import set_language, tr
+from localllm.base.i18n import N_, _, set_language
 from localllm.base.paths import find_project
 from localllm.cli.settings import load_here
 from localllm.config.loader import Loaded
@@ -21,6 +21,13 @@ from localllm.integrations.doctor.inputs import STATUSES, Finding, Status, Surro
 from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap
 from localllm.tui.theme import Style, Theme, choose_theme
+
+_STATUSES = {
+    "problem": N_("problem"),
+    "warning": N_("warning"),
+    "note": N_("info"),
+    "ok": N_("ok"),
+}
 
 _STYLES: dict[Status, Style] = {"problem": "error", "warning": "warning", "note": "accent", "ok": "good"}
 _LEAST_TEXT = 30  # cells; where there is less room beside the columns, the text stands below them
@@ -82,9 +89,9 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 def listing(findings: Sequence[Finding], project: Path, width: int, theme: Theme) -> Iterator[str]:
     """The findings, each with its fix below it, and how many there are; no line is wider than `width`."""
-    yield from wrap(clean(tr("doctor.head", version=__version__, project=project)), width)
+    yield from wrap(clean(_("localllm {version} in {project}", version=__version__, project=project)), width)
     yield ""
-    labels = {status: tr(f"doctor.status_{status}") for status in STATUSES}
+    labels = {status: _(_STATUSES[status]) for status in STATUSES}
     status_column = max(map(display_width, labels.values())) + 2
     name_column = max((display_width(finding.name) for finding in findings), default=0) + 2
     for finding in findings:
@@ -119,5 +126,9 @@ def _summary(findings: Sequence[Finding]) -> str:
     problems = sum(finding.status == "problem" for finding in findings)
     warnings = sum(finding.status == "warning" for finding in findings)
     if not problems and not warnings:
-        return tr("doctor.all_well")
-    return tr("doctor.summary", problems=problems, warnings=warnings)
+        return _("Everything is as it should be.")
+    return _(
+        "Problems: {problems}, warnings: {warnings}. What to do stands after each →.",
+        problems=problems,
+        warnings=warnings,
+    )

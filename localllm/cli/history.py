@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
-from localllm.base.i18n import tr
+from localllm.base.i18n import _, ngettext
 from localllm.base.paths import find_storage, session_key_file
 from localllm.cli.settings import load_here, print_error, say
 from localllm.sessions.export import FORMATS, Format, export, format_for, write_new
@@ -36,13 +36,13 @@ def history() -> None:
 @click.pass_context
 def list_(context: click.Context, words: tuple[str, ...], json: bool) -> None:
     """List the sessions, the last worked in first; with WORDS, those in which something like it was asked for."""
-    _, sessions = _open(context)
+    _unused, sessions = _open(context)
     found = sessions.search(" ".join(words)) if words else sessions.all()
     if json:
         click.echo(msgspec.json.format(msgspec.json.encode({"sessions": list(map(_json, found))}), indent=2).decode())
         return
     if not found:
-        say(tr("session.none_found", words=" ".join(words)) if words else tr("session.none"))
+        say(_("Nothing was found for “{words}”.", words=" ".join(words)) if words else _("No sessions yet."))
     for one in found:
         words_of_it = shorten(clean(about(one), keep_newlines=False), _ABOUT)
         click.echo(f"{one.id}  {when(one)}  {words_of_it}  ({state(one)})")
@@ -85,12 +85,14 @@ def export_(context: click.Context, name: str, file: Path | None, to: Format | N
     if target.exists() and not force:
         if not sys.stdin.isatty():
             raise ConfigurationError("export_exists", file=target)
-        if not click.confirm(clean(tr("session.overwrite", file=target)), default=False, err=True):
-            say(tr("session.left_alone"))
+        if not click.confirm(
+            clean(_("{file} is there already. Overwrite it? [y/N] ", file=target)), default=False, err=True
+        ):
+            say(_("Nothing was written."))
             return EXIT_LEFT_ALONE
         force = True
     write_new(project, target, export(transcript, chosen), overwrite=force)
-    say(tr("session.exported", file=target))
+    say(_("Written: {file}", file=target))
     return 0
 
 
@@ -100,18 +102,22 @@ def export_(context: click.Context, name: str, file: Path | None, to: Format | N
 @click.pass_context
 def delete(context: click.Context, names: tuple[str, ...], yes: bool) -> int:
     """Delete sessions for good; one that is open in another program stays."""
-    _, sessions = _open(context)
+    _unused, sessions = _open(context)
     found = {one.id: one for one in map(sessions.find, names)}
     if not yes:
         if not sys.stdin.isatty():
             raise ConfigurationError("history_needs_yes")
         for one in found.values():
             say(f"{one.id}  {when(one)}  {shorten(clean(about(one), keep_newlines=False), _ABOUT)}")
-        if not click.confirm(tr("history.delete_question", count=len(found)), default=False, err=True):
+        if not click.confirm(
+            ngettext("Delete {count} session for good?", "Delete {count} sessions for good?", len(found)),
+            default=False,
+            err=True,
+        ):
             return EXIT_LEFT_ALONE
     deleted = sum(_deleted(sessions, name) for name in found)
     sessions.delete_orphans()
-    say(tr("history.deleted", count=deleted))
+    say(_("{count} deleted.", count=deleted))
     return 0 if deleted == len(found) else ConfigurationError.exit_code
 
 

@@ -11,10 +11,20 @@ import click
 
 from localllm.app.init import Step, analysed, present, set_up
 from localllm.base.errors import ConfigurationError
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.cli.settings import load_here, say
 from localllm.config.schema import ProjectSettings
 from localllm.text.sanitising import clean, display_width
+
+_DONE = {
+    "folder": N_("In {folder}:"),
+    "made": N_("made"),
+    "kept": N_("was there, left as it is"),
+    "link": N_("is a link, left alone"),
+    "moved": N_("moved"),
+    "added": N_("added"),
+    "refreshed": N_("brought up to date"),
+}
 
 EXIT_LEFT_ALONE = 1
 
@@ -39,15 +49,21 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
     notes = own.memory_file
     there = present(folder, notes) if clear else []
     if there and not _agrees(there, yes=yes):
-        say(tr("init.left_alone"))
+        say(_("Nothing was changed."))
         return EXIT_LEFT_ALONE
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S") if there else ""
     analyse = partial(analysed, exclude=own.exclude_patterns)
     steps = set_up(folder, notes=notes, services=services, stamp=stamp, refresh=refresh, analyse=analyse)
     _print_steps(folder, steps)
-    say(tr("init.next"))
+    say(_("Next: localllm doctor looks whether everything is ready; localllm starts the chat."))
     if services:
-        say(tr("init.next_services"))
+        say(
+            _(
+                "Web search: docker compose up -d starts SearxNG and Valkey; docker compose ps shows "
+                "them healthy after half a minute. Try http://127.0.0.1:8888. The key in "
+                "searxng/settings.yml is yours alone: git ignores that file."
+            )
+        )
     return 0
 
 
@@ -58,19 +74,23 @@ def _agrees(there: Sequence[Path], *, yes: bool) -> bool:
     names = ", ".join(path.name for path in there)
     if not sys.stdin.isatty():
         raise ConfigurationError("init_needs_yes", names=names)
-    return click.confirm(clean(tr("init.clear_question", names=names)), default=False, err=True)
+    return click.confirm(
+        clean(_("Begin anew here? {names} will be renamed to NAME.old-DATE, nothing is deleted.", names=names)),
+        default=False,
+        err=True,
+    )
 
 
 def _print_steps(folder: Path, steps: Sequence[Step]) -> None:
     """A line for each step."""
-    say(tr("init.folder", folder=folder))
-    words = {step.done: tr(f"init.{step.done}") for step in steps}
+    say(_("In {folder}:", folder=folder))
+    words = {step.done: _(_DONE[step.done]) for step in steps}
     column = max(map(display_width, (words[step.done] for step in steps))) + 2
     for step in steps:
         word = words[step.done]
         name = f"{step.path.relative_to(folder)}{'' if step.path.is_symlink() or not step.path.is_dir() else '/'}"
         target = f" → {step.to.name}" if step.to else ""
-        name = tr("init.parts", name=name, parts=", ".join(step.parts)) if step.parts else name
+        name = _("{name}: {parts}", name=name, parts=", ".join(step.parts)) if step.parts else name
         click.echo(clean(f"{word}{' ' * (column - display_width(word))}{name}{target}", keep_newlines=False))
         for remark in step.remarks:
             say(clean(f"{' ' * column}{remark}", keep_newlines=False))

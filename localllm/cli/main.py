@@ -20,7 +20,7 @@ from localllm import __version__
 from localllm.app.app import LocalLLMCode
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError
-from localllm.base.i18n import set_language, tr
+from localllm.base.i18n import _, set_language
 from localllm.base.paths import find_project, state_folder
 from localllm.cli.fast_start import Opening
 from localllm.cli.settings import overrides, print_error, say
@@ -49,7 +49,12 @@ def read_piped_input(stream: TextIO | None) -> str:
     mode = os.fstat(stream.fileno()).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
         return ""
-    notice = threading.Timer(_SECONDS_BEFORE_NOTICE, lambda: print(tr("input.waiting"), file=sys.stderr))  # noqa: T201
+    notice = threading.Timer(
+        _SECONDS_BEFORE_NOTICE,
+        lambda: print(  # noqa: T201
+            _("Waiting for the end of standard input (use < /dev/null if there is none)."), file=sys.stderr
+        ),
+    )
     notice.daemon = True
     notice.start()
     try:

@@ -12,7 +12,7 @@ import msgspec
 from localllm.app.server_check import WITHOUT_SERVER, Answering, find_out, is_at
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.cli.settings import load_here, print_error, say
 from localllm.config.schema import SECRET_VARIABLES
 from localllm.llm.discovery.servers import Server
@@ -20,6 +20,14 @@ from localllm.llm.providers.base import ModelInfo
 from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap
 from localllm.tui.theme import Theme, choose_theme
+
+_COLUMNS = {
+    "model": N_("model"),
+    "window": N_("window / most"),
+    "loaded": N_("state"),
+    "abilities": N_("abilities"),
+    "size": N_("size"),
+}
 
 Row = tuple[str, ...]
 
@@ -36,7 +44,13 @@ def models(context: click.Context, json: bool) -> int:
     project, loaded = load_here(context)
     answering = asyncio.run(find_out(loaded.settings.llm, project, loaded.allowed_environ(os.environ)))
     if unsent := loaded.unsent_keys(os.environ):
-        say(tr("start.keyless", variables=", ".join(unsent)))
+        say(
+            _(
+                "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
+                "chooses the server. localllm config trust believes it.",
+                variables=", ".join(unsent),
+            )
+        )
     if json:
         click.echo(as_json(answering))
     else:
@@ -89,7 +103,7 @@ def _server_json(answering: Answering, server: Server) -> dict[str, Json]:
 def listing(answering: Answering, width: int, theme: Theme) -> Iterator[str]:
     """Each server with a line for each of its models, in columns where these fit into `width` cells."""
     shown = [server for server in answering.servers if server.state not in ("absent", "foreign")]
-    head = ("", *(tr(f"models.column_{name}") for name in ("model", "window", "loaded", "abilities", "size")))
+    head = ("", *(_(_COLUMNS[name]) for name in ("model", "window", "loaded", "abilities", "size")))
     rows = [_row(answering, server, model) for server in shown for model in server.models]
     if rows:
         yield from (theme.paint("dim", line) for line in _laid_out(head, [head, *rows], width))
@@ -100,7 +114,7 @@ def listing(answering: Answering, width: int, theme: Theme) -> Iterator[str]:
             style = "accent" if row[0] else ""
             yield from (theme.paint(style, line) for line in _laid_out(row, [head, *rows], width))
     if any(row[0] for row in rows):
-        yield from ("", tr("models.in_use"))
+        yield from ("", _("* is the one that is used now."))
 
 
 def _title(server: Server) -> str:
@@ -108,12 +122,12 @@ def _title(server: Server) -> str:
     title = clean(f"{server.software or server.provider}  {server.base_url}", keep_newlines=False)
     match server.state:
         case "empty":
-            return f"{title}  {tr('models.empty')}"
+            return f"{title}  {_('(no model yet)')}"
         case "locked":
             variable = SECRET_VARIABLES.get(f"llm.{server.provider}.api_key", "")
-            return f"{title}  {tr('models.locked', detail=server.detail or variable)}"
+            return f"{title}  {_('(wants a key: {detail})', detail=server.detail or variable)}"
         case "silent":
-            return f"{title}  {tr('models.silent', detail=server.detail)}"
+            return f"{title}  {_('(does not answer: {detail})', detail=server.detail)}"
         case _:
             return title
 
@@ -124,7 +138,7 @@ def _row(answering: Answering, server: Server, model: ModelInfo) -> Row:
         "*" if _is_used(answering, server, model) else "",
         told.id,
         f"{_tokens(told.context_window)} / {_tokens(told.max_context_window)}",
-        {True: tr("models.loaded"), False: "—", None: "?"}[told.loaded],
+        {True: _("loaded"), False: "—", None: "?"}[told.loaded],
         "?" if told.abilities is None else " ".join(sorted(told.abilities)) or "—",
         " ".join(filter(None, (told.parameters, told.quantization))) or "?",
     )

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.base.paths import state_folder
 from localllm.cli.settings import load_here, print_error, say
 from localllm.sandbox.backend import Network
@@ -23,6 +23,34 @@ from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap
 from localllm.tools.shell import remarks_on
 from localllm.tui.theme import Theme, choose_theme
+
+_TRIALS = {
+    "write": N_("change, delete or rename a file outside the project"),
+    "attributes": N_("change permissions and times of a file outside"),
+    "read": N_("read a secret of the user's"),
+    "variables": N_("read the environment of another process"),
+    "command_lines": N_("read the command line of another process"),
+    "signals": N_("kill another process"),
+    "tcp": N_("connect by TCP"),
+    "udp": N_("send by UDP"),
+    "unix": N_("connect to a Unix socket (as of Docker, an agent, a database)"),
+    "hooks": N_("leave a git hook"),
+    "survivors": N_("leave a process running"),
+    "files": N_("write in the project and to temporary files"),
+    "servers": N_("a server of the command's own, reached by itself"),
+}
+_EXCESS = {
+    "output": N_("Killed: it wrote without end."),
+    "processes": N_("Killed: it started too many processes."),
+    "memory": N_("Killed: it used too much memory."),
+    "disk": N_("Killed: it filled the disk."),
+    "files": N_("Killed: it made too many files."),
+    "time": N_("Killed: it ran too long."),
+}
+_TRIED = {
+    "forbidden": N_("Tried, and must not be possible:"),
+    "needed": N_("Tried, and must work:"),
+}
 
 NOT_RUN = 125
 TIMED_OUT = 124
@@ -70,9 +98,9 @@ def _run(runner: SandboxRunner, line: str, seconds: float) -> int:
     _write(sys.stdout, done.stdout)
     _write(sys.stderr, done.stderr)
     if done.timed_out:
-        say(f"localllm: {tr('sandbox.ended.timed_out', seconds=seconds)}")
+        say(f"localllm: {_('Killed: not done after {seconds:g} s.', seconds=seconds)}")
     elif done.excess:
-        say(f"localllm: {tr(f'command.excess.{done.excess}')}")
+        say(f"localllm: {_(_EXCESS[done.excess])}")
     for remark in remarks_on(done):
         say(str(remark))
     return _exit_code(done)
@@ -133,23 +161,35 @@ def _attempts(runner: SandboxRunner) -> Sequence[Attempt]:
         return []
 
 
+_NETWORK = {
+    "off": N_("Network: off"),
+    "hosts": N_("Network: only {hosts}"),
+    "not possible": N_("Network: off. safety.network_hosts has no effect: the level {level} cannot tell hosts apart"),
+    "all": N_("Network: all of it"),
+}
+
+
 def listing(probed: _Probed, project: Path, width: int, theme: Theme) -> Iterator[str]:
     """What holds, what was tried, and what would help; no line is wider than `width`."""
-    key = "sandbox.head_none" if probed.level == "none" else "sandbox.head"
-    yield from _lines(tr(key, project=project, level=probed.level, kernel=probed.kernel, reason=probed.reason), width)
-    network = f"sandbox.network.{probed.network.replace(' ', '_')}"
-    yield from _lines(tr(network, hosts=", ".join(probed.network_hosts), level=probed.level), width)
+    key = (
+        N_("Commands in {project}: nothing holds them (kernel {kernel}: {reason})")
+        if probed.level == "none"
+        else N_("Commands in {project}: level {level} (kernel {kernel})")
+    )
+    yield from _lines(_(key, project=project, level=probed.level, kernel=probed.kernel, reason=probed.reason), width)
+    network = _NETWORK[probed.network]
+    yield from _lines(_(network, hosts=", ".join(probed.network_hosts), level=probed.level), width)
     for kind in ("forbidden", "needed"):
         tried = [attempt for attempt in probed.attempts if attempt.kind == kind]
         if tried:
-            yield from ("", *wrap(tr(f"sandbox.tried_{kind}"), width))
+            yield from ("", *wrap(_(_TRIED[kind]), width))
             yield from _table(tried, width, theme)
     if probed.failed:
-        yield from ("", *wrap(tr("sandbox.better"), width))
+        yield from ("", *wrap(_("Better levels, and why they do not hold here:"), width))
         for level, reason in probed.failed.items():
             yield from _lines(f"{level}: {reason}", width, "  ")
     if probed.fixes:
-        yield from ("", *wrap(tr("sandbox.fixes"), width))
+        yield from ("", *wrap(_("To fix it:"), width))
         for fix in probed.fixes:
             yield from _lines(fix, width, "→ ")
 
@@ -158,7 +198,7 @@ def _table(tried: Sequence[Attempt], width: int, theme: Theme) -> Iterator[str]:
     labels = [_label(attempt) for attempt in tried]
     column = max(map(display_width, labels)) + 4
     for attempt, label in zip(tried, labels, strict=True):
-        first, *rest = wrap(tr(f"sandbox.trial.{attempt.name}"), width - column)
+        first, *rest = wrap(_(_TRIALS[attempt.name]), width - column)
         padding = " " * (column - 2 - display_width(label))
         yield "  " + theme.paint("good" if attempt.ok else "error", label) + padding + first
         yield from (" " * column + line for line in rest)
@@ -166,8 +206,8 @@ def _table(tried: Sequence[Attempt], width: int, theme: Theme) -> Iterator[str]:
 
 def _label(attempt: Attempt) -> str:
     if attempt.kind == "forbidden":
-        return tr("sandbox.stopped" if attempt.ok else "sandbox.not_stopped")
-    return tr("sandbox.works" if attempt.ok else "sandbox.does_not_work")
+        return _(N_("blocked") if attempt.ok else N_("NOT STOPPED"))
+    return _(N_("works") if attempt.ok else N_("does not work"))
 
 
 def _lines(text: str, width: int, mark: str = "") -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.config.loader import Loaded
 from localllm.config.trust import Answers
 from localllm.tui.repl import Terminal
@@ -27,8 +27,10 @@ def settle(
     try:
         answers.remember(project, waiting.digest, believed=believed)
     except ConfigurationError as error:
-        terminal.remark(tr("trust.not_kept", what=error.what, why=error.why), "warning")
+        terminal.remark(
+            _("The answer holds for this time only. {what} {why}", what=error.what, why=error.why), "warning"
+        )
     else:
         if believed:
-            terminal.remark(tr("trust.believed"))
+            terminal.remark(_("Believed until the file changes; localllm config untrust takes it back."))
     return load_believing(waiting.digest) if believed else loaded

@@ -28,7 +28,7 @@ def set_value(file: Path, key: str, text: str) -> None:
     Only the value's own bytes change, or a line is added; file and table are made when missing. What else is in the
     file is checked before anything is written: ConfigurationError (E1001 to E1006), and the file is as it was.
     """
-    value = msgspec.to_builtins(parse_value(key, text, Phrase("settings.command_line")))
+    value = msgspec.to_builtins(parse_value(key, text, Phrase("command line")))
     written = write_value(value)
     path = path_of(key)
     _edit(file, lambda old: _put(old, path, written), lambda data: _put_into(data, path, value))
@@ -39,7 +39,7 @@ def unset(file: Path, key: str) -> bool:
 
     Its line goes, comment and all; nothing else changes. Errors as `set_value`.
     """
-    find_setting(key, Phrase("settings.command_line"))
+    find_setting(key, Phrase("command line"))
     path = path_of(key)
     if read_text(file) is None:
         return False
@@ -82,11 +82,11 @@ def _edit(file: Path, change: Callable[[str], str], intend: Callable[[dict[str, 
             _check(new, old, data, file)
             atomic_write(target, new.encode())
     except TimeoutError as error:
-        raise _unwritable(file, Phrase("paths.locked")) from error
+        raise _unwritable(file, Phrase("Another program holds the lock of its folder")) from error
     except OSError as error:
         raise _unwritable(file, os.strerror(error.errno or errno.EIO)) from error
     except UnicodeEncodeError as error:  # bytes of the command line that are no text
-        raise _unwritable(file, Phrase("settings.not_unicode")) from error
+        raise _unwritable(file, Phrase("The value is not Unicode text")) from error
     return True
 
 
@@ -99,7 +99,7 @@ def _check(new: str, old: str, intended: dict[str, Json], file: Path) -> None:
         _validate(old, file)  # not our doing, then, and with the lines the user sees
         sound = False
     if not sound:
-        raise _unwritable(file, Phrase("settings.layout"))
+        raise _unwritable(file, Phrase("The setting stands where it is not expected"))
 
 
 def _validate(text: str, file: Path) -> None:

@@ -87,7 +87,7 @@ def unknown_key(key: str, where: object) -> ConfigurationError:
         key = f"{key[:_LONGEST_KEY]}…"
     key = "".join(character if character.isprintable() else "�" for character in key)
     near = nearest_key(key, (*all_settings(), *all_tables()))
-    hint = Phrase("settings.nearest", key=near) if near else Phrase("settings.see_all")
+    hint = Phrase("Did you mean “{key}”?", key=near) if near else Phrase("“localllm config show” lists them all.")
     return ConfigurationError("config_unknown_key", where=where, key=key, hint=hint)
 
 

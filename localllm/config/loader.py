@@ -9,7 +9,7 @@ import msgspec
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
 from localllm.base.files import real_path
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.base.paths import SETTINGS_FILE, config_file
 from localllm.config.keys import PREFIX, all_settings, find_setting, nearest_key, path_of
 from localllm.config.reader import Layer, Origin, file_values, read_text
@@ -87,7 +87,16 @@ Rules = dict[str, tuple[str | SafetyRule, ...]]
 def left_out_notice(error: ConfigurationError) -> str:
     """That the file of an untrusted project, or a key in it, was left out, in the current language."""
     whole = error.key in ("config_bad_toml", "config_unreadable")
-    return " ".join(str(Phrase("settings.file_left_out" if whole else "settings.key_left_out", error=error)).split())
+    return " ".join(
+        str(
+            Phrase(
+                N_("The project's localllm.toml, which is not trusted, is left out as a whole: {error}")
+                if whole
+                else N_("In the project's localllm.toml, which is not trusted, one setting is left out: {error}"),
+                error=error,
+            )
+        ).split()
+    )
 
 
 def load(
@@ -207,7 +216,7 @@ class _ProjectFile:
         except OSError:  # links of links without end: reading says so
             return False
         if leads_out and not self._trusted:
-            reason = Phrase("settings.leads_out")
+            reason = Phrase("It is a link to a file outside the project")
             self.faults.append(ConfigurationError("config_unreadable", file=self._file, reason=reason))
             return True
         return False
@@ -335,9 +344,17 @@ def _add_environment(stack: _Stack, environ: Mapping[str, str]) -> tuple[Phrase,
         setting = known.get(name)
         if setting is None:
             near = nearest_key(name, known)
-            remarks.append(Phrase("settings.unknown_variable", name=name, hint=_did_you_mean(near)))
+            remarks.append(
+                Phrase("The environment variable {name} names no setting. {hint}", name=name, hint=_did_you_mean(near))
+            )
         elif setting.secret_variable:
-            remarks.append(Phrase("settings.secret_elsewhere", name=name, variable=setting.secret_variable))
+            remarks.append(
+                Phrase(
+                    "The environment variable {name} is not read; the key belongs in {variable}.",
+                    name=name,
+                    variable=setting.secret_variable,
+                )
+            )
         else:
             value = parse_value(setting.key, text, name)
             stack.put(setting.key, value, Origin("environment", name))
@@ -345,11 +362,11 @@ def _add_environment(stack: _Stack, environ: Mapping[str, str]) -> tuple[Phrase,
 
 
 def _did_you_mean(near: str) -> object:
-    return Phrase("settings.nearest", key=near) if near else ""
+    return Phrase("Did you mean “{key}”?", key=near) if near else ""
 
 
 def _add_overrides(stack: _Stack, overrides: Mapping[str, Json]) -> None:
-    where = Phrase("settings.command_line")
+    where = Phrase("command line")
     for key, value in overrides.items():
         setting = find_setting(key, where)
         parsed = parse_value(key, value, where) if isinstance(value, str) else checked(setting, value, where)

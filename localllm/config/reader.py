@@ -209,7 +209,7 @@ def read_text(file: Path) -> str | None:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _unreadable(file, Phrase("settings.not_utf8", line=line)) from error
+        raise _unreadable(file, Phrase("It is not UTF-8 text (line {line})", line=line)) from error
 
 
 def _read_bytes(file: Path) -> bytes:
@@ -218,10 +218,10 @@ def _read_bytes(file: Path) -> bytes:
 
     with open(file, "rb", opener=without_waiting) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise _unreadable(file, Phrase("settings.no_file"))
+            raise _unreadable(file, Phrase("It is not a file"))
         data = stream.read(MAXIMUM_SIZE + 1)
     if len(data) > MAXIMUM_SIZE:
-        raise _unreadable(file, Phrase("settings.too_long", most=MAXIMUM_SIZE))
+        raise _unreadable(file, Phrase("It is longer than {most} bytes", most=MAXIMUM_SIZE))
     return data
 
 
@@ -236,14 +236,16 @@ def parse(text: str, file: Path) -> dict[str, Json]:
     text = text.removeprefix("\ufeff")
     if deep := _DEEP_KEY.search(text):
         line = text.count("\n", 0, deep.start()) + 1
-        raise ConfigurationError("config_bad_toml", file=file, line=line, reason=Phrase("settings.too_deep"))
+        raise ConfigurationError("config_bad_toml", file=file, line=line, reason=Phrase("It is nested too deeply"))
     try:
         return tomllib.loads(text)
     except RecursionError as error:
         # The parser does not say where; the line with the most brackets is the one.
         rows = text.split("\n")
         line = max(range(len(rows)), key=lambda row: rows[row].count("[") + rows[row].count("{")) + 1
-        raise ConfigurationError("config_bad_toml", file=file, line=line, reason=Phrase("settings.too_deep")) from error
+        raise ConfigurationError(
+            "config_bad_toml", file=file, line=line, reason=Phrase("It is nested too deeply")
+        ) from error
     except ValueError as error:  # TOMLDecodeError, and numbers Python refuses to read for their length
         position = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
         line = (position and position[1]) or text.rstrip("\n").count("\n") + 1
@@ -312,5 +314,5 @@ def _leaves(
 
 
 def _no_table(key: str, value: Json, where: str) -> ConfigurationError:
-    got, expected = describe_value(value), Phrase("settings.table")
+    got, expected = describe_value(value), Phrase("a table")
     return ConfigurationError("config_wrong_type", where=where, key=key, got=got, expected=expected)

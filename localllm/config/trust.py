@@ -82,7 +82,11 @@ class Answers:
             reason = error.params.get("reason", "")
         except msgspec.DecodeError as error:
             reason = str(error)
-        return _Store(), Phrase("trust.unreadable", file=self._file, reason=reason)
+        return _Store(), Phrase(
+            "What you answered about trusting projects cannot be read and counts as forgotten ({file}: {reason}).",
+            file=self._file,
+            reason=reason,
+        )
 
     def _change(self, change: Callable[[_Store], object]) -> None:
         change_file(self._file, lambda: self._read()[0], change)

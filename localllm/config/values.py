@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.config.keys import Setting, find_setting
 from localllm.config.schema import SECRET_VARIABLES
 
@@ -59,14 +59,14 @@ def _key_variable(setting: Setting) -> str:
 def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationError:
     """The error for a value the setting cannot have."""
     got, expected = describe_value(value), describe(setting)
-    if expected.key == "settings.list" and isinstance(value, list):
-        got = Phrase("settings.got_mixed_list")
-    if expected.key == "settings.one_of" and isinstance(value, str) and len(value) <= _QUOTABLE:
-        got = Phrase("settings.got_this_text", value=value)
-    if expected.key == "settings.list_of" and isinstance(value, list):
+    if expected.text == "a list of texts" and isinstance(value, list):
+        got = Phrase("a list with something else in it than texts")
+    if expected.text == "one of {values}" and isinstance(value, str) and len(value) <= _QUOTABLE:
+        got = Phrase("the text “{value}”", value=value)
+    if expected.text == "a list of any of {values}" and isinstance(value, list):
         items = cast("list[Json]", value)
         other = next(item for item in items if item not in _choices(setting))
-        got = Phrase("settings.got_list_with", value=str(other)[:_QUOTABLE])
+        got = Phrase("a list with “{value}” in it", value=str(other)[:_QUOTABLE])
     return ConfigurationError("config_wrong_type", where=where, key=setting.key, got=got, expected=expected)
 
 
@@ -77,17 +77,17 @@ def describe_value(value: Json) -> Phrase:
     """What kind of value this is, in plain words. A text is not repeated: who knows what it holds."""
     match value:
         case bool():
-            return Phrase("settings.got_value", value="true" if value else "false")
+            return Phrase("{value}", value="true" if value else "false")
         case int() | float():
-            return Phrase("settings.got_value", value=value)
+            return Phrase("{value}", value=value)
         case str():
-            return Phrase("settings.got_text")
+            return Phrase("a text")
         case list() | tuple():
-            return Phrase("settings.got_list")
+            return Phrase("a list")
         case dict():
-            return Phrase("settings.got_table")
+            return Phrase("a table")
         case _:
-            return Phrase("settings.got_date")
+            return Phrase("a date or time")
 
 
 def describe(setting: Setting) -> Phrase:
@@ -96,26 +96,29 @@ def describe(setting: Setting) -> Phrase:
 
     if names := _registered(setting):
         is_list = isinstance(setting.default, tuple)
-        return Phrase("settings.list_of" if is_list else "settings.one_of", values=_quoted(names))
+        return Phrase(N_("a list of any of {values}") if is_list else N_("one of {values}"), values=_quoted(names))
     match shapes.type_info(setting.annotation):
         case shapes.BoolType():
-            return Phrase("settings.bool")
+            return Phrase("true or false")
         case shapes.LiteralType():
-            return Phrase("settings.one_of", values=_quoted(_choices(setting)))
+            return Phrase("one of {values}", values=_quoted(_choices(setting)))
         case shapes.VarTupleType(item_type=shapes.LiteralType()):
-            return Phrase("settings.list_of", values=_quoted(_choices(setting)))
+            return Phrase("a list of any of {values}", values=_quoted(_choices(setting)))
         case shapes.VarTupleType(item_type=shapes.StructType()):
-            return Phrase("settings.list_of_tables", key=setting.key)
+            return Phrase(
+                "tables [[{key}]] with tool, decision (allow, ask or deny) and, where wanted, prefix, match, not_match",
+                key=setting.key,
+            )
         case shapes.VarTupleType():
-            return Phrase("settings.list")
+            return Phrase("a list of texts")
         case shapes.DictType():
-            return Phrase("settings.table_of_texts", key=setting.key)
+            return Phrase("a table of names and texts; one of them is {key}.NAME", key=setting.key)
         case shapes.IntType() as whole:
-            return _describe_range(Phrase("settings.whole"), whole)
+            return _describe_range(Phrase("a whole number"), whole)
         case shapes.FloatType() as number:
-            return _describe_range(Phrase("settings.number"), number)
+            return _describe_range(Phrase("a number"), number)
         case _:
-            return Phrase("settings.text")
+            return Phrase("a text")
 
 
 def _choices(setting: Setting) -> tuple[str, ...]:
@@ -149,11 +152,11 @@ def _describe_range(kind: Phrase, shape: Any) -> Phrase:
         case None, None, None:
             return kind
         case least, None, None:
-            return Phrase("settings.above", kind=kind, least=least)
+            return Phrase("{kind} above {least}", kind=kind, least=least)
         case None, least, None:
-            return Phrase("settings.at_least", kind=kind, least=least)
+            return Phrase("{kind}, {least} or more", kind=kind, least=least)
         case _, least, most:
-            return Phrase("settings.between", kind=kind, least=least, most=most)
+            return Phrase("{kind} from {least} to {most}", kind=kind, least=least, most=most)
 
 
 def parse_value(key: str, text: str, where: object) -> Json:

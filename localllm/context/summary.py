@@ -10,7 +10,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Usage
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.context.budget import NO_MODEL, Budget, Scale
 from localllm.context.conversation import Conversation
 from localllm.context.pruning import cut, was_pruned, with_calls
@@ -288,7 +288,7 @@ class Summariser:
             except LLMConnectionError as error:
                 if error.key != "llm_context_overflow":
                     return Summary(why=error.what)
-        return Summary(why=tr("context.why_unfit"))
+        return Summary(why=_("the conversation does not fit into one request"))
 
     async def _ask(self, conversation: Conversation, scale: Scale, budget: Budget, wish: str) -> Summary:
         system = SystemMessage(_prompt().format(words=int(budget.summary * _WORDS_PER_TOKEN)))
@@ -319,13 +319,13 @@ def fitting_transcript(conversation: Conversation, tokens: int, scale: Scale) ->
 def _fault(text: str, finish: str, tokens: int, wanted: int) -> str:
     """Why a summary is of no use; empty where it is."""
     if not text:
-        return tr("context.why_empty")
+        return _("it wrote nothing")
     if len(text) < _LEAST_LETTERS:
-        return tr("context.why_short")
+        return _("it is too short to be one")
     packed = text.encode("utf-8", "surrogatepass")
     if len(packed) > _TELLING and len(zlib.compress(packed)) < _CHANTING * len(packed):
-        return tr("context.why_repeats")
-    return tr("context.why_long") if finish == "length" or tokens > _TOO_LONG * wanted else ""
+        return _("it repeats itself")
+    return _("it is too long") if finish == "length" or tokens > _TOO_LONG * wanted else ""
 
 
 @cache

@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.llm.message_format import read_messages
 from localllm.llm.messages import (
     Completion,
@@ -350,7 +350,12 @@ class LLMClient:
     async def _wait_for_turn(self, on_notice: OnNotice) -> None:
         def tell(seconds: float) -> None:
             if seconds >= _WORTH_TELLING:
-                on_notice(tr("llm.waits", seconds=seconds))
+                on_notice(
+                    _(
+                        "Waiting {seconds:.0f} s for its turn (llm.requests_per_minute, or the server asked for it).",
+                        seconds=seconds,
+                    )
+                )
 
         await self._limiter.wait(self.provider.address, tell)
 

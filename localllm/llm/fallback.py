@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from localllm.base.errors import LLMConnectionError, LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.llm.client import Asking, LLMClient, OnNotice
 from localllm.llm.providers.base import Chunk, Provider
 
@@ -107,7 +107,13 @@ class FallbackClient(LLMClient):
                     continue
                 answer = await client.open_answer(asking)
             except LocalLLMError as error:
-                asking.on_notice(tr("llm.cannot_stand_in", provider=standby.name, what=error.what))
+                asking.on_notice(
+                    _(
+                        "{provider} (llm.fallback_providers) cannot answer instead: {what}",
+                        provider=standby.name,
+                        what=error.what,
+                    )
+                )
                 continue
             self._now_answers(client, why, asking.on_notice)
             return answer
@@ -128,5 +134,12 @@ class FallbackClient(LLMClient):
             self._rests_until = self._clock() + PAUSE_SECONDS
         if why or client is not self._answering:
             name, model = client.provider.name, client.model
-            on_notice(tr("llm.stands_in", what=why, provider=name, model=model).strip())
+            on_notice(
+                _(
+                    "{what} {provider} ({model}) answers instead (llm.fallback_providers).",
+                    what=why,
+                    provider=name,
+                    model=model,
+                ).strip()
+            )
         self._answering = client

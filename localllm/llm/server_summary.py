@@ -5,11 +5,24 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.llm.addresses import apart_from_password, server_root
 from localllm.llm.client import LLMClient
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo
+
+_SERVER_STATES = {
+    "empty": N_("The server at {url} has no model yet: load one there."),
+    "locked": N_("The server at {url} wants a key: {detail}."),
+    "silent": N_("{url} takes connections but does not answer in time: {detail}."),
+}
+_ABILITIES = {
+    "unloaded": N_("not loaded"),
+    "up_to": N_("up to {count} tokens"),
+    "tools": N_("tools"),
+    "thinking": N_("thinking"),
+    "vision": N_("vision"),
+}
 
 _SOFTWARE = {"lmstudio": "LM Studio", "ollama": "Ollama", "openai": "OpenAI-compatible", "gguf": "llama.cpp"}
 """What to call a server that does not say what it is."""
@@ -51,11 +64,19 @@ def warn(client: LLMClient, servers: Sequence[Server], *, sought: bool, keys: It
     """That no model is connected, and what stands in the way; nothing where one is. See `introduce`."""
     match client.provider.name:
         case "embedded" if sought:
-            return (tr("start.embedded"), *_obstacles(servers), *_unused(keys))
+            return (
+                _(
+                    "No model server found: the embedded engine answers; it only finds and quotes. Start "
+                    "LM Studio's server, Ollama or llama-server -m FILE, and the next request uses it; "
+                    "localllm doctor tells more."
+                ),
+                *_obstacles(servers),
+                *_unused(keys),
+            )
         case "embedded":
-            return (tr("start.embedded_chosen"),)
+            return (_("The embedded engine answers: it finds and quotes, but does not think."),)
         case "scripted":
-            return (tr("start.scripted"),)
+            return (_("The scripted provider plays answers from a file: no model is connected."),)
         case _:
             return ()
 
@@ -76,19 +97,19 @@ def software_of(server: Server) -> str:
 
 def window(client: LLMClient) -> str:
     """The model's window; it says so where that is only assumed."""
-    key = "start.window_assumed" if client.assumes_window else "start.window"
-    return tr(key, count=f"{client.context_window:,}")
+    key = N_("{count} tokens assumed") if client.assumes_window else N_("{count} tokens")
+    return _(key, count=f"{client.context_window:,}")
 
 
 def model_note(info: ModelInfo) -> str:
     """What its server tells of a model: window, abilities, size."""
-    parts = [tr("model.unloaded")] if info.loaded is False else []
+    parts = [_("not loaded")] if info.loaded is False else []
     if info.context_window:
-        parts.append(tr("start.window", count=f"{info.context_window:,}"))
+        parts.append(_("{count} tokens", count=f"{info.context_window:,}"))
     elif info.max_context_window:
-        parts.append(tr("model.up_to", count=f"{info.max_context_window:,}"))
+        parts.append(_("up to {count} tokens", count=f"{info.max_context_window:,}"))
     if info.abilities:
-        parts.append(", ".join(tr(f"model.{ability}") for ability in sorted(info.abilities)))
+        parts.append(", ".join(_(_ABILITIES[ability]) for ability in sorted(info.abilities)))
     parts.append(" ".join(part for part in (info.parameters, info.quantization) if part))
     return " · ".join(part for part in parts if part)
 
@@ -97,7 +118,7 @@ def obstacle(server: Server) -> str:
     """Why a server that is there cannot be used; empty where it can, or is not there."""
     if server.state not in ("empty", "locked", "silent"):
         return ""
-    return tr(f"start.server_{server.state}", url=server.base_url, detail=server.detail)
+    return _(_SERVER_STATES[server.state], url=server.base_url, detail=server.detail)
 
 
 def _obstacles(servers: Iterable[Server]) -> Iterable[str]:
@@ -105,7 +126,13 @@ def _obstacles(servers: Iterable[Server]) -> Iterable[str]:
 
 
 def _unused(keys: Iterable[str]) -> Iterable[str]:
-    return (tr("start.key", variable=variable) for variable in keys)
+    return (
+        _(
+            "{variable} is set; nothing is sent there unless you say so: --provider openai --base-url URL.",
+            variable=variable,
+        )
+        for variable in keys
+    )
 
 
 def _hint(servers: Sequence[Server]) -> str:
@@ -113,4 +140,4 @@ def _hint(servers: Sequence[Server]) -> str:
     ready = [server for server in servers if server.state == "ready"]
     if sum(len(server.models) for server in ready) < 2:
         return ""
-    return tr("start.others")
+    return _("There are others: /models lists them, /model NAME changes.")

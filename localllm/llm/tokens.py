@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.base.events import Usage
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, Image, Message, ToolMessage, ToolSpec, UserMessage
 from localllm.llm.providers.base import UsageChunk
@@ -340,7 +340,14 @@ class Accounting:
         if self._has_warned:
             return ""
         self._has_warned = True
-        return tr("llm.dropped", counted=f"{counted:,}", estimate=f"{estimate:,}")
+        return _(
+            "The server counted {counted} tokens of about {estimate} that were sent: it has "
+            "dropped a part of the conversation without a word. Load the model with a larger "
+            "context (Ollama: num_ctx, which llm.context_window sets, or OLLAMA_CONTEXT_LENGTH; "
+            "LM Studio: Context Length; llama.cpp: -c), or begin anew with /clear.",
+            counted=f"{counted:,}",
+            estimate=f"{estimate:,}",
+        )
 
 
 def filled_window(counted: int, estimate: int) -> int:

@@ -268,7 +268,9 @@ class Document:
             lines.append("")
         made = self.with_lines(at, at, lines)
         if kind not in made.sections:
-            raise ConfigurationError("memory_layout", reason=Phrase("memory.would_mix"))
+            raise ConfigurationError(
+                "memory_layout", reason=Phrase("What would be written there would be read as something else")
+            )
         return made
 
     def _places(self, before: Sequence[Section]) -> Iterator[tuple[int, int]]:

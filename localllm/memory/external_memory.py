@@ -10,7 +10,6 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import english
 from localllm.memory import notes, session_records, todos
 from localllm.memory.document import Document
 from localllm.memory.entries import Named, one_of, refuse_vague
@@ -22,6 +21,18 @@ from localllm.memory.task_splitting import TASK_SIZE, chunk, parts_of, refuse_ma
 from localllm.memory.todos import Priority, State, Todo, as_priority
 from localllm.text.sanitising import clean, shorten
 from localllm.text.secret_masking import has_secret, masked
+
+_DIGEST = {
+    "todos": "Open TODOs:",
+    "more": "(and {count} more)",
+    "more_found": "(and {count} more: recall finds them)",
+    "decisions": "Decisions:",
+    "preferences": "Preferences:",
+    "session": "Last session:",
+    "doing": "in progress",
+    "high": "high",
+    "low": "low",
+}
 
 _LONGEST = 240  # bytes of a line
 
@@ -36,7 +47,7 @@ class _Part(NamedTuple):
     lines: tuple[str, ...]
     share: float
     total: int = 0
-    more: str = "memory.digest_more"
+    more: str = "(and {count} more)"
 
 
 def digest(document: Document, limit_bytes: int, *, searchable: bool = True) -> str:
@@ -61,7 +72,7 @@ def _parts(document: Document, *, searchable: bool) -> list[_Part]:
     preferences = notes.notes(document, "preferences")
     last = session_records.last(document)
     session = [line.strip() for line in last.text.splitlines()] if last else []
-    more = "memory.digest_more_found" if searchable else "memory.digest_more"
+    more = "(and {count} more: recall finds them)" if searchable else "(and {count} more)"
     made = [f"- {note.when} {note.text}".replace("-  ", "- ") for note in decisions[:20]]
     return [
         _part("todos", [_todo_line(todo) for todo in urgent[:50]], 0.45, len(urgent)),
@@ -72,13 +83,13 @@ def _parts(document: Document, *, searchable: bool) -> list[_Part]:
 
 
 def _part(name: str, lines: Sequence[str], share: float, total: int = 0) -> _Part:
-    return _Part(english(f"memory.digest_{name}"), tuple(_short(line) for line in lines), share, total)
+    return _Part(_DIGEST[name], tuple(_short(line) for line in lines), share, total)
 
 
 def _todo_line(todo: Todo) -> str:
-    facts = [english("memory.digest_doing")] if todo.state == "doing" else []
+    facts = ["in progress"] if todo.state == "doing" else []
     if todo.priority != "medium":
-        facts.append(english(f"memory.digest_{todo.priority}"))
+        facts.append(_DIGEST[todo.priority])
     more = f" ({', '.join(facts)})" if facts else ""
     return f"- {todo.id}{more} {todo.text}"
 
@@ -99,7 +110,7 @@ def _lines(parts: Sequence[_Part], taken: Sequence[int]) -> list[str]:
     lines: list[str] = []
     for part, count in zip(parts, taken, strict=True):
         if count:
-            more = [english(part.more, count=part.total - count)] if part.total > count else []
+            more = [part.more.format(count=part.total - count)] if part.total > count else []
             lines += [part.heading, *part.lines[:count], *more]
     return lines
 

@@ -20,10 +20,26 @@ from localllm.base.files import (
     open_made,
     real_path,
 )
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.llm.messages import LINKED
 from localllm.memory.document import Document
 from localllm.sandbox.protect.protected_names import is_protected
+
+_FIX = {
+    "not_utf8": N_("Save it as UTF-8, or move it away: a new one is made when there is something to keep."),
+    "too_large": N_("Shorten it, or move it away: a new one is made when there is something to keep."),
+    "folder": N_("Move the folder away, or name another file: localllm config set project.memory_file NOTES.md"),
+    "not_regular": N_("Move it away, or name another file: localllm config set project.memory_file NOTES.md"),
+    "linked": N_("Link to a Markdown file (.md), or put the file itself there."),
+}
+_MEMORY = {
+    "not_utf8": N_("Line {line:,} (byte {offset:,} of the file) is not UTF-8 text"),
+    "too_large": N_("It is larger than {limit} MB"),
+    "folder": N_("There is a folder of that name"),
+    "not_regular": N_("It is a pipe or a device, not a file"),
+    "not_text": N_("Its encoding is not known"),
+    "linked": N_("It is a link to a file that is no Markdown"),
+}
 
 NAME = "LOCALLLM.md"
 LARGEST = 4_000_000
@@ -93,7 +109,7 @@ class MemoryFile:
         for _ in range(_TRIES):
             with _Saved(folder, name) as saved, suppress(ChangedMeanwhileError, FileExistsError, FileNotFoundError):
                 return self._replace(saved, change)
-        raise self._error("memory_busy", Phrase("memory.busy"))
+        raise self._error("memory_busy", Phrase("Another program keeps changing it"))
 
     def _replace(self, saved: "_Saved", change: "Change[T]") -> T:
         """Put the changed text in the place of what was read; and again where somebody who had the file open saves
@@ -112,7 +128,7 @@ class MemoryFile:
             if late == base:
                 return answer
             base, there = late, data
-        raise self._error("memory_busy", Phrase("memory.busy"))
+        raise self._error("memory_busy", Phrase("Another program keeps changing it"))
 
     def _decoded(self, data: bytes | None) -> str:
         if data is None:
@@ -175,7 +191,7 @@ class MemoryFile:
         except _NotRegularError as error:
             raise self._unusable("folder" if error.is_folder else "not_regular") from error
         except TimeoutError as error:
-            raise self._error("memory_busy", Phrase("paths.locked")) from error
+            raise self._error("memory_busy", Phrase("Another program holds the lock of its folder")) from error
         except OSError as error:
             if error.errno == errno.EXDEV:
                 raise SafetyViolationError("path_outside", path=self._name, root=self._root) from error
@@ -191,8 +207,8 @@ class MemoryFile:
 
     def _unusable(self, why: str, **facts: int) -> ConfigurationError:
         """`why`: as the catalogue has it, with the fix for it."""
-        fix = Phrase(f"memory.fix_{why}")
-        reason = Phrase(f"memory.{why}", **facts)
+        fix = Phrase(_FIX[why])
+        reason = Phrase(_MEMORY[why], **facts)
         return ConfigurationError("memory_unusable", file=self._name, reason=reason, fix=fix)
 
     def _error(self, key: str, reason: object) -> ConfigurationError:

@@ -60,7 +60,9 @@ def describe(
     for kind in lacking:
         changed = changed.with_body(kind, lines[kind])
     if document.pieces() - changed.pieces() or not all(map(changed.body, lacking)):
-        raise ConfigurationError("memory_layout", reason=Phrase("memory.would_mix"))
+        raise ConfigurationError(
+            "memory_layout", reason=Phrase("What would be written there would be read as something else")
+        )
     added = Described(tuple(lacking))
     return _refreshed(changed, lines, known, added, drop=drop) if refresh else (changed, added)
 

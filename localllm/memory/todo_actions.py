@@ -2,12 +2,36 @@
 
 from typing import TYPE_CHECKING
 
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import N_, Phrase, _
 from localllm.text.sanitising import clean
 
 if TYPE_CHECKING:
     from localllm.memory.entries import State
     from localllm.memory.todos import Todo
+
+_STATES = {
+    "planned": N_("To do: {id} {text}"),
+    "doing": N_("In progress: {id} {text}"),
+    "done": N_("Done: {id} {text}"),
+    "dropped": N_("Dropped: {id} {text}"),
+}
+_ALREADY = {
+    "planned": N_("It is open already: {id} {text}"),
+    "doing": N_("It is in progress already: {id} {text}"),
+    "done": N_("It is done already: {id} {text}"),
+    "dropped": N_("It is dropped already: {id} {text}"),
+}
+_STATE_NAMES = {
+    "planned": N_("to do"),
+    "doing": N_("in progress"),
+    "done": N_("done"),
+    "dropped": N_("dropped"),
+}
+_PRIORITIES = {
+    "high": N_("high"),
+    "medium": N_("medium"),
+    "low": N_("low"),
+}
 
 
 JAPANESE: dict[str, str] = {
@@ -39,7 +63,7 @@ def by_word(english: dict[str, str]) -> dict[str, str]:
 
 def todo_text(todo: "Todo") -> str:
     """A TODO's text on one line, with its priority if that is not the usual one."""
-    priority = "" if todo.priority == "medium" else f" ({tr(f'memory.priority.{todo.priority}')})"
+    priority = "" if todo.priority == "medium" else f" ({_(_PRIORITIES[todo.priority])})"
     return f"{clean(todo.text, keep_newlines=False)}{priority}"
 
 
@@ -47,8 +71,8 @@ def state_told(now: "Todo", before: "Todo | None", text: str) -> Phrase:
     """In what state a TODO is now, and whether that is another one than somebody may think who brought it there; `text`
     is how it is shown."""
     if before and before.state == now.state:
-        return Phrase(f"todo.already.{now.state}", id=now.id, text=text)
-    told = Phrase(f"todo.{now.state}", id=now.id, text=text)
+        return Phrase(_ALREADY[now.state], id=now.id, text=text)
+    told = Phrase(_STATES[now.state], id=now.id, text=text)
     if before is None or before.is_open or now.state == "planned":
         return told
-    return Phrase("todo.was", told=told, state=Phrase(f"memory.state.{before.state}"))
+    return Phrase("{told} (before: {state})", told=told, state=Phrase(_STATE_NAMES[before.state]))

@@ -19,7 +19,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError, ToolExecutionError
 from localllm.base.files import open_folder, real_path
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.base.regular_files import read_beneath, read_regular
 from localllm.memory.document import Document, Item
 from localllm.memory.entries import (
@@ -41,6 +41,12 @@ from localllm.memory.entries import (
 )
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.sanitising import clean
+
+_PRIORITIES = {
+    "high": N_("high"),
+    "medium": N_("medium"),
+    "low": N_("low"),
+}
 
 
 def as_priority(text: str) -> Priority:
@@ -164,7 +170,9 @@ def move(document: Document, wanted: str, to: int) -> tuple[Document, Todo]:
     changed = document.moved(item, place)
     after = todos(changed)
     if changed.pieces() != document.pieces():
-        raise ConfigurationError("memory_layout", reason=Phrase("memory.would_mix"))
+        raise ConfigurationError(
+            "memory_layout", reason=Phrase("What would be written there would be read as something else")
+        )
     number = items.index(place) + 1
     return changed, after[number - 1]
 
@@ -210,8 +218,8 @@ def _as_given(title: str, priority: Priority | None) -> Parts:
         raise ToolExecutionError(
             "memory_two_priorities",
             text=clean(title, keep_newlines=False),
-            first=Phrase(f"memory.priority.{first}"),
-            second=Phrase(f"memory.priority.{second}"),
+            first=Phrase(_PRIORITIES[first]),
+            second=Phrase(_PRIORITIES[second]),
         )
     return task._replace(priority=said[0] if said else None)
 
@@ -242,7 +250,9 @@ def _rewritten(document: Document, todo: Todo, item: Item, parts: Parts) -> tupl
     changed = document.with_first_line(item, parts.line(japanese=document.language == "ja"))
     after = todos(changed)
     if len(after) != len(todos(document)):
-        raise ConfigurationError("memory_layout", reason=Phrase("memory.would_mix"))
+        raise ConfigurationError(
+            "memory_layout", reason=Phrase("What would be written there would be read as something else")
+        )
     return changed, after[todo.number - 1]
 
 
@@ -252,7 +262,9 @@ def _only_new(before: Sequence[Todo], after: Sequence[Todo]) -> Todo:
     place = next((at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), len(old))
     if new[:place] + new[place + 1 :] == old and len(new) > len(old):
         return after[place]
-    raise ConfigurationError("memory_layout", reason=Phrase("memory.would_mix"))
+    raise ConfigurationError(
+        "memory_layout", reason=Phrase("What would be written there would be read as something else")
+    )
 
 
 def _content(todo: Todo) -> tuple[str, str, str]:
@@ -281,10 +293,16 @@ def read_plan(root: Path, name: str, first_line: int = 0, line_count: int = 0) -
         path = root / Path(name).expanduser()
         text = decode(_read(root, path)).text
     except OSError as error:
-        reason = Phrase("memory.not_regular") if error.errno == errno.EINVAL else os.strerror(error.errno or errno.EIO)
+        reason = (
+            Phrase("It is a pipe or a device, not a file")
+            if error.errno == errno.EINVAL
+            else os.strerror(error.errno or errno.EIO)
+        )
         raise _unreadable(name, reason) from error
     except NotTextError as error:
-        raise _unreadable(name, Phrase("files.binary" if error.kind == "binary" else "memory.not_text")) from error
+        raise _unreadable(
+            name, Phrase(N_("its content is binary") if error.kind == "binary" else N_("Its encoding is not known"))
+        ) from error
     except (ValueError, RuntimeError) as error:  # a NUL in the name, a home that nobody has
         raise _unreadable(name, str(error)) from error
     source = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

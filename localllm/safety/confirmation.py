@@ -5,11 +5,20 @@ from uuid import uuid4
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, ToolCall
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import N_, Phrase, _
 from localllm.safety.policy import Verdict
 from localllm.safety.rules import lasting_rule
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Preview, Tool
+
+_WHY = {
+    "unreadable": N_("Not all of what it runs can be told from the command line."),
+    "untrusted": N_("Text from the web is in this conversation, and this may send something away."),
+    "address": N_("Neither you nor a search has named this address; what stands in it is sent there."),
+    "instruction": N_("Assistants obey what this file says."),
+    "example_matched": N_("matches what it must not match"),
+    "example_missed": N_("does not match its example"),
+}
 
 
 class Confirmer(Protocol):
@@ -30,7 +39,9 @@ def question(
         call_id=call.id,
         tool=tool.name,
         risk="dangerous" if verdict.dangerous or shown.danger else tool.risk.name.lower(),
-        summary=tr("destruction.asked", summary=shown.summary, lost=shown.danger) if shown.danger else shown.summary,
+        summary=_("{summary} (it would lose {lost})", summary=shown.summary, lost=shown.danger)
+        if shown.danger
+        else shown.summary,
         detail=shown.detail,
         detail_kind=shown.kind,
         reason=str(_reason(verdict)),
@@ -54,7 +65,7 @@ def refusal(request: ConfirmationRequested, verdict: Verdict, answer: Confirmati
 
 def _reason(verdict: Verdict) -> str | Phrase:
     """Why the call is asked about."""
-    return Phrase(f"policy.{verdict.why}") if verdict.why else verdict.rule
+    return Phrase(_WHY[verdict.why]) if verdict.why else verdict.rule
 
 
 def remember(rules: RememberedRules, request: ConfirmationRequested, answer: ConfirmationAnswered) -> str:

@@ -9,10 +9,20 @@ from typing import Literal
 
 import msgspec
 
-from localllm.base.i18n import Phrase, english
+from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
+
+_LOSSES = {
+    "emptied": N_("all {count} line of it", "all {count} lines of it"),
+    "placeholder": N_("what “{names}” stands for, which was not written out"),
+    "definitions": N_("{names} ({count} line becomes {after})", "{names} ({count} lines become {after})"),
+    "bodies": N_("the bodies of {names}"),
+    "imports": N_("every import ({names})"),
+    "cut": N_("{names}, and it ends in a syntax error"),
+    "lines": N_("most of its lines ({before} become {after})"),
+}
 
 _SIGN = r"(?:\#+|//+|/\*+|\*+|<!--|--+|;+|%+|\{/\*|\"\"\"|''')"
 _DOTS = r"(?:\.{3,}|…+|‥+)"
@@ -115,7 +125,7 @@ class Destruction(msgspec.Struct, frozen=True):
     def phrase(self) -> Phrase:
         """The loss in a sentence."""
         names = ", ".join(self.missing[:_NAMED]) + (", …" if len(self.missing) > _NAMED else "")
-        return Phrase(f"destruction.{self.loss}", names=names, before=self.before, after=self.after, count=self.before)
+        return Phrase(_LOSSES[self.loss], names=names, before=self.before, after=self.after, count=self.before)
 
 
 def detect_code_destruction(old: str, new: str, path: str) -> Destruction | None:
@@ -147,11 +157,11 @@ def new_errors(path: str, old: str, new: str) -> list[str]:
     after = _outline(new, path)
     if after is None or not after.has_errors:
         line = _newly_misindented(path, old, new)
-        return [english("destruction.new_errors", lines=str(line))] if line else []
+        return [f"Syntax errors that were not there before, at line {line!s}: fix them."] if line else []
     before = _outline(old, path)
     if before is not None and len(before.error_lines) >= len(after.error_lines):
         return []
-    return [english("destruction.new_errors", lines=", ".join(map(str, after.error_lines)))]
+    return [(f"Syntax errors that were not there before, at line {', '.join(map(str, after.error_lines))}: fix them.")]
 
 
 def _newly_misindented(path: str, old: str, new: str) -> int | None:

@@ -307,7 +307,9 @@ class ProjectRoot:
                 return real_path(self.path / file_path)
             except OSError:  # what was a link a moment ago is none any more
                 continue
-        raise SafetyViolationError("path_invalid", path=shown(file_path), reason=Phrase("path.circle"))
+        raise SafetyViolationError(
+            "path_invalid", path=shown(file_path), reason=Phrase("a symbolic link in it leads nowhere")
+        )
 
     def _refuse_odd(self, file_path: str) -> None:
         if not self._takes_any_name:
@@ -319,7 +321,9 @@ class ProjectRoot:
         except OSError:
             return  # missing or not reachable: opening it will say
         if stat.S_ISLNK(mode):  # what the resolving could not resolve
-            raise SafetyViolationError("path_invalid", path=shown(file_path), reason=Phrase("path.circle"))
+            raise SafetyViolationError(
+                "path_invalid", path=shown(file_path), reason=Phrase("a symbolic link in it leads nowhere")
+            )
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise SafetyViolationError("path_not_regular", path=shown(file_path))
 
@@ -361,7 +365,9 @@ class ProjectRoot:
             case errno.EXDEV:
                 return SafetyViolationError("path_outside", path=path, root=self.path)
             case errno.ELOOP:
-                return SafetyViolationError("path_invalid", path=path, reason=Phrase("path.circle"))
+                return SafetyViolationError(
+                    "path_invalid", path=path, reason=Phrase("a symbolic link in it leads nowhere")
+                )
             case errno.ENXIO | errno.EINVAL:
                 return SafetyViolationError("path_not_regular", path=path)
             case errno.EISDIR:
@@ -384,22 +390,26 @@ class ProjectRoot:
     def missing(self, file_path: str) -> ToolExecutionError:
         """The error for a file that is not there, naming those that may have been meant."""
         names = self.near(file_path)
-        hint = Phrase("path.near", names=", ".join(names)) if names else Phrase("path.look")
+        hint = (
+            Phrase("Did you mean: {names}?", names=", ".join(names))
+            if names
+            else Phrase("Use list_files to see what there is.")
+        )
         return ToolExecutionError("file_missing", path=shown(file_path), hint=hint)
 
 
 def _refuse_odd(file_path: str) -> None:
     """Refuse what is no path of a project's file: what reads differently than it looks, and addresses."""
     if not file_path:
-        reason = Phrase("path.empty")
+        reason = Phrase("it is empty")
     elif shown(file_path) != file_path:
-        reason = Phrase("path.control")
+        reason = Phrase("it holds control or invisible characters")
     elif file_path.startswith("~"):
-        reason = Phrase("path.home")
+        reason = Phrase("“~” is not expanded")
     elif "://" in file_path:
-        reason = Phrase("path.address")
+        reason = Phrase("it is an address, not a file")
     elif len(file_path.split("/")) > DEEPEST:
-        reason = Phrase("path.deep", count=DEEPEST)
+        reason = Phrase("it is more than {count} folders deep", count=DEEPEST)
     else:
         return
     raise SafetyViolationError("path_invalid", path=shown(file_path[:200]), reason=reason)
@@ -492,7 +502,9 @@ def _lock_folder(folder: int, file_path: str) -> None:
         try:
             lock_within(folder, FOLDER_PATIENCE)
         except TimeoutError:
-            raise ToolExecutionError("file_unwritable", path=shown(file_path), reason=Phrase("paths.locked")) from None
+            raise ToolExecutionError(
+                "file_unwritable", path=shown(file_path), reason=Phrase("Another program holds the lock of its folder")
+            ) from None
         except OSError:
             pass  # not every file system can
 

@@ -17,7 +17,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.config.reader import MAXIMUM_FAULTS
 from localllm.config.schema import SafetyRule, SafetySettings
 from localllm.safety.tool_definition import Tool
@@ -182,7 +182,7 @@ def _check_examples(table: SafetyRule, rule: Rule, tools: Sequence[Tool]) -> Non
         for example in examples:
             found = example_matches(rule, example, tools)
             if found != expected:
-                happened = Phrase("policy.example_matched" if found else "policy.example_missed")
+                happened = Phrase(N_("matches what it must not match") if found else N_("does not match its example"))
                 raise ConfigurationError(
                     "rule_example_failed", rule=rule, decision=rule.decision, example=example, happened=happened
                 )

@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 
 if TYPE_CHECKING:
     from localllm.sandbox.process import HeadAndTail
+
+_EXCESS = {
+    "output": N_("killed: wrote without end"),
+    "processes": N_("killed: too many processes"),
+    "memory": N_("killed: too much memory"),
+    "disk": N_("killed: filled the disk"),
+    "files": N_("killed: made too many files"),
+    "time": N_("killed: ran too long"),
+}
 
 MOST = 8
 """How many may run at a time."""
@@ -116,14 +125,14 @@ class BackgroundCommand:
     def state(self) -> Phrase:
         """Whether it runs, or how it ended, in a few words."""
         if self.is_running:
-            return Phrase("background.running")
+            return Phrase("running")
         if self.was_stopped:
-            return Phrase("background.stopped")
+            return Phrase("stopped")
         if self.error or not self.outcome:
-            return Phrase("background.failed")
+            return Phrase("not run")
         if self.outcome.excess:
-            return Phrase(f"background.excess.{self.outcome.excess}")
-        return Phrase("background.ended", code=self.outcome.return_code)
+            return Phrase(_EXCESS[self.outcome.excess])
+        return Phrase("exit {code}", code=self.outcome.return_code)
 
     @property
     def last_line(self) -> str:

@@ -55,7 +55,7 @@ def remedies(
     if "namespaces" in failed:
         found += _for_namespaces(read, exists)
     if "bubblewrap" in failed and not has_bubblewrap():
-        found.append(Phrase("sandbox.fix.bubblewrap"))
+        found.append(Phrase("Install bubblewrap: sudo apt install bubblewrap, sudo dnf install bubblewrap."))
     if "landlock" in failed:
         found.append(landlock_remedy(kernel))
     return found
@@ -63,20 +63,44 @@ def remedies(
 
 def _for_namespaces(read: Callable[[str], str], exists: Callable[[str], bool]) -> list[Phrase]:
     if read(_APPARMOR) == "1":
-        return [Phrase("sandbox.fix.apparmor")]
+        return [
+            Phrase(
+                "AppArmor keeps users from making namespaces "
+                "(kernel.apparmor_restrict_unprivileged_userns = 1). Install bubblewrap, which it "
+                "lets: sudo apt install bubblewrap. Or allow all programs: sudo sysctl -w "
+                "kernel.apparmor_restrict_unprivileged_userns=0."
+            )
+        ]
     if read(_DEBIAN) == "0":
-        return [Phrase("sandbox.fix.userns_clone")]
+        return [Phrase("Users may not make namespaces: sudo sysctl -w kernel.unprivileged_userns_clone=1.")]
     if read(_MOST) == "0":
-        return [Phrase("sandbox.fix.max_userns")]
-    return [Phrase("sandbox.fix.container")] if any(map(exists, _CONTAINERS)) else []
+        return [Phrase("No user namespaces are allowed here: sudo sysctl -w user.max_user_namespaces=15000.")]
+    return (
+        [
+            Phrase(
+                "This is a container: it has to be started with leave to make namespaces (docker run "
+                "--security-opt seccomp=unconfined --security-opt systempaths=unconfined), or the "
+                "container itself is what holds the commands."
+            )
+        ]
+        if any(map(exists, _CONTAINERS))
+        else []
+    )
 
 
 def landlock_remedy(kernel: str) -> Phrase:
     """What gives Landlock, to a kernel as `uname -r` prints it."""
     number = re.match(r"(\d+)\.(\d+)", kernel)
     if number and (int(number[1]), int(number[2])) < LEAST_KERNEL:
-        return Phrase("doctor.sandbox_fix_kernel", least=".".join(map(str, LEAST_KERNEL)))
-    return Phrase("doctor.sandbox_fix_landlock")
+        return Phrase(
+            "Use Linux {least} or newer: before it, Landlock is missing or incomplete.",
+            least=".".join(map(str, LEAST_KERNEL)),
+        )
+    return Phrase(
+        "Landlock must be on: cat /sys/kernel/security/lsm names it (else add it to the "
+        "kernel parameter lsm=). A container must allow its system calls (Docker 23 or newer "
+        "does)."
+    )
 
 
 _PATIENCE = 20.0  # seconds; it takes some hundredths of one
@@ -124,11 +148,11 @@ def probe(bundle: Bundle, project: Path, levels: Sequence[Level] = LEVELS) -> Pr
 def _unfit(project: Path) -> Weakness:
     """Why no level can hold on this machine."""
     if sys.platform not in ("linux", "darwin"):
-        return Phrase("sandbox.not_linux")
+        return Phrase("only Linux is supported so far")
     if sys.platform == "linux" and os.uname().machine not in seccomp.AUDIT_NAMES:
-        return Phrase("sandbox.unknown_machine", machine=os.uname().machine)
+        return Phrase("{machine} processors are not supported", machine=os.uname().machine)
     if any(Path(path).is_relative_to(project) for path in (base_interpreter(), os.path.realpath(sys.base_prefix))):
-        return Phrase("sandbox.interpreter_in_project")
+        return Phrase("the Python it needs lies inside the project, where commands could change it")
     return None
 
 
@@ -163,17 +187,17 @@ def _try_to_escape(bundle: Bundle, level: Level, stage: Scratch, scratch: Scratc
         printed = _run(confinement, command, project, scratch)
         connected = _is_called(listener)
     if outside.read_text() != "unchanged":
-        return Phrase("sandbox.wrote_outside")
+        return Phrase("a test command could write outside")
     if _HIDDEN_WORDS in printed:
-        return Phrase("sandbox.read_secret")
+        return Phrase("a test command could read the home folder")
     if connected:
-        return Phrase("sandbox.connected")
+        return Phrase("a test command could use the network")
     if backend.keeps_modes and outside.stat().st_mode & 0o777 != 0o600:
-        return Phrase("sandbox.not_apart")
+        return Phrase("a test command was not kept apart from the machine")
     if backend.has_namespaces and not _is_elsewhere(printed):
-        return Phrase("sandbox.not_apart")
+        return Phrase("a test command was not kept apart from the machine")
     if not (project / "made").exists():
-        return Phrase("sandbox.useless")
+        return Phrase("a harmless test command failed")
     return None
 
 

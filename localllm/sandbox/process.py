@@ -108,9 +108,11 @@ def as_argument(command: str) -> bytes:
     try:
         encoded = command.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.not_text")) from error
+        raise ToolExecutionError(
+            "command_failed_to_start", reason=Phrase("it holds characters that no command can")
+        ) from error
     if b"\0" in encoded:
-        raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.not_text"))
+        raise ToolExecutionError("command_failed_to_start", reason=Phrase("it holds characters that no command can"))
     return encoded
 
 

@@ -304,7 +304,7 @@ class SandboxRunner:
         if not folder.is_relative_to(self._root):
             raise SafetyViolationError("path_outside", path=cwd, root=self._root)
         if not folder.is_dir():
-            raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.no_folder", path=cwd))
+            raise ToolExecutionError("command_failed_to_start", reason=Phrase("there is no folder {path}", path=cwd))
         return folder
 
     def _launch(

@@ -13,7 +13,7 @@ import msgspec
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import Json
 from localllm.base.files import atomic_write_at, open_beneath
-from localllm.base.i18n import language, tr
+from localllm.base.i18n import _, gettext, language, ngettext
 from localllm.base.jsontext import encode_json
 from localllm.base.regular_files import clock_time
 from localllm.sessions.transcript import Answered, Called, Part, Remarked, Said, Transcript
@@ -97,28 +97,23 @@ def format_of(name: str) -> Format | None:
 
 
 def _facts(transcript: Transcript) -> Iterator[tuple[str, str]]:
-    yield tr("export.project"), transcript.project
+    yield _("Project"), transcript.project
     if transcript.began:
-        yield tr("export.began"), f"{clock_time(transcript.began):%Y-%m-%d %H:%M}"
+        yield _("Begun"), f"{clock_time(transcript.began):%Y-%m-%d %H:%M}"
     if transcript.models:
-        yield tr("export.model"), ", ".join(transcript.models)
-    yield tr("export.requests"), str(transcript.turns)
+        yield _("Model"), ", ".join(transcript.models)
+    yield _("Requests"), str(transcript.turns)
     if transcript.usage.prompt_tokens or transcript.usage.completion_tokens:
         read, written = f"{transcript.usage.prompt_tokens:,}", f"{transcript.usage.completion_tokens:,}"
-        yield tr("export.tokens"), tr("export.in_out", read=read, written=written)
+        yield _("Tokens"), _("{read} read, {written} written", read=read, written=written)
 
 
 def _title(transcript: Transcript) -> str:
-    return transcript.title or tr("export.title", id=transcript.session_id)
-
-
-def _remark(part: Remarked) -> str:
-    """Its words: those of the catalogue where it is a key."""
-    return tr(part.text) if re.fullmatch(r"(export|ui)\.[\w.]+", part.text) else part.text
+    return transcript.title or _("Session {id}", id=transcript.session_id)
 
 
 def _in_words(part: Part) -> Part:
-    return msgspec.structs.replace(part, text=_remark(part)) if isinstance(part, Remarked) else part
+    return msgspec.structs.replace(part, text=gettext(part.text)) if isinstance(part, Remarked) else part
 
 
 def _when(part: Said) -> str:
@@ -144,7 +139,11 @@ def _markdown(transcript: Transcript) -> Iterator[str]:
     for name, value in _facts(transcript):
         yield f"- {name}: {_escaped(_one_line(value))}"
     if transcript.torn_lines:
-        yield "- " + tr("export.torn", count=transcript.torn_lines)
+        yield "- " + ngettext(
+            "{count} line of the log could not be read.",
+            "{count} lines of the log could not be read.",
+            transcript.torn_lines,
+        )
     for part in transcript.parts:
         yield ""
         yield from _markdown_part(part)
@@ -153,12 +152,12 @@ def _markdown(transcript: Transcript) -> Iterator[str]:
 def _markdown_part(part: Part) -> Iterator[str]:
     match part:
         case Said(text=text):
-            yield f"## {tr('export.person')}" + (f" · {when}" if (when := _when(part)) else "")
+            yield f"## {_('You')}" + (f" · {when}" if (when := _when(part)) else "")
             yield ""
             yield from (f"> {line}".rstrip() for line in clean(text).splitlines() or [""])
             if part.pictures:
                 yield ""
-                yield tr("export.pictures", count=part.pictures)
+                yield ngettext("({count} picture)", "({count} pictures)", part.pictures)
         case Answered(text=text):
             yield _whole_fences(_lower_headings(clean(text).rstrip()))
         case Called(name=name, arguments=arguments, success=success, summary=summary):
@@ -170,7 +169,7 @@ def _markdown_part(part: Part) -> Iterator[str]:
                 yield ""
             yield from _fenced(part.diff, "diff") if part.diff else _fenced(part.result, "")
         case Remarked():
-            yield f"*{_escaped(_one_line(_remark(part)))}*"
+            yield f"*{_escaped(_one_line(gettext(part.text)))}*"
 
 
 def _lower_headings(text: str) -> str:
@@ -208,7 +207,7 @@ def _fenced(text: str, info: str) -> Iterator[str]:
     yield fence
     if len(lines) > _LINES:
         yield ""
-        yield tr("export.left_out", count=len(lines) - _LINES)
+        yield ngettext("… {count} line left out", "… {count} lines left out", len(lines) - _LINES)
 
 
 def _code(text: str) -> str:
@@ -254,7 +253,19 @@ def _html(transcript: Transcript) -> str:
     facts = "".join(
         f"<dt>{html.escape(name)}</dt><dd>{html.escape(_one_line(value))}</dd>" for name, value in _facts(transcript)
     )
-    torn = [Remarked(tr("export.torn", count=transcript.torn_lines))] if transcript.torn_lines else []
+    torn = (
+        [
+            Remarked(
+                ngettext(
+                    "{count} line of the log could not be read.",
+                    "{count} lines of the log could not be read.",
+                    transcript.torn_lines,
+                )
+            )
+        ]
+        if transcript.torn_lines
+        else []
+    )
     parts = "\n".join(map(_html_part, (*torn, *transcript.parts)))
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
@@ -269,16 +280,20 @@ def _html(transcript: Transcript) -> str:
 def _html_part(part: Part) -> str:
     match part:
         case Said(text=text):
-            head = " · ".join(filter(None, (tr("export.person"), _when(part))))
-            pictures = f"<p>{html.escape(tr('export.pictures', count=part.pictures))}</p>" if part.pictures else ""
+            head = " · ".join(filter(None, (_("You"), _when(part))))
+            pictures = (
+                f"<p>{html.escape(ngettext('({count} picture)', '({count} pictures)', part.pictures))}</p>"
+                if part.pictures
+                else ""
+            )
             return f'<section class="person"><h2>{html.escape(head)}</h2>{_text(text)}{pictures}</section>'
         case Answered(text=text, thinking=thinking):
-            thought = _details(html.escape(tr("export.thinking")), _text(thinking)) if thinking.strip() else ""
+            thought = _details(html.escape(_("Thinking")), _text(thinking)) if thinking.strip() else ""
             return f'<section class="assistant">{thought}{_text(text) if text.strip() else ""}</section>'
         case Called():
             return _html_call(part)
         case Remarked():
-            return f'<p class="remark">{html.escape(clean(_remark(part)))}</p>'
+            return f'<p class="remark">{html.escape(clean(gettext(part.text)))}</p>'
 
 
 def _html_call(part: Called) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from localllm.base.events import ConfirmationAnswered, Consulted, RunStarted, Steered
 from localllm.base.files import write_own
-from localllm.base.i18n import tr
+from localllm.base.i18n import _, ngettext
 from localllm.base.jsontext import decode_msgpack
 from localllm.base.regular_files import clock_time, read_regular
 from localllm.sessions.entries import Began, Ended, Titled, decode, starts
@@ -207,7 +207,7 @@ class _Reader:
 
 def requests(count: int) -> str:
     """How many requests."""
-    return tr("session.turns", count=count)
+    return ngettext("{count} request", "{count} requests", count)
 
 
 def when(session: Session) -> str:
@@ -224,5 +224,5 @@ def state(session: Session, *, current: str = "") -> str:
     """How many requests it has, and what else is worth knowing."""
     parts = [requests(session.turns)]
     if session.id == current:
-        parts.append(tr("session.this"))
+        parts.append(_("this one"))
     return " · ".join(parts)

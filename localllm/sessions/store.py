@@ -341,7 +341,9 @@ class Sessions:
         fd = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         try:
             if not hold(fd, 0.0):
-                raise ConfigurationError("session_undeletable", id=file.stem, reason=Phrase("history.open"))
+                raise ConfigurationError(
+                    "session_undeletable", id=file.stem, reason=Phrase("It is open in another program")
+                )
             named = outputs_named_in(file)
             file.unlink()
             self._orphans |= named

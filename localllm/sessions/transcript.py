@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from localllm.base.events import (
+    ENDS,
     ConfirmationAnswered,
     Json,
     MessageCompleted,
@@ -18,6 +19,7 @@ from localllm.base.events import (
     ToolStarted,
     Usage,
 )
+from localllm.base.i18n import N_
 from localllm.llm.messages import ToolMessage, UserMessage
 from localllm.memory.document import Document
 from localllm.memory.document_texts import Language, in_language
@@ -54,7 +56,7 @@ class Called(msgspec.Struct, frozen=True, tag="tool", tag_field="kind"):
 
 
 class Remarked(msgspec.Struct, frozen=True, tag="remark", tag_field="kind"):
-    """Something else that happened: a notice, or the key of a message of the catalogue."""
+    """Something else that happened. The text is translated when it is shown, where it is one of the catalogue's."""
 
     text: str
     level: str = "info"
@@ -136,13 +138,17 @@ def _remarks(entry: Entry) -> Iterator[Part]:
         case RunFinished(status="error", error=error):
             yield Remarked(" ".join(error.split()), "error")
         case RunFinished(status="limit" | "stuck" | "refused" | "interrupted" as status):
-            yield Remarked(f"ui.ended.{status}", "warning")
+            yield Remarked(ENDS[status], "warning")
         case Rewound(taken_back=taken_back):
-            yield Remarked("export.restored" if taken_back else "export.rewound")
+            yield Remarked(
+                N_("Taking it back was undone.")
+                if taken_back
+                else N_("The conversation was taken back to before this.")
+            )
         case Rewritten():
-            yield Remarked("export.compacted")
+            yield Remarked(N_("The conversation was summed up here to make room."))
         case Resumed():
-            yield Remarked("export.resumed")
+            yield Remarked(N_("Resumed"))
         case _:
             pass
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _, ngettext
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.change_log import Begun, Change
 from localllm.snapshots.file_state import ABSENT, LOST, FileIndex, Known, is_unkept, state_of, unkept
@@ -96,12 +96,18 @@ class CommandSnapshots:
     def take_note(self) -> str:
         """What the person should know of what is not kept, when it is first so; else empty."""
         notes = {
-            "undo.not_all_kept": bool(self.left_out),
-            "undo.repository_not_kept": not self._keeps_repositories,
+            N_(
+                "Some of the project is too large, or too much, to be kept (files: {count}): /undo "
+                "does not bring back what commands do to it."
+            ): bool(self.left_out),
+            N_(
+                "The git repository is not kept, or not all of it: /undo does not bring back what a "
+                "command destroys in it."
+            ): not self._keeps_repositories,
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
         self._noted |= new
-        return " ".join(tr(key, count=self.left_out) for key in notes if key in new)
+        return " ".join(_(key, count=self.left_out) for key in notes if key in new)
 
     def recover(self, root: ProjectRoot) -> list[Change]:
         """`Snapshots.recover`, also of commands during which the program was killed."""
@@ -183,7 +189,19 @@ class CommandSnapshots:
             raise
         if len(made) > MOST_CHANGES:
             tree.forget()
-            self._snapshots.fail(tr("undo.too_many", count=MOST_CHANGES))
+            self._snapshots.fail(
+                ngettext(
+                    (
+                        "not all of what is new, which is more than {count} file (what was changed or "
+                        "deleted comes back)"
+                    ),
+                    (
+                        "not all of what is new, which is more than {count} files (what was changed or "
+                        "deleted comes back)"
+                    ),
+                    MOST_CHANGES,
+                )
+            )
         return changes
 
     def _find(self, path: str, tree: ProjectTree, unlisted: "_Unlisted") -> Found | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, Counted, _
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.snapshots.blob_store import Contents
 from localllm.snapshots.change_log import Change
@@ -73,8 +73,8 @@ class Told(msgspec.Struct, frozen=True):
         """What came back; where nothing did, what went."""
         if not (self.back or self.gone):
             return ""
-        key, lines = ("undo.lines_back", self.back) if self.back else ("undo.lines_gone", self.gone)
-        sentence = tr(key, lines=" · ".join(shorten(clean(line, keep_newlines=False), _LONGEST) for line in lines))
+        key, lines = (N_("Back: {lines}"), self.back) if self.back else (N_("Gone: {lines}"), self.gone)
+        sentence = _(key, lines=" · ".join(shorten(clean(line, keep_newlines=False), _LONGEST) for line in lines))
         return f" {sentence}"
 
 
@@ -104,17 +104,30 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if self.error:
             return str(self.error)
-        line = f"{tr(self._said(), path=shown(self.path), count=self.files)}{self.told}"
+        line = f"{_(self._said(), path=shown(self.path), count=self.files)}{self.told}"
         if not self.earlier:
             return line
-        return tr("undo.earlier", line=line, when=time.strftime("%Y-%m-%d %H:%M", time.localtime(self.earlier)))
+        return _(
+            "{line} (It was changed earlier or in another session, on {when}.)",
+            line=line,
+            when=time.strftime("%Y-%m-%d %H:%M", time.localtime(self.earlier)),
+        )
 
-    def _said(self) -> str:
+    def _said(self) -> str | Counted:
         if self.path.endswith("/"):
-            return "undo.repository"
+            return N_(
+                "{path}: what was lost of the repository is back ({count} file).",
+                "{path}: what was lost of the repository is back ({count} files).",
+            )
         if self.is_gone:
-            return "undo.gone"
-        return "undo.deleted" if self.deleted else "undo.merged" if self.merged else "undo.restored"
+            return N_("{path}: the change had made it, and it has been deleted since.")
+        return (
+            N_("{path}: removed, as it was not there before.")
+            if self.deleted
+            else N_("{path}: the change is taken out again; what was changed in the file since stays.")
+            if self.merged
+            else N_("{path}: the version from before is back.")
+        )
 
 
 def take_back(

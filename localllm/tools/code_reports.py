@@ -11,7 +11,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase, english
+from localllm.base.i18n import N_, Phrase, plural
 from localllm.code.grammars import GRAMMARS, language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
 from localllm.repo_map.repo_map import RepoMap
@@ -27,6 +27,12 @@ from localllm.tools.text_files import LARGEST
 if TYPE_CHECKING:
     from localllm.code.symbols import Symbol
     from localllm.repo_map.index import FileRecord
+
+_REASONS = {
+    "large": N_("it is larger than {megabytes} MB"),
+    "slow": N_("parsing it takes too much time or memory"),
+    "broken": N_("its syntax is too broken"),
+}
 
 _Function = TypeVar("_Function", Definition, "Symbol")
 
@@ -54,7 +60,7 @@ def _analyze(root: ProjectRoot, path: str) -> Outline:
     try:
         return outline(text, language_of(path, text) or "")
     except NotParsedError as error:
-        reason = Phrase(f"code.{error.kind}", megabytes=MAX_BYTES // 1_000_000)
+        reason = Phrase(_REASONS[error.kind], megabytes=MAX_BYTES // 1_000_000)
         raise ToolExecutionError("code_not_parsed", path=shown(path), reason=reason) from error
 
 
@@ -66,12 +72,20 @@ def _read(root: ProjectRoot, path: str) -> bytes:
     except NotTextError as error:
         if error.kind == "encoding":
             return data
-        raise ToolExecutionError("file_not_text", path=shown(path), reason=Phrase("files.binary")) from error
+        raise ToolExecutionError("file_not_text", path=shown(path), reason=Phrase("its content is binary")) from error
 
 
 def _file_output(context: ToolContext, path: str, found: Outline) -> ToolOutput:
     headline = Phrase(
-        "code.file", path=shown(path), language=found.language, lines=found.lines, code_lines=found.code_lines
+        N_(
+            "{path}: {language}, {lines} line, {code_lines} of them code",
+            "{path}: {language}, {lines} lines, {code_lines} of them code",
+        ),
+        path=shown(path),
+        language=found.language,
+        lines=found.lines,
+        code_lines=found.code_lines,
+        count=found.lines,
     )
     metrics: dict[str, Json] = {
         "files": 1,
@@ -96,12 +110,16 @@ def _file_output(context: ToolContext, path: str, found: Outline) -> ToolOutput:
 
 def _file_lines(found: Outline) -> Iterator[str]:
     if found.error_lines:
-        yield english("code.errors", lines=_numbers(found.error_lines))
+        yield f"syntax errors: line {_numbers(found.error_lines)}"
     if found.imports:
-        yield english("code.imports", names=", ".join(found.imports))
+        yield f"imports: {', '.join(found.imports)}"
     if worst := _most_complex(("", f) for f in found.functions)[:5]:
-        yield english("code.worst", names=", ".join(f"{f.full_name} {f.complexity}" for _, f in worst))
-    yield english("code.definitions") if found.definitions else english("code.no_definitions")
+        yield "most complex: {names}".format(names=", ".join(f"{f.full_name} {f.complexity}" for _, f in worst))
+    yield (
+        "definitions (lines kind name, and the cyclomatic complexity of functions):"
+        if found.definitions
+        else "no definitions"
+    )
     yield from _tree(found.definitions)
 
 
@@ -143,22 +161,42 @@ def _folder_output(context: ToolContext, folder: str, drawn: RepoMapText) -> Too
     worst = _most_complex((path, f) for path, record in files.items() for f in record.definitions)
     broken = [(path, record.error_lines) for path, record in files.items() if record.error_lines]
     headline = Phrase(
-        "code.folder",
+        N_(
+            "{path}: {files} source file, {lines} lines, {code_lines} of them code",
+            "{path}: {files} source files, {lines} lines, {code_lines} of them code",
+        ),
         path=shown(folder),
         files=sizes["files"],
         lines=sizes["lines"],
         code_lines=sizes["code_lines"],
+        count=sizes["files"],
     )
     lines = [
         headline.english,
         *(_language_line(language, sums) for language, sums in languages.items()),
-        *_section(english("code.largest"), (f"{record.lines} {path}" for path, record in largest)),
-        *_section(
-            english("code.worst_functions"), (f"{f.complexity} {path}:{f.line} {f.full_name}" for path, f in worst)
+        *_section("largest files (lines):", (f"{record.lines} {path}" for path, record in largest)),
+        *_section("most complex functions:", (f"{f.complexity} {path}:{f.line} {f.full_name}" for path, f in worst)),
+        *_section("files with syntax errors (lines):", (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
+        *(
+            [
+                (
+                    f"[{left_out} source {plural(left_out, 'file was', 'files were')} not analysed (too "
+                    "many, too large or unreadable); analyse a smaller folder]"
+                )
+            ]
+            if left_out
+            else []
         ),
-        *_section(english("code.broken_files"), (f"{path}: {_numbers(rows)}" for path, rows in broken[:_TOP])),
-        *([english("code.left_out", count=left_out)] if left_out else []),
-        *([english("code.closed", count=drawn.closed)] if drawn.closed else []),
+        *(
+            [
+                (
+                    f"[{drawn.closed} source {plural(drawn.closed, 'file is', 'files are')} left out: a "
+                    f"rule closes {plural(drawn.closed, 'it', 'them')}]"
+                )
+            ]
+            if drawn.closed
+            else []
+        ),
         *_map_lines(drawn),
     ]
     metrics: dict[str, Json] = {
@@ -182,13 +220,18 @@ def _map_lines(drawn: RepoMapText) -> list[str]:
     if not drawn.text:
         return []
     every = drawn.all_definitions
-    return [english("code.map", shown=drawn.definitions, all=every), drawn.text]
+    return [
+        f"what matters most, with line numbers ({drawn.definitions} of {every} "
+        f"{plural(every, 'definition', 'definitions')}):",
+        drawn.text,
+    ]
 
 
 def _language_line(language: str, sums: dict[str, int]) -> str:
     files, lines, code_lines, functions = (sums[name] for name in ("files", "lines", "code_lines", "functions"))
-    return english(
-        "code.language", language=language, files=files, lines=lines, code_lines=code_lines, functions=functions
+    return (
+        f"{language}: {files} {plural(files, 'file', 'files')}, lines: {lines} ({code_lines} "
+        f"code), functions: {functions}"
     )
 
 

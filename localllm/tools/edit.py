@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.tools.context import ToolContext
@@ -24,7 +24,7 @@ def _preview(
 
     edit = plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all)
     path = shown(edit.file.path)
-    return Preview(tr("edit.preview", path=path), unified(edit.file.text, edit.raw, path), "diff", danger(edit), edit)
+    return Preview(_("Edit {path}", path=path), unified(edit.file.text, edit.raw, path), "diff", danger(edit), edit)
 
 
 @tool(

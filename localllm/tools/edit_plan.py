@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase, english
+from localllm.base.i18n import N_, Phrase
 from localllm.safety.destruction import detect_code_destruction, new_errors, placeholder
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
@@ -21,6 +21,17 @@ from localllm.text.nearest_region import Region, closest_regions, similarity
 from localllm.tools.context import ToolContext
 from localllm.tools.replacement import Replacement
 from localllm.tools.text_files import TextFile, load, metadata, refuse_stale, to_bytes
+
+_STEP_TEXTS = {
+    "numbers": N_("(Matched after the line numbers in old_string were left out.)"),
+    "escapes": N_("(Matched after the extra escaping in old_string was undone.)"),
+    "fence": N_("(Matched after the code fence around old_string was left out.)"),
+    "trailing": N_("(Matched but for white space at line ends.)"),
+    "indent": N_("(Matched but for the indentation, which was adapted.)"),
+    "punctuation": N_("(Matched but for the form of quotes, dashes, spaces or full-width characters.)"),
+    "space": N_("(Matched but for white space.)"),
+    "fuzzy": N_("(Matched but for a small difference: check the result.)"),
+}
 
 _LINES_NAMED = 10
 _LINES_SHOWN = 40
@@ -48,7 +59,9 @@ def ambiguous(path: str, text: str, spans: Sequence[Span]) -> ToolExecutionError
         first, last = _line(text, span.start), _line(text, max(span.start, span.end - 1))
         start, end = max(first - _LINES_AROUND - 1, 0), min(last + _LINES_AROUND + 1, len(lines))
         part = lines[start : min(end, start + _LINES_SHOWN // 2)]
-        excerpts.append(english("edit.place", start=start + 1, end=start + len(part), text="\n".join(part)))
+        excerpts.append(
+            "Lines {start}-{end}:\n{text}".format(start=start + 1, end=start + len(part), text="\n".join(part))
+        )
     named = name_lines(text, [span.start for span in spans])
     return ToolExecutionError(
         "edit_ambiguous", path=shown(path), count=len(spans), lines=named, places="\n".join(excerpts)
@@ -58,8 +71,8 @@ def ambiguous(path: str, text: str, spans: Sequence[Span]) -> ToolExecutionError
 def summary(path: str, text: str, spans: Sequence[Span], step: Step) -> Phrase:
     """One line: which file, how many places, which lines of the new `text`, and how they were found."""
     lines = name_lines(text, [span.start for span in spans])
-    done = Phrase("edit.done", path=shown(path), count=len(spans), lines=lines)
-    return done if step == "exact" else Phrase("edit.done_by", done=done, step=Phrase(f"edit.step.{step}"))
+    done = Phrase("Edited {path}: {count} replaced (line {lines}).", path=shown(path), count=len(spans), lines=lines)
+    return done if step == "exact" else Phrase("{done} {step}", done=done, step=Phrase(_STEP_TEXTS[step]))
 
 
 def now(text: str, span: Span) -> str:
@@ -71,7 +84,7 @@ def now(text: str, span: Span) -> str:
     if len(part) > _LINES_SHOWN // 2:
         ends = _LINES_AROUND + 3
         part = [*part[:ends], "…", *part[-ends:]]
-    return english("edit.now", start=start + 1, end=end, text="\n".join(part))
+    return "Lines {start}-{end} are now:\n{text}".format(start=start + 1, end=end, text="\n".join(part))
 
 
 def name_lines(text: str, offsets: Sequence[int]) -> str:
@@ -137,7 +150,7 @@ def _rest(old: str, new: str) -> set[str]:
 
 def _closest(text: str, old: str, regions: Sequence[Region]) -> Phrase:
     if not regions:
-        return Phrase("edit.nothing_close")
+        return Phrase("Nothing in it is much like it.")
     region, *others = regions
     lines = text.split("\n")
     whole = lines[region.start - 1 : region.end]
@@ -145,13 +158,13 @@ def _closest(text: str, old: str, regions: Sequence[Region]) -> Phrase:
     end = region.start + len(shown_lines) - 1
     passage = "\n".join(shown_lines)
     if differences := line_differences(old.strip("\n"), "\n".join(whole), most=_DIFFERENCES):
-        passage += "\n" + english("edit.difference", lines="\n".join(differences))
+        passage += "\n" + "The difference (- yours, + the file's):\n{lines}".format(lines="\n".join(differences))
     for other in others[: _PLACES_SHOWN - 1]:
         part = lines[other.start - 1 : min(other.end, other.start + _LINES_SHOWN // 2 - 1)]
-        passage += "\n" + english(
-            "edit.as_close", start=other.start, end=other.start + len(part) - 1, text="\n".join(part)
+        passage += "\n" + "As close is the text at lines {start}-{end}:\n{text}".format(
+            start=other.start, end=other.start + len(part) - 1, text="\n".join(part)
         )
-    return Phrase("edit.closest", start=region.start, end=end, text=passage)
+    return Phrase("The closest text is at lines {start}-{end}:\n{text}\n", start=region.start, end=end, text=passage)
 
 
 class Done(NamedTuple):
@@ -182,7 +195,7 @@ def plan(context: ToolContext, file_path: str, asked: Sequence[Replacement], *, 
     file = load(context.root, path)
     refuse_stale(context.seen, file)
     if encode(file.text, file.decoded) != file.data:
-        reason = Phrase("edit.lossy", encoding=file.decoded.encoding)
+        reason = Phrase("its encoding {encoding} holds bytes that would not survive", encoding=file.decoded.encoding)
         raise ToolExecutionError("file_unwritable", path=shown(path), reason=reason)
     edit = Edit(file, file.text, file.text.replace("\r\n", "\n"), ())
     for number, replacement in enumerate(asked, start=1):

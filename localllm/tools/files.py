@@ -12,7 +12,7 @@ from localllm.base.directory_walk import DEEPEST, Entry, walk
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.gitignore import matcher
-from localllm.base.i18n import Phrase, english, tr
+from localllm.base.i18n import N_, Phrase, _, plural
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.decoding import Decoded
@@ -89,7 +89,7 @@ def _cut(folded: list[tuple[str, int]], limit: int) -> list[tuple[str, int]]:
 
 def _listing(found: Sequence[str], folded: list[tuple[str, int]]) -> Listing:
     lines = [
-        english("files.folder_count", path=shown(path), count=count) if count else shown(path) for path, count in folded
+        f"{shown(path)} ({count} {plural(count, 'file', 'files')})" if count else shown(path) for path, count in folded
     ]
     named = [path for path, count in folded if not count]
     files = sum(not item.endswith("/") for item in found)
@@ -119,7 +119,7 @@ async def read_file(
     if stat.S_ISDIR(context.root.stat(path).st_mode):
         listed = await list_files.function(context, path=path, recursive=False)
         return msgspec.structs.replace(
-            listed, for_model=f"{english('files.is_folder', path=shown(path))}\n{listed.for_model}"
+            listed, for_model=f"{f'[{shown(path)} is a folder. What is in it:]'}\n{listed.for_model}"
         )
     return await reading.read(context, path, encoding, reading.Wanted(start_line, max_lines))
 
@@ -150,11 +150,19 @@ async def list_files(context: ToolContext, path: str = ".", pattern: str = "", r
     }
     lines = result.lines or [_nothing(start, pattern)]
     if result.left_out:
-        lines.append(english("files.left_out", count=result.left_out, total=total))
+        lines.append(
+            f"[{result.left_out} of {total} files {plural(result.left_out, 'is', 'are')} not listed "
+            "by name; list a folder, or give a pattern]"
+        )
     if not complete:
-        lines.append(english("files.stopped", count=total))
+        lines.append(
+            f"[stopped after {total} {plural(total, 'file', 'files')}: there are more; list a folder, "
+            "or give a pattern]"
+        )
     return ToolOutput(
-        payload=payload, for_model="\n".join(lines), summary=Phrase("files.listed", path=shown(start), count=total)
+        payload=payload,
+        for_model="\n".join(lines),
+        summary=Phrase(N_("{path}: {count} file", "{path}: {count} files"), path=shown(start), count=total),
     )
 
 
@@ -177,8 +185,8 @@ def _find(
 
 def _nothing(start: str, pattern: str) -> str:
     if pattern:
-        return english("files.none_fit", path=shown(start), pattern=shown(pattern))
-    return english("files.none", path=shown(start))
+        return f"[no files in {shown(start)} fit {shown(pattern)}; .gitignore leaves some out]"
+    return f"[no files in {shown(start)}]"
 
 
 def _preview_create(context: ToolContext, file_path: str, content: str) -> Preview:
@@ -187,7 +195,7 @@ def _preview_create(context: ToolContext, file_path: str, content: str) -> Previ
     path = _new_path(context.root, file_path)
     to_bytes(path, content, Decoded(content))
     detail = unified(None, content, shown(path))
-    return Preview(tr("files.preview.create", path=shown(path)), detail, "diff")
+    return Preview(_("Create {path}", path=shown(path)), detail, "diff")
 
 
 @tool(risk=Risk.MEDIUM, writes=("file_path",), preview=_preview_create)
@@ -202,7 +210,12 @@ async def create_file(context: ToolContext, file_path: str, content: str) -> Too
     context.seen.note(path, data)
     facts = metadata(context.root, path, decoded)
     payload: dict[str, Json] = {"file_path": shown(path), "size": len(data), "created": True, "metadata": facts}
-    told = Phrase("files.created", path=shown(path), total=facts["total_lines"])
+    told = Phrase(
+        N_("Created {path} ({total} line).", "Created {path} ({total} lines)."),
+        path=shown(path),
+        total=facts["total_lines"],
+        count=facts["total_lines"],
+    )
     errors = await asyncio.to_thread(new_errors, path, "", content)
     return ToolOutput(payload=payload, for_model="\n".join([told.english, *errors]), summary=told)
 
@@ -256,7 +269,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
     change = _plan_write(context, file_path, content)
     detail = unified(change.old.text if change.old else None, change.new.text, shown(change.path))
     return Preview(
-        tr("files.preview.write", path=shown(change.path)),
+        _("Write {path}", path=shown(change.path)),
         detail,
         "diff",
         change.danger,
@@ -296,10 +309,25 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
 
 def _told_of_write(change: _Change, facts: dict[str, Json], *, changed: bool) -> Phrase:
     if not changed:
-        return Phrase("files.unchanged", path=shown(change.path))
+        return Phrase("{path} holds exactly this content already; nothing was changed.", path=shown(change.path))
     if change.old is None:
-        return Phrase("files.created", path=shown(change.path), total=facts["total_lines"])
+        return Phrase(
+            N_("Created {path} ({total} line).", "Created {path} ({total} lines)."),
+            path=shown(change.path),
+            total=facts["total_lines"],
+            count=facts["total_lines"],
+        )
     from localllm.text.diffing import changed_lines
 
     added, removed = changed_lines(change.old.text, change.new.text)
-    return Phrase("files.written", path=shown(change.path), total=facts["total_lines"], added=added, removed=removed)
+    return Phrase(
+        N_(
+            "Wrote {path} ({total} line; {added} added, {removed} removed).",
+            "Wrote {path} ({total} lines; {added} added, {removed} removed).",
+        ),
+        path=shown(change.path),
+        total=facts["total_lines"],
+        added=added,
+        removed=removed,
+        count=facts["total_lines"],
+    )

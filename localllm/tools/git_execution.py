@@ -302,4 +302,4 @@ def program_of(root: Path) -> str:
 
 def too_slow() -> ToolExecutionError:
     """The error of a git that did not answer in time."""
-    return ToolExecutionError("git_failed", reason=Phrase("git.slow", seconds=_SECONDS))
+    return ToolExecutionError("git_failed", reason=Phrase("it did not answer within {seconds:.0f} s", seconds=_SECONDS))

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import Phrase, Phrases, english, tr
+from localllm.base.i18n import N_, Phrase, Phrases, ngettext, plural
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.rules import is_within
@@ -22,6 +22,13 @@ from localllm.tools.shell import remarks_on
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
+
+_SECTIONS = {
+    "staged": "staged:",
+    "modified": "not staged:",
+    "untracked": "new, not tracked:",
+    "conflicts": "in conflict:",
+}
 
 _MOST_LISTED = 200
 _MOST_NAMED = 10
@@ -39,7 +46,7 @@ async def status(context: ToolContext) -> ToolOutput:
     grouped, where = by_kind(found.changes), _where(found)
     lines = [where.english, *(line for kind, changes in grouped.items() for line in _section(kind, changes))]
     if not found.changes:
-        lines.append(english("git.clean"))
+        lines.append("nothing has changed")
     names = {kind: [shown(change.path) for change in changes] for kind, changes in grouped.items()}
     counts = {kind: len(changes) for kind, changes in grouped.items()}
     return ToolOutput(
@@ -51,7 +58,11 @@ async def status(context: ToolContext) -> ToolOutput:
             "operation": found.operation,
         },
         for_model=cap("\n".join(lines), context, "git_status"),
-        summary=Phrase("git.counts", where=where, **counts),
+        summary=Phrase(
+            "{where}: {staged} staged, {modified} not staged, {untracked} new, {conflicts} in conflict",
+            where=where,
+            **counts,
+        ),
     )
 
 
@@ -59,26 +70,35 @@ def _where(status: Status) -> Phrases:
     """The branch, what it follows, and what is going on."""
     commit = status.commit[:_SHORT]
     parts = [
-        Phrase("git.branch", branch=shown(status.branch)) if status.branch else Phrase("git.detached", commit=commit)
+        Phrase("on branch {branch}", branch=shown(status.branch))
+        if status.branch
+        else Phrase("detached at {commit}", commit=commit)
     ]
     if not status.commit:
-        parts.append(Phrase("git.no_commits"))
+        parts.append(Phrase("no commits yet"))
     if status.ahead or status.behind:
-        parts.append(Phrase("git.tracking", ahead=status.ahead, behind=status.behind, upstream=shown(status.upstream)))
+        parts.append(
+            Phrase(
+                "{ahead} ahead and {behind} behind {upstream}",
+                ahead=status.ahead,
+                behind=status.behind,
+                upstream=shown(status.upstream),
+            )
+        )
     if status.operation:
-        parts.append(Phrase("git.operation", operation=status.operation))
+        parts.append(Phrase("{operation} in progress", operation=status.operation))
     return Phrases(parts, ", ")
 
 
 def _section(kind: str, changes: Sequence[Change]) -> Iterator[str]:
     if not changes:
         return
-    yield english(f"git.{kind}")
+    yield _SECTIONS[kind]
     for change in changes[:_MOST_LISTED]:
         letters = {"staged": change.staged, "modified": change.unstaged, "untracked": "?"}
         yield _line(letters.get(kind, change.staged + change.unstaged), change)
     if len(changes) > _MOST_LISTED:
-        yield "  " + english("git.more", count=len(changes) - _MOST_LISTED)
+        yield "  " + f"[and {len(changes) - _MOST_LISTED} more]"
 
 
 def _line(letters: str, change: Change) -> str:
@@ -112,16 +132,25 @@ async def diff(context: ToolContext, path: str, kind: tuple[str, ...]) -> ToolOu
     files = [shown(name) for name in names if not any(is_within(name, folder) for folder in closed)]
     text = _text(raw)
     if len(raw) == LARGEST_OUTPUT:
-        text += "\n" + english("git.diff_cut", megabytes=LARGEST_OUTPUT // 1_000_000)
+        text += "\n" + f"[the difference is longer than {LARGEST_OUTPUT // 1_000_000} MB; give a file_path]"
     text = cap(text, context, "git_diff")
-    told = text or english("git.no_staged_diff" if kind else "git.no_diff")
+    told = text or (
+        "[nothing is staged]" if kind else "[no difference; staged changes show with staged=true, new files not at all]"
+    )
     if len(files) < len(names):
         closed_files = len(names) - len(files)
-        told = told.rstrip() + "\n" + english("git.closed", count=closed_files)
+        told = (
+            told.rstrip()
+            + "\n"
+            + (
+                f"[{closed_files} changed {plural(closed_files, 'file is', 'files are')} left out: "
+                f"a rule closes {plural(closed_files, 'it', 'them')}]"
+            )
+        )
     return ToolOutput(
         payload={"diff": text, "files": files},
         for_model=told,
-        summary=Phrase("git.diffed", count=len(files)),
+        summary=Phrase(N_("{count} file differs", "{count} files differ"), count=len(files)),
     )
 
 
@@ -148,8 +177,8 @@ async def log(context: ToolContext, count: int, path: str) -> ToolOutput:
     lines = [f"{c['hash'][:_SHORT]} {c['date'][:10]} {c['author']}: {c['subject']}" for c in commits]
     return ToolOutput(
         payload={"commits": commits},
-        for_model=cap("\n".join(lines) or english("git.no_commits"), context, "git_log"),
-        summary=Phrase("git.logged", count=len(commits)),
+        for_model=cap("\n".join(lines) or "no commits yet", context, "git_log"),
+        summary=Phrase(N_("{count} commit", "{count} commits"), count=len(commits)),
     )
 
 
@@ -174,7 +203,12 @@ async def preview_commit(context: ToolContext, message: str, files: Sequence[str
     plan = await _plan(repository, context.root, message, files)
     await _ways_to_commit(context, repository, message)
     lines = [_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
-    summary = tr("git.preview", count=len(plan.changes), subject=_subject(message))
+    summary = ngettext(
+        "Commit {count} file: {subject}",
+        "Commit {count} files: {subject}",
+        len(plan.changes),
+        subject=_subject(message),
+    )
     return Preview(summary, "\n".join([message.strip(), "", *lines]))
 
 
@@ -269,7 +303,12 @@ async def commit(context: ToolContext, message: str, files: Sequence[str]) -> To
         Question(("show", "-m", "--first-parent", "--relative", "--name-only", "--format=", "-z", head))
     )
     names = [shown(name) for name in _names(listed)]
-    committed = Phrase("git.committed", hash=head[:_SHORT], count=len(names), subject=_subject(message))
+    committed = Phrase(
+        N_("Committed {hash} ({count} file): {subject}", "Committed {hash} ({count} files): {subject}"),
+        hash=head[:_SHORT],
+        count=len(names),
+        subject=_subject(message),
+    )
     said = Phrases([committed, *_left_out(plan), *remarks])
     return ToolOutput(
         payload={"hash": head, "files": names, "message": message},
@@ -308,13 +347,15 @@ async def _make(context: ToolContext, repository: Repository, commit: Commit) ->
     names = ", ".join(ways.hooks)
     if result.return_code:
         raise _not_committed(repository, result, names, quote(_subject(commit.message)))
-    return [*([Phrase("git.hooks", names=names)] if names else []), *remarks_on(result)]
+    return [*([Phrase("Hooks run in the sandbox: {names}.", names=names)] if names else []), *remarks_on(result)]
 
 
 def _not_committed(repository: Repository, result: "CommandResult", names: str, message: str) -> ToolExecutionError:
     error = repository.failure(result.stderr or result.stdout)
     if result.timed_out:
-        return ToolExecutionError("git_failed", reason=Phrase("git.slow", seconds=result.execution_time))
+        return ToolExecutionError(
+            "git_failed", reason=Phrase("it did not answer within {seconds:.0f} s", seconds=result.execution_time)
+        )
     if names and error.key == "git_failed":
         return ToolExecutionError("git_hook_failed", reason=_last_lines(result), names=names, message=message)
     return error
@@ -329,8 +370,14 @@ def _left_out(plan: _Plan) -> Iterator[Phrase]:
     """What a person may have expected in the commit."""
     if plan.left_out:
         names = [shown(change.path) for change in plan.left_out[:_MOST_NAMED]]
-        more = [Phrase("git.more", count=len(plan.left_out) - _MOST_NAMED)] if len(plan.left_out) > _MOST_NAMED else []
-        yield Phrase("git.left_out", names=Phrases([*names, *more], ", "))
+        more = (
+            [Phrase("[and {count} more]", count=len(plan.left_out) - _MOST_NAMED)]
+            if len(plan.left_out) > _MOST_NAMED
+            else []
+        )
+        yield Phrase(
+            "Not in this commit: {names}. Name them in files to commit them.", names=Phrases([*names, *more], ", ")
+        )
 
 
 def _letter(change: Change, *, as_now: bool) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase, english, tr
+from localllm.base.i18n import N_, Phrase, _, ngettext, plural
 from localllm.config.schema import Settings
 from localllm.memory.todo_actions import STATES, by_word, state_told, todo_text
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
@@ -20,6 +20,16 @@ from localllm.tools.registry import tool
 if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem
     from localllm.memory.todos import Todo
+
+_PREVIEWS = {
+    "start": N_("Begin the TODO {id}: {text}"),
+    "finish": N_("The TODO {id} is done: {text}"),
+    "drop": N_("Drop the TODO {id}: {text}"),
+}
+_DIGEST = {
+    "high": "high",
+    "low": "low",
+}
 
 Action = Literal["add", "start", "finish", "drop", "list"]
 
@@ -67,17 +77,20 @@ def _preview(context: ToolContext, action: str, text: str = "", priority: str = 
         if not text.strip():
             raise ToolExecutionError("memory_text_empty")
         memory.system.refuse_priority(priority)
-        made = "" if memory.is_there else tr("todo.preview.made", file=memory.name)
+        made = "" if memory.is_there else _("{file} is made for it.", file=memory.name)
         parts = memory.system.parts_of(text)
         if len(parts) == 1:
-            what, more = tr("todo.preview.add", text=_short(text)), text.strip().partition("\n")[2]
+            what, more = _("Add to the TODO list: {text}", text=_short(text)), text.strip().partition("\n")[2]
         else:
-            what, more = tr("todo.preview.add_several", count=len(parts)), "\n".join(f"- {part}" for part in parts)
+            what, more = (
+                ngettext("Add {count} TODO to the list", "Add {count} TODOs to the list", len(parts)),
+                "\n".join(f"- {part}" for part in parts),
+            )
         return Preview(what, "\n".join(filter(None, (clean(more), made))))
     if meant == "list":
-        return Preview(tr("todo.preview.list"), "")
+        return Preview(_("List the TODOs"), "")
     todo = memory.system.find_todo(text)
-    return Preview(tr(f"todo.preview.{meant}", text=_short(todo.text), id=todo.id), "")
+    return Preview(_(_PREVIEWS[meant], text=_short(todo.text), id=todo.id), "")
 
 
 @tool(risk=Risk.MEDIUM, touches=_touches, preview=_preview, unlisted=("priority",))
@@ -108,35 +121,33 @@ async def _change(memory: "ExternalMemorySystem", action: Action, text: str, pri
     told = state_told(changed, was, _short(todo_text(changed) if action == "add" else changed.text))
     payload: dict[str, Json] = {"todo": msgspec.to_builtins(changed), "open": left}
     details = f"\n{clean(changed.details).rstrip()}" if action == "start" and changed.details.strip() else ""
-    return ToolOutput(
-        payload=payload, for_model=f"{told.english} {english('todo.left', count=left)}{details}", summary=told
-    )
+    return ToolOutput(payload=payload, for_model=f"{told.english} {f'({left} open)'}{details}", summary=told)
 
 
 def _several(added: "Sequence[Todo]", left: int) -> ToolOutput:
     """A large task that was put on the list in parts."""
-    told = Phrase("todo.added_several", count=len(added))
+    told = Phrase(N_("{count} TODO:", "{count} TODOs:"), count=len(added))
     lines = [f"- {one.id} {_short(one.text)}" for one in added]
     payload: dict[str, Json] = {"todos": cast("list[Json]", msgspec.to_builtins(list(added))), "open": left}
-    left_over = english("todo.left", count=left)
+    left_over = f"({left} open)"
     return ToolOutput(payload=payload, for_model="\n".join((f"{told.english} {left_over}", *lines)), summary=told)
 
 
 def _listed(open_todos: "Sequence[Todo]") -> ToolOutput:
     lines = [_line(one) for one in open_todos[:_MOST_LISTED]]
     if len(open_todos) > _MOST_LISTED:
-        lines.append(english("memory.digest_more", count=len(open_todos) - _MOST_LISTED))
+        lines.append(f"(and {len(open_todos) - _MOST_LISTED} more)")
     payload: dict[str, Json] = {
         "todos": cast("list[Json]", msgspec.to_builtins(list(open_todos[:_MOST_LISTED]))),
         "open": len(open_todos),
     }
-    summary = Phrase("todo.open", count=len(open_todos))
-    return ToolOutput(payload=payload, for_model="\n".join(lines) or english("todo.none"), summary=summary)
+    summary = Phrase(N_("{count} open TODO", "{count} open TODOs"), count=len(open_todos))
+    return ToolOutput(payload=payload, for_model="\n".join(lines) or "There are no open TODOs.", summary=summary)
 
 
 def _line(one: "Todo") -> str:
-    facts = [english("memory.digest_doing")] if one.state == "doing" else []
-    facts += [english(f"memory.digest_{one.priority}")] if one.priority != "medium" else []
+    facts = ["in progress"] if one.state == "doing" else []
+    facts += [_DIGEST[one.priority]] if one.priority != "medium" else []
     more = f" ({', '.join(facts)})" if facts else ""
     return f"- {one.id}{more} {clean(one.text, keep_newlines=False)}{_details(one)}"
 
@@ -147,7 +158,7 @@ def _details(one: "Todo") -> str:
     if one.state != "doing" and len(details) > _MOST_DETAILS + _WORTH_CUTTING:
         cut = details[:_MOST_DETAILS].rstrip()
         left_out = len(details) - len(cut)
-        details = cut + "\n" + english("todo.more_lines", count=left_out)
+        details = cut + "\n" + f"  … {left_out} more {plural(left_out, 'character', 'characters')}: start it"
     return f"\n{details}" if details.strip() else ""
 
 
@@ -157,11 +168,13 @@ async def recall(context: ToolContext, query: str) -> ToolOutput:
     found, total = await context.project_memory.system.recall(query, _MOST_FOUND)
     lines = [_found(one) for one in found]
     if total > len(found):
-        lines.append(english("recall.more", count=total - len(found)))
+        lines.append(f"(and {total - len(found)} more; narrower words find others)")
     payload: dict[str, Json] = {"results": cast("list[Json]", found), "total": total}
-    key = "recall.found_some" if total > len(found) else "recall.found"
+    key = N_("{count} of {total} found for “{query}”") if total > len(found) else N_("{count} found for “{query}”")
     summary = Phrase(key, count=len(found), total=total, query=_short(query))
-    return ToolOutput(payload=payload, for_model="\n".join(lines) or english("recall.none"), summary=summary)
+    return ToolOutput(
+        payload=payload, for_model="\n".join(lines) or "Nothing is remembered about that.", summary=summary
+    )
 
 
 def _found(one: dict[str, Json]) -> str:

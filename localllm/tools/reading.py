@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase, english
+from localllm.base.i18n import N_, Phrase, plural
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError, pdf_text
 from localllm.llm.messages import Image
@@ -165,13 +165,17 @@ class _Part(NamedTuple):
         return self.end - self.start + 1 == self.total and not self.notes
 
     def title(self, path: str) -> Phrase:
-        key = "files.whole" if self.is_whole else "files.range"
+        key = (
+            N_("{path} ({count} line)", "{path} ({count} lines)")
+            if self.is_whole
+            else N_("{path} (lines {start}-{end} of {total})")
+        )
         facts = {"path": shown(path), "start": self.start, "end": self.end}
         return Phrase(key, **facts, total=self.total, count=self.total)
 
     def for_model(self, path: str) -> str:
         if not self.total:
-            return english("files.empty", path=shown(path))
+            return f"[{shown(path)} is empty]"
         if self.is_whole:
             return self.content
         return "\n".join([self.title(path).english, self.content.removesuffix("\n"), *self.notes])
@@ -185,7 +189,7 @@ def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[
     return ToolOutput(
         payload={"content": part.content, "metadata": facts},
         for_model=part.for_model(file.path),
-        summary=summary if encoding == "utf-8" else Phrase("files.encoded", summary=summary, encoding=encoding),
+        summary=summary if encoding == "utf-8" else Phrase("{summary}, {encoding}", summary=summary, encoding=encoding),
     )
 
 
@@ -198,7 +202,10 @@ def _part(file: TextFile, wanted: Wanted, limit: int) -> _Part:
     if len(kept) == len(lines):
         return _Part(file.text, 1, len(lines), len(lines), ())
     if chosen and not kept:
-        note = english("files.cut_line", line=start, length=len(chosen[0]))
+        note = (
+            f"[line {start} has {len(chosen[0])} {plural(len(chosen[0]), 'character', 'characters')}; "
+            "only its start is shown]"
+        )
         return _Part(chosen[0][:limit], start, start, len(lines), (note, *_more(start + 1, len(lines))))
     end = start + len(kept) - 1
     notes = _more(end + 1, len(lines)) if len(kept) < len(chosen) else ()
@@ -222,7 +229,11 @@ def _fitting(lines: list[str], limit: int) -> list[str]:
 
 
 def _more(line: int, total: int) -> tuple[str, ...]:
-    return (english("files.more", count=total - line + 1, line=line),) if line <= total else ()
+    return (
+        ((f"[{total - line + 1} more {plural(total - line + 1, 'line', 'lines')}; read on with start_line={line}]"),)
+        if line <= total
+        else ()
+    )
 
 
 # --- text too large to be loaded
@@ -267,18 +278,25 @@ def _huge_part(huge: HugeFile, path: str, wanted: Wanted, room: int) -> tuple[st
     start = _first(path, wanted.start, huge.total)
     if wanted == Wanted() and huge.counted:
         head, tail = huge.lines(1, 0, room // 2), huge.last_lines(room // 2)
-        gap = english("files.gap", count=tail.start - head.end - 1, line=head.end + 1)
+        gap = (
+            f"[{tail.start - head.end - 1} {plural(tail.start - head.end - 1, 'line', 'lines')} "
+            f"left out; read on with start_line={head.end + 1}]"
+        )
         body = [head.text.removesuffix("\n"), gap, tail.text.removesuffix("\n")]
         return "\n".join(body) + "\n", _huge_title(huge, path, head), body, (1, tail.end)
     part = huge.lines(start, max(wanted.most, 0), room)
     asked = part.end - part.start + 1 == wanted.most
-    notes = [] if asked or part.end >= huge.total else [english("files.read_on", line=part.end + 1)]
+    notes = [] if asked or part.end >= huge.total else [f"[read on with start_line={part.end + 1}]"]
     told = [part.text.removesuffix("\n"), *notes]
     return part.text, _huge_title(huge, path, part), told, (part.start, part.end)
 
 
 def _huge_title(huge: HugeFile, path: str, part: Lines) -> Phrase:
-    key = "files.range" if huge.counted else "files.range_uncounted"
+    key = (
+        N_("{path} (lines {start}-{end} of {total})")
+        if huge.counted
+        else N_("{path} (lines {start}-{end} of more than {total})")
+    )
     return Phrase(key, path=shown(path), start=part.start, end=part.end, total=huge.total)
 
 
@@ -299,13 +317,27 @@ def _picture(context: ToolContext, path: str, picture: Picture) -> ToolOutput:
         "image": {"format": form, "width": picture.width, "height": picture.height},
         "metadata": {"size": facts.st_size, "modified": local_time(facts.st_mtime)},
     }
-    summary = Phrase("picture.summary", **told)
+    summary = Phrase("{path}: {form} picture, {width} × {height} pixels", **told)
     if context.sees() is False:
-        return ToolOutput(payload=payload, for_model=english("picture.unseen", **told), summary=summary)
+        return ToolOutput(
+            payload=payload,
+            for_model=(
+                "[{path} is a {form} picture of {width} × {height} pixels, {size:,} bytes. This "
+                "model cannot see pictures.]"
+            ).format(**told),
+            summary=summary,
+        )
     if facts.st_size > LARGEST_PICTURE:
         raise ToolExecutionError("picture_too_large", **told, limit=LARGEST_PICTURE)
     image = Image(picture.media_type, context.root.read_bytes(path, LARGEST_PICTURE))
-    return ToolOutput(payload=payload, for_model=english("picture.seen", **told), summary=summary, images=(image,))
+    return ToolOutput(
+        payload=payload,
+        for_model=(
+            "[{path}: a {form} picture of {width} × {height} pixels, {size:,} bytes; it comes with this result]"
+        ).format(**told),
+        summary=summary,
+        images=(image,),
+    )
 
 
 async def _pdf(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:
@@ -326,7 +358,9 @@ def _notebook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput | N
         return None
     context.seen.note(path, data)
     output = _as_text(context, TextFile(path, data, Decoded(text)), wanted, "notebook")
-    told = output.for_model + "\n" + english("notebook.raw")
+    told = (
+        output.for_model + "\n" + '[a notebook, shown as cells; encoding="utf-8" reads the JSON that edit_file changes]'
+    )
     return ToolOutput(payload=output.payload, for_model=told, summary=output.summary)
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import Json, ToolCall, ToolFinished
-from localllm.base.i18n import Phrase, english
+from localllm.base.i18n import Phrase, plural
 from localllm.base.kept_outputs import keep_output
 from localllm.llm.messages import Image
 from localllm.safety.journal import JournalEntry, digest
@@ -39,9 +39,18 @@ def cap(
     line = text.count("\n", 0, len(text) - len(last)) + 1
     kept = _keep(text, context, name, whole=whole)
     note = (
-        english("output.cut", count=left_out, line=line, kept=kept) if whole else english("output.partial", kept=kept)
+        (
+            f"[… {left_out:,} {plural(left_out, 'character', 'characters')} left out; what follows "
+            f"is from line {line:,} on. {kept}]"
+        )
+        if whole
+        else f"[… the output was too long to keep all of it; here are its beginning and its end. {kept}]"
     )
-    between = f"{english('output.telling')}\n{telling}\n" if telling else ""
+    between = (
+        f"{'[… left out here; the lines in it that tell of faults, and some around them:]'}\n{telling}\n"
+        if telling
+        else ""
+    )
     return f"{first.rstrip()}\n{between}{note}\n{last}"
 
 
@@ -73,8 +82,14 @@ def _keep(text: str, context: ToolContext, name: str, *, whole: bool) -> str:
     try:
         path = keep_same(text, context, name)
     except OSError as error:
-        return english("output.lost", reason=error.strerror)
-    return english("output.kept", path=path) if whole else english("output.kept_part", path=path)
+        return f"The rest could not be kept ({error.strerror}): ask for less at a time."
+    return (
+        f"The whole is in {path}: read more of it with read_file and start_line."
+        if whole
+        else (
+            f"As much as was kept is in {path}: read it with read_file and start_line, or make the command print less."
+        )
+    )
 
 
 def keep_same(text: str, context: ToolContext, name: str) -> str:

@@ -16,7 +16,7 @@ from localllm.base.directory_walk import Entry, walk
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.gitignore import matcher
-from localllm.base.i18n import Phrase, english
+from localllm.base.i18n import N_, Phrase, plural
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.paths import find_program
 from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defining_exactly, escape, spoken, together
@@ -37,6 +37,15 @@ from localllm.tools.search_backends import (
     Skipped,
     UnsupportedPatternError,
 )
+
+_SKIPPED = {
+    "binary": "{count} binary",
+    "encoding": "{count} in an unknown encoding",
+    "large": "{count} larger than 2 MB",
+    "unreadable": "{count} that could not be read",
+    "closed": "{count} closed by a rule",
+    "name": "{count} with odd names",
+}
 
 _Patterns = Annotated[list[str], msgspec.Meta(max_length=12)]
 
@@ -101,9 +110,9 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
     outcome = await find(context, request)
     lines, shown_hits = _fitting(outcome.hits, context.output_limit)
     truncated = outcome.truncated or len(shown_hits) < len(outcome.hits)
-    notes = [english("search.as_text", reason=reason)] if reason else []
+    notes = [f"[not a valid regular expression ({reason}): searched as plain text]"] if reason else []
     if truncated:
-        notes.append(english("search.more"))
+        notes.append("[more matches were left out; narrow the pattern, path or include]")
     notes += _left_out(outcome, found=bool(lines))
     payload: dict[str, Json] = {
         "matches": [{"file": hit.path, "line": hit.line, "text": hit.text} for hit in shown_hits],
@@ -118,7 +127,11 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
         },
     }
     summary = Phrase(
-        "search.found_more" if truncated else "search.found", count=len(shown_hits), pattern=shown(pattern)
+        N_("more than {count} match for {pattern}", "more than {count} matches for {pattern}")
+        if truncated
+        else N_("{count} match for {pattern}", "{count} matches for {pattern}"),
+        count=len(shown_hits),
+        pattern=shown(pattern),
     )
     lines = lines or _nothing(pattern, outcome)
     return ToolOutput(payload=payload, for_model="\n".join([*lines, *notes]), summary=summary)
@@ -260,12 +273,14 @@ def understand(pattern: str, *, ignore_case: bool) -> tuple[Query, str]:
     Raises ToolExecutionError search_bad_pattern.
     """
     if not pattern:
-        raise ToolExecutionError("search_bad_pattern", pattern="", reason=Phrase("path.empty"))
+        raise ToolExecutionError("search_bad_pattern", pattern="", reason=Phrase("it is empty"))
     if len(pattern) > _LONGEST_PATTERN:
-        reason = Phrase("search.too_long", most=_LONGEST_PATTERN)
+        reason = Phrase("it has more than {most:,} characters", most=_LONGEST_PATTERN)
         raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern[:_SHOWN_PATTERN]), reason=reason)
     if _LINE_BREAK.search(_BRACKETS.sub("", pattern)):
-        raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern), reason=Phrase("search.one_line"))
+        raise ToolExecutionError(
+            "search_bad_pattern", pattern=shown(pattern), reason=Phrase("the search goes line by line")
+        )
     try:
         with warnings.catch_warnings(action="ignore", category=FutureWarning):
             re.compile(pattern)
@@ -329,17 +344,26 @@ def _fitting(hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
 
 
 def _nothing(pattern: str, outcome: Outcome) -> list[str]:
-    told = english("search.nothing", pattern=shown(pattern), count=outcome.searched)
-    return [told, english("search.alternatives")] if r"\|" in pattern else [told]
+    told = f"[no match for {shown(pattern)} in {outcome.searched} {plural(outcome.searched, 'file', 'files')}]"
+    return [told, "[alternatives are written a|b, not a\\|b]"] if r"\|" in pattern else [told]
 
 
 def _left_out(outcome: Outcome, *, found: bool) -> list[str]:
     """What was not searched, and may hold what is looked for. Of binary files that is said where nothing was found."""
-    notes = [english("search.timed_out", count=outcome.searched)] if outcome.timed_out else []
+    notes = (
+        [
+            (
+                f"[stopped: it took too long. {outcome.searched} {plural(outcome.searched, 'file was', 'files were')} "
+                "searched, others not; narrow path or include]"
+            )
+        ]
+        if outcome.timed_out
+        else []
+    )
     skipped = [(reason, count) for reason, count in sorted(outcome.skipped.items()) if reason != "binary" or not found]
     if skipped:
-        parts = [english(f"search.skipped.{reason}", count=count) for reason, count in skipped]
-        notes.append(english("search.skipped", parts=", ".join(parts)))
+        parts = [_SKIPPED[reason].format(count=count) for reason, count in skipped]
+        notes.append(f"[not searched: {', '.join(parts)}]")
     return notes
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import Phrase, english, tr
+from localllm.base.i18n import N_, Phrase, _, plural
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import shown, some_of
@@ -21,6 +21,15 @@ from localllm.tools.results import cap
 if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
 
+_EXCESS = {
+    "output": "Killed: it wrote without end.",
+    "processes": "Killed: it started too many processes.",
+    "memory": "Killed: it used too much memory.",
+    "disk": "Killed: it filled the disk.",
+    "files": "Killed: it made too many files.",
+    "time": "Killed: it ran too long.",
+}
+
 
 _FIRST_LOOK = 1.0  # seconds: by then most that fail have failed, and servers have said where they listen
 _END = 5.0  # seconds an end may take
@@ -30,9 +39,15 @@ async def begin(context: ToolContext, command: str, folder: str) -> ToolOutput:
     """Begin `command`, and what it wrote in its first moment. Raises as `BackgroundCommands.start` does."""
     begun = await context.background.start(context.runner, command, cwd=context.root.path / folder)
     await begun.wait(_FIRST_LOOK)
-    remarks = [english("background.begun", id=begun.number)] if begun.is_running else []
+    remarks = (
+        [(f"[In the background with id {begun.number}: command_output reads and stops it. It ends with the session.]")]
+        if begun.is_running
+        else []
+    )
     if begun.is_running and begun.level != "none":
-        remarks.append(english("background.net"))
+        remarks.append(
+            "[Ports it opens are the sandbox's own: other commands, the user and browsers cannot reach them.]"
+        )
     return _report(context, begun, remarks, working_dir=folder)
 
 
@@ -67,14 +82,21 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
     if command.error and not command.was_stopped:
         raise command.error
     text, dropped = command.read()
-    state = Phrase("background.state", id=command.number, state=command.state, seconds=command.seconds)
+    state = Phrase("[{id}: {state}, {seconds:.0f} s]", id=command.number, state=command.state, seconds=command.seconds)
     if dropped:
-        remarks = [english("background.dropped", count=dropped), *remarks]
+        remarks = [
+            (f"[{dropped:,} {plural(dropped, 'byte of its middle was', 'bytes of its middle were')} dropped]"),
+            *remarks,
+        ]
     if command.reverted:
-        remarks = [*remarks, english("command.reverted", paths=some_of(command.reverted))]
-    written = (
-        cap(text.rstrip("\n"), context, "command_output", faults=True) if text.strip() else english("background.silent")
-    )
+        remarks = [
+            *remarks,
+            (
+                f"[Put back as it was, because commands must not change it: {some_of(command.reverted)}. "
+                "Ask the user if it has to be changed.]"
+            ),
+        ]
+    written = cap(text.rstrip("\n"), context, "command_output", faults=True) if text.strip() else "[no new output]"
     code = command.outcome.return_code if command.outcome else None
     return ToolOutput(
         payload={
@@ -107,8 +129,8 @@ def _preview(
     background: bool = False,
 ) -> Preview:
     folder = working_dir or "."
-    in_time = tr("command.preview", folder=folder, seconds=_seconds(context, timeout))
-    summary = tr("background.preview", folder=folder) if background else in_time
+    in_time = _("Run in {folder} (at most {seconds:g} s)", folder=folder, seconds=_seconds(context, timeout))
+    summary = _("Run in {folder}, in the background", folder=folder) if background else in_time
     return Preview(summary=summary, detail=command, kind="command")
 
 
@@ -126,7 +148,7 @@ async def run_command(
     background: for what takes long; read it with command_output
     """
     if not command.strip():
-        raise ToolExecutionError("command_failed_to_start", reason=Phrase("command.empty"))
+        raise ToolExecutionError("command_failed_to_start", reason=Phrase("the command is empty"))
     folder = context.root.relative(working_dir) if working_dir else "."
     if background:
         return await begin(context, command, folder)
@@ -174,18 +196,18 @@ def _result(result: "CommandResult", seconds: float) -> str:
     """The output as the model reads it: how it ended, if not well; stdout; stderr under its name."""
     parts = [_ending(result, seconds), result.stdout.rstrip("\n")]
     if errors := result.stderr.rstrip("\n"):
-        parts += [english("command.stderr"), errors]
-    return "\n".join(filter(None, parts)) or english("command.silent")
+        parts += ["stderr:", errors]
+    return "\n".join(filter(None, parts)) or "[done, without output]"
 
 
 def _ending(result: "CommandResult", seconds: float) -> str:
     if result.timed_out:
-        return english("command.timed_out", seconds=seconds, longest=_LONGEST)
+        return f"Killed: not done after {seconds:g} s. timeout can be up to {_LONGEST:g}."
     if result.excess:
-        return english(f"command.excess.{result.excess}")
+        return _EXCESS[result.excess]
     if result.return_code < 0:
-        return english("command.killed", number=-result.return_code, name=_signal_name(-result.return_code))
-    return english("command.exit", code=result.return_code) if result.return_code else ""
+        return f"Ended by signal {-result.return_code} ({_signal_name(-result.return_code)})."
+    return f"Exit code {result.return_code}." if result.return_code else ""
 
 
 def _signal_name(number: int) -> str:
@@ -199,23 +221,63 @@ def remarks_on(result: "CommandResult") -> list[Phrase]:
     """What the model, or whoever runs it, must know besides its output."""
     remarks: list[Phrase] = []
     if result.reverted:
-        remarks.append(Phrase("command.reverted", paths=some_of(result.reverted)))
+        remarks.append(
+            Phrase(
+                "[Put back as it was, because commands must not change it: {paths}. Ask the user if "
+                "it has to be changed.]",
+                paths=some_of(result.reverted),
+            )
+        )
     if result.overlooked:
-        remarks.append(Phrase("command.overlooked"))
+        remarks.append(
+            Phrase(
+                "[There is more here than could be looked through for git settings, editor tasks and "
+                "the like. Tell the user before they open or use what the command made.]"
+            )
+        )
     if result.unlinked:
-        remarks.append(Phrase("command.unlinked", paths=some_of(result.unlinked)))
+        remarks.append(
+            Phrase(
+                "[These files were also files outside the project, by hard links; they are the "
+                "project's own copies now: {paths}]",
+                paths=some_of(result.unlinked),
+            )
+        )
     output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr
     if result.level != "none" and _DENIED.search(output):
-        remarks.append(Phrase("command.denied.landlock" if result.level == "landlock" else "command.denied"))
+        remarks.append(
+            Phrase(
+                N_(
+                    "[Sandbox: no writing outside the project, no reading of the home folder, no "
+                    "network, no local servers. Do it another way, or ask the user to.]"
+                )
+                if result.level == "landlock"
+                else N_(
+                    "[Sandbox: no writing outside the project or to protected files in it, no reading of "
+                    "the home folder, no network. Do it another way, or ask the user to.]"
+                )
+            )
+        )
         if result.network == "not possible":
-            remarks.append(Phrase("command.network.not_possible", level=result.level))
+            remarks.append(
+                Phrase(
+                    "[safety.network_hosts has no effect here: the sandbox level {level} cannot tell hosts apart.]",
+                    level=result.level,
+                )
+            )
     if refused := tuple(contact.host for contact in result.contacts if contact.refused):
-        remarks.append(Phrase("command.network.refused", hosts=some_of(refused)))
+        remarks.append(
+            Phrase(
+                "[Network: only the hosts in the user's safety.network_hosts can be reached, not "
+                "{hosts}. Do without, or ask the user to.]",
+                hosts=some_of(refused),
+            )
+        )
     return remarks
 
 
 def _summary(result: "CommandResult") -> Phrase:
     """One line for a person."""
     if result.timed_out:
-        return Phrase("command.summary.timed_out", seconds=result.execution_time)
-    return Phrase("command.summary", code=result.return_code, seconds=result.execution_time)
+        return Phrase("killed after {seconds:.1f} s", seconds=result.execution_time)
+    return Phrase("exit {code}, {seconds:.1f} s", code=result.return_code, seconds=result.execution_time)

@@ -8,11 +8,46 @@ from typing import NamedTuple, TypeVar
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.base.regular_files import clock_time
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
 from localllm.text.file_type import HEAD, kind_of
+
+KIND_TEXTS = {
+    "pdf": N_("a PDF"),
+    "elf": N_("a compiled program or library"),
+    "windows_program": N_("a Windows program or library"),
+    "macos_program": N_("a macOS program or library"),
+    "java_class": N_("a compiled Java class"),
+    "wasm": N_("a WebAssembly module"),
+    "gzip": N_("a gzip archive"),
+    "bzip2": N_("a bzip2 archive"),
+    "xz": N_("an xz archive"),
+    "zstd": N_("a zstd archive"),
+    "7zip": N_("a 7-Zip archive"),
+    "rar": N_("a RAR archive"),
+    "tar": N_("a tar archive"),
+    "zip": N_("a ZIP archive"),
+    "jar": N_("a Java archive"),
+    "wheel": N_("a Python wheel"),
+    "android": N_("an Android application"),
+    "epub": N_("an EPUB book"),
+    "document": N_("a word processor's document"),
+    "spreadsheet": N_("a spreadsheet"),
+    "slides": N_("a presentation"),
+    "old_office": N_("an Office file of the old form (.doc, .xls, .ppt, .msg)"),
+    "sqlite": N_("an SQLite database"),
+    "gguf": N_("a GGUF model file"),
+    "numpy": N_("a NumPy array"),
+    "parquet": N_("a Parquet table"),
+    "hdf5": N_("HDF5 data"),
+    "pickle": N_("a Python pickle"),
+    "picture": N_("a picture"),
+    "film": N_("a film"),
+    "sound": N_("a sound recording"),
+    "font": N_("a font"),
+}
 
 
 class SeenFiles:
@@ -77,7 +112,9 @@ def to_bytes(path: str, text: str, like: Decoded) -> bytes:
         return encode(text, like)
     except UnicodeEncodeError as error:
         character = shown(error.object[error.start])
-        reason = Phrase("files.no_character", encoding=like.encoding, character=character)
+        reason = Phrase(
+            "its encoding {encoding} has no character “{character}”", encoding=like.encoding, character=character
+        )
         raise ToolExecutionError("file_unwritable", path=shown(path), reason=reason) from error
 
 
@@ -110,16 +147,16 @@ def not_text(
 ) -> ToolExecutionError:
     """What to tell of a file that could not be decoded: what it is, as far as its first and last bytes tell."""
     if isinstance(error, LookupError):
-        reason = Phrase("files.no_encoding", encoding=encoding)
+        reason = Phrase("there is no encoding “{encoding}”", encoding=encoding)
         return ToolExecutionError("file_unreadable", path=shown(path), reason=reason)
     if error.kind == "encoding" and not encoding:
         return ToolExecutionError("file_unknown_encoding", path=shown(path))
     if error.kind == "encoding":
-        reason = Phrase("files.not_in_encoding", encoding=encoding)
+        reason = Phrase("it is not valid {encoding}", encoding=encoding)
     elif kind := kind_of(head, tail):
-        reason = Phrase(f"kind.{kind}")
+        reason = Phrase(KIND_TEXTS[kind])
     else:
-        reason = Phrase("files.binary")
+        reason = Phrase("its content is binary")
     return ToolExecutionError("file_not_text", path=shown(path), reason=reason)
 
 

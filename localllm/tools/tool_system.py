@@ -22,7 +22,7 @@ from localllm.base.events import (
     ToolCall,
     ToolStarted,
 )
-from localllm.base.i18n import english, tr
+from localllm.base.i18n import N_, _
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
@@ -39,6 +39,11 @@ from localllm.tools.context import ToolContext
 from localllm.tools.registry import first_line, parse_arguments
 from localllm.tools.results import Record, ToolResult, failed, keep_same, own_entry, succeeded
 from localllm.tools.text_files import SeenFiles
+
+_GOES_ON = {
+    "earlier": N_("Another /undo goes on with a change from before this session."),
+    "own": N_("Another /undo goes on with the change before."),
+}
 
 _MOST_NAMED = 20
 
@@ -167,9 +172,9 @@ class ToolSystem:
         what was said comes back as well, if this takes a rewind back."""
         undone = self._snapshots.undo(self._context.root, turn=turn)
         goes_on = self._snapshots.goes_on() if any(one.error for one in undone) else ""
-        more = [tr(f"undo.goes_on.{goes_on}")] if goes_on else []
+        more = [_(_GOES_ON[goes_on])] if goes_on else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
-            more.append(tr("undo.rewind_files_only"))
+            more.append(_("That was a rewind: its files are as before it, and the conversation stays as it is."))
         return [*map(str, undone), *more]
 
     @property
@@ -296,7 +301,9 @@ class ToolSystem:
             is_kept = not verdict.dangerous or not (self._context.root.path / ".git").is_dir()
         if is_kept:
             return preview
-        warning = tr("undo.repository_not_kept")
+        warning = _(
+            "The git repository is not kept, or not all of it: /undo does not bring back what a command destroys in it."
+        )
         return msgspec.structs.replace(preview, summary=f"{preview.summary} {warning}")
 
     def _find(self, name: str, *, was_cut: bool = False) -> Tool:
@@ -413,13 +420,15 @@ class ToolSystem:
         if not changed:
             return result
         paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
-        emit(Notice(text=tr("command.instructions_notice", paths=paths), level="warning"))
-        remark = english("command.instructions", paths=paths)
+        emit(
+            Notice(text=_("The command changed what assistants are told to do: {paths}", paths=paths), level="warning")
+        )
+        remark = f"[It changed what assistants are told to do: {paths}. Say so to the user.]"
         return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
 
     def _finish(self, result: ToolResult, record: Record, emit: Emit) -> None:
         if reason := self._snapshots.take_failure():
-            emit(Notice(text=tr("undo.not_recorded", reason=reason), level="warning"))
+            emit(Notice(text=_("The change was made, but cannot be undone: {reason}.", reason=reason), level="warning"))
         if note := self._commands.take_note():
             emit(Notice(text=note))
         logs.of("TOOL").info("%s: %s", result.call.name, result.error.code if result.error else "ok")

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from localllm import __version__
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import AgentEvent, RunFinished
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.text.sanitising import clean, shorten
 from localllm.text.wrapping import wrap
 from localllm.tui.commands.builtin import COMMANDS, unknown_command
@@ -79,7 +79,15 @@ class Talk:
         if not named:
             self._screen.print(("", f"localllm {__version__}"))
         self._screen.print(("bold", shorten(clean(str(self._chat.root)), 78)))
-        greeting = tr("ui.greeting") + (" " + tr("ui.first_time") if first else "")
+        greeting = _("/help lists the commands, Ctrl+D leaves.") + (
+            " "
+            + _(
+                "It reads this project, asks before it changes files or runs commands, and talks to "
+                "nobody but the model server."
+            )
+            if first
+            else ""
+        )
         for row in wrap(greeting, self._screen.width):
             self._screen.print(("dim", row.rstrip()))
 
@@ -89,7 +97,10 @@ class Talk:
         for text in keeping.welcome:
             screen.print_lines(notice_lines(text, "info", screen.width))
         screen.print_lines(exchange_lines(*keeping.stood, screen.width))
-        notices = self._chat.notices() + [tr("ui.alias_conflict", name=name) for name in self.registry.conflicts]
+        notices = self._chat.notices() + [
+            _("The alias “{name}” is not used: /{name} is a command of the program. Give it another name.", name=name)
+            for name in self.registry.conflicts
+        ]
         for text in notices:
             screen.print_lines(notice_lines(text, "warning", screen.width))
 
@@ -97,7 +108,10 @@ class Talk:
         """What is unfinished, in a few lines. Reads the memory's file, and the last session's."""
         width = self._screen.width
         request = " ".join(self._chat.keeping.broken_off().split())
-        said = tr("session.broken_off", request=shorten(clean(request, keep_newlines=False), _REQUEST))
+        said = _(
+            "The last session was broken off (“{request}”). /resume 1 goes on with it.",
+            request=shorten(clean(request, keep_newlines=False), _REQUEST),
+        )
         broken_off = notice_lines(said, "info", width) if request else []
         try:
             unfinished = self._chat.memory.open_todos()
@@ -126,7 +140,7 @@ class Talk:
             if not self._interrupted or (own is not None and own.cancelling()):
                 raise  # not the person's doing: the program itself is being ended
             self.went_well = False
-            self._screen.print(("warning", "! " + tr("ui.ended.interrupted")))
+            self._screen.print(("warning", "! " + _("Interrupted.")))
         finally:
             self._task = None
             self.forced_end.call_off()
@@ -167,7 +181,7 @@ class Talk:
         match await self._decide_plan():
             case Accepted(mode=mode):
                 self._chat.set_mode(mode)
-                accepted = tr("ui.plan.accepted")
+                accepted = _("The plan is accepted. Carry it out step by step and check the result.")
                 self._screen.print(("dim", f"  → {accepted}"))
                 return accepted
             case Answered(words=words):
@@ -200,18 +214,26 @@ class Talk:
     async def _run_own(self, command: str) -> None:
         """A command of the person's own: shown as it runs, and offered to the model."""
         if not command:
-            self._screen.print(("dim", tr("own_command.usage")))
+            self._screen.print(
+                (
+                    "dim",
+                    _(
+                        "!COMMAND runs it as you, outside the sandbox; the model reads the output with your "
+                        "next request."
+                    ),
+                )
+            )
             return
         try:
             ran = await run_own(command, self._chat.root, lambda text: self._screen.print(("", text)))
         except OSError as error:
-            self._screen.print(("error", tr("own_command.failed", reason=error.strerror)))
+            self._screen.print(("error", _("The command was not run: {reason}.", reason=error.strerror)))
             return
         except asyncio.CancelledError:
             self._chat.offer(command, "", _INTERRUPTED)
             raise
         self._chat.offer(ran.command, ran.output, ran.return_code)
-        ending = tr("own_command.ended", code=ran.return_code)
+        ending = _("exit {code}; the model reads this with your next request", code=ran.return_code)
         self._screen.print(("dim", ending))
 
     async def _run(self, query: str, typed: str | None = None) -> None:

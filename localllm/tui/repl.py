@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from localllm.base.events import AgentEvent, Json, RunFinished
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.base.paths import state_folder
 from localllm.text.sanitising import clean
 from localllm.tui.chat_loop import Talk
@@ -296,7 +296,11 @@ class Terminal:
             os.close(os.open(self._history_file, os.O_WRONLY | os.O_CREAT, 0o600))
             self._history_file.chmod(0o600)
         except OSError as error:
-            text = tr("ui.no_history", file=self._history_file, reason=error.strerror)
+            text = _(
+                "What you say is not kept for the next time: {file}: {reason}.",
+                file=self._history_file,
+                reason=error.strerror,
+            )
             self._screen.print_lines(notice_lines(text, "warning", self._screen.width))
             return None
         return self._history_file
@@ -326,9 +330,24 @@ def toolbar(chat: ChatContext) -> str:
     """Mode, model, sandbox, and how full the window is; it says so where nobody has told how large that is."""
     sandbox = chat.sandbox_level or "…"
     if chat.connecting:
-        return tr("ui.toolbar", mode=chat.mode, model=tr("ui.toolbar.connecting"), sandbox=sandbox, tokens="…")
+        return _(
+            "{mode} · {model} · sandbox {sandbox} · {tokens}",
+            mode=chat.mode,
+            model=_("looking for the model…"),
+            sandbox=sandbox,
+            tokens="…",
+        )
     used = f"{chat.context_used:,}" if chat.context_used else "0"
-    key = "ui.toolbar.tokens_assumed" if chat.assumes_window else "ui.toolbar.tokens"
-    tokens = tr(key, used=used, window=f"{chat.context_window:,}")
+    key = N_("{used} / {window} tokens (assumed)") if chat.assumes_window else N_("{used} / {window} tokens")
+    tokens = _(key, used=used, window=f"{chat.context_window:,}")
     model = chat.model or chat.provider_name
-    return clean(tr("ui.toolbar", mode=chat.mode, model=model, sandbox=sandbox, tokens=tokens), keep_newlines=False)
+    return clean(
+        _(
+            "{mode} · {model} · sandbox {sandbox} · {tokens}",
+            mode=chat.mode,
+            model=model,
+            sandbox=sandbox,
+            tokens=tokens,
+        ),
+        keep_newlines=False,
+    )

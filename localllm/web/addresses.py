@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from localllm.base.errors import SafetyViolationError
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.text.sanitising import clean
 
 if TYPE_CHECKING:
@@ -84,18 +84,18 @@ def _parsed(url: str) -> "httpx.URL":
 
     given = url.strip()
     if _ODD.search(given) or len(given) > _LONGEST:
-        raise _refused(url, "web.odd")
+        raise _refused(url, N_("it is not a plain address"))
     try:
         parsed = httpx.URL(given if "://" in given else f"https://{given}").copy_with(fragment=None)
     except httpx.InvalidURL as error:
-        raise _refused(url, "web.odd") from error
+        raise _refused(url, N_("it is not a plain address")) from error
     if parsed.scheme not in _PORTS:
-        raise _refused(url, "web.scheme")
+        raise _refused(url, N_("only http and https are fetched"))
     if parsed.userinfo or "@" in given.partition("://")[2].partition("/")[0]:
-        raise _refused(url, "web.userinfo")
+        raise _refused(url, N_("it holds a user name or password"))
     host = host_of(parsed)
     if not _is_literal(host) and (not _NAME.fullmatch(host) or _NUMBER.search(host)):
-        raise _refused(url, "web.odd")
+        raise _refused(url, N_("it is not a plain address"))
     plain = str(ipaddress.ip_address(host)) if _is_literal(host) else host.removesuffix(".")
     return parsed if plain == host else parsed.copy_with(host=plain)
 
@@ -103,12 +103,12 @@ def _parsed(url: str) -> "httpx.URL":
 def _check_place(parsed: "httpx.URL", url: str) -> None:
     host = host_of(parsed)
     if port_of(parsed) != _PORTS[parsed.scheme]:
-        raise _refused(url, "web.port")
+        raise _refused(url, N_("its port is not that of the web"))
     if _is_literal(host):
         if not is_public(host):
-            raise _refused(url, "web.private")
+            raise _refused(url, N_("it leads to this machine or its network, not to the public web"))
     elif _PRIVATE_NAMES.search(host) or "." not in host.rstrip("."):
-        raise _refused(url, "web.private")
+        raise _refused(url, N_("it leads to this machine or its network, not to the public web"))
 
 
 def host_of(url: "httpx.URL") -> str:
@@ -145,7 +145,7 @@ def is_public(address: str) -> bool:
 
 def refuse_private(url: str) -> SafetyViolationError:
     """The error for a name that leads to an address that is not public."""
-    return _refused(url, "web.private")
+    return _refused(url, N_("it leads to this machine or its network, not to the public web"))
 
 
 def _is_literal(host: str) -> bool:

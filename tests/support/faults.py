@@ -227,7 +227,7 @@ def _table() -> Iterator[str]:
 
 
 def _ending(fault: Fault) -> str:
-    from localllm.base.i18n.errors import ERRORS
+    from localllm.base.error_texts import ERRORS
 
     match fault.ends:
         case "done":
@@ -235,4 +235,4 @@ def _ending(fault: Fault) -> str:
         case "limit":
             return "the answer, and that it was cut"
         case key:
-            return f"{ERRORS[key][0]} `{key}`"
+            return f"{ERRORS[key].code} `{key}`"

@@ -25,12 +25,19 @@ from localllm.agent.panel.members import (
 from localllm.agent.panel.verdict import SURE, parts_of, plan_of, plan_without_judge, read_verdict, verdict_schema
 from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
 from localllm.base.events import AgentEvent, Consulted, Emit, Json, Notice, Opinion, Usage
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.config.schema import PanelSettings, RoleSettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import SystemMessage, UserMessage
 from localllm.llm.retry import RateLimiter
 from localllm.llm.tokens import estimate_tokens
+
+_ROLES = {
+    "conservative": N_("conservative"),
+    "progressive": N_("progressive"),
+    "judge": N_("judge"),
+    "boss": N_("boss"),
+}
 
 _TO_THINK = 2_000
 """Tokens a model may think before its answer, which servers count with it."""
@@ -78,11 +85,11 @@ class Asker:
         try:
             async with self._turns.setdefault(server_of(client), asyncio.Lock()):
                 if not self._admits(client):
-                    return Answer(None, _left_out(role, _who(client), tr("panel.rate_limited")))
+                    return Answer(None, _left_out(role, _who(client), _("its server may not be asked so soon again")))
                 async with asyncio.timeout(self._settings.timeout):
                     return await self._ask(client, role, question, emit, by_hand=by_hand, schema=schema)
         except TimeoutError:
-            reason = tr("panel.timed_out", seconds=f"{self._settings.timeout:g}")
+            reason = _("no answer within {seconds} s", seconds=f"{self._settings.timeout:g}")
         except LocalLLMError as error:
             reason = error.what
         return Answer(None, _left_out(role, _who(client), reason))
@@ -98,7 +105,7 @@ class Asker:
         schema: dict[str, Json] | None,
     ) -> Answer:
         def tell(notice: str) -> None:
-            emit(Notice(text=f"{tr(f'panel.role.{role}')}: {notice}", level="warning"))
+            emit(Notice(text=f"{_(_ROLES[role])}: {notice}", level="warning"))
 
         await client.get_ready()
         told = instructions(role, by_hand=by_hand)
@@ -113,7 +120,7 @@ class Asker:
         text = completion.message.text.strip()
         who = client.answering
         if not text:
-            return Answer(None, _left_out(role, _who(who), tr("panel.said_nothing")), completion.usage)
+            return Answer(None, _left_out(role, _who(who), _("it said nothing")), completion.usage)
         opinion = Opinion(role=role, text=text, provider=who.provider.name, model=who.model)
         return Answer(opinion, usage=completion.usage)
 
@@ -130,8 +137,8 @@ def _who(client: LLMClient) -> str:
 
 
 def _left_out(role: Role, who: str, reason: str) -> str:
-    name = tr(f"panel.role.{role}")
-    return tr("panel.left_out", member=f"{name} ({who})" if who else name, reason=reason.rstrip(".。 "))
+    name = _(_ROLES[role])
+    return _("{member}: {reason}", member=f"{name} ({who})" if who else name, reason=reason.rstrip(".。 "))
 
 
 _ADVISERS: tuple[Role, ...] = ("conservative", "progressive")

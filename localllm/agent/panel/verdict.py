@@ -9,8 +9,21 @@ import msgspec
 
 from localllm.agent.panel.dossier_text import cut_end
 from localllm.base.events import Json, Opinion
-from localllm.base.i18n import english
 from localllm.llm.tool_calling.json_repair import repair_json
+
+_PARTS = {
+    "verdict": "Verdict:",
+    "next_action": "Next:",
+    "avoid": "Avoid:",
+    "check": "Check:",
+    "unjudged": "Nobody could weigh these opinions; they may contradict each other:",
+}
+_ROLES = {
+    "conservative": "conservative",
+    "progressive": "progressive",
+    "judge": "judge",
+    "boss": "boss",
+}
 
 PLAN_TOKENS = 400
 """Tokens of a plan, as estimated: all of a consultation that enters the history."""
@@ -75,15 +88,15 @@ def parts_of(verdict: Verdict) -> dict[str, str]:
 
 def plan_of(verdict: Verdict) -> str:
     """The verdict as a few lines, of at most PLAN_TOKENS. One that was no JSON is its text."""
-    lines = [f"{english(f'panel.plan.{name}')} {text}" for name, text in parts_of(verdict).items()]
+    lines = [f"{_PARTS[name]} {text}" for name, text in parts_of(verdict).items()]
     return "\n".join(lines) or cut_end(verdict.verdict, PLAN_TOKENS)
 
 
 def plan_without_judge(opinions: Sequence[Opinion]) -> str:
     """The opinions themselves as the plan, which says that nobody has weighed them."""
     share = (PLAN_TOKENS - 40) // max(len(opinions), 1) - 10
-    told = [f"{english(f'panel.role.{opinion.role}')}: {cut_end(opinion.text, share)}" for opinion in opinions]
-    return "\n\n".join([english("panel.plan.unjudged"), *told])
+    told = [f"{_ROLES[opinion.role]}: {cut_end(opinion.text, share)}" for opinion in opinions]
+    return "\n\n".join(["Nobody could weigh these opinions; they may contradict each other:", *told])
 
 
 def _fields(text: str) -> dict[str, Json] | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from subprocess import SubprocessError
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, of_error, problem
 from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model
@@ -59,4 +59,8 @@ def _failed(name: str, error: Exception) -> Finding:
     if isinstance(error, LocalLLMError):
         return of_error(name, error)
     reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-    return problem(name, tr("doctor.check_failed", reason=reason), tr("doctor.check_failed_fix"))
+    return problem(
+        name,
+        _("This could not be checked: {reason}.", reason=reason),
+        _("Look at the folder or program this is about; localllm --debug doctor may tell more."),
+    )

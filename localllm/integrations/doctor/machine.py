@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from localllm import __version__
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import language, tr
+from localllm.base.i18n import N_, _, language, ngettext
 from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings, note, of_error, ok, warning
 from localllm.safety.journal import check
 from localllm.sandbox.backend import BACKENDS
@@ -19,24 +19,53 @@ _LEAST_COLUMNS, _LEAST_LINES = 60, 15
 def sandbox(here: Surroundings) -> Iterator[Finding]:
     """Whether commands can be held."""
     if here.sandbox.level == "none":
-        what = tr("doctor.no_sandbox", reason=here.sandbox.reason.rstrip("。."), kernel=here.kernel)
+        what = _(
+            "Commands cannot be held on this machine ({reason}; kernel {kernel}): each has to be allowed by hand.",
+            reason=here.sandbox.reason.rstrip("。."),
+            kernel=here.kernel,
+        )
         yield warning("sandbox", what, _sandbox_fix(here.kernel))
         return
-    what = tr("doctor.sandbox", level=here.sandbox.level, kernel=here.kernel)
+    what = _("Commands are held by the kernel ({level}, Linux {kernel}).", level=here.sandbox.level, kernel=here.kernel)
     if here.sandbox.level == "landlock":
         failed = "; ".join(f"{level}: {reason}" for level, reason in here.sandbox.failed_levels.items())
-        fixes = [*map(str, remedies(here.sandbox.failed_levels, here.kernel)), tr("doctor.sandbox_stronger_fix")]
-        yield note("sandbox", tr("doctor.sandbox_weaker", what=what, failed=failed), " ".join(fixes))
+        fixes = [
+            *map(str, remedies(here.sandbox.failed_levels, here.kernel)),
+            _(
+                "Install bubblewrap (sudo apt install bubblewrap, sudo dnf install bubblewrap). "
+                "Within a container or another sandbox this is as good as it gets."
+            ),
+        ]
+        yield note(
+            "sandbox",
+            _(
+                "{what} Permissions and times of files outside can be changed, and local servers do "
+                "not work: the better levels do not hold here ({failed}).",
+                what=what,
+                failed=failed,
+            ),
+            " ".join(fixes),
+        )
     else:
         yield ok("sandbox", what)
     if not BACKENDS[here.sandbox.level].opens_hosts and here.loaded.settings.safety.network_hosts:
-        what = tr("sandbox.network.not_possible", level=here.sandbox.level)
-        yield note("network", f"{what}.", tr("doctor.sandbox_stronger_fix"))
+        what = _(
+            "Network: off. safety.network_hosts has no effect: the level {level} cannot tell hosts apart",
+            level=here.sandbox.level,
+        )
+        yield note(
+            "network",
+            f"{what}.",
+            _(
+                "Install bubblewrap (sudo apt install bubblewrap, sudo dnf install bubblewrap). "
+                "Within a container or another sandbox this is as good as it gets."
+            ),
+        )
 
 
 def _sandbox_fix(kernel: str) -> str:
     if platform.system() != "Linux":
-        return tr("doctor.sandbox_fix_other")
+        return _("Only Linux has the sandbox so far; a Linux virtual machine or WSL 2 gives it.")
     return str(landlock_remedy(kernel))
 
 
@@ -45,20 +74,43 @@ def journal(here: Surroundings) -> Iterator[Finding]:
     file = here.state / "journal.jsonl"
     checked = check(file)
     if checked.broken:
-        what = tr("doctor.journal_broken", broken=checked.broken[0], file=file)
-        yield warning("journal", what, tr("doctor.journal_broken_fix"))
+        what = _(
+            "The journal was changed by something else: line {broken} of {file} does not follow from the one before.",
+            broken=checked.broken[0],
+            file=file,
+        )
+        yield warning(
+            "journal",
+            what,
+            _(
+                "Look at that line, and keep the file elsewhere if you need it: what it says can no "
+                "longer be relied on."
+            ),
+        )
     elif checked.lines:
-        yield ok("journal", tr("doctor.journal", lines=f"{checked.lines:,}"))
+        yield ok(
+            "journal",
+            ngettext(
+                "The journal is unbroken ({lines} entry).",
+                "The journal is unbroken ({lines} entries).",
+                checked.lines,
+                lines=f"{checked.lines:,}",
+            ),
+        )
 
 
 def git(here: Surroundings) -> Iterator[Finding]:
     """Whether changes have a history, and commits a name."""
     if not shutil.which("git", path=here.environ.get("PATH")):
-        yield note("git", tr("doctor.no_git"), tr("doctor.no_git_fix"))
+        yield note(
+            "git",
+            _("git is not installed: no history and no git tools. /undo works without."),
+            _("Install it: sudo apt install git, sudo dnf install git, or brew install git."),
+        )
         return
     try:
         version, top, nameless = examine_repository(here.project)
-        yield ok("git", tr("doctor.git", version=version, top=top))
+        yield ok("git", _("git {version}; the repository is {top}.", version=version, top=top))
         if nameless:
             yield _git_fault(here, nameless)
     except ToolExecutionError as error:
@@ -68,9 +120,17 @@ def git(here: Surroundings) -> Iterator[Finding]:
 def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
     match error.key:
         case "git_not_a_repository":
-            return note("git", tr("doctor.not_a_repository", project=here.project), tr("doctor.git_init"))
+            return note(
+                "git",
+                _("{project} is not a git repository: no history. /undo works without.", project=here.project),
+                _("If you want history: git init"),
+            )
         case "git_no_identity":
-            return note("git", tr("doctor.git_no_identity"), tr("doctor.git_identity_fix"))
+            return note(
+                "git",
+                _("git does not know your name, so that nothing can be committed."),
+                _('git config --global user.name "NAME" and git config --global user.email ADDRESS'),
+            )
         case "git_not_owned":
             return warning("git", error.what, error.fix)
         case _:
@@ -80,9 +140,13 @@ def _git_fault(here: Surroundings, error: ToolExecutionError) -> Finding:
 def ripgrep(here: Surroundings) -> Iterator[Finding]:
     """Whether searching is fast."""
     if shutil.which("rg", path=here.environ.get("PATH")):
-        yield ok("ripgrep", tr("doctor.ripgrep"))
+        yield ok("ripgrep", _("ripgrep is installed: searching is fast."))
     else:
-        yield note("ripgrep", tr("doctor.no_ripgrep"), tr("doctor.no_ripgrep_fix"))
+        yield note(
+            "ripgrep",
+            _("ripgrep is not installed: searching works, slower in large projects."),
+            _("Install it: sudo apt install ripgrep, sudo dnf install ripgrep, or brew install ripgrep."),
+        )
 
 
 def terminal(here: Surroundings) -> Iterator[Finding]:
@@ -90,28 +154,48 @@ def terminal(here: Surroundings) -> Iterator[Finding]:
     screen = here.screen
     yield from _letters(screen)
     if not screen.is_terminal:
-        yield note("terminal", tr("doctor.no_terminal"))
+        yield note("terminal", _("The output does not go to a terminal, so that nothing can be said about one."))
         return
     size = {"columns": screen.columns, "lines": screen.lines}
     if screen.columns < _LEAST_COLUMNS or screen.lines < _LEAST_LINES:
-        yield warning("terminal", tr("doctor.terminal_small", **size), tr("doctor.terminal_small_fix"))
+        yield warning(
+            "terminal", _("The terminal is small: {columns} × {lines}.", **size), _("Make it 80 × 24 or larger.")
+        )
     if screen.kind in ("", "dumb"):
-        yield note("terminal", tr("doctor.terminal_dumb", kind=screen.kind), tr("doctor.terminal_dumb_fix"))
+        yield note(
+            "terminal",
+            _("The terminal says it can do nothing (TERM={kind}): no colours, no live display.", kind=screen.kind),
+            _("If it can do more: export TERM=xterm-256color"),
+        )
         return
-    colours = tr("doctor.colours" if screen.colours else "doctor.no_colours")
-    yield ok("terminal", tr("doctor.terminal", kind=screen.kind, colours=colours, **size))
+    colours = _(N_("with colours") if screen.colours else N_("without colours (NO_COLOR)"))
+    yield ok("terminal", _("{kind}, {columns} × {lines}, {colours}.", kind=screen.kind, colours=colours, **size))
 
 
 def _letters(screen: Screen) -> Iterator[Finding]:
     if screen.encoding.lower().replace("-", "").replace("_", "") != "utf8":
         wanted = "ja_JP.UTF-8" if language() == "ja" else "C.UTF-8"
-        what = tr("doctor.not_utf8", encoding=screen.encoding)
-        yield warning("terminal", what, tr("doctor.not_utf8_fix", locale=wanted))
+        what = _(
+            "The locale's encoding is {encoding}, not UTF-8: some characters will not show.", encoding=screen.encoding
+        )
+        yield warning("terminal", what, _("export LANG={locale} (locale -a lists them)", locale=wanted))
     elif screen.is_terminal and screen.kind == "linux" and language() == "ja":
-        yield warning("terminal", tr("doctor.console_without_japanese"), tr("doctor.console_fix"))
+        yield warning(
+            "terminal",
+            _("The Linux console shows no Japanese."),
+            _("Use a terminal window, ssh or kmscon; or start with --lang en."),
+        )
 
 
 def program(_here: Surroundings) -> Iterator[Finding]:
     """What runs here: for whoever is asked for help."""
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield ok("program", tr("doctor.program", version=__version__, python=platform.python_version(), system=system))
+    yield ok(
+        "program",
+        _(
+            "localllm {version}, Python {python}, {system}.",
+            version=__version__,
+            python=platform.python_version(),
+            system=system,
+        ),
+    )

@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 
 from localllm.app.server_check import WITHOUT_SERVER, Answering, find_out, is_at
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.config.schema import SECRET_VARIABLES, ServerSettings
 from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok, problem, warning
 from localllm.integrations.doctor.project import instructions
 from localllm.llm.discovery.servers import Server, found_keys
 from localllm.llm.model_features import Profile, choose
+
+_PROFILES = {
+    "compact": N_("The model gets the compact profile: a short prompt and eight tools (agent.profile)."),
+    "standard": N_("The model gets the standard profile: all tools (agent.profile)."),
+}
 
 LEAST_WINDOW = 4_096
 """Tokens below which the first request and one file no longer fit."""
@@ -30,16 +35,36 @@ def _answer(here: Surroundings, answering: Answering) -> Iterator[Finding]:
     if answering.fault is not None:
         yield of_error("model", answering.fault)
     elif not answering.provider:
-        yield warning("model", tr("doctor.no_model"), tr("doctor.no_model_fix"))
+        yield warning(
+            "model",
+            _(
+                "No model server was found. The embedded engine answers meanwhile: it finds and "
+                "quotes, but does not think."
+            ),
+            _(
+                "Any of these is found by itself once it runs:\n"
+                "LM Studio: load a model, then Developer → Start Server.\n"
+                "Ollama: install it, then ollama pull qwen3:8b (it starts its server itself; else "
+                "ollama serve).\n"
+                "llama.cpp: llama-server -m MODEL.gguf --jinja -c 16384"
+            ),
+        )
     elif answering.provider in WITHOUT_SERVER:
         yield note(
             "model",
-            tr("doctor.scripted" if answering.provider == "scripted" else "doctor.embedded"),
-            tr("doctor.without_server_fix"),
+            _(
+                N_("The scripted provider plays a file, as the settings say: no model is asked.")
+                if answering.provider == "scripted"
+                else N_("The embedded engine answers, as the settings say: it finds and quotes, but does not think.")
+            ),
+            _("For a model: localllm config set llm.provider auto."),
         )
     else:
         place = {"model": answering.model.id, "address": answering.address}
-        yield ok("model", tr("doctor.model", software=answering.software or answering.provider, **place))
+        yield ok(
+            "model",
+            _("{model} answers ({software}, {address}).", software=answering.software or answering.provider, **place),
+        )
         yield _window(here, answering)
         yield _profile(here, answering)
         yield from _abilities(answering)
@@ -50,17 +75,42 @@ def _window(here: Surroundings, answering: Answering) -> Finding:
     known = {"model": answering.model.id, "window": window}
     fix = _window_fix(here, answering)
     if window < LEAST_WINDOW:
-        return problem("window", tr("doctor.window_too_small", least=LEAST_WINDOW, **known), fix)
+        return problem(
+            "window",
+            _(
+                "{model} reads only {window:,} tokens; below {least:,} hardly a file fits into a request.",
+                least=LEAST_WINDOW,
+                **known,
+            ),
+            fix,
+        )
     if window < GOOD_WINDOW:
-        return warning("window", tr("doctor.window_small", good=GOOD_WINDOW, **known), fix)
+        return warning(
+            "window",
+            _(
+                "{model} reads only {window:,} tokens; below {good:,} conversations are short.",
+                good=GOOD_WINDOW,
+                **known,
+            ),
+            fix,
+        )
     if not told and not here.loaded.settings.llm.context_window:
-        return note("window", tr("doctor.window_unknown", **known), tr("doctor.window_unknown_fix"))
+        return note(
+            "window",
+            _("The server does not tell how many tokens {model} reads: {window:,} are assumed.", **known),
+            _("Tell it with localllm config set llm.context_window N."),
+        )
     most = answering.model.max_context_window
-    return ok("window", tr("doctor.window_of", most=most, **known) if most > window else tr("doctor.window", **known))
+    return ok(
+        "window",
+        _("{model} reads {window:,} tokens, of the {most:,} it could be loaded with.", most=most, **known)
+        if most > window
+        else _("{model} reads {window:,} tokens.", **known),
+    )
 
 
 def _profile(here: Surroundings, answering: Answering) -> Finding:
-    return ok("profile", tr(f"doctor.profile_{_chosen(here, answering).name}"))
+    return ok("profile", _(_PROFILES[_chosen(here, answering).name]))
 
 
 def _chosen(here: Surroundings, answering: Answering) -> Profile:
@@ -70,10 +120,20 @@ def _chosen(here: Surroundings, answering: Answering) -> Profile:
 
 
 _WINDOW_FIXES = {
-    "LM Studio": "doctor.window_fix_lmstudio",
-    "Ollama": "doctor.window_fix_ollama",
-    "llama.cpp": "doctor.window_fix_llamacpp",
-    "vLLM": "doctor.window_fix_vllm",
+    "LM Studio": N_(
+        "In LM Studio load the model again with a longer context: the slider Context Length, "
+        "{good} or more (or lms load MODEL --context-length {good})."
+    ),
+    "Ollama": N_(
+        "localllm config set llm.context_window {good} asks Ollama for a window (num_ctx) of "
+        "that size; for all programs set OLLAMA_CONTEXT_LENGTH={good} where ollama serve "
+        "runs."
+    ),
+    "llama.cpp": N_(
+        "Start llama-server with -c {good} or more. With several slots (-np N) each gets "
+        "only its share of -c: raise -c, or use -np 1."
+    ),
+    "vLLM": N_("Start vLLM with --max-model-len {good} or more."),
 }
 _SOFTWARE_OF = {"lmstudio": "LM Studio", "ollama": "Ollama"}
 
@@ -82,9 +142,21 @@ def _window_fix(here: Surroundings, answering: Answering) -> str:
     """How to get a larger window: from our own setting where that is what makes it small, else from the server."""
     set_here, told = here.loaded.settings.llm.context_window, answering.model.context_window
     if set_here and (not told or set_here < told) and answering.provider != "ollama":
-        return tr("doctor.window_fix_setting", window=set_here)
+        return _(
+            "llm.context_window limits it to {window:,}: raise it, or localllm config unset llm.context_window.",
+            window=set_here,
+        )
     software = answering.software or _SOFTWARE_OF.get(answering.provider, "")
-    return tr(_WINDOW_FIXES.get(software, "doctor.window_fix_other"), good=2 * GOOD_WINDOW)
+    return _(
+        _WINDOW_FIXES.get(
+            software,
+            N_(
+                "Start the server with a context window of {good} tokens or more; its own "
+                "documentation names the option."
+            ),
+        ),
+        good=2 * GOOD_WINDOW,
+    )
 
 
 def _abilities(answering: Answering) -> Iterator[Finding]:
@@ -92,9 +164,16 @@ def _abilities(answering: Answering) -> Iterator[Finding]:
     if abilities is None:
         return
     if "tools" not in abilities:
-        yield warning("abilities", tr("doctor.no_tools", model=answering.model.id), tr("doctor.no_tools_fix"))
+        yield warning(
+            "abilities",
+            _(
+                "{model} does not know tool calls, says its server: it will hardly find its way in a project.",
+                model=answering.model.id,
+            ),
+            _("Choose a model with tools: localllm models lists them (llama-server needs --jinja)."),
+        )
     else:
-        yield ok("abilities", tr("doctor.abilities", abilities=", ".join(sorted(abilities))))
+        yield ok("abilities", _("The model can do: {abilities}.", abilities=", ".join(sorted(abilities))))
 
 
 def _servers(here: Surroundings, answering: Answering) -> Iterator[Finding]:
@@ -117,24 +196,32 @@ def _is_told_already(here: Surroundings, answering: Answering, server: Server) -
 def _server(here: Surroundings, answering: Answering, server: Server) -> Iterator[Finding]:
     url = server.base_url
     worse = warning if answering.provider else problem  # where another server answers, this one is no hurry
-    name = server.software or tr("doctor.a_server")
+    name = server.software or _("A server")
     match server.state:
         case "ready":
-            yield ok("server", tr("doctor.server_ready", name=name, url=url, count=len(server.models)))
+            yield ok("server", _("{name} at {url}, models: {count}.", name=name, url=url, count=len(server.models)))
         case "empty":
-            yield warning("server", tr("doctor.server_empty", name=name, url=url), _load_fix(server))
+            yield warning("server", _("{name} at {url} has no model yet.", name=name, url=url), _load_fix(server))
         case "locked":
             yield worse("server", *_locked(here, server, name))
         case "silent":
-            what = tr("doctor.server_silent", url=url, detail=server.detail or "—")
-            yield warning("server", what, tr("doctor.server_silent_fix"))
+            what = _(
+                "{url} takes connections but does not answer in time: {detail}.", url=url, detail=server.detail or "—"
+            )
+            yield warning(
+                "server", what, _("It may be loading a model: try again in a moment, or look at the server's own log.")
+            )
         case "foreign":
-            what = tr("doctor.server_foreign", url=url, detail=server.detail or "—")
-            fix = tr("doctor.address_fix", key=_address_key(server))
+            what = _(
+                "At {url} answers something that is no model server: {detail}.", url=url, detail=server.detail or "—"
+            )
+            fix = _("Start the server, or correct {key}.", key=_address_key(server))
             yield worse("server", what, fix) if server.set_by_user else note("server", what)
         case "absent" if server.set_by_user:
-            what = tr("doctor.server_absent", url=url, detail=server.detail or "—")
-            yield worse("server", what, tr("doctor.address_fix", key=_address_key(server)))
+            what = _(
+                "Nothing answers at {url}, the address that is set: {detail}.", url=url, detail=server.detail or "—"
+            )
+            yield worse("server", what, _("Start the server, or correct {key}.", key=_address_key(server)))
         case _:
             return
 
@@ -144,17 +231,26 @@ def _locked(here: Surroundings, server: Server, name: str) -> tuple[str, str]:
     variable = SECRET_VARIABLES[f"llm.{server.provider}.api_key"]
     place = {"name": name, "url": server.base_url}
     if variable in here.loaded.unsent_keys(here.environ):
-        return tr("doctor.key_missing", **place), tr("start.keyless", variables=variable)
+        return _("{name} at {url} wants a key.", **place), _(
+            "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
+            "chooses the server. localllm config trust believes it.",
+            variables=variable,
+        )
     if here.environ.get(variable, "").strip():
-        return tr("doctor.key_refused", detail=server.detail, **place), tr("doctor.key_fix", variable=variable)
-    return tr("doctor.key_missing", **place), tr("doctor.key_missing_fix", detail=server.detail)
+        return _("{name} at {url} wants a key: {detail}.", detail=server.detail, **place), _(
+            "Set the right key in the environment variable {variable}.", variable=variable
+        )
+    return _("{name} at {url} wants a key.", **place), _("To use it: {detail}.", detail=server.detail)
 
 
-_LOAD_FIXES = {"LM Studio": "doctor.load_lmstudio", "Ollama": "doctor.load_ollama"}
+_LOAD_FIXES = {
+    "LM Studio": N_("Load a model in LM Studio (or lms load MODEL)."),
+    "Ollama": N_("Fetch one, such as: ollama pull qwen3:8b"),
+}
 
 
 def _load_fix(server: Server) -> str:
-    return tr(_LOAD_FIXES.get(server.software, "doctor.load_other"))
+    return _(_LOAD_FIXES.get(server.software, N_("Load a model there.")))
 
 
 def _address_key(server: Server) -> str:
@@ -164,4 +260,11 @@ def _address_key(server: Server) -> str:
 def _keys(here: Surroundings, answering: Answering) -> Iterator[Finding]:
     keys = [name for name in found_keys(here.environ) if here.environ.get(name)]
     if keys and not answering.provider and here.loaded.settings.llm.provider == "auto":
-        yield note("keys", tr("doctor.keys", variables=", ".join(keys)), tr("doctor.keys_fix"))
+        yield note(
+            "keys",
+            _(
+                "{variables} is set; nothing is sent to a service on the network unless you say so.",
+                variables=", ".join(keys),
+            ),
+            _("To use one: localllm --provider openai --base-url URL."),
+        )

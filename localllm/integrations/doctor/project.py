@@ -9,7 +9,7 @@ from pathlib import Path
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import N_, Phrase, _, ngettext
 from localllm.base.paths import project_folder, project_name
 from localllm.config.loader import RESERVED_VARIABLES, left_out_notice
 from localllm.integrations.doctor.inputs import (
@@ -49,10 +49,24 @@ def memory(here: Surroundings) -> Iterator[Finding]:
     if found := _CONFLICT.search(text):
         line = text.count("\n", 0, found.start()) + 1
         yield warning(
-            "memory", tr("doctor.memory_conflict", file=name, line=line), tr("doctor.memory_conflict_fix", file=name)
+            "memory",
+            _(
+                "{file} has an unmerged conflict (line {line:,}): both sides are read as if they held.",
+                file=name,
+                line=line,
+            ),
+            _("Keep what holds and delete the lines <<<<<<<, ======= and >>>>>>>, then: git add {file}", file=name),
         )
     else:
-        yield ok("memory", tr("doctor.memory", file=name, count=len(text.encode())))
+        yield ok(
+            "memory",
+            ngettext(
+                "{file} can be used ({count:,} byte).",
+                "{file} can be used ({count:,} bytes).",
+                len(text.encode()),
+                file=name,
+            ),
+        )
 
 
 def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
@@ -62,8 +76,27 @@ def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
     for file in read_instructions(here.project, profile.instructions, here.folder, closed):
         if file.is_cut:
             told = {"file": clean(file.path, keep_newlines=False), "count": file.size, "kept": len(file.text)}
-            key = "doctor.instructions_cut" if file.text else "doctor.instructions_left_out"
-            yield warning("instructions", tr(key, **told), tr("doctor.instructions_fix", most=profile.instructions))
+            key = (
+                N_(
+                    "Of {file} ({count:,} character) the model reads the first {kept:,}.",
+                    "Of {file} ({count:,} characters) the model reads the first {kept:,}.",
+                )
+                if file.text
+                else N_(
+                    "{file} ({count:,} character) is not told to the model: there is no room left for it.",
+                    ("{file} ({count:,} characters) is not told to the model: there is no room left for it."),
+                )
+            )
+            yield warning(
+                "instructions",
+                _(key, **told),
+                ngettext(
+                    "Shorten it: {most:,} character of such files in all are told to this model.",
+                    "Shorten it: {most:,} characters of such files in all are told to this model.",
+                    profile.instructions,
+                    most=profile.instructions,
+                ),
+            )
 
 
 def settings(here: Surroundings) -> Iterator[Finding]:
@@ -72,26 +105,54 @@ def settings(here: Surroundings) -> Iterator[Finding]:
         yield of_error("settings", here.fault)
         return
     files = ", ".join(str(file) for file in here.loaded.files.values())
-    yield ok("settings", tr("doctor.settings_files", files=files) if files else tr("doctor.settings_none"))
+    yield ok(
+        "settings",
+        _("Settings are read from {files}.", files=files)
+        if files
+        else _("No settings file: everything is at its default (localllm init makes one)."),
+    )
     for remark in here.loaded.remarks:
-        yield warning("settings", str(remark), tr("doctor.settings_variable_fix"))
+        yield warning("settings", str(remark), _("Correct the variable's name, or unset it."))
     safety, faulty_rules = usable_rules(here.loaded.settings.safety, here.loaded.unchecked, all_tools())
     for error in (*here.loaded.left_out, *faulty_rules):
-        yield warning("settings", left_out_notice(error), tr("doctor.left_out_fix"))
+        yield warning(
+            "settings",
+            left_out_notice(error),
+            _("Correct localllm.toml; once it is trusted, this keeps the program from starting."),
+        )
     if here.loaded.withheld:
         keys = ", ".join(here.loaded.withheld)
-        yield note("trust", tr("doctor.withheld", keys=keys), tr("doctor.withheld_fix"))
+        yield note(
+            "trust",
+            _("The project's localllm.toml also sets what is not used until you trust it: {keys}.", keys=keys),
+            _("Read the file; localllm config trust believes it."),
+        )
     if unsent := here.loaded.unsent_keys(here.environ):
-        yield note("trust", tr("start.keyless", variables=", ".join(unsent)), tr("doctor.withheld_fix"))
+        yield note(
+            "trust",
+            _(
+                "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
+                "chooses the server. localllm config trust believes it.",
+                variables=", ".join(unsent),
+            ),
+            _("Read the file; localllm config trust believes it."),
+        )
     if showing := ", ".join(still_showing(safety)):
-        yield warning("rules", tr("doctor.only_read_file", tools=showing), tr("doctor.only_read_file_fix"))
+        yield warning(
+            "rules",
+            _("safety.deny takes away the tool read_file, but {tools} still show what files hold.", tools=showing),
+            _(
+                "Name what is to be closed: read_file(secrets/) closes it to every tool and to "
+                "commands, read_file(.) all files."
+            ),
+        )
 
 
 def folders_moved(here: Surroundings) -> Iterator[Finding]:
     """Variables that put our folders elsewhere: easily forgotten."""
     moved = [name for name in sorted(RESERVED_VARIABLES) if here.environ.get(name)]
     if moved:
-        yield note("settings", tr("doctor.folders_moved", variables=", ".join(moved)))
+        yield note("settings", _("Folders are moved by {variables}.", variables=", ".join(moved)))
 
 
 MANY_FILES = 50_000
@@ -108,35 +169,48 @@ def writable(here: Surroundings) -> Iterator[Finding]:
     """Whether what must be kept can be kept."""
     kept = project_folder(here.project)
     if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
-        reason = Phrase("paths.link") if kept.is_symlink() else os.strerror(errno.ENOTDIR)
-        yield _unkept(here, kept, reason, tr("doctor.in_the_way_fix", folder=kept))
+        reason = Phrase("It is a symbolic link") if kept.is_symlink() else os.strerror(errno.ENOTDIR)
+        yield _unkept(here, kept, reason, _("Move {folder} away.", folder=kept))
     elif fault := _fault(here, here.project):
         full = fault == os.strerror(errno.ENOSPC)
-        what = tr("doctor.project_read_only", folder=here.project, reason=fault)
+        what = _("Nothing can be written in the project {folder}: {reason}.", folder=here.project, reason=fault)
         fix = _fix(fault, here.project)
         yield problem("folder", what, fix) if full else warning("folder", what, f"{fix} {_where(here)}".rstrip())
     elif fault := _fault(here, kept):
         yield _unkept(here, kept, fault, _fix(fault, kept))
     else:
-        yield ok("folder", tr("doctor.project_writable", folder=here.project))
+        yield ok("folder", _("{folder} can be written to.", folder=here.project))
     if fault := _fault(here, here.state):
-        what = tr("doctor.state_read_only", folder=here.state, reason=fault)
-        yield problem("folder", what, tr("doctor.folder_fix", variable="LOCALLLM_STATE_DIR"))
+        what = _("Nothing can be remembered in {folder}: {reason}.", folder=here.state, reason=fault)
+        yield problem(
+            "folder", what, _("Make the folder writable, or name another in {variable}.", variable="LOCALLLM_STATE_DIR")
+        )
     if fault := _fault(here, here.config):
-        what = tr("doctor.config_read_only", folder=here.config, reason=fault)
-        yield warning("folder", what, tr("doctor.folder_fix", variable="LOCALLLM_CONFIG_DIR"))
+        what = _("Your own settings cannot be written in {folder}: {reason}.", folder=here.config, reason=fault)
+        yield warning(
+            "folder",
+            what,
+            _("Make the folder writable, or name another in {variable}.", variable="LOCALLLM_CONFIG_DIR"),
+        )
 
 
 def _unkept(here: Surroundings, folder: Path, reason: object, fix: str) -> Finding:
     """Only what is ours cannot be kept in the project."""
-    return warning("folder", tr("doctor.not_kept", folder=folder, reason=reason), f"{fix} {_where(here)}".rstrip())
+    return warning(
+        "folder",
+        _("Long output cannot be kept in {folder}: {reason}.", folder=folder, reason=reason),
+        f"{fix} {_where(here)}".rstrip(),
+    )
 
 
 def _where(here: Surroundings) -> str:
     """Where sessions are kept as long as the project cannot hold them; "" where nothing can."""
     if _fault(here, here.state):
         return ""
-    return tr("doctor.kept_in_state", folder=here.state / "projects" / project_name(here.project))
+    return _(
+        "Until then questions are answered all the same, and long output is kept in {folder}.",
+        folder=here.state / "projects" / project_name(here.project),
+    )
 
 
 def _fault(here: Surroundings, folder: Path) -> str:
@@ -150,10 +224,18 @@ def _fault(here: Surroundings, folder: Path) -> str:
 
 def _fix(fault: str, folder: Path) -> str:
     if fault == os.strerror(errno.ENOSPC):
-        return tr("doctor.space_fix")
+        return _(
+            "Free some space: du -xh -d1 / | sort -h shows where it went; models (~/.ollama, "
+            "~/.lmstudio, ~/.cache) are often the largest."
+        )
     if fault == os.strerror(errno.EROFS):
-        return tr("doctor.read_only_fix")
-    return tr("doctor.permission_fix", folder=nearest_existing(folder))
+        return _(
+            "The file system is mounted read-only: mount it anew with rw, or work in a copy of the project elsewhere."
+        )
+    return _(
+        "Make {folder} yours (ls -ld shows whose it is), or work in a copy of the project elsewhere.",
+        folder=nearest_existing(folder),
+    )
 
 
 def space(here: Surroundings) -> Iterator[Finding]:
@@ -165,21 +247,50 @@ def space(here: Surroundings) -> Iterator[Finding]:
         free = here.free_space(folder)
         room = {"folder": folder, "megabytes": free // _MEGABYTE}
         if free < LEAST_SPACE:
-            yield problem("space", tr("doctor.no_space", **room), tr("doctor.space_fix"))
+            yield problem(
+                "space",
+                _("The disk is full: {megabytes} MB are free at {folder}.", **room),
+                _(
+                    "Free some space: du -xh -d1 / | sort -h shows where it went; models (~/.ollama, "
+                    "~/.lmstudio, ~/.cache) are often the largest."
+                ),
+            )
         elif free < GOOD_SPACE:
-            yield warning("space", tr("doctor.little_space", **room), tr("doctor.space_fix"))
+            yield warning(
+                "space",
+                _("Only {megabytes} MB are free at {folder}.", **room),
+                _(
+                    "Free some space: du -xh -d1 / | sort -h shows where it went; models (~/.ollama, "
+                    "~/.lmstudio, ~/.cache) are often the largest."
+                ),
+            )
         else:
-            yield ok("space", tr("doctor.space", folder=folder, gigabytes=free / 1e9))
+            yield ok("space", _("{gigabytes:.1f} GB are free at {folder}.", folder=folder, gigabytes=free / 1e9))
 
 
 def size(here: Surroundings, most: int = MANY_FILES) -> Iterator[Finding]:
     """How much there is to look through; with more than `most` files it says so."""
     if any(home.is_relative_to(here.project) for home in survey(here.environ, ()).homes):
-        yield warning("project", tr("doctor.no_project", folder=here.project), tr("doctor.start_in_project"))
+        yield warning(
+            "project",
+            _(
+                "{folder} holds your home folder: commands are not run there, and everything of "
+                "yours would be looked through.",
+                folder=here.project,
+            ),
+            _("Start localllm in the folder of a project."),
+        )
         return
     entries = walk(here.project, exclude=here.loaded.settings.project.exclude_patterns)
-    count = sum(1 for _ in islice((entry for entry in entries if not entry.is_dir), most + 1))
+    count = sum(1 for _unused in islice((entry for entry in entries if not entry.is_dir), most + 1))
     if count > most:
-        yield note("project", tr("doctor.many_files", count=most), tr("doctor.many_files_fix"))
+        yield note(
+            "project",
+            _("The project has more than {count:,} files: listings and searches take longer.", count=most),
+            _("Leave out what is not yours to read: .gitignore, or localllm config set project.exclude_patterns …"),
+        )
     else:
-        yield ok("project", tr("doctor.files", count=count, folder=here.project))
+        yield ok(
+            "project",
+            ngettext("{count:,} file in {folder}.", "{count:,} files in {folder}.", count, folder=here.project),
+        )

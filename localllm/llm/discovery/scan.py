@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.llm.addresses import address_fault, api_root, is_loopback, server_root
 from localllm.llm.discovery.http_get import Answer, StrangeAnswerError, get, get_with_library, knock
@@ -112,14 +112,18 @@ async def _as_openai(ask: Ask) -> Found:
     if _wants_key(answer):
         return LOCKED
     if _is_loading(answer):
-        return Found(state="silent", provider="openai", software="llama.cpp", detail=tr("found.loading"))
+        return Found(state="silent", provider="openai", software="llama.cpp", detail=_("it is still loading its model"))
     entries = _listed(answer)
     if entries is None:
         return Found(state="foreign", detail=_appearance(answer))
     owners = {entry.owned_by for entry in entries}
     models = [entry.info for entry in entries]
     if ENSEMBLE_OWNER in owners:
-        return Found(state="foreign", software="localllm", detail=tr("found.ensemble"))
+        return Found(
+            state="foreign",
+            software="localllm",
+            detail=_("it is localllm's own ensemble, which is used only when it is named (--provider openai)"),
+        )
     if "llamacpp" in owners:
         return await _as_llama_cpp(ask, models)
     return _model_server("openai", "vLLM" if "vllm" in owners else "", models)
@@ -175,14 +179,18 @@ def _listed(answer: Answer) -> list[ModelEntry] | None:
 def _appearance(answer: Answer) -> str:
     """What an answer looks like, for people."""
     if not answer.whole:
-        return tr("found.endless")
+        return _("an answer without an end")
     if 300 <= answer.status < 400:
-        return tr("found.redirect", place=_ink(answer.headers.get("location", "?")), status=answer.status)
+        return _(
+            "it redirects to {place} (HTTP {status})",
+            place=_ink(answer.headers.get("location", "?")),
+            status=answer.status,
+        )
     if not _is_html(answer):
-        return tr("found.other", status=answer.status)
+        return _("something that is no model server (HTTP {status})", status=answer.status)
     title = _TITLE.search(answer.body)
     name = _ink(title[1].decode("utf-8", errors="replace")) if title else ""
-    return tr("found.web_page", status=answer.status, title=f"“{name}”" if name else "").rstrip()
+    return _("a web page (HTTP {status}) {title}", status=answer.status, title=f"“{name}”" if name else "").rstrip()
 
 
 def _ink(text: str) -> str:
@@ -263,8 +271,8 @@ class Visit:
     def unfinished(self, seconds: float) -> Server:
         """What can be said when its `seconds` are over."""
         if self._host:
-            return self._server("silent", tr("found.silent", seconds=seconds))
-        return self._server("absent", tr("found.unreachable", seconds=seconds))
+            return self._server("silent", _("no whole answer in {seconds:g} s", seconds=seconds))
+        return self._server("absent", _("no connection in {seconds:g} s", seconds=seconds))
 
     async def _ask(self, path: str) -> Answer:
         """The answer to GET of `path`; with a key, once one has been asked for and if it may be sent."""
@@ -321,13 +329,19 @@ class Visit:
         tried = next(filter(self._key, allowed), "")
         set_variable = next((name for name in (*allowed, own) if self._environ.get(name, "").strip()), "")
         if tried:
-            return tr("found.key_refused", variable=tried)
+            return _("the one in {variable} was refused", variable=tried)
         if set_variable and not self._key(set_variable):
-            return tr("found.key_unusable", variable=set_variable)
+            return _("the one in {variable} holds characters that cannot be sent", variable=set_variable)
         if allowed:
-            return tr("found.key_missing", variable=allowed[0])
+            return _("put it into the environment variable {variable}", variable=allowed[0])
         how = {"variable": own, "provider": self._candidate.provider, "url": self._candidate.base_url}
-        return tr("found.key_withheld", **how) if set_variable else tr("found.key_needs_both", **how)
+        return (
+            _("the one in {variable} is sent there only with --provider {provider} --base-url {url}", **how)
+            if set_variable
+            else _(
+                "put it into the environment variable {variable}, and say --provider {provider} --base-url {url}", **how
+            )
+        )
 
 
 def _url(base_url: str, path: str) -> str:
@@ -350,13 +364,17 @@ def _with_host(base_url: str, host: str) -> str:
 
 def _strange(said: str) -> str:
     words = _in_a_line(said)[:80]
-    return tr("found.not_http", said=words) if words else tr("found.closes")
+    return (
+        _("something that does not speak HTTP: {said}", said=words)
+        if words
+        else _("it closes the connection without an answer")
+    )
 
 
 def _reason(error: OSError) -> str:
     """Why nobody could be reached, in the system's words."""
     if isinstance(error, ConnectionRefusedError):
-        return tr("found.refused")
+        return _("nothing is running there")
     return _in_a_line(os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error))
 
 

@@ -244,9 +244,9 @@ def near(*folders: Path) -> Phrase:
     """A sentence with the model files in the folders, in `models` below them, and where other programs keep theirs."""
     found = _found([*folders, *(folder / "models" for folder in folders)])
     if not found:
-        return Phrase("gguf.none_near")
+        return Phrase("No model file was found nearby.")
     files = ", ".join(map(str, found[:_NAMED])) + (" …" if len(found) > _NAMED else "")
-    return Phrase("gguf.near", files=files)
+    return Phrase("Model files there are: {files}.", files=files)
 
 
 def _found(folders: Iterable[Path]) -> list[Path]:

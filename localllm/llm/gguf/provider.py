@@ -20,7 +20,7 @@ import msgspec
 from localllm.base import logs
 from localllm.base.environment import base_interpreter
 from localllm.base.errors import LLMConnectionError
-from localllm.base.i18n import Phrase, tr
+from localllm.base.i18n import Phrase, _
 from localllm.base.own_modules import source_of
 from localllm.config.schema import KEY_VARIABLES, GgufSettings, LLMSettings
 from localllm.llm.gguf import child
@@ -50,8 +50,15 @@ def died(key: str, file: str, status: int, lines: Sequence[str]) -> LLMConnectio
         return LLMConnectionError("gguf_no_avx2")
     reason = cause(lines)
     if status == _KILLED and not reason:
-        return LLMConnectionError(key, file=file, reason=Phrase("gguf.killed"), advice=Phrase("gguf.fix_memory"))
-    said = reason or _last_error(lines) or Phrase("gguf.ended", status=status)
+        return LLMConnectionError(
+            key,
+            file=file,
+            reason=Phrase("The system ended it, most likely because memory ran out"),
+            advice=Phrase(
+                "Set llm.context_window smaller, or take a smaller file of the model (Q4_K_M instead of Q8_0)."
+            ),
+        )
+    said = reason or _last_error(lines) or Phrase("It ended with status {status} and said nothing", status=status)
     return LLMConnectionError(key, file=file, reason=said, advice=_advice(reason))
 
 
@@ -72,13 +79,19 @@ def _last_error(lines: Sequence[str]) -> str:
 def _advice(reason: str) -> Phrase:
     match reason.lower():
         case text if "memory" in text or "allocate" in text:
-            return Phrase("gguf.fix_memory")
+            return Phrase(
+                "Set llm.context_window smaller, or take a smaller file of the model (Q4_K_M instead of Q8_0)."
+            )
         case text if "unknown model architecture" in text or "unknown pre-tokenizer" in text:
-            return Phrase("gguf.fix_architecture")
+            return Phrase(
+                "The llama.cpp that is installed does not know this kind of model: pip install --upgrade xllamacpp."
+            )
         case text if "corrupted" in text or "file bounds" in text or "split" in text:
-            return Phrase("gguf.fix_file")
+            return Phrase(
+                "The file is not whole: copy or download it again; of a model in several parts name the first."
+            )
         case _:
-            return Phrase("gguf.fix_other")
+            return Phrase("If it stays like this, try another file, or pip install --upgrade xllamacpp.")
 
 
 _KEPT_LINES = 60
@@ -122,7 +135,9 @@ class ModelProcess:
         if lacks_avx2():
             raise LLMConnectionError("gguf_no_avx2")
         if fault := fault_of(Path(order.file)):
-            advice = Phrase("gguf.fix_file")
+            advice = Phrase(
+                "The file is not whole: copy or download it again; of a model in several parts name the first."
+            )
             raise LLMConnectionError("gguf_unloadable", file=order.file, reason=fault, advice=advice)
         self.api_key = os.urandom(24).hex()
         self.began = time.monotonic()
@@ -286,7 +301,9 @@ class Gguf:
         size = self._file.stat().st_size if self._file.exists() else 0
         if size < WORTH_TELLING or (self._process is not None and self._process.is_ready):
             return ""
-        return tr("gguf.loading", file=self.model, size=f"{size / 1e9:.1f} GB")
+        return _(
+            "Loading {file} ({size}); the first answer waits for that.", file=self.model, size=f"{size / 1e9:.1f} GB"
+        )
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives, once the model is loaded, however long that takes; see Provider."""

@@ -142,13 +142,13 @@ def refused(provider: str, url: str, reason: str) -> LLMConnectionError:
     """Nobody takes connections at `url`. The error says how a server of that kind is started, if it is not a cloud."""
     match provider:
         case "lmstudio":
-            start = Phrase("server.start_lmstudio")
+            start = Phrase("LM Studio: Developer → Start Server")
         case "ollama":
-            start = Phrase("server.start_ollama")
+            start = Phrase("Ollama: ollama serve")
         case "azure" | "gemini":
             return LLMConnectionError("llm_unreachable", url=url, reason=reason, provider=provider)
         case _:
-            start = Phrase("server.start_openai")
+            start = Phrase("such as llama.cpp: llama-server -m MODEL; vLLM: vllm serve MODEL")
     return LLMConnectionError("llm_refused", url=url, reason=reason, provider=provider, start=start)
 
 

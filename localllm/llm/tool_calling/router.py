@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.message_format import normalised
 from localllm.llm.messages import CompletionRequest
@@ -80,12 +80,15 @@ def _words(error: LLMConnectionError) -> str:
 Why = Literal["refused", "misspoken"]
 
 _RULED_OUT: dict[tuple[DialectName, Why], str] = {
-    ("native", "refused"): "llm.dialect.native_refused",
-    ("native", "misspoken"): "llm.dialect.native_misspoken",
-    ("structured", "refused"): "llm.dialect.structured_refused",
-    ("structured", "misspoken"): "llm.dialect.structured_misspoken",
+    ("native", "refused"): N_("The server takes no tool calls for {model}."),
+    ("native", "misspoken"): N_("Several tool calls of {model} in a row could not be read."),
+    ("structured", "refused"): N_("The server cannot hold what {model} writes to a schema."),
+    ("structured", "misspoken"): N_("What {model} writes does not keep to the schema it was given."),
 }
-_INSTEAD: dict[DialectName, str] = {"structured": "llm.dialect.now_structured", "text": "llm.dialect.now_text"}
+_INSTEAD: dict[DialectName, str] = {
+    "structured": N_("From now on it writes each step as JSON (llm.dialect)."),
+    "text": N_("From now on it writes its steps as plain text (llm.dialect)."),
+}
 
 
 class ExactDialect:
@@ -238,7 +241,12 @@ class Speaking:
                     async for chunk in answer:
                         reader = reader or dialect.reader(request)  # takes a while: the server reads meanwhile
                         if is_cut := length.is_exceeded_by(chunk):
-                            question.on_notice(tr("llm.answer_too_long", most=MOST_CHARACTERS))
+                            question.on_notice(
+                                _(
+                                    "The server did not stop: the answer was cut off after {most:,} characters.",
+                                    most=MOST_CHARACTERS,
+                                )
+                            )
                         for told in reader.feed(FinishChunk("length") if is_cut else chunk):
                             begun = True
                             yield told
@@ -316,8 +324,8 @@ class Speaking:
         if self._memory and for_later:
             self._memory.remember(question.key, evidence.ruled_out)
         after = choose(question.info, question.provider, evidence.ruled_out)
-        reason = tr(_RULED_OUT[name, why], model=question.request.model)
-        question.on_notice(f"{reason} {tr(_INSTEAD[after])}")
+        reason = _(_RULED_OUT[name, why], model=question.request.model)
+        question.on_notice(f"{reason} {_(_INSTEAD[after])}")
         return True
 
 

@@ -180,7 +180,7 @@ class LinuxConfinement:
 def make(parts: Parts) -> LinuxConfinement:
     """Make the confinement of any level of Linux. Raises ToolExecutionError where bubblewrap is not installed."""
     if parts.level == "bubblewrap" and not bubblewrap.program():
-        raise ToolExecutionError("command_failed_to_start", reason=Phrase("sandbox.no_bubblewrap"))
+        raise ToolExecutionError("command_failed_to_start", reason=Phrase("bwrap is not installed"))
     return LinuxConfinement(
         parts.bundle, parts.root, parts.visibility, parts.server, level=parts.level, hosts=parts.hosts
     )

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _, ngettext
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.context import ChatContext
@@ -18,8 +18,27 @@ from localllm.tui.render.report import cost, wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Style
 
+_RISKS = {
+    "safe": N_("safe"),
+    "medium": N_("medium"),
+    "high": N_("high"),
+    "highest": N_("highest"),
+    "dangerous": N_("dangerous"),
+}
+_MODE_TEXTS = {
+    "plan": N_("reads only; answers with a plan"),
+    "ask": N_("asks before it changes files or runs commands"),
+    "auto-edit": N_("changes files, asks before commands"),
+    "auto": N_("asks about nothing but dangerous commands and ask rules"),
+}
 
-@slash("help", usage="[command]", also=("?",))
+
+@slash(
+    "help",
+    usage=N_("[command]"),
+    also=("?",),
+    forms=N_("/help | all commands and keys\n/help todo | how one of them is used"),
+)
 async def help_(call: SlashCall) -> Outcome:
     """Show the commands, or one of them."""
     if call.arguments:
@@ -28,7 +47,15 @@ async def help_(call: SlashCall) -> Outcome:
     commands = [(command.signature, command.help) for command in call.commands.commands]
     aliases = [(f"/{alias.name}", alias.help) for alias in call.commands.aliases]
     table(call.screen, commands + aliases)
-    for text in (tr("ui.help_one"), tr("ui.keys_help")):
+    for text in (
+        _("/help COMMAND shows every way to write one of them."),
+        _(
+            "Enter sends; Alt+Enter, Ctrl+J, or \\ at the end of a line, begins a new line. @path "
+            "names a file, !COMMAND runs it as you, Shift+Tab changes the mode, Ctrl+R searches "
+            "what was said, Ctrl+D leaves. While it works: Enter tells it at once, Alt+Enter or "
+            "Tab keeps a request for afterwards, Up takes the last one back, Esc or Ctrl+C stops."
+        ),
+    ):
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
 
 
@@ -37,20 +64,20 @@ async def status(call: SlashCall) -> Outcome:
     """Show the model, the session and what it has used."""
     chat = call.chat
     await chat.probe_sandbox()
-    key = "start.window_assumed" if chat.assumes_window else "start.window"
+    key = N_("{count} tokens assumed") if chat.assumes_window else N_("{count} tokens")
     used = f"{chat.context_used:,} / " if chat.context_used else ""
-    window = tr(key, count=f"{used}{chat.context_window:,}")
+    window = _(key, count=f"{used}{chat.context_window:,}")
     of_session = msgspec.structs.replace(chat.usage, first_token_seconds=0.0)
     rows = [
-        (tr("ui.status.project"), str(chat.root)),
-        (tr("ui.status.model"), chat.model or tr("ui.model_unknown")),
-        (tr("ui.status.server"), f"{chat.provider_name} · {chat.provider_address}"),
-        (tr("ui.status.window"), window),
-        (tr("ui.status.profile"), _profile(chat)),
-        (tr("ui.status.sandbox"), chat.sandbox_level),
-        (tr("ui.status.mode"), f"{chat.mode}: {tr(f'ui.mode.{chat.mode}')}"),
-        (tr("ui.status.used"), cost(0, of_session, of_session.total_seconds) or tr("ui.status.nothing")),
-        (tr("ui.status.session"), " ".join(filter(None, (chat.session_id, chat.keeping.title)))),
+        (_("project"), str(chat.root)),
+        (_("model"), chat.model or _("(not asked yet)")),
+        (_("server"), f"{chat.provider_name} · {chat.provider_address}"),
+        (_("context window"), window),
+        (_("profile"), _profile(chat)),
+        (_("sandbox"), chat.sandbox_level),
+        (_("mode"), f"{chat.mode}: {_(_MODE_TEXTS[chat.mode])}"),
+        (_("used so far"), cost(0, of_session, of_session.total_seconds) or _("nothing yet")),
+        (_("session"), " ".join(filter(None, (chat.session_id, chat.keeping.title)))),
     ]
     table(call.screen, rows)
 
@@ -58,7 +85,7 @@ async def status(call: SlashCall) -> Outcome:
 def _profile(chat: ChatContext) -> str:
     """The profile's name, and how many tools it offers."""
     offered = sum(tool.allowed and tool.offered for tool in chat.tools())
-    return tr("ui.profile", name=chat.profile.name, count=offered)
+    return ngettext("{name} ({count} tool)", "{name} ({count} tools)", offered, name=chat.profile.name)
 
 
 @slash("tools")
@@ -66,15 +93,19 @@ async def tools(call: SlashCall) -> Outcome:
     """List the tools and what is allowed."""
     listed = call.chat.tools()
     for tool in (tool for tool in listed if tool.offered or not tool.allowed):
-        risk = tr(f"ui.risk.{tool.risk}") if tool.allowed else tr("ui.tool_denied")
+        risk = _(_RISKS[tool.risk]) if tool.allowed else _("denied by a rule")
         style: Style = "dim" if not tool.allowed else ""
         line = f"{tool.name} ({risk})  {tool.description}"
         call.screen.print((style, "  " + shorten(clean(line, keep_newlines=False), call.screen.width - 2)))
     if left_out := ", ".join(tool.name for tool in listed if tool.allowed and not tool.offered):
-        text = tr("ui.tools_left_out", name=call.chat.profile.name, tools=left_out)
+        text = _(
+            "The {name} profile does not offer these; a model that calls them is served all the same: {tools}.",
+            name=call.chat.profile.name,
+            tools=left_out,
+        )
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
     for remembered in call.chat.rules():
-        text = tr("ui.always_rule", rule=describe(remembered))
+        text = _("always allowed: {rule}", rule=describe(remembered))
         call.screen.print_lines(wrapped("  ", text, "good", call.screen.width))
 
 
@@ -82,7 +113,7 @@ async def tools(call: SlashCall) -> Outcome:
 async def clear(call: SlashCall) -> Outcome:
     """Begin a new conversation."""
     call.chat.clear()
-    call.screen.print(("", "  " + tr("ui.cleared")))
+    call.screen.print(("", "  " + _("A new conversation begins.")))
 
 
 @slash("exit", also=("quit",))
@@ -107,8 +138,8 @@ def _help_on(call: SlashCall, name: str) -> None:
 
 def unknown_command(screen: Screen, name: str, nearest: str) -> None:
     """Say that there is no such command, and which one may be meant."""
-    screen.print(("warning", "  " + tr("ui.unknown_command", name=name)))
-    hint = tr("ui.did_you_mean", name=nearest) if nearest else tr("ui.see_help")
+    screen.print(("warning", "  " + _("There is no command /{name}.", name=name)))
+    hint = _("Did you mean /{name}?", name=nearest) if nearest else _("/help lists the commands.")
     screen.print(("", "  " + hint))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from localllm.base.events import AgentEvent, Notice
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean, display_width
 from localllm.tui.commands.registry import Outcome, SlashCall, saying, slash
 from localllm.tui.render.report import notice_lines, wrapped
@@ -12,6 +12,20 @@ from localllm.tui.theme import Line, Span, Style
 
 if TYPE_CHECKING:
     from localllm.context.usage import WindowUse
+
+_PART_NAMES = {
+    "system": N_("system prompt"),
+    "project": N_("AGENTS.md and notes"),
+    "tools": N_("tool descriptions"),
+    "words": N_("your words"),
+    "summary": N_("summary"),
+    "files": N_("contents of files"),
+    "commands": N_("output of commands"),
+    "results": N_("other results"),
+    "model": N_("the model's words"),
+    "free": N_("free"),
+    "reserve": N_("kept for the answer"),
+}
 
 _WIDEST_BAR = 76
 
@@ -36,19 +50,38 @@ async def context(call: SlashCall) -> Outcome:
     """Show where the model's window goes."""
     chat, screen = call.chat, call.screen
     use = chat.window_use()
-    key = "context.title_assumed" if use.assumed else "context.title"
+    key = (
+        N_("{model}: about {used} of {window} tokens ({share} %); the window is a guess")
+        if use.assumed
+        else N_("{model}: about {used} of {window} tokens ({share} %)")
+    )
     share = f"{100 * use.used / use.window:.0f}"
-    model = clean(chat.model or tr("ui.model_unknown"), keep_newlines=False)
-    title = tr(key, model=model, used=f"{use.used:,}", window=f"{use.window:,}", share=share)
+    model = clean(chat.model or _("(not asked yet)"), keep_newlines=False)
+    title = _(key, model=model, used=f"{use.used:,}", window=f"{use.window:,}", share=share)
     screen.print_lines(wrapped("  ", title, "bold", screen.width))
     shares = [*use.parts.items(), ("free", use.free), ("reserve", use.reserve)]
-    cells = in_cells([tokens for _, tokens in shares], min(_WIDEST_BAR, screen.width - 4))
-    screen.print(("", "  "), *(_cells(name, count) for (name, _), count in zip(shares, cells, strict=True)))
+    cells = in_cells([tokens for _unused, tokens in shares], min(_WIDEST_BAR, screen.width - 4))
+    screen.print(("", "  "), *(_cells(name, count) for (name, _unused), count in zip(shares, cells, strict=True)))
     screen.print_lines(_rows(use, [(name, tokens) for name, tokens in shares if tokens]))
-    screen.print_lines(wrapped("  ", tr("context.how", limit=f"{use.window - use.reserve:,}"), "dim", screen.width))
+    screen.print_lines(
+        wrapped(
+            "  ",
+            _(
+                "Over {limit} tokens, old output is left out and the conversation summed up "
+                "(agent.compact_at); /compact does it now.",
+                limit=f"{use.window - use.reserve:,}",
+            ),
+            "dim",
+            screen.width,
+        )
+    )
 
 
-@slash("compact", usage="[what to keep]")
+@slash(
+    "compact",
+    usage=N_("[what to keep]"),
+    forms=N_("/compact | sum the conversation up\n/compact the table names | the same, and keep these above all"),
+)
 async def compact(call: SlashCall) -> Outcome:
     """Sum the conversation up to make room; your words stay as they are."""
     screen = call.screen
@@ -58,7 +91,7 @@ async def compact(call: SlashCall) -> Outcome:
             screen.erase()
             screen.print_lines(notice_lines(event.text, event.level, screen.width))
 
-    async with saying(screen, tr("context.summing_up")):
+    async with saying(screen, _("summing the conversation up")):
         await call.chat.compact(call.arguments.strip(), show)
 
 
@@ -81,7 +114,7 @@ def in_cells(sizes: Sequence[int], cells: int) -> list[int]:
 
 
 def _rows(use: "WindowUse", shares: Sequence[tuple[str, int]]) -> list[Line]:
-    names = {name: tr(f"context.part.{name}") for name, _ in shares}
+    names = {name: _(_PART_NAMES[name]) for name, _unused in shares}
     first = max(map(display_width, names.values()))
     lines: list[Line] = []
     for name, tokens in shares:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from localllm.agent.steering import find_references
 from localllm.base.errors import ToolExecutionError
-from localllm.base.i18n import english, tr
+from localllm.base.i18n import N_, _, ngettext
 from localllm.memory.todo_actions import STATES, by_word, state_told, todo_text
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.context import ChatContext
@@ -24,6 +24,49 @@ if TYPE_CHECKING:
     from localllm.memory.external_memory import ExternalMemorySystem
     from localllm.memory.session_records import Recorded
     from localllm.memory.todos import Plan, Todo
+
+_PRIORITIES = {
+    "high": N_("high"),
+    "medium": N_("medium"),
+    "low": N_("low"),
+}
+_KINDS = {
+    "todo": N_("TODO"),
+    "decision": N_("decision"),
+    "preference": N_("preference"),
+    "session": N_("session"),
+    "conversation": N_("conversation"),
+    "dna": N_("project"),
+    "folders": N_("folders"),
+    "style": N_("style"),
+    "notes": N_("note"),
+}
+_STATES = {
+    "planned": N_("To do: {id} {text}"),
+    "doing": N_("In progress: {id} {text}"),
+    "done": N_("Done: {id} {text}"),
+    "dropped": N_("Dropped: {id} {text}"),
+}
+_TOLD = {
+    "preference": "[The user has noted a preference: {text}]",
+    "decision": "[The user has noted a decision: {text}]",
+}
+_REMEMBERED = {
+    "preference": N_("Noted as a preference: {id} {text}"),
+    "decision": N_("Noted as a decision: {id} {text}"),
+}
+_STATE_NAMES = {
+    "planned": N_("to do"),
+    "doing": N_("in progress"),
+    "done": N_("done"),
+    "dropped": N_("dropped"),
+}
+_MEMORY = {
+    "todos": N_("Open TODOs"),
+    "decisions": N_("Decisions"),
+    "preferences": N_("Preferences"),
+    "sessions": N_("Last sessions"),
+}
 
 T = TypeVar("T")
 Verb = Literal["add", "start", "finish", "drop", "reopen", "high", "medium", "low", "edit", "move", "list", "all"]
@@ -76,7 +119,26 @@ def _of_verb(chat: ChatContext, before: str) -> Iterable[Choice]:
     return [(todo.id, _note(todo.text)) for todo in chat.memory.known_todos() if todo.is_open != is_finished]
 
 
-@slash("todo", usage="[ID|text|@file …]", choices=_verbs, further=_of_verb)
+@slash(
+    "todo",
+    usage=N_("[ID|text|@file …]"),
+    choices=_verbs,
+    further=_of_verb,
+    forms=N_(
+        "/todo | what is open, the most urgent first\n"
+        "/todo all | finished ones too\n"
+        "/todo 3 | all of it, and what can be done with it\n"
+        "/todo write the docs | add it; “(high)” at its end is its priority\n"
+        "/todo add start the server | add it, also where it begins with a word of these here\n"
+        "/todo high write the docs | add it with a priority: high, medium or low\n"
+        "/todo @plan.md | add the parts of a plan; of a pasted list likewise\n"
+        "/todo start 3 | begun; finish (or done), drop and reopen likewise\n"
+        "/todo low 3 | another priority\n"
+        "/todo edit 3 write the guide | other words\n"
+        "/todo move 3 1 | to the first place\n"
+        "3 | its number in the list; its id, how its text begins, or its line will do as well"
+    ),
+)
 async def todo(call: SlashCall) -> Outcome:
     """List what is to be done, add to it, or say how far it is: start, finish, drop, reopen, edit, move."""
     first, rest = _split(call.arguments)
@@ -87,7 +149,11 @@ async def todo(call: SlashCall) -> Outcome:
         _show_one(call, call.arguments)
     elif verb is None and (meant := _misspelt(call.chat, first, rest)):
         words = clean(call.arguments.strip(), keep_newlines=False)
-        told = tr("memory.did_you_mean", meant=f"{meant} {clean(rest, keep_newlines=False)}", words=words)
+        told = _(
+            "Did you mean /todo {meant}? As a task: /todo add {words}",
+            meant=f"{meant} {clean(rest, keep_newlines=False)}",
+            words=words,
+        )
         _print(call.screen, told, "warning")
     elif verb is None or verb in _ALONE:
         await _add(call, call.arguments)
@@ -118,18 +184,22 @@ def _show_one(call: SlashCall, name: str) -> None:
     if not call.chat.memory.is_there:
         raise ToolExecutionError("memory_unknown", wanted=name.strip(), near="")
     one = call.chat.memory.system.find_todo(name)
-    facts = tr(
-        "memory.todo_is",
+    facts = _(
+        "{number}  {id}  {state}  priority {priority}",
         number=one.number,
         id=one.id,
-        state=tr(f"memory.state.{one.state}"),
-        priority=tr(f"memory.priority.{one.priority}"),
+        state=_(_STATE_NAMES[one.state]),
+        priority=_(_PRIORITIES[one.priority]),
     )
-    dates = (("memory.todo_added_on", one.added), ("memory.todo_ended_on", one.finished))
-    _print(call.screen, "  ".join([facts, *(tr(key, date=date) for key, date in dates if date)]), "bold")
+    dates = ((N_("added {date}"), one.added), (N_("ended {date}"), one.finished))
+    _print(call.screen, "  ".join([facts, *(_(key, date=date) for key, date in dates if date)]), "bold")
     for line in (one.text, *textwrap.dedent(one.details).splitlines()):
         _print(call.screen, clean(line, keep_newlines=False))
-    _print(call.screen, tr("memory.todo_how", id=one.id), "dim")
+    _print(
+        call.screen,
+        _("/todo start {id}, done, drop, reopen, high, low, edit or move: see /help todo.", id=one.id),
+        "dim",
+    )
 
 
 def _is_new(chat: ChatContext, text: str) -> bool:
@@ -150,14 +220,14 @@ def _list(call: SlashCall, *, whole: bool) -> None:
     every = memory.system.todos() if memory.is_there else ()
     shown = list(every) if whole else list(memory.open_todos())
     if not shown:
-        _print(screen, tr("memory.no_todos"))
+        _print(screen, _("No TODOs. /todo TEXT adds one."))
     _say_conflict(call)
     _rows(screen, shown if whole else shown[:_MOST_LISTED])
     finished = sum(not one.is_open for one in every)
     if len(shown) > _MOST_LISTED and not whole:
-        _print(screen, tr("memory.more", count=len(shown) - _MOST_LISTED, how="/todo all"), "dim")
+        _print(screen, _("… and {count} more: {how}", count=len(shown) - _MOST_LISTED, how="/todo all"), "dim")
     elif finished and not whole:
-        _print(screen, tr("memory.finished_ones", count=finished), "dim")
+        _print(screen, _("{count} done or dropped: /todo all", count=finished), "dim")
 
 
 def _rows(screen: Screen, listed: "Sequence[Todo]") -> None:
@@ -171,7 +241,16 @@ def _say_conflict(call: SlashCall) -> None:
     """Warn where git has left two versions in the file."""
     if line := call.chat.memory.conflict:
         name = clean(call.chat.memory.name, keep_newlines=False)
-        _print(call.screen, tr("memory.conflict", file=name, line=line), "warning")
+        _print(
+            call.screen,
+            _(
+                "{file} has an unsettled git conflict from line {line:,} on; both sides are read. "
+                "Settle it in an editor.",
+                file=name,
+                line=line,
+            ),
+            "warning",
+        )
 
 
 async def _add(call: SlashCall, text: str) -> None:
@@ -190,23 +269,38 @@ async def _add(call: SlashCall, text: str) -> None:
         case [one]:
             _print(call.screen, _told_of(one, before.get(one.id)))
         case several:
-            _print(call.screen, tr("todo.added_several", count=len(several)))
+            _print(call.screen, ngettext("{count} TODO:", "{count} TODOs:", len(several)))
             _rows(call.screen, several[:_MOST_LISTED])
             if len(several) > _MOST_LISTED:
-                _print(call.screen, tr("memory.more", count=len(several) - _MOST_LISTED, how="/todo all"), "dim")
-            _print(call.screen, tr("memory.undo"), "dim")
+                _print(
+                    call.screen,
+                    _("… and {count} more: {how}", count=len(several) - _MOST_LISTED, how="/todo all"),
+                    "dim",
+                )
+            _print(call.screen, _("/undo takes it back."), "dim")
     if added.finished:
-        _print(call.screen, tr("todo.left_out", count=added.finished), "dim")
+        _print(
+            call.screen,
+            ngettext(
+                "{count} item was left out: already done.", "{count} items were left out: already done.", added.finished
+            ),
+            "dim",
+        )
 
 
 def _told_of(added: "Todo", old: "Todo | None") -> str:
     """What became of a task that was added; `old`: what was on the list of it already."""
     if old is None:
-        return tr(f"todo.{added.state}", id=added.id, text=todo_text(added))
+        return _(_STATES[added.state], id=added.id, text=todo_text(added))
     if old.priority == added.priority:
-        return tr("memory.todo_there", id=added.id, text=todo_text(added))
-    priority = tr(f"memory.priority.{added.priority}")
-    return tr("memory.todo_there_priority", priority=priority, id=added.id, text=_short(added.text))
+        return _("It is on the list already: {id} {text}", id=added.id, text=todo_text(added))
+    priority = _(_PRIORITIES[added.priority])
+    return _(
+        "It is on the list already; its priority is {priority} now: {id} {text}",
+        priority=priority,
+        id=added.id,
+        text=_short(added.text),
+    )
 
 
 async def _plan(root: Path, task: str) -> "Plan":
@@ -224,13 +318,15 @@ async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
     match verb:
         case "edit":
             one = await _changed(call, "/todo", lambda memory: memory.set_todo_text(name, more))
-            told = tr("memory.renamed", id=one.id, text=_short(todo_row(one)))
+            told = _("Is now {id}: {text}", id=one.id, text=_short(todo_row(one)))
         case "move" if more.strip().isdecimal():
             one = await _changed(call, "/todo", lambda memory: memory.move_todo(name, int(more)))
-            told = tr("memory.moved", number=one.number, id=one.id, text=_short(one.text))
+            told = _("Is number {number} now: {id} {text}", number=one.number, id=one.id, text=_short(one.text))
         case "high" | "medium" | "low":
             one = await _changed(call, "/todo", lambda memory: memory.set_todo_priority(rest, verb))
-            told = tr("memory.priority", priority=tr(f"memory.priority.{verb}"), id=one.id, text=_short(one.text))
+            told = _(
+                "Priority {priority}: {id} {text}", priority=_(_PRIORITIES[verb]), id=one.id, text=_short(one.text)
+            )
         case "start" | "finish" | "drop" | "reopen":
             before = {one.id: one for one in call.chat.memory.known_todos()}
             one = await _changed(call, "/todo", lambda memory: memory.set_todo_state(rest, STATES[verb]))
@@ -241,17 +337,21 @@ async def _change(call: SlashCall, verb: Verb, rest: str) -> None:
     _print(call.screen, str(told))
 
 
-@slash("remember", usage="TEXT")
+@slash(
+    "remember",
+    usage=N_("TEXT"),
+    forms=N_("/remember use tabs | keep a preference\n/remember decision: SQLite | keep a decision"),
+)
 async def remember(call: SlashCall) -> Outcome:
     """Keep a preference for all sessions; with “decision:” before it, a decision."""
     kind, text = _kind_of(call.arguments.strip())
     if not text:
-        _print(call.screen, tr("memory.usage_remember"), "warning")
+        _print(call.screen, _("/remember TEXT · /remember decision: TEXT"), "warning")
         return
     name = await _changed(call, "/remember", lambda memory: memory.remember(text, kind))
     shown = clean(" ".join(text.split()), keep_newlines=False)
-    call.chat.memory.tell(english(f"memory.told_{kind}", text=shown))
-    _print(call.screen, tr(f"memory.remembered_{kind}", id=name, text=shown))
+    call.chat.memory.tell(_TOLD[kind].format(text=shown))
+    _print(call.screen, _(_REMEMBERED[kind], id=name, text=shown))
 
 
 def _kind_of(text: str) -> tuple[Literal["decision", "preference"], str]:
@@ -264,25 +364,36 @@ def _kind_of(text: str) -> tuple[Literal["decision", "preference"], str]:
 
 
 def _forgettable(chat: ChatContext) -> Iterable[Choice]:
-    return [(name, _note(f"{tr(f'memory.kind.{kind}')}: {text}")) for name, kind, text in chat.memory.known_entries()]
+    return [(name, _note(f"{_(_KINDS[kind])}: {text}")) for name, kind, text in chat.memory.known_entries()]
 
 
-@slash("forget", usage="ID", choices=_forgettable)
+@slash(
+    "forget",
+    usage=N_("ID"),
+    choices=_forgettable,
+    forms=N_("/forget pbdkw | what has this id: /memory and /todo show them\n/forget use tabs | what begins so"),
+)
 async def forget(call: SlashCall) -> Outcome:
     """Take a TODO, decision, preference or session record out of the memory."""
     wanted = call.arguments.strip()
     if not wanted or not call.chat.memory.is_there:
-        _print(call.screen, tr("memory.usage_forget"), "warning")
+        _print(call.screen, _("/forget ID, or how the text begins. /memory shows what is kept."), "warning")
         return
     gone = await _changed(call, "/forget", lambda memory: memory.forget(wanted))
     if gone.kind in ("decision", "preference"):
-        call.chat.memory.tell(english("memory.told_forgotten", text=clean(gone.text, keep_newlines=False)))
-    kind = tr(f"memory.kind.{gone.kind}")
-    _print(call.screen, tr("memory.forgotten", kind=kind, text=_short(gone.text)))
-    _print(call.screen, tr("memory.undo"), "dim")
+        call.chat.memory.tell(
+            f"[The user has taken this back, it no longer holds: {clean(gone.text, keep_newlines=False)}]"
+        )
+    kind = _(_KINDS[gone.kind])
+    _print(call.screen, _("Forgotten ({kind}): “{text}”", kind=kind, text=_short(gone.text)))
+    _print(call.screen, _("/undo takes it back."), "dim")
 
 
-@slash("memory", usage="[words]")
+@slash(
+    "memory",
+    usage=N_("[words]"),
+    forms=N_("/memory | what is remembered\n/memory database | search it, and past sessions"),
+)
 async def memory(call: SlashCall) -> Outcome:
     """Show what is remembered, or search it and past sessions."""
     if call.arguments.strip():
@@ -292,9 +403,16 @@ async def memory(call: SlashCall) -> Outcome:
     if kept.is_there:
         _say_conflict(call)
         _overview(kept.system, screen)
-        _print(screen, tr("memory.file", file=clean(kept.name, keep_newlines=False)), "dim")
+        _print(screen, _("Kept in {file}, which is yours to edit.", file=clean(kept.name, keep_newlines=False)), "dim")
     else:
-        _print(screen, tr("memory.nothing", file=clean(kept.name, keep_newlines=False)))
+        _print(
+            screen,
+            _(
+                "Nothing is kept yet. /todo TEXT and /remember TEXT do, in {file}; /init also "
+                "describes the project there.",
+                file=clean(kept.name, keep_newlines=False),
+            ),
+        )
     _show_instructions(call)
 
 
@@ -320,11 +438,11 @@ def _overview(kept: "ExternalMemorySystem", screen: Screen) -> None:
     ]
     for name, rows, total, most in parts:
         if rows:
-            _print(screen, tr(f"memory.{name}"), "bold")
+            _print(screen, _(_MEMORY[name]), "bold")
             table(screen, rows)
         if total > most:
-            how = "/todo" if name == "todos" else tr("memory.search_how")
-            _print(screen, tr("memory.more", count=total - most, how=how), "dim")
+            how = "/todo" if name == "todos" else _("/memory WORDS searches")
+            _print(screen, _("… and {count} more: {how}", count=total - most, how=how), "dim")
 
 
 def _goal(record: "Recorded") -> str:
@@ -336,27 +454,38 @@ def _show_instructions(call: SlashCall) -> None:
     files, is_told = call.chat.memory.instructions(call.chat.profile)
     if not files:
         return
-    _print(call.screen, tr("memory.instructions" if is_told else "memory.instructions_next"), "bold")
+    _print(
+        call.screen,
+        _(N_("Instructions the model was given") if is_told else N_("Instructions the model will be given")),
+        "bold",
+    )
     for file in files:
-        key = "memory.instructions_cut" if file.is_cut else "memory.instructions_whole"
+        key = (
+            N_(
+                "{path} ({count} character, the first {kept} of them)",
+                "{path} ({count} characters, the first {kept} of them)",
+            )
+            if file.is_cut
+            else N_("{path} ({count} character)", "{path} ({count} characters)")
+        )
         path = clean(file.path, keep_newlines=False)
-        _print(call.screen, tr(key, path=path, count=f"{file.size:,}", kept=f"{len(file.text):,}"))
+        _print(call.screen, _(key, path=path, count=f"{file.size:,}", kept=f"{len(file.text):,}"))
 
 
 async def _search(call: SlashCall, words: str) -> None:
     found, total = await call.chat.memory.system.recall(words, _MOST_FOUND)
     if not found:
-        _print(call.screen, tr("memory.none_found", words=clean(words, keep_newlines=False)))
+        _print(call.screen, _("Nothing is remembered about “{words}”.", words=clean(words, keep_newlines=False)))
     rows = [
         (
-            " ".join(filter(None, (tr(f"memory.kind.{one['kind']}"), str(one["when"])[:10]))),
+            " ".join(filter(None, (_(_KINDS[one["kind"]]), str(one["when"])[:10]))),
             _short(f"{one['heading']}: {one['text']}" if one["heading"] else str(one["text"]), _LONGEST_FOUND),
         )
         for one in found
     ]
     table(call.screen, rows)
     if total > len(found):
-        _print(call.screen, tr("memory.more_found", count=total - len(found)), "dim")
+        _print(call.screen, _("… and {count} more: narrower words find others", count=total - len(found)), "dim")
 
 
 async def _changed(call: SlashCall, command: str, change: "Callable[[ExternalMemorySystem], Awaitable[T]]") -> T:
@@ -365,7 +494,7 @@ async def _changed(call: SlashCall, command: str, change: "Callable[[ExternalMem
     was_there = memory.is_there
     answer = await memory.change(command, change)
     if not was_there and memory.is_there:
-        _print(call.screen, tr("memory.file_made", file=clean(memory.name, keep_newlines=False)), "dim")
+        _print(call.screen, _("{file} was made.", file=clean(memory.name, keep_newlines=False)), "dim")
     return answer
 
 

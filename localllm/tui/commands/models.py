@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import AgentEvent, Consulted, Notice
-from localllm.base.i18n import has_message, tr
+from localllm.base.i18n import N_, _, ngettext
 from localllm.config.registry import PROVIDERS
 from localllm.llm.discovery.servers import Server
 from localllm.llm.server_summary import model_note, obstacle, software_of
@@ -18,14 +18,23 @@ from localllm.tui.render.agents import consulted_lines
 from localllm.tui.render.report import introduction_lines, notice_lines, wrapped
 from localllm.tui.render.screen import Screen
 
+_PROVIDER_TEXTS = {
+    "auto": N_("the first server that is found, else embedded"),
+    "azure": N_("asks Azure (llm.azure.endpoint): what you say leaves this machine"),
+    "gemini": N_("asks Google's Gemini: what you say leaves this machine"),
+    "gguf": N_("runs a model file (llm.gguf.file)"),
+    "embedded": N_("answers from the project, without a model"),
+    "scripted": N_("plays answers from a file"),
+}
 
-@slash("panel", usage="QUESTION")
+
+@slash("panel", usage=N_("QUESTION"), forms=N_("/panel why is it slow? | ask the panel this"))
 async def panel(call: SlashCall) -> Outcome:
     """Ask two other views and a judge; models of their own in [agents.panel]."""
     await _ask(call, "panel")
 
 
-@slash("boss", usage="QUESTION")
+@slash("boss", usage=N_("QUESTION"), forms=N_("/boss why is it slow? | ask the boss this"))
 async def boss(call: SlashCall) -> Outcome:
     """Ask the most experienced model; set in [agents.panel.boss]."""
     await _ask(call, "boss")
@@ -35,7 +44,17 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
     """Ask, show what is said, and the time while nothing is. The plan goes to the agent with the next request."""
     screen = call.screen
     if not call.arguments.strip():
-        screen.print(("warning", "  " + tr("boss.usage" if kind == "boss" else "panel.usage")))
+        screen.print(
+            (
+                "warning",
+                "  "
+                + _(
+                    N_("/boss QUESTION: what the boss is to be asked")
+                    if kind == "boss"
+                    else N_("/panel QUESTION: what the panel is to be asked")
+                ),
+            )
+        )
         return
 
     def show(event: AgentEvent) -> None:
@@ -46,11 +65,11 @@ async def _ask(call: SlashCall, kind: Literal["panel", "boss"]) -> None:
                 screen.erase()
                 screen.print_lines(consulted_lines(event, screen.width))
                 if event.plan:
-                    screen.print(("dim", "  " + tr("panel.goes_along")))
+                    screen.print(("dim", "  " + _("The agent reads the plan with your next request.")))
             case _:
                 pass
 
-    async with saying(screen, tr("boss.asking" if kind == "boss" else "panel.asking")):
+    async with saying(screen, _(N_("asking the boss") if kind == "boss" else N_("asking the panel"))):
         await call.chat.consult(kind, call.arguments.strip(), show)
 
 
@@ -63,18 +82,25 @@ def _provider_names(_chat: ChatContext) -> Iterable[str]:
     return ("auto", *PROVIDERS)
 
 
-@slash("model", usage="[name]", choices=_known_models)
+@slash(
+    "model",
+    usage=N_("[name]"),
+    choices=_known_models,
+    forms=N_("/model | who answers now\n/model qwen3 | the model of that name, or the one it is a part of"),
+)
 async def model(call: SlashCall) -> Outcome:
     """Show the model, or change to another; a part of its name will do."""
     if not call.arguments:
         await call.chat.settled()
         _show_who(call)
-        _dim(call.screen, tr("ui.how_to_change_model"))
+        _dim(call.screen, _("/model NAME changes to another (a part of the name will do), /models lists them."))
         return
     await call.chat.use_model(call.arguments)
     _show_who(call)
     name = shlex.quote(call.chat.model)
-    _dim(call.screen, tr("ui.how_to_keep", command=f"localllm config set --user llm.model {name}"))
+    _dim(
+        call.screen, _("To begin with it next time: {command}", command=f"localllm config set --user llm.model {name}")
+    )
 
 
 @slash("models")
@@ -85,16 +111,26 @@ async def models(call: SlashCall) -> Outcome:
     ready = [server for server in servers if server.state == "ready"]
     if chat.server not in ready:
         call.screen.print(("bold", "  " + " · ".join(filter(None, (chat.provider_name, chat.provider_address)))))
-        call.screen.print(("good", f"  * {chat.model or tr('ui.model_unknown')}"))
+        call.screen.print(("good", f"  * {chat.model or _('(not asked yet)')}"))
     for server in ready:
         _list(call, server)
     for server in servers:
         if text := obstacle(server):
             call.screen.print_lines(wrapped("! ", text, "warning", call.screen.width))
-    _dim(call.screen, tr("ui.how_to_change_model") if ready else tr("ui.no_servers"))
+    _dim(
+        call.screen,
+        _("/model NAME changes to another (a part of the name will do), /models lists them.")
+        if ready
+        else _("No model server can be reached."),
+    )
 
 
-@slash("provider", usage="[name]", choices=_provider_names)
+@slash(
+    "provider",
+    usage=N_("[name]"),
+    choices=_provider_names,
+    forms=N_("/provider | who can answer, and what was found\n/provider ollama | that one answers from now on"),
+)
 async def provider(call: SlashCall) -> Outcome:
     """Show who can answer, or change to another: a server, the embedded engine, a script."""
     if not call.arguments:
@@ -106,7 +142,10 @@ async def provider(call: SlashCall) -> Outcome:
         raise ConfigurationError("provider_unknown", provider=call.arguments, known=", ".join(known))
     await call.chat.use_provider(name)
     _show_who(call)
-    _dim(call.screen, tr("ui.how_to_keep", command=f"localllm config set --user llm.provider {name}"))
+    _dim(
+        call.screen,
+        _("To begin with it next time: {command}", command=f"localllm config set --user llm.provider {name}"),
+    )
 
 
 def _show_who(call: SlashCall) -> None:
@@ -137,18 +176,18 @@ async def _list_providers(call: SlashCall) -> None:
         mark = "*" if name == call.chat.provider_name else " "
         rows.append((f"{mark} {name}", _about(name, [server for server in servers if server.provider == name])))
     table(call.screen, rows)
-    _dim(call.screen, tr("ui.how_to_change_provider"))
+    _dim(call.screen, _("/provider NAME changes to another."))
 
 
 def _about(name: str, servers: Sequence[Server]) -> str:
     """What can be said of a provider; of several servers, of the first that can be used."""
-    if has_message(f"ui.provider.{name}"):
-        return tr(f"ui.provider.{name}")
+    if name in _PROVIDER_TEXTS:
+        return _(_PROVIDER_TEXTS[name])
     for server in servers:
         if server.state == "ready":
-            count = tr("ui.provider.models", count=len(server.models))
+            count = ngettext("{count} model", "{count} models", len(server.models))
             return " · ".join((software_of(server), server.base_url, count))
     told = [text for server in servers if (text := obstacle(server))]
     if not servers:
-        return tr("ui.provider.none")
-    return told[0] if told else tr("ui.provider.absent", url=", ".join(server.base_url for server in servers))
+        return _("none was found")
+    return told[0] if told else _("cannot be reached ({url})", url=", ".join(server.base_url for server in servers))

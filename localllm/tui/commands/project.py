@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from localllm.base import i18n
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _, ngettext
 from localllm.text.sanitising import clean
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import Choice, Outcome, SlashCall, saying, show_forms, slash, table
@@ -19,23 +19,44 @@ if TYPE_CHECKING:
     from localllm.memory.document_texts import Language
     from localllm.project.facts import ProjectAnalysis
 
+_DONE = {
+    "folder": N_("In {folder}:"),
+    "made": N_("made"),
+    "kept": N_("was there, left as it is"),
+    "link": N_("is a link, left alone"),
+    "moved": N_("moved"),
+    "added": N_("added"),
+    "refreshed": N_("brought up to date"),
+}
+
 
 @slash("analyze", also=("analyse",))
 async def analyze(call: SlashCall) -> Outcome:
     """Show what the project is: languages, commands, folders and the habits of its code."""
     chat, screen = call.chat, call.screen
     if call.arguments.strip():
-        screen.print_lines(wrapped("  ", tr("analyze.words"), "warning", screen.width))
+        screen.print_lines(
+            wrapped(
+                "  ",
+                _("/analyze shows the whole project and takes no words; /map WORDS looks for something."),
+                "warning",
+                screen.width,
+            )
+        )
         return
     from localllm.project.report import passed_over  # few chats ever ask, and each waits for its prompt
 
-    async with saying(screen, tr("memory.analysing")):
+    async with saying(screen, _("looking at the project")):
         analysis = await chat.analyze()
     language: Language = "ja" if i18n.language() == "ja" else "en"
     _show(screen, analysis, language)
     for remark in passed_over(analysis.passed_over, language):
         screen.print_lines(wrapped("  ", remark, "warning", screen.width))
-    hint = tr("analyze.hint") if analysis.files else tr("analyze.empty")
+    hint = (
+        _("/init keeps this in LOCALLLM.md; /map shows what is defined where.")
+        if analysis.files
+        else _("There are no files here yet.")
+    )
     screen.print_lines(wrapped("  ", hint, "dim", screen.width))
 
 
@@ -58,22 +79,40 @@ def _show(screen: Screen, analysis: "ProjectAnalysis", language: "Language") -> 
 _LINES = 40
 
 
-@slash("map", usage="[words]")
+@slash(
+    "map", usage=N_("[words]"), forms=N_("/map | for what was talked about last\n/map login session | for these words")
+)
 async def map_(call: SlashCall) -> Outcome:
     """Show what matters most in the project: for these words, or for what was talked about last."""
     drawn = await call.chat.draw_map(call.arguments.strip(), _LINES)
     if not drawn.text:
-        call.screen.print(("", "  " + tr("ui.map.empty")))
+        call.screen.print(("", "  " + _("There is no source code here that can be read.")))
         return
     if drawn.unmatched and call.arguments.strip():
         words = clean(call.arguments.strip(), keep_newlines=False)
-        call.screen.print_lines(wrapped("  ", tr("ui.map.unmatched", words=words), "warning", call.screen.width))
+        call.screen.print_lines(
+            wrapped(
+                "  ",
+                _("Nothing here is called anything like “{words}”; this is what matters most in all.", words=words),
+                "warning",
+                call.screen.width,
+            )
+        )
     call.screen.print_lines(map(_line, clean(drawn.text).splitlines()))
     files = sum(bool(record.language) for record in drawn.records.values())
-    shown = tr("ui.map.shown", shown=drawn.definitions, all=drawn.all_definitions, files=files)
+    shown = _(
+        "definitions: {shown} of {all}, source files: {files}; /map WORDS looks for something",
+        shown=drawn.definitions,
+        all=drawn.all_definitions,
+        files=files,
+    )
     call.screen.print_lines(wrapped("  ", shown, "dim", call.screen.width))
     if drawn.left_out:
-        text = tr("ui.map.left_out", count=drawn.left_out)
+        text = ngettext(
+            "{count} file was not looked at yet; the next /map goes on",
+            "{count} files were not looked at yet; the next /map goes on",
+            drawn.left_out,
+        )
         call.screen.print_lines(wrapped("  ", text, "warning", call.screen.width))
 
 
@@ -90,21 +129,33 @@ _REFRESH = "--refresh"
 
 
 def _choices(_chat: ChatContext) -> Iterable[Choice]:
-    return [(_REFRESH, tr("memory.init_refresh"))]
+    return [(_REFRESH, _("also bring the lines up to date that are as init wrote them"))]
 
 
-@slash("init", usage=f"[{_REFRESH}]", choices=_choices)
+@slash(
+    "init",
+    usage=N_("[--refresh]"),
+    choices=_choices,
+    forms=N_("/init | make what is missing\n/init --refresh | also renew the lines that are still as init wrote them"),
+)
 async def init(call: SlashCall) -> Outcome:
     """Make what a project has and this one lacks: localllm.toml, LOCALLLM.md, and what an analysis tells in it."""
     chat, screen = call.chat, call.screen
     words = call.arguments.split()
     if any(word != _REFRESH for word in words):
-        screen.print_lines(wrapped("  ", tr("memory.usage_init"), "warning", screen.width))
+        screen.print_lines(
+            wrapped(
+                "  ",
+                _("Only this is known here; localllm init --help tells what else there is outside of the chat:"),
+                "warning",
+                screen.width,
+            )
+        )
         show_forms(call, "init")
         return
-    async with saying(screen, tr("memory.analysing")):
+    async with saying(screen, _("looking at the project")):
         steps = await _set_up(chat, refresh=bool(words))
-    table(screen, [(tr(f"init.{step.done}"), _name(call, step)) for step in steps])
+    table(screen, [(_(_DONE[step.done]), _name(call, step)) for step in steps])
     for remark in (remark for step in steps for remark in step.remarks):
         screen.print_lines(wrapped("  ", remark, "dim", screen.width))
 
@@ -125,4 +176,4 @@ async def _set_up(chat: ChatContext, *, refresh: bool) -> "list[Step]":
 def _name(call: SlashCall, step: "Step") -> str:
     is_folder = step.path.is_dir() and not step.path.is_symlink()
     name = f"{step.path.relative_to(call.chat.root)}{'/' if is_folder else ''}"
-    return tr("init.parts", name=name, parts=", ".join(step.parts)) if step.parts else name
+    return _("{name}: {parts}", name=name, parts=", ".join(step.parts)) if step.parts else name

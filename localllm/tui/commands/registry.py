@@ -4,7 +4,7 @@
     async def model(call: SlashCall) -> Outcome:
         '''Show the model, or change to another.'''
 
-The docstring is the help; its Japanese is the catalogue's `slash.<name>`.
+The docstring is the help; `forms` are the ways to write it, a line each, and what that does behind “ | ”.
 """
 
 import asyncio
@@ -17,8 +17,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from localllm.base.i18n import has_message, language, tr
-from localllm.base.i18n.forms import FORMS
+from localllm.base.i18n import gettext
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.text.wrapping import wrap
 from localllm.tui.commands.context import ChatContext
@@ -69,24 +68,22 @@ class SlashCommand(msgspec.Struct, frozen=True):
     choices: Choices | None = None
     further: Further | None = None
 
+    forms: str = ""
+
     @property
     def help(self) -> str:
         """What it does, in the current language."""
-        has_text = language() != "en" and has_message(f"slash.{self.name}")
-        return tr(f"slash.{self.name}") if has_text else inspect.getdoc(self.handler) or ""
+        return gettext(inspect.getdoc(self.handler) or "")
 
     @property
     def signature(self) -> str:
         """Its name and what may follow it, in the current language."""
-        usage = tr(f"usage.{self.name}") if f"usage.{self.name}" in FORMS else self.usage
-        return f"/{self.name} {usage}".rstrip()
+        return f"/{self.name} {gettext(self.usage)}".rstrip()
 
     @property
-    def forms(self) -> list[tuple[str, str]]:
+    def ways(self) -> list[tuple[str, str]]:
         """Every way to write it, and what that does; none where there is but the name."""
-        if (key := f"forms.{self.name}") not in FORMS:
-            return []
-        lines = (line.partition(" | ") for line in tr(key).split("\n"))
+        lines = (line.partition(" | ") for line in gettext(self.forms).splitlines())
         return [(form, meaning) for form, _, meaning in lines]
 
 
@@ -111,12 +108,13 @@ def slash(
     name: str,
     *,
     usage: str = "",
+    forms: str = "",
     also: tuple[str, ...] = (),
     choices: Choices | None = None,
     further: Further | None = None,
 ) -> Callable[[Handler], SlashCommand]:
     """Make a command of a function."""
-    return lambda handler: SlashCommand(name, handler, usage, also, choices, further)
+    return lambda handler: SlashCommand(name, handler, usage, also, choices, further, forms)
 
 
 class SlashRegistry:
@@ -180,7 +178,7 @@ def _word(name: str) -> str:
 def show_forms(call: SlashCall, name: str) -> None:
     """Every way to write the command `name`, and what that does."""
     if isinstance(command := call.commands.find(name), SlashCommand):
-        _show_forms(call.screen, command.forms)
+        _show_forms(call.screen, command.ways)
 
 
 def _show_forms(screen: Screen, forms: Sequence[tuple[str, str]]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.sessions.index import Session, about, state, when
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.tui.commands.context import ChatContext
@@ -26,12 +26,20 @@ _LEAST_ABOUT = 20  # cells
 _BEFORE = 26  # cells: the number, the day and the time, and what is around them
 
 
-@slash("sessions", usage="[words]")
+@slash(
+    "sessions",
+    usage=N_("[words]"),
+    forms=N_("/sessions | the last ones\n/sessions login page | those in which something like this was asked for"),
+)
 async def sessions(call: SlashCall) -> Outcome:
     """List the sessions of this project; with words, search them."""
     found = await call.chat.keeping.find(call.arguments)
     if not found:
-        said = tr("session.none_found", words=call.arguments) if call.arguments.strip() else tr("session.none")
+        said = (
+            _("Nothing was found for “{words}”.", words=call.arguments)
+            if call.arguments.strip()
+            else _("No sessions yet.")
+        )
         _print(call.screen, clean(said, keep_newlines=False))
         return
     _list(call, found)
@@ -51,7 +59,16 @@ def _name(session: Session, titles: Mapping[str, int]) -> str:
     return title if is_plain and titles[title] == 1 else session.id
 
 
-@slash("resume", usage="[number|name]", choices=_names)
+@slash(
+    "resume",
+    usage=N_("[number|name]"),
+    choices=_names,
+    forms=N_(
+        "/resume | the sessions, numbered\n"
+        "/resume 2 | the second of them\n"
+        "/resume login | by its name, or its id's beginning"
+    ),
+)
 async def resume(call: SlashCall) -> Outcome:
     """Go on with an earlier session; without a number or name, list them."""
     wanted = call.arguments.strip()
@@ -60,7 +77,7 @@ async def resume(call: SlashCall) -> Outcome:
         if any(one.id != call.chat.session_id for one in there):
             _list(call, there)
         else:
-            _print(call.screen, tr("session.none_other" if there else "session.none"))
+            _print(call.screen, _(N_("There is no session but this one.") if there else N_("No sessions yet.")))
         return
     by_number = dict(_numbered(there, call.chat.session_id))
     keeping = call.chat.keeping
@@ -68,23 +85,46 @@ async def resume(call: SlashCall) -> Outcome:
     call.screen.print_lines(exchange_lines(*keeping.stood, call.screen.width))
 
 
-@slash("rename", usage="[name]")
+@slash(
+    "rename", usage=N_("[name]"), forms=N_("/rename login page | call this session so\n/rename | take the name away")
+)
 async def rename(call: SlashCall) -> Outcome:
     """Give this session a name, or take it away."""
     keeping, screen = call.chat.keeping, call.screen
     before = keeping.title
     keeping.rename(clean(call.arguments, keep_newlines=False))
     if not keeping.title:
-        _print(screen, tr("session.unnamed" if before else "session.nameless"))
+        _print(
+            screen,
+            _(
+                N_("This session has no name now.")
+                if before
+                else N_("This session has no name. /rename NAME gives it one.")
+            ),
+        )
         return
-    _print(screen, tr("session.renamed", title=keeping.title))
+    _print(screen, _("This session is called “{title}”.", title=keeping.title))
     if keeping.failure:
-        screen.print_lines(notice_lines(tr("session.not_kept", reason=keeping.failure), "warning", screen.width))
+        screen.print_lines(
+            notice_lines(
+                _(
+                    "This session is not being kept: {reason}. It cannot be resumed later. Fix that and "
+                    "start again: what is said then is kept.",
+                    reason=keeping.failure,
+                ),
+                "warning",
+                screen.width,
+            )
+        )
     elif not keeping.is_kept:
-        _print(screen, tr("session.kept_later"), "dim")
+        _print(screen, _("It is kept, with its name, from your first request on."), "dim")
 
 
-@slash("fork", usage="[checkpoint]")
+@slash(
+    "fork",
+    usage=N_("[checkpoint]"),
+    forms=N_("/fork | go on in a copy\n/fork 3 | in a copy of what it was at checkpoint 3 (see /rewind)"),
+)
 async def fork(call: SlashCall) -> Outcome:
     """Go on in a copy of this session, or of what it was at a checkpoint."""
     wanted = call.arguments.strip()
@@ -92,12 +132,20 @@ async def fork(call: SlashCall) -> Outcome:
         raise ConfigurationError("session_no_point", wanted=clean(wanted, keep_newlines=False))
     old = call.chat.session_id
     await call.chat.keeping.fork(int(wanted or 0))
-    _print(call.screen, tr("session.forked", id=call.chat.session_id, old=old))
+    _print(call.screen, _("This goes on as {id} now; {old} stays as it was.", id=call.chat.session_id, old=old))
     if wanted:
-        _print(call.screen, tr("session.files_stay"), "dim")
+        _print(call.screen, _("The conversation is that of the checkpoint; the files are as they are now."), "dim")
 
 
-@slash("export", usage="[md|html|json] [file]")
+@slash(
+    "export",
+    usage=N_("[md|html|json] [file]"),
+    forms=N_(
+        "/export | as Markdown, into the project\n"
+        "/export html | as a web page; json likewise\n"
+        "/export notes/login.md | into this file"
+    ),
+)
 async def export_(call: SlashCall) -> Outcome:
     """Write this session into a file: Markdown, a web page, or JSON."""
     from localllm.sessions.export import export, write_new  # few sessions are ever exported
@@ -106,7 +154,7 @@ async def export_(call: SlashCall) -> Outcome:
     root = call.chat.root
     file = _file(root, name) if name else _free(root, f"session-{call.chat.session_id}", to)
     write_new(root, file, export(await call.chat.keeping.transcript(), to))
-    call.screen.print(("good", "  " + clean(tr("session.exported", file=file), keep_newlines=False)))
+    call.screen.print(("good", "  " + clean(_("Written: {file}", file=file), keep_newlines=False)))
 
 
 def _wanted_export(arguments: str) -> "tuple[Format, str]":
@@ -149,8 +197,8 @@ def _list(call: SlashCall, found: Sequence[Session]) -> None:
     ]
     table(call.screen, rows)
     if len(found) > _LISTED:
-        _print(call.screen, tr("session.more", count=len(found) - _LISTED), "dim")
-    _print(call.screen, tr("session.how_to_resume"), "dim")
+        _print(call.screen, _("… and {count} more: /sessions WORDS searches.", count=len(found) - _LISTED), "dim")
+    _print(call.screen, _("/resume NUMBER or the beginning of a name goes on with one."), "dim")
 
 
 def _row(session: Session, how_far: str, room: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.base.regular_files import clock_time
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.context import ChatContext, PointInfo
@@ -16,7 +16,11 @@ _MOST_FILES = 3
 _LONGEST_NAME = 50
 
 
-@slash("undo", usage="[turn]")
+@slash(
+    "undo",
+    usage=N_("[turn]"),
+    forms=N_("/undo | take back the last change; again, the one before\n/undo turn | all changes of the last request"),
+)
 async def undo(call: SlashCall) -> Outcome:
     """Take back the last change, a command's too; with “turn”, all changes of the last request."""
     if call.arguments not in ("", "turn"):
@@ -25,38 +29,62 @@ async def undo(call: SlashCall) -> Outcome:
     _show(call.screen, call.chat.undo(turn=call.arguments == "turn"))
 
 
-@slash("checkpoint", usage="[name]")
+@slash(
+    "checkpoint",
+    usage=N_("[name]"),
+    forms=N_("/checkpoint | remember this point by its number\n/checkpoint before the move | by a name as well"),
+)
 async def checkpoint(call: SlashCall) -> Outcome:
     """Remember this point, to come back to it with /rewind."""
     number = call.chat.checkpoint(call.arguments)
-    key = "ui.checkpoint_named" if call.arguments else "ui.checkpoint"
-    call.screen.print(("", "  " + tr(key, number=number, name=clean(call.arguments, keep_newlines=False))))
+    key = (
+        N_("Point {number} “{name}”: /rewind {number} or its name comes back here.")
+        if call.arguments
+        else N_("Point {number}: /rewind {number} comes back here.")
+    )
+    call.screen.print(("", "  " + _(key, number=number, name=clean(call.arguments, keep_newlines=False))))
 
 
 def _names(chat: ChatContext) -> Iterable[str]:
     return [point.name if point.by_hand and point.name else str(point.number) for point in chat.checkpoints()][::-1]
 
 
-@slash("rewind", usage="[number|name]", choices=_names)
+@slash(
+    "rewind",
+    usage=N_("[number|name]"),
+    choices=_names,
+    forms=N_(
+        "/rewind | the points there are\n"
+        "/rewind 3 | files and conversation as they were then\n"
+        "/rewind before the move | the same by name"
+    ),
+)
 async def rewind(call: SlashCall) -> Outcome:
     """Go back to a point, files and conversation; without one, list them."""
     if call.arguments:
         _show(call.screen, call.chat.rewind(call.arguments))
-        call.screen.print(("dim", "  " + tr("ui.rewind_undo")))
+        call.screen.print(("dim", "  " + _("/undo takes this back.")))
         return
     points = call.chat.checkpoints()
     if not points:
-        call.screen.print(("", "  " + tr("ui.no_points")))
+        call.screen.print(("", "  " + _("There is no point to go back to yet.")))
         return
     table(call.screen, [_row(point) for point in points[-_MOST_POINTS:]])
-    call.screen.print_lines(wrapped("  ", tr("ui.how_to_rewind"), "dim", call.screen.width))
+    call.screen.print_lines(
+        wrapped(
+            "  ",
+            _("/rewind NUMBER goes back to one, files and conversation; /undo takes that back."),
+            "dim",
+            call.screen.width,
+        )
+    )
 
 
 def _row(point: PointInfo) -> tuple[str, str]:
     when = f"{clock_time(point.time):%H:%M:%S}"
     name = shorten(clean(point.name, keep_newlines=False), _LONGEST_NAME)
-    what = name if point.by_hand else tr("ui.point_before", request=name)
-    gone = tr("ui.point_files_only") if point.files_only else ""
+    what = name if point.by_hand else _("before “{request}”", request=name)
+    gone = _("[files only]") if point.files_only else ""
     return f"{point.number}  {when}", "  ".join(filter(None, (what, _changed(point.changed), gone)))
 
 
@@ -65,11 +93,15 @@ def _changed(files: Sequence[str]) -> str:
         return ""
     names = ", ".join(clean(file, keep_newlines=False) for file in files[:_MOST_FILES])
     more = len(files) - _MOST_FILES
-    return tr("ui.point_changed_more", names=names, count=more) if more > 0 else tr("ui.point_changed", names=names)
+    return (
+        _("[since changed: {names} and {count} more]", names=names, count=more)
+        if more > 0
+        else _("[since changed: {names}]", names=names)
+    )
 
 
 def _show(screen: Screen, lines: Sequence[str]) -> None:
     for line in lines[:_MOST_LINES]:
         screen.print_lines(wrapped("  ", line, "", screen.width))
     if len(lines) > _MOST_LINES:
-        screen.print(("dim", "  " + tr("ui.more_undone", count=len(lines) - _MOST_LINES)))
+        screen.print(("dim", "  " + _("… and {count} more", count=len(lines) - _MOST_LINES)))

@@ -8,13 +8,21 @@ from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _, ngettext
 from localllm.safety.rules import lasting_rule
 from localllm.text.sanitising import clean, clusters
 from localllm.tui.render.report import choice_lines, wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.render.tool_lines import diff_lines, lines_with_ends, visible_blanks
 from localllm.tui.theme import Line, Style
+
+_RISKS = {
+    "safe": N_("safe"),
+    "medium": N_("medium"),
+    "high": N_("high"),
+    "highest": N_("highest"),
+    "dangerous": N_("dangerous"),
+}
 
 DANGEROUS = "dangerous"
 """The risk of a call that only a person at the keyboard may allow."""
@@ -23,6 +31,20 @@ _SECONDS_TO_CATCH_UP = 2.0
 """How long the screen may take to show what came before a question."""
 
 _ROWS_BESIDE_DETAIL = 8
+
+_ALWAYS = {
+    "command": N_("Always allow exactly this (Enter), or shorten it: then all that begins so."),
+    "folder": N_("Always allow it there (Enter), or shorten it to a folder; . is the whole project."),
+    "address": N_("Always allow every address of this host (Enter), or add the path it must begin with."),
+}
+_NOT_ALLOWED = {
+    "command": N_(
+        "That would not allow this command. Keep the first words of it; a line of several commands, or with signs "
+        "that only the shell reads, can be allowed exactly as it is, but not in part."
+    ),
+    "folder": N_("The file does not lie there."),
+    "address": N_("The address does not begin so."),
+}
 
 Answer = Literal["yes", "no", "always", "project", "view"]
 
@@ -123,15 +145,19 @@ class TerminalConfirmer:
         while True:
             scope = request.scope
             if scope and "\n" not in scope:  # a text of several lines holds as it is
-                self._say(f"ui.always.{kind}", "dim")
+                self._say(_ALWAYS[kind], "dim")
                 scope = (await self._stage.ask(scope)).strip()
             if rule := lasting_rule(request.tool, request.scope, scope):
-                self._say("ui.always.exactly" if rule.exact else "ui.always.rule", "good", rule=rule)
+                self._say(
+                    N_("Allowed from now on, exactly so: {rule}") if rule.exact else N_("Allowed from now on: {rule}"),
+                    "good",
+                    rule=rule,
+                )
                 return scope
-            self._say(f"ui.always.not_{kind}", "warning")
+            self._say(_NOT_ALLOWED[kind], "warning")
 
     def _say(self, key: str, style: Style, **parameters: object) -> None:
-        text = clean(tr(key, **parameters), keep_newlines=False)
+        text = clean(_(key, **parameters), keep_newlines=False)
         self._screen.print_lines(wrapped("  ", text, style, self._screen.width))
 
     def _present(self, request: ConfirmationRequested, detail: list[Line], room: int) -> None:
@@ -139,22 +165,31 @@ class TerminalConfirmer:
         summary = visible_blanks(request.summary)
         if request.agent:
             summary = f"{clean(request.agent, keep_newlines=False)}: {summary}"
-        head = tr("ui.wants", summary=summary, risk=tr(f"ui.risk.{request.risk}"))
+        head = _("{summary} (risk: {risk})", summary=summary, risk=_(_RISKS[request.risk]))
         lines = wrapped("  ", head, "warning", width)
         if request.reason:
-            reason = tr("ui.dangerous_part", rule=request.reason) if request.risk == DANGEROUS else request.reason
+            reason = (
+                _(
+                    "It comes to “{rule}”, one of your dangerous commands (safety.dangerous_commands).",
+                    rule=request.reason,
+                )
+                if request.risk == DANGEROUS
+                else request.reason
+            )
             lines += wrapped("  ", reason, "bad", width)
         is_whole = request.detail_kind == "command" or request.needs_person
         lines += [part for row in detail for part in _folded(row, width)] if is_whole else detail[:room]
         if room < len(detail):
-            lines.append((("dim", "    " + tr("ui.more_lines", count=len(detail) - room)),))
+            lines.append(
+                (("dim", "    " + ngettext("… {count} more line", "… {count} more lines", len(detail) - room)),)
+            )
         self._screen.print_lines(lines)
 
     def _offer(self, request: ConfirmationRequested, *, is_cut: bool) -> None:
-        keys = ["ui.question.yes", "ui.question.no"]
-        keys += ["ui.question.always", "ui.question.project"] if request.lasting else []
-        keys += ["ui.question.view"] if is_cut else []
-        choices = [*map(tr, keys), tr("ui.question.instead")]
+        keys = [N_("[y]es"), N_("[n]o (Enter)")]
+        keys += [N_("[a]lways this session"), N_("always this [p]roject")] if request.lasting else []
+        keys += [N_("[v]iew all")] if is_cut else []
+        choices = [*map(_, keys), _("or say what to do instead")]
         self._screen.print_lines(choice_lines(choices, self._screen.width))
 
 

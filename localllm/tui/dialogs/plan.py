@@ -5,11 +5,22 @@ import unicodedata
 
 import msgspec
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.config.schema import Mode
 from localllm.tui.dialogs.approval import Stage, understood
 from localllm.tui.render.report import choice_lines, wrapped
 from localllm.tui.render.screen import Screen
+
+_CHOICES = {
+    "begins": N_("Plan mode: it reads only and answers with a plan, which you accept or not. /mode ask leaves it."),
+    "question": N_("Carry out this plan?"),
+    "yes": N_("[y]es, asking before changes"),
+    "edits": N_("[e]dit files without asking"),
+    "no": N_("[n]o (Enter)"),
+    "instead": N_("or say what to plan differently"),
+    "stays": N_("Nothing is carried out; plan mode goes on. /mode ask leaves it."),
+    "accepted": N_("The plan is accepted. Carry it out step by step and check the result."),
+}
 
 _STEP = re.compile(r"^[^\S\n]*+(?:\d+\s*[.)．）、:]|[-*・]\s)", re.MULTILINE)
 
@@ -46,14 +57,21 @@ class PlanQuestion:
         """What becomes of the plan; None where nothing does."""
         with self._stage.cleared(""):
             self._screen.print()
-            self._screen.print_lines(wrapped("  ", tr("ui.plan.question"), "warning", self._screen.width))
+            self._screen.print_lines(wrapped("  ", _("Carry out this plan?"), "warning", self._screen.width))
             answer = await self._ask()
             if answer is None:
-                self._screen.print_lines(wrapped("  ", tr("ui.plan.stays"), "dim", self._screen.width))
+                self._screen.print_lines(
+                    wrapped(
+                        "  ",
+                        _("Nothing is carried out; plan mode goes on. /mode ask leaves it."),
+                        "dim",
+                        self._screen.width,
+                    )
+                )
             return answer
 
     async def _ask(self) -> PlanAnswer:
-        choices = [tr(f"ui.plan.{choice}") for choice in ("yes", "edits", "no", "instead")]
+        choices = [_(_CHOICES[choice]) for choice in ("yes", "edits", "no", "instead")]
         while True:
             self._screen.print_lines(choice_lines(choices, self._screen.width))
             try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from localllm.base.events import Json
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.config.editor import write_value
 from localllm.text.sanitising import clean, shorten
 from localllm.text.wrapping import wrap
@@ -17,6 +17,18 @@ from localllm.tui.dialogs.approval import understood
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line
+
+_REACHES = {
+    "server": N_("your words, files and the key, if set, are sent there"),
+    "network": N_("what can be reached over the network"),
+    "allow": N_("done without asking you"),
+    "unasked": N_("changes and commands are not asked about"),
+    "rules": N_("replaces your own list"),
+    "backup": N_("no earlier versions, no /undo"),
+    "file": N_("this file is read"),
+    "limit": N_("how long it goes on by itself"),
+    "alias": N_("what this word stands for"),
+}
 
 QUIET_SECONDS = 0.25
 """Somebody who was typing when a question appeared has stopped when no key came for so long."""
@@ -123,7 +135,12 @@ def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Li
     for shown, key in enumerate(keys):
         rows = list(_rows(key, values[key], width))
         if len(lines) + len(rows) > MAX_ROWS:
-            return lines + wrapped("  ", tr("trust.more", count=len(keys) - shown, file=file), "warning", width)
+            return lines + wrapped(
+                "  ",
+                _("… and {count} more: read {file} before you say yes.", count=len(keys) - shown, file=file),
+                "warning",
+                width,
+            )
         lines += rows
     return lines
 
@@ -135,19 +152,23 @@ def ask_trust(
     typed: list[str] = []
 
     def present() -> None:
-        screen.print_lines(wrapped("! ", tr("trust.wants", file=file), "warning", screen.width))
+        screen.print_lines(
+            wrapped(
+                "! ", _("{file} wants more than a project may decide by itself:", file=file), "warning", screen.width
+            )
+        )
         screen.print_lines(setting_lines(file, values, screen.width))
         prompt()
 
     def prompt() -> None:
-        screen.stream(screen.format((("bold", tr("trust.question")), ("", " "))))
+        screen.stream(screen.format((("bold", _("Believe these settings of the project? [y/N]")), ("", " "))))
 
     try:
         said = _say(screen, stream, present, typed)
         while (answer := understood(said)) not in ("yes", "no"):
             if _is_unfinished(typed):  # the rest of a line that was begun before the question
                 typed.append(said)
-            screen.print(("", tr("trust.yes_or_no")))
+            screen.print(("", _("Please answer y (yes) or n (no).")))
             said = _say(screen, stream, prompt, typed)
     except EOFError:
         return None
@@ -177,7 +198,7 @@ def _rows(key: str, value: Json, width: int) -> Iterable[Line]:
     room = max(20, width - _INDENT)
     place = _gravity(key)
     reach = _REACH[place][1] if place >= 0 else ""
-    note = tr(f"trust.reach.{reach}") if reach else ""
+    note = _(_REACHES[reach]) if reach else ""
     text = shorten(clean(f"{key} = {write_value(value)}", keep_newlines=False), room * _ROWS_OF_ONE - 2)
     rows = wrap(f"{text}  ({note})" if note else text, room)
     for number, row in enumerate(rows):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean, display_width, shorten, shorten_start
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import command_name
@@ -101,7 +101,11 @@ class Outbox:
         lines = self._waiting(width)
         if typed:
             is_told = self._chat.listens and not _is_for_chat(typed)
-            hint = tr("ui.outbox.keys" if is_told else "ui.outbox.keys_queue")
+            hint = _(
+                N_("Enter: tell it now · Alt+Enter, Tab: after this · Esc: stop")
+                if is_told
+                else N_("Enter, Tab: after this · Esc: stop")
+            )
             lines.append((("dim", shorten("  " + hint, width)),))
         if typed or self._has_changed_mode:
             mode = "" if self._chat.mode == "ask" else f"{self._chat.mode} "
@@ -110,18 +114,18 @@ class Outbox:
         return lines
 
     def _waiting(self, width: int) -> list[Line]:
-        texts = [tr("ui.outbox.sent", text=text) for text in self._chat.unread]
-        texts += [tr("ui.outbox.next", text=text) for text in self._queued]
+        texts = [_("told, not read yet: {text}", text=text) for text in self._chat.unread]
+        texts += [_("next: {text}", text=text) for text in self._queued]
         shown = texts[:_MOST_SHOWN] if len(texts) <= _MOST_SHOWN else texts[: _MOST_SHOWN - 1]
         if len(shown) < len(texts):
-            shown.append(tr("ui.outbox.more", count=len(texts) - len(shown)))
+            shown.append(_("… and {count} more", count=len(texts) - len(shown)))
         return [_dim(text, width) for text in shown]
 
     def _take_back(self) -> None:
         """Have the newest of what was sent in the line again, if it has not been read."""
         if text := self._newest():
             self._typeahead.put(text)
-            self._announce("ui.outbox.back", text)
+            self._announce(N_("taken back: {text}"), text)
 
     def _newest(self) -> str:
         """What was sent last of all that has neither been read nor begun, which then it never will."""
@@ -140,16 +144,16 @@ class Outbox:
         self._remember(text)
         if now and not _is_for_chat(text) and self._chat.steer(text):
             self._were_told.append(True)
-            self._announce("ui.outbox.sent", text)
+            self._announce(N_("told, not read yet: {text}"), text)
         else:
             self._queued.append(text)
             self._were_told.append(False)
-            self._announce("ui.outbox.next", text)
+            self._announce(N_("next: {text}"), text)
 
     def _announce(self, key: str, text: str) -> None:
         """Say it for good where it is not shown below."""
         if not self._is_live():
-            self._screen.print_lines([_dim(tr(key, text=text), self._screen.width)])
+            self._screen.print_lines([_dim(_(key, text=text), self._screen.width)])
 
 
 def _is_for_chat(text: str) -> bool:

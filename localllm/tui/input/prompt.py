@@ -25,7 +25,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import TextArea
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.text.sanitising import clean
 from localllm.tui.input.completion import Suggester, Suggestion
 from localllm.tui.input.typeahead import ESCAPE_SECONDS
@@ -121,23 +121,23 @@ class ChatPrompt:
         in_text = has_focus(DEFAULT_BUFFER)
 
         @bindings.add("enter", filter=in_text)
-        def _(event: KeyPressEvent) -> None:
+        def _send(event: KeyPressEvent) -> None:
             _enter(event.current_buffer)
 
         @bindings.add("escape", "enter", filter=in_text)
         @bindings.add("c-j", filter=in_text)
-        def _(event: KeyPressEvent) -> None:
+        def _new_line(event: KeyPressEvent) -> None:
             event.current_buffer.newline(copy_margin=False)
 
         @bindings.add("s-tab", filter=in_text & ~has_completions)
-        def _(event: KeyPressEvent) -> None:
+        def _next_mode(event: KeyPressEvent) -> None:
             self._change_mode()
             event.app.invalidate()
 
         @bindings.add("c-c", filter=in_text)
-        def _(event: KeyPressEvent) -> None:
+        def _clear(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
-            self._hint = "" if buffer.text else tr("ui.how_to_leave")
+            self._hint = "" if buffer.text else _("Ctrl+D or /exit leaves.")
             buffer.reset()
 
         return bindings
@@ -210,14 +210,14 @@ def _pager(lines: Sequence[Line]) -> Application[None]:
         lexer=_Painted(rows),
     )
     area.buffer.cursor_position = 0
-    keys = Window(FormattedTextControl([("class:dim", tr("ui.pager_keys"))]), height=1)
+    keys = Window(FormattedTextControl([("class:dim", _("Up, Down, PageUp, PageDown: move   q: back"))]), height=1)
     bindings = KeyBindings()
 
     @bindings.add("q")
     @bindings.add("enter")
     @bindings.add("escape", eager=True)
     @bindings.add("c-c")
-    def _(event: KeyPressEvent) -> None:
+    def _interrupt(event: KeyPressEvent) -> None:
         event.app.exit()
 
     return Application(Layout(HSplit([area, keys])), key_bindings=bindings, style=_STYLE, full_screen=True)

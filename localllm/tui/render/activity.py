@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import _, ngettext
 from localllm.text.sanitising import clean, display_width, shorten, shorten_start
 from localllm.tui.theme import Line
 
@@ -63,7 +63,13 @@ class Activity:
             return ""
         seconds = self._clock() - self._began
         self.stop()
-        return tr("ui.thought", time=duration(seconds), size=f"{self._thought_size:,}")
+        return ngettext(
+            "thought for {time} ({size} character)",
+            "thought for {time} ({size} characters)",
+            self._thought_size,
+            time=duration(seconds),
+            size=f"{self._thought_size:,}",
+        )
 
     def stop(self) -> float:
         """Nothing is going on any more; the seconds since the run began."""
@@ -80,11 +86,24 @@ class Activity:
             case "writing" if seconds < _SILENCE_SECONDS:
                 return ()
             case "waiting" | "writing":
-                return (("dim", shorten("  " + tr("ui.waiting", time=time), width)),)
+                return (("dim", shorten("  " + _("waiting for the model, {time} (Ctrl+C stops)", time=time), width)),)
             case "tool":
-                return (("dim", shorten("  " + tr("ui.running", name=self._tool, time=time), width)),)
+                return (
+                    (
+                        "dim",
+                        shorten(
+                            "  " + _("{name} is running, {time} (Ctrl+C stops)", name=self._tool, time=time), width
+                        ),
+                    ),
+                )
             case "thinking":
-                head = "  " + tr("ui.thinking", time=time, size=f"{self._thought_size:,}")
+                head = "  " + ngettext(
+                    "thinking, {time}, {size} character:",
+                    "thinking, {time}, {size} characters:",
+                    self._thought_size,
+                    time=time,
+                    size=f"{self._thought_size:,}",
+                )
                 words = " ".join(clean(self._thought_end).split())
                 room = max(0, width - display_width(head) - 1)
                 return (("dim", shorten(f"{head} {shorten_start(words, room)}", width)),)
@@ -97,6 +116,6 @@ class Activity:
 def duration(seconds: float) -> str:
     """`0.4 s`, `12 s`, `2 min 05 s`, or the same in Japanese."""
     if seconds < 60:
-        return tr("ui.duration.seconds", seconds=f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}")
+        return _("{seconds} s", seconds=f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}")
     minutes, rest = divmod(int(seconds), 60)
-    return tr("ui.duration.minutes", minutes=minutes, seconds=rest)
+    return _("{minutes} min {seconds:02d} s", minutes=minutes, seconds=rest)

@@ -4,12 +4,26 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from localllm.base.events import Consulted, Delegated, Notice, Opinion, ToolFinished, ToolStarted
-from localllm.base.i18n import tr
+from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean, display_width, shorten
 from localllm.text.wrapping import wrap
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.tool_lines import describe_arguments
 from localllm.tui.theme import Line, Span, Style
+
+_ROLES = {
+    "conservative": N_("conservative"),
+    "progressive": N_("progressive"),
+    "judge": N_("judge"),
+    "boss": N_("boss"),
+}
+_PARTS = {
+    "verdict": N_("Verdict:"),
+    "next_action": N_("Next:"),
+    "avoid": N_("Avoid:"),
+    "check": N_("Check:"),
+    "unjudged": N_("Nobody could weigh these opinions; they may contradict each other:"),
+}
 
 _LONGEST_NAME = 24
 
@@ -38,7 +52,7 @@ SIDE_BY_SIDE = 100
 """Cells of a screen from which opinions stand side by side."""
 
 _GAP = " │ "
-_SHOWN = {"panel": "panel.shown", "boss": "boss.shown"}
+_SHOWN = {"panel": N_("Panel"), "boss": N_("Boss")}
 _MEMBERS = {"panel": ("conservative", "progressive", "judge"), "boss": ("boss",)}
 
 
@@ -47,7 +61,9 @@ def consulted_lines(event: Consulted, width: int) -> list[Line]:
     opinions = [opinion for opinion in event.opinions if not _is_plan(opinion, event)]
     lines = _columns(opinions, width) if width >= SIDE_BY_SIDE else _one_below_another(opinions, width)
     if _is_unjudged(event):
-        rest = wrapped("! ", tr("panel.unjudged"), "warning", width) + _left_out_lines(event, width)
+        rest = wrapped(
+            "! ", _("Nobody could weigh these opinions; they may contradict each other."), "warning", width
+        ) + _left_out_lines(event, width)
     else:
         rest = plan_lines(event, width)
     return [*lines, *([()] if lines else []), *rest]
@@ -63,28 +79,35 @@ def plan_lines(event: Consulted, width: int) -> list[Line]:
         lines += wrapped("  ", _plan(event), "", width)
     lines += _left_out_lines(event, width)
     if not event.plan:
-        lines += wrapped("! ", tr("panel.nobody"), "warning", width)
+        lines += wrapped(
+            "! ",
+            _("Nobody could be asked. Start a model's server, or set other models in [agents.panel]."),
+            "warning",
+            width,
+        )
     return lines
 
 
 def consulted_line(event: Consulted, width: int) -> Line:
     """A consultation with a plan in one line: who is missing, and the beginning of the plan."""
     told = {opinion.role for opinion in event.opinions}
-    missing = [tr(f"panel.role.{role}") for role in _MEMBERS[event.kind] if role not in told]
-    head = f"◆ {tr(_SHOWN[event.kind])}" + (f" ({tr('panel.without', members=', '.join(missing))})" if missing else "")
+    missing = [_(_ROLES[role]) for role in _MEMBERS[event.kind] if role not in told]
+    head = f"◆ {_(_SHOWN[event.kind])}" + (
+        f" ({_('without {members}', members=', '.join(missing))})" if missing else ""
+    )
     plan = clean(f": {' '.join(_plan(event).split())}", keep_newlines=False)
     return (("accent", head), ("", shorten(plan, max(0, width - display_width(head)))))
 
 
 def _plan(event: Consulted) -> str:
     """The plan with its headings in the user's language."""
-    return "\n".join(f"{tr(f'panel.plan.{name}')} {text}" for name, text in event.verdict.items()) or event.plan
+    return "\n".join(f"{_(_PARTS[name])} {text}" for name, text in event.verdict.items()) or event.plan
 
 
 def _left_out_lines(event: Consulted, width: int) -> list[Line]:
     lines: list[Line] = []
     for member in event.left_out:
-        lines += wrapped("! ", tr("panel.was_left_out", member=member), "warning", width)
+        lines += wrapped("! ", _("Left out: {member}", member=member), "warning", width)
     return lines
 
 
@@ -100,20 +123,20 @@ def _is_plan(opinion: Opinion, event: Consulted) -> bool:
 
 def _heading(event: Consulted) -> str:
     """Whose plan it is, and how sure of it."""
-    parts = [f"◆ {tr(_SHOWN[event.kind])}"]
-    parts += [tr("panel.plan")] if event.kind == "panel" else []
+    parts = [f"◆ {_(_SHOWN[event.kind])}"]
+    parts += [_("Plan")] if event.kind == "panel" else []
     parts += [
         _who(opinion) if opinion.role == "boss" else _title(opinion)
         for opinion in event.opinions
         if _is_plan(opinion, event)
     ]
     if event.confidence:
-        parts.append(tr("panel.confidence", percent=round(event.confidence * 100)))
+        parts.append(_("confidence {percent} %", percent=round(event.confidence * 100)))
     return " · ".join(parts)
 
 
 def _title(opinion: Opinion) -> str:
-    return " · ".join(filter(None, (tr(f"panel.role.{opinion.role}"), _who(opinion))))
+    return " · ".join(filter(None, (_(_ROLES[opinion.role]), _who(opinion))))
 
 
 def _who(opinion: Opinion) -> str:

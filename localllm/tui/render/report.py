@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from localllm.base.events import RunFinished, Usage
-from localllm.base.i18n import tr
+from localllm.base.events import ENDS, RunFinished, Usage
+from localllm.base.i18n import _, ngettext
 from localllm.llm.server_summary import Introduction
 from localllm.text.sanitising import clean, display_width
 from localllm.text.wrapping import wrap
@@ -79,22 +79,26 @@ def status_lines(event: RunFinished, seconds: float, width: int) -> list[Line]:
         what, why, fix = split_error(event.error)
         lines += failure_lines(event.error_code, what, why, fix, width)
     elif event.status != "done":
-        lines += wrapped("! ", tr(f"ui.ended.{event.status}"), "warning", width)
+        lines += wrapped("! ", _(ENDS[event.status]), "warning", width)
     return lines + wrapped("  ", cost(event.steps, event.usage, seconds), "dim", width)
 
 
 def cost(steps: int, usage: Usage, seconds: float) -> str:
     """Steps, tokens, speed and seconds in one line; what is 0 is left out, and so is a first token that came soon."""
-    parts = [tr("ui.cost.steps", count=steps)] if steps else []
+    parts = [_("steps {count}", count=steps)] if steps else []
     if usage.prompt_tokens or usage.completion_tokens:
-        parts.append(("~" if usage.estimated else "") + tr("ui.cost.tokens_in", count=f"{usage.prompt_tokens:,}"))
+        parts.append(("~" if usage.estimated else "") + _("in {count}", count=f"{usage.prompt_tokens:,}"))
         if usage.cached_tokens:
-            parts[-1] += tr("ui.cost.cached", count=f"{usage.cached_tokens:,}")
-        parts.append(tr("ui.cost.tokens_out", count=f"{usage.completion_tokens:,}"))
+            parts[-1] += _(" ({count} cached)", count=f"{usage.cached_tokens:,}")
+        parts.append(
+            ngettext(
+                "out {count} token", "out {count} tokens", usage.completion_tokens, count=f"{usage.completion_tokens:,}"
+            )
+        )
     if usage.tokens_per_second:
-        parts.append(tr("ui.cost.rate", rate=_rounded(usage.tokens_per_second)))
+        parts.append(_("{rate} tokens/s", rate=_rounded(usage.tokens_per_second)))
     if usage.first_token_seconds >= _WORTH_SAYING:
-        parts.append(tr("ui.cost.first", time=duration(usage.first_token_seconds)))
+        parts.append(_("first after {time}", time=duration(usage.first_token_seconds)))
     if seconds >= _SHOWN:
         parts.append(duration(seconds))
     return " · ".join(parts)

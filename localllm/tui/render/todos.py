@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.memory.todo_actions import todo_text
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.theme import Line
@@ -29,9 +29,9 @@ def reminder_lines(open_todos: "Sequence[Todo]", width: int) -> list[Line]:
     if not open_todos:
         return []
     texts = [shorten(todo_row(todo), width - 2) for todo in open_todos[:MOST]]
-    lines: list[Line] = [(("bold", f"  {tr('memory.todos')}"),), *((("", f"  {text}"),) for text in texts)]
+    lines: list[Line] = [(("bold", f"  {_('Open TODOs')}"),), *((("", f"  {text}"),) for text in texts)]
     if len(open_todos) > MOST:
-        more = tr("memory.more", count=len(open_todos) - MOST, how="/todo")
+        more = _("… and {count} more: {how}", count=len(open_todos) - MOST, how="/todo")
         lines.append((("dim", "  " + shorten(more, width - 2)),))
     return lines
 
@@ -40,4 +40,4 @@ def in_progress_line(doing: "Sequence[Todo]", width: int) -> Line:
     """What a run has left begun and not finished."""
     names = [shorten(clean(todo.text, keep_newlines=False), _LONGEST_NAME) for todo in doing[:_MOST_NAMED]]
     more = f" (+{len(doing) - _MOST_NAMED})" if len(doing) > _MOST_NAMED else ""
-    return (("dim", "  " + shorten(tr("memory.in_progress", names=", ".join(names)) + more, width - 2)),)
+    return (("dim", "  " + shorten(_("in progress: {names}", names=", ".join(names)) + more, width - 2)),)

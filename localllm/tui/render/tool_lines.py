@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import cast
 
 from localllm.base.events import Json, ToolFinished, ToolStarted
-from localllm.base.i18n import tr
+from localllm.base.i18n import ngettext
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.theme import Line, Span, Style
@@ -134,7 +134,9 @@ def diff_lines(diff: str, *, limit: int = 0) -> list[Line]:
     shown = rows[:limit] if limit and len(rows) > limit + 1 else rows
     lines: list[Line] = [((_diff_style(row), f"    {row[:1]}{visible_blanks(row[1:])}"),) for row in shown]
     if len(shown) < len(rows):
-        lines.append((("dim", "    " + tr("ui.more_lines", count=len(rows) - len(shown))),))
+        lines.append(
+            (("dim", "    " + ngettext("… {count} more line", "… {count} more lines", len(rows) - len(shown))),)
+        )
     return lines
 
 
@@ -157,5 +159,7 @@ def _output_tail(payload: Mapping[str, Json], width: int) -> list[Line]:
     room = max(0, width - 4)
     lines: list[Line] = [(("dim", "    " + shorten(clean(row, keep_newlines=False), room)),) for row in shown]
     if len(shown) < len(rows):
-        lines.insert(0, (("dim", "    " + tr("ui.lines_above", count=len(rows) - len(shown))),))
+        lines.insert(
+            0, (("dim", "    " + ngettext("… {count} line above", "… {count} lines above", len(rows) - len(shown))),)
+        )
     return lines

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.i18n import tr
+from localllm.base.i18n import _
 from localllm.safety.journal import Journal
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.runner import SandboxRunner
@@ -75,7 +75,7 @@ async def test_one_that_does_not_end_is_ended(world: World) -> None:
     seconds = unlike_any_other()
     await use(run_command, context, command=f"echo begun; sleep {seconds}", background=True)
     await background.get(1).wait(10)
-    assert str(background.get(1).state) == tr("background.excess.time")
+    assert str(background.get(1).state) == _("killed: ran too long")
     assert not processes_with(seconds)
     runner.close()
 
@@ -106,9 +106,9 @@ async def test_all_end_with_the_session_and_are_in_the_journal(world: World, tmp
     background = BackgroundCommands(lambda one: note_end(Journal(journal, "test"), one))
     context = context_of(world, background)
     seconds = unlike_any_other()
-    for _ in range(3):
+    for _time in range(3):
         await use(run_command, context, command=f"setsid -w sleep {seconds}", background=True)
-    for _ in range(5):
+    for _time in range(5):
         await background.start(world.runner, f"sleep {seconds}", cwd=world.project)
     with pytest.raises(LocalLLMError) as raised:
         await background.start(world.runner, f"sleep {seconds}", cwd=world.project)

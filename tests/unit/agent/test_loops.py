@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from localllm.agent.loop_detection import LoopDetector, Pattern, Step
-from localllm.base.i18n.errors import ERRORS
+from localllm.base.error_texts import ERRORS
 from tests.support.each import each
 
 FOLDER = Path(__file__).parent / "loops"

@@ -1,4 +1,4 @@
-"""The catalogue: complete in both languages, used as it is written, and counting rightly."""
+"""Texts: translated when they are shown, English for a model, counting rightly, complete in Japanese."""
 
 import ast
 import re
@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 import localllm
-from localllm.base import i18n
+from localllm.base import errors, i18n
+from localllm.base.error_texts import ERRORS
 from localllm.base.errors import ConfigurationError, LocalLLMError
-from localllm.base.i18n import language_of_locale, set_language, tr
-from localllm.base.i18n.errors import ERRORS
-from localllm.base.i18n.messages import MESSAGES
-from tests.support.each import each
+from localllm.base.i18n import N_, Phrase, Phrases, _, language_of_locale, ngettext, set_language
+from scripts import translations
 
 PACKAGE = Path(localllm.__file__).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -28,28 +27,30 @@ def english() -> Iterator[None]:
 
 
 def fields(text: str) -> set[str]:
-    return {name.partition(".")[0] for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+    return {name.partition(".")[0] for _text, name, _spec, _how in string.Formatter().parse(text) if name is not None}
 
 
-@each("key", ERRORS)
-def test_an_error_says_the_same_in_both_languages(key: str) -> None:
-    _, english, japanese = ERRORS[key]
-    assert fields(" ".join(english)) == fields(" ".join(japanese))
-    assert [bool(part) for part in english] == [bool(part) for part in japanese]
-    assert JAPANESE.search(" ".join(japanese))
-    assert not JAPANESE.search(" ".join(english))
+def test_every_text_has_its_japanese_and_no_other_is_kept() -> None:
+    assert translations.faults(translations.texts(), translations.read_catalogue()) == []
+    compiled = translations.PO.with_suffix(".mo").read_bytes()
+    assert compiled == translations.compiled(translations.read_catalogue())
 
 
-@each("key", MESSAGES)
-def test_a_message_has_the_same_parameters_in_both_languages(key: str) -> None:
-    english, japanese = MESSAGES[key]
-    assert fields(english) == fields(japanese)
+def test_a_text_without_japanese_one_too_many_and_a_lost_parameter_are_noticed() -> None:
+    catalogue = translations.Catalog(locale="ja")
+    catalogue.add("{name} is gone", "なくなりました")
+    catalogue.add("nobody says this", "誰も言わない")
+    lines = "\n".join(translations.faults({"{name} is gone": "a.py", "new": "b.py"}, catalogue))
+    assert "b.py: not translated: 'new'" in lines
+    assert "unused: 'nobody says this'" in lines
+    assert "other parameters in Japanese: '{name} is gone'" in lines
 
 
 def test_codes_are_unique_and_well_formed() -> None:
-    codes = [code for code, _, _ in ERRORS.values()]
+    codes = [text.code for text in ERRORS.values()]
     assert len(set(codes)) == len(codes)
     assert all(re.fullmatch(r"E[1-9]\d{3}", code) for code in codes)
+    assert not [text for text in ERRORS.values() if JAPANESE.search(" ".join(text))]
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
@@ -60,27 +61,26 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
                 yield f"{file.relative_to(PACKAGE)}:{node.lineno}", node
 
 
-def test_every_key_that_is_used_exists_and_gets_its_parameters() -> None:
+def test_every_error_and_text_gets_its_parameters() -> None:
     seen = 0
     for place, node in calls():
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        key = node.args[0].value
+        text = node.args[0].value
         given = {keyword.arg for keyword in node.keywords}
-        if name.endswith("Error") and isinstance(key, str) and issubclass(_class(name), LocalLLMError):
-            assert key in ERRORS, f"{place}: no error {key}"
-            missing = fields(" ".join(ERRORS[key][1])) - given
-        elif name in ("tr", "Phrase"):
-            assert key in MESSAGES, f"{place}: no message {key}"
-            missing = fields(MESSAGES[key][0]) - given
+        if name.endswith("Error") and isinstance(text, str) and issubclass(_class(name), LocalLLMError):
+            assert text in ERRORS, f"{place}: no error {text}"
+            wanted = fields(" ".join(ERRORS[text][1:]))
+        elif name in ("_", "Phrase", "ngettext"):
+            wanted = fields(text) - ({"count"} if name == "ngettext" else set())
         else:
             continue
         seen += 1
-        assert not missing or None in given, f"{place}: {key} lacks {missing}"
-    assert seen > 50
+        assert not wanted - given or None in given, f"{place}: {text} lacks {wanted - given}"
+    assert seen > 500
 
 
 def _class(name: str) -> type:
-    return getattr(localllm.base.errors, name, type("Other", (), {}))
+    return getattr(errors, name, type("Other", (), {}))
 
 
 def test_the_language_comes_from_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,23 +99,44 @@ def test_an_error_speaks_the_language_of_the_moment_it_is_shown() -> None:
     assert "nothing to do" in str(error)
     set_language("ja")
     assert "することがありません" in str(error)
+    assert "nothing to do" in error.english
     assert i18n.language() == "ja"
-    assert tr("agent.interrupted") == "[利用者が中断しました]"
 
 
-def test_what_is_not_kept_reads_well_of_one_file_as_of_many() -> None:
-    assert "1 files" not in tr("undo.not_all_kept", count=1)
-    assert "(files: 12)" in tr("undo.not_all_kept", count=12)
-
-
-def test_one_is_not_many() -> None:
-    assert tr("git.logged", count=1) == "1 commit"
-    assert tr("git.logged", count="1,000") == "1,000 commits"
-    assert tr("search.found", count=0, pattern="x") == "0 matches for x"
-    error = ConfigurationError("file_bad_range", path="a", total=1, start=3)
-    assert "has 1 line;" in error.what
+def test_a_phrase_is_english_for_a_model_to_its_last_parameter() -> None:
+    inner = Phrase("its content is binary")
+    outer = Phrase("{told} (it was {state})", told=inner, state=Phrase("to do"))
+    row = Phrases([Phrase("its content is binary"), "a.bin"], " · ")
     set_language("ja")
-    assert tr("git.logged", count=1) == "コミット 1 件"
+    assert (inner.english, str(inner)) == ("its content is binary", "バイナリです")
+    assert outer.english == "its content is binary (it was to do)"
+    assert "バイナリです" in str(outer)
+    assert (row.english, str(row)) == ("its content is binary · a.bin", "バイナリです · a.bin")
+    assert f"{inner:>8}" == "  バイナリです"
+
+
+def test_equal_phrases_are_equal() -> None:
+    assert Phrase("{count}", count=1) == Phrase("{count}", count=1)
+    assert Phrase("{count}", count=1) != Phrase("{count}", count=2)
+    assert len({Phrase("a"), Phrase("a")}) == 1
+
+
+@pytest.mark.parametrize(
+    ("count", "english", "japanese"),
+    [
+        (1, "1 commit", "コミット 1 件"),
+        (0, "0 commits", "コミット 0 件"),
+        ("1,000", "1,000 commits", "コミット 1,000 件"),
+    ],
+)
+def test_one_is_not_many(count: object, english: str, japanese: str) -> None:
+    set_language("en")
+    marked = N_("{count} commit", "{count} commits")
+    assert ngettext("{count} commit", "{count} commits", count) == _(marked, count=count) == english
+    assert Phrase(marked, count=count).english == english
+    set_language("ja")
+    assert ngettext("{count} commit", "{count} commits", count) == str(Phrase(marked, count=count)) == japanese
+    assert Phrase(marked, count=count).english == english
 
 
 SEVERAL = re.compile(r"\{(\w+)(?::,)?\}\s+(?:(?:more|open|other|source|changed|tool|new)\s+)?([a-z]+s)\b")
@@ -128,35 +149,20 @@ COUNTS = {
 }
 """What numbers of things are called; of limits and windows one would be absurd."""
 
-OF_SEVERAL = {
-    *("agent.loop.same_step", "agent.loop.same_error", "agent.loop.cycle", "agent.loop.failed_edit"),
-    *("agent.loop.bad_call", "agent.loop.monologue", "agent.loop.chanting", "agent.loop.thrash"),
-    *("agent.blocker.times", "edit_ambiguous", "web_redirects", "context_full"),  # only ever said of two or more
-    *("start.window", "start.window_assumed", "model.up_to", "path.deep"),  # limits and windows
-    *("code.folder", "files.left_out", "web.cut", "doctor.many_files"),
-    *("picture.seen", "picture.unseen", "picture_too_large", "file_too_large"),
-}
-
-
-def offenders(texts: dict[str, str]) -> set[str]:
-    """The texts that would say “1 files”."""
-    return {
-        key
-        for key, text in texts.items()
-        for name, word in SEVERAL.findall(text)
-        if name in COUNTS and word not in ("is", "has", "as")
-    }
+OF_SEVERAL = re.compile(
+    r"time|step|token|window|answers|calls|places|redirects|characters|bytes|folders deep|source files?, |MB|in a row"
+    r"|edits of|more than"
+)
+"""Of limits, windows, and what is only ever said of two or more."""
 
 
 def test_no_text_would_say_one_files() -> None:
-    texts = {"a": "{count} files", "b": "{lines:,} more lines", "c": "{count} {count:?file/files}"}
-    assert offenders(texts) == {"a", "b"}
-    texts = {key: english for key, (english, _) in MESSAGES.items()}
-    texts |= {key: " ".join(english) for key, (_, english, _) in ERRORS.items()}
-    assert not offenders(texts) - OF_SEVERAL
-    assert set(texts) >= OF_SEVERAL
-
-
-def test_only_the_english_needs_a_form_for_one() -> None:
-    japanese = [japanese for _, japanese in MESSAGES.values()] + [" ".join(said) for _, _, said in ERRORS.values()]
-    assert not [text for text in japanese if ":?" in text]
+    texts = [text for text in translations.texts() if isinstance(text, str)]
+    offenders = [
+        text
+        for text in texts
+        for name, word in SEVERAL.findall(text)
+        if name in COUNTS and word not in ("is", "has", "as") and not OF_SEVERAL.search(text)
+    ]
+    assert not offenders
+    assert SEVERAL.findall("{lines:,} more lines")

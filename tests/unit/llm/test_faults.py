@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from localllm.agent.react_agent import ReActAgent
+from localllm.base.error_texts import ERRORS
 from localllm.base.events import AgentEvent, MessageCompleted, Notice, RunFinished
-from localllm.base.i18n.errors import ERRORS
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.providers.base import Provider
@@ -119,7 +119,7 @@ def assert_ended_as_it_should(fault: Fault, played: Playing, finished: RunFinish
         case "done" | "limit":
             assert finished.status == fault.ends
         case key:
-            assert (finished.status, finished.error_code) == ("error", ERRORS[key][0])
+            assert (finished.status, finished.error_code) == ("error", ERRORS[key].code)
             what, _, fix = finished.error.split("\n")
             assert what
             assert fix
@@ -234,7 +234,7 @@ async def test_a_recorded_stream_that_breaks_off_at_any_point(kind: str, name: s
         with serving(kind, cut, HEALTHY(wire)) as server:
             async with playing(kind, server.url, tmp_path) as played:
                 finished = await played.ask("first")
-                assert finished.error_code in ("", ERRORS["llm_cut"][0])
+                assert finished.error_code in ("", ERRORS["llm_cut"].code)
                 was_whole = played.newest != WHOLE or any(
                     isinstance(message, ToolMessage) for message in played.agent.history.messages
                 )
@@ -266,7 +266,7 @@ async def teaches(known: dict[str, Any], kind: str, root: Path) -> None:
         async with playing(kind, server.url, root) as played:
             finished = await played.ask("first")
             client = played.agent.llm_client
-    assert finished.error_code == ERRORS["llm_context_overflow"][0]
+    assert finished.error_code == ERRORS["llm_context_overflow"].code
     if known["n_ctx"]:
         assert not client.assumes_window
         assert client.context_window <= known["n_ctx"]

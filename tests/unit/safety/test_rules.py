@@ -5,6 +5,7 @@ import posixpath
 import pytest
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
+from localllm.base.i18n import N_
 from localllm.config.schema import SafetyRule, SafetySettings
 from localllm.safety.policy import Policy, Situation, Verdict, was_said
 from localllm.safety.rules import check_rules, lasting_rule
@@ -135,10 +136,10 @@ class TestExamples:
     @pytest.mark.parametrize(
         ("fields", "example", "happened"),
         [
-            ({"prefix": "git push", "match": ("git pull",)}, "git pull", "policy.example_missed"),
-            ({"prefix": "git push", "not_match": ("git  push",)}, "git  push", "policy.example_matched"),
-            ({"prefix": "ls", "decision": "allow", "match": ("ls | sh",)}, "ls | sh", "policy.example_missed"),
-            ({"tool": "edit_file", "prefix": "docs", "match": ("src/a",)}, "src/a", "policy.example_missed"),
+            ({"prefix": "git push", "match": ("git pull",)}, "git pull", N_("does not match its example")),
+            ({"prefix": "git push", "not_match": ("git  push",)}, "git  push", N_("matches what it must not match")),
+            ({"prefix": "ls", "decision": "allow", "match": ("ls | sh",)}, "ls | sh", N_("does not match its example")),
+            ({"tool": "edit_file", "prefix": "docs", "match": ("src/a",)}, "src/a", N_("does not match its example")),
         ],
     )
     def test_a_failing_one_is_an_error_that_names_it(
@@ -147,7 +148,7 @@ class TestExamples:
         with pytest.raises(ConfigurationError) as found:
             self.check(**fields)
         assert found.value.key == "rule_example_failed"
-        assert (found.value.params["example"], found.value.params["happened"].key) == (example, happened)
+        assert (found.value.params["example"], found.value.params["happened"].text) == (example, happened)
         assert example in str(found.value)
         assert str(fields["prefix"]) in str(found.value)
 

@@ -9,7 +9,7 @@ from localllm.sandbox.git_programs import named_files, runs_from_folder
 
 
 def named(line: str, folder: Path) -> list[str]:
-    found, is_complete = named_files([Setting("filter", "x", "clean", line)], [str(folder)], "/home/ann", "/nowhere")
+    found, is_complete = named_files([Setting("filter", "x", "clean", line)], [str(folder)], "/people/ann", "/nowhere")
     assert is_complete
     return [path.removeprefix(f"{folder}/") for path in found]
 

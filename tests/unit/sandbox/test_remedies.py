@@ -24,7 +24,7 @@ def keys(
         exists=lambda path: path in files,
         has_bubblewrap=lambda: bwrap,
     )
-    return [phrase.key for phrase in found]
+    return [phrase.text for phrase in found]
 
 
 def test_nothing_is_missing() -> None:
@@ -34,9 +34,20 @@ def test_nothing_is_missing() -> None:
 @pytest.mark.parametrize(
     ("settings", "key"),
     [
-        ({APPARMOR: "1", MOST: "100"}, "sandbox.fix.apparmor"),
-        ({APPARMOR: "0", DEBIAN: "0"}, "sandbox.fix.userns_clone"),
-        ({MOST: "0"}, "sandbox.fix.max_userns"),
+        (
+            {APPARMOR: "1", MOST: "100"},
+            (
+                "AppArmor keeps users from making namespaces "
+                "(kernel.apparmor_restrict_unprivileged_userns = 1). Install bubblewrap, which it "
+                "lets: sudo apt install bubblewrap. Or allow all programs: sudo sysctl -w "
+                "kernel.apparmor_restrict_unprivileged_userns=0."
+            ),
+        ),
+        (
+            {APPARMOR: "0", DEBIAN: "0"},
+            ("Users may not make namespaces: sudo sysctl -w kernel.unprivileged_userns_clone=1."),
+        ),
+        ({MOST: "0"}, ("No user namespaces are allowed here: sudo sysctl -w user.max_user_namespaces=15000.")),
     ],
 )
 def test_namespaces_are_forbidden(settings: dict[str, str], key: str) -> None:
@@ -44,17 +55,36 @@ def test_namespaces_are_forbidden(settings: dict[str, str], key: str) -> None:
 
 
 def test_within_a_container() -> None:
-    assert keys("namespaces", files=("/.dockerenv",)) == ["sandbox.fix.container"]
+    assert keys("namespaces", files=("/.dockerenv",)) == [
+        (
+            "This is a container: it has to be started with leave to make namespaces (docker run "
+            "--security-opt seccomp=unconfined --security-opt systempaths=unconfined), or the "
+            "container itself is what holds the commands."
+        )
+    ]
     assert keys("namespaces") == []
 
 
 def test_bubblewrap_is_worth_installing_only_where_it_is_not() -> None:
-    assert keys("namespaces", "bubblewrap") == ["sandbox.fix.bubblewrap"]
+    assert keys("namespaces", "bubblewrap") == [
+        ("Install bubblewrap: sudo apt install bubblewrap, sudo dnf install bubblewrap.")
+    ]
     assert keys("namespaces", "bubblewrap", bwrap="/usr/bin/bwrap") == []
 
 
 @pytest.mark.parametrize(
-    ("kernel", "key"), [("6.1.0", "doctor.sandbox_fix_kernel"), ("6.8", "doctor.sandbox_fix_landlock")]
+    ("kernel", "key"),
+    [
+        ("6.1.0", ("Use Linux {least} or newer: before it, Landlock is missing or incomplete.")),
+        (
+            "6.8",
+            (
+                "Landlock must be on: cat /sys/kernel/security/lsm names it (else add it to the "
+                "kernel parameter lsm=). A container must allow its system calls (Docker 23 or newer "
+                "does)."
+            ),
+        ),
+    ],
 )
 def test_landlock(kernel: str, key: str) -> None:
     assert keys("landlock", kernel=kernel) == [key]

@@ -10,8 +10,8 @@ import zipfile
 from contextlib import closing
 from pathlib import Path
 
-from localllm.base.i18n.messages import MESSAGES
 from localllm.text.file_type import _IN_ZIP, _KINDS, Picture, kind_of, picture_in
+from localllm.tools.text_files import KIND_TEXTS
 from tests.support.each import each
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480)
@@ -66,4 +66,4 @@ def test_archives_tell_what_is_in_them() -> None:
 
 def test_every_kind_has_its_words() -> None:
     kinds = {kind for _, _, kind in _KINDS} | {kind for _, kind in _IN_ZIP} | {"zip"}
-    assert {key.removeprefix("kind.") for key in MESSAGES if key.startswith("kind.")} == kinds
+    assert set(KIND_TEXTS) == kinds

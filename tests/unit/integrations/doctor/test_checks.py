@@ -72,7 +72,7 @@ async def test_a_fault_in_the_settings_is_a_problem_and_everything_else_is_still
 async def test_what_is_said_of_settings(tmp_path) -> None:
     loaded = Loaded(
         settings=Settings(llm=LLMSettings(provider="embedded")),
-        remarks=(Phrase("settings.unknown_variable", name="LOCALLLM_X", hint=""),),
+        remarks=(Phrase("The environment variable {name} names no setting. {hint}", name="LOCALLLM_X", hint=""),),
         withheld=("safety.allow",),
         held_back=HeldBack(file=tmp_path, digest="", values={"safety.allow": ["x"]}),
     )

@@ -1,0 +1,15 @@
+"""What every error says, in English: key → its public code, what, why and the fix; the last two may be empty.
+
+Codes: E1xxx settings, E2xxx model server, E3xxx search, E4xxx cache, E5xxx browser, E6xxx task, E7xxx workflow,
+E8xxx tools, E9xxx safety. A code once published keeps its meaning.
+"""
+
+from localllm.base.error_texts.files import FILES
+from localllm.base.error_texts.models import MODELS
+from localllm.base.error_texts.safety import SAFETY
+from localllm.base.error_texts.settings import SETTINGS
+from localllm.base.error_texts.text import ErrorText
+from localllm.base.error_texts.tools import TOOLS
+from localllm.base.error_texts.web import WEB
+
+ERRORS: dict[str, ErrorText] = {**SETTINGS, **MODELS, **TOOLS, **FILES, **WEB, **SAFETY}

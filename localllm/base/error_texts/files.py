@@ -1,0 +1,31 @@
+"""E81xx: files that cannot be read as text. Read by the model as well."""
+
+from localllm.base.error_texts.text import ErrorText
+
+FILES = {
+    "picture_too_large": ErrorText(
+        "E8100",
+        ("{path} is a {form} picture of {width} × {height} pixels and {size:,} bytes; {limit:,} bytes can be shown."),
+        "",
+        ("Make a smaller copy with run_command, such as: magick {path} -resize 1600x1600 smaller.png"),
+    ),
+    "pdf_missing": ErrorText(
+        "E8101",
+        "{path} is a PDF, and the package that reads them is not installed.",
+        "",
+        ("The user can install it: pip install 'localllm[web]'. Or try run_command with pdftotext."),
+    ),
+    "pdf_encrypted": ErrorText(
+        "E8102", "{path} is a PDF locked with a password.", "", "Ask the user for a copy without one."
+    ),
+    "pdf_broken": ErrorText("E8103", "{path} is a PDF that cannot be read: it is broken."),
+    "pdf_slow": ErrorText(
+        "E8104", "{path} is a PDF that takes too long to read.", "", "Try run_command with pdftotext."
+    ),
+    "pdf_pictures": ErrorText(
+        "E8105",
+        "{path} is a PDF without any text: its pages ({pages}) are pictures (a scan).",
+        "",
+        "Its text would have to be recognised first, such as with ocrmypdf.",
+    ),
+}

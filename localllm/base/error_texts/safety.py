@@ -1,0 +1,90 @@
+"""E9xxx: refused to protect the user's files, secrets or machine."""
+
+from localllm.base.error_texts.text import ErrorText
+
+SAFETY = {
+    "path_outside": ErrorText(
+        "E9001", "{path} is outside the project {root}.", "", "Only files of the project can be used."
+    ),
+    "path_invalid": ErrorText("E9002", "{path} is not a usable path: {reason}.", "", "Give a path inside the project."),
+    "path_not_regular": ErrorText(
+        "E9003", "{path} is not a regular file.", "", "Devices, pipes and sockets are not opened."
+    ),
+    "path_protected": ErrorText(
+        "E9004",
+        ("{path} is protected: a change there would run or be believed later, outside the sandbox."),
+        "",
+        "Ask the user to change it.",
+    ),
+    "denied_by_rule": ErrorText(
+        "E9010", "{name} is denied by the rule {rule}.", "", "Do it another way, or say what you would need."
+    ),
+    "denied_by_user": ErrorText("E9011", "The user refused {name}.", "", "{feedback}"),
+    "denied_unattended": ErrorText(
+        "E9012",
+        "{name} needs a confirmation and nobody is there to give it.",
+        "",
+        ("Tell the user what you would have done, and that --yes, --mode or an allow rule permits it."),
+    ),
+    "denied_address": ErrorText(
+        "E9017",
+        ("{name} was not run: the user has neither typed nor allowed this address, and nobody is there to be asked."),
+        ("No search of this conversation has found it letter by letter either; --yes does not permit it."),
+        (
+            "Search for the page, or tell the user its address: he can write it in the request, "
+            "or allow the host with fetch_page({site}) in safety.allow."
+        ),
+    ),
+    "denied_plan_mode": ErrorText(
+        "E9015",
+        "{name} was not run: this is plan mode, in which nothing is changed.",
+        "",
+        (
+            "Look at what you need, then answer with a plan: what to change, where, and how to "
+            "check it. The user leaves plan mode when he agrees."
+        ),
+    ),
+    "mode_needs_sandbox": ErrorText(
+        "E9016",
+        "The mode auto is not possible here: nothing on this machine holds the commands.",
+        "{reason}.",
+        ("Choose ask or auto-edit (--mode, safety.mode), or accept it with --i-accept-no-sandbox."),
+    ),
+    "command_root_too_wide": ErrorText(
+        "E9020",
+        "The command was not run: the project {root} holds the user's home folder.",
+        "The sandbox could not keep the rest of the home out of reach.",
+        "Start localllm in the folder of a project.",
+    ),
+    "command_state_exposed": ErrorText(
+        "E9022",
+        ("The command was not run: {folder}, where localllm keeps sessions and your answers, lies in the project."),
+        ("The sandbox of this machine (landlock) cannot keep a folder in the project out of reach."),
+        "Set LOCALLLM_STATE_DIR to a folder outside the project.",
+    ),
+    "command_not_reverted": ErrorText(
+        "E9021",
+        "The command changed protected files and this could not be undone ({path}: {reason}).",
+        "",
+        "Look at them before anything outside the sandbox uses them.",
+    ),
+    "network_not_allowed": ErrorText(
+        "E9030",
+        "{host} is not among the hosts that commands may reach.",
+        "",
+        "Do without it, or ask the user to add it to safety.network_hosts.",
+    ),
+    "network_not_public": ErrorText(
+        "E9031",
+        "{host} stands for {address}, which is not a public address.",
+        "",
+        "Only the user can allow it, by adding that address and port to safety.network_hosts.",
+    ),
+    "denied_dangerous": ErrorText(
+        "E9014",
+        ("{name} was not run: “{rule}” is dangerous, and only a person at the keyboard may allow it."),
+        "",
+        "Do it another way, or tell the user what you would have done.",
+    ),
+    "interrupted_by_user": ErrorText("E9013", "Interrupted by the user before it finished."),
+}

@@ -1,0 +1,305 @@
+"""E8xxx: what a tool could not do. Read by the model as well: short, and naming the fix."""
+
+from localllm.base.error_texts.text import ErrorText
+
+TOOLS = {
+    "tool_unknown": ErrorText("E8001", "There is no tool “{name}”.", "", "Tools: {known}."),
+    "tool_bad_arguments": ErrorText(
+        "E8002", "Bad arguments for {name}: {reason}.", "", "Call it again with: {expected}."
+    ),
+    "tool_malformed_json": ErrorText(
+        "E8003",
+        "The arguments of {name} are not valid JSON: {reason}.",
+        "",
+        "Send the whole call again as one JSON object.",
+    ),
+    "tool_crashed": ErrorText(
+        "E8004", "{name} failed unexpectedly: {reason}.", "", "Try another way; the details are in the log."
+    ),
+    "changed_while_asked": ErrorText(
+        "E8007",
+        ("What {name} would change became different while the user was asked; nothing was changed."),
+        "",
+        "Read it again first.",
+    ),
+    "tool_cut_arguments": ErrorText(
+        "E8005",
+        "The call of {name} was cut off by the token limit; nothing was run.",
+        "",
+        "Send a smaller call: write the file in several parts, or edit less at a time.",
+    ),
+    "file_missing": ErrorText("E8010", "There is no file {path}.", "", "{hint}"),
+    "file_is_directory": ErrorText("E8011", "{path} is a folder.", "", "Use list_files to see what is in it."),
+    "file_not_text": ErrorText("E8012", "{path} is not a text file ({reason}).", "", "It cannot be read as text."),
+    "file_exists": ErrorText(
+        "E8013", "{path} exists already.", "", "Use edit_file to change it, or write_file to replace it."
+    ),
+    "file_unreadable": ErrorText("E8014", "Cannot read {path}: {reason}."),
+    "file_unwritable": ErrorText("E8015", "Cannot write {path}: {reason}.", "", "Nothing was changed."),
+    "project_read_only": ErrorText(
+        "E8032",
+        "Cannot write {path}: {reason}.",
+        "Nothing can be written in this project.",
+        ("Show the change in the answer instead; to make it, work in a copy of the project that can be written to."),
+    ),
+    "file_bad_range": ErrorText(
+        "E8016", "{path} ends at line {total}: there is no line {start}.", "", "Ask for a line between 1 and {total}."
+    ),
+    "file_too_large": ErrorText(
+        "E8017",
+        "{path} is too large: {size:,} bytes, and {limit:,} is the limit.",
+        "",
+        "Use search_files to find the lines you need, or run_command with head, tail or sed.",
+    ),
+    "file_not_kept": ErrorText(
+        "E8018", "{path} was written, but reading it back gave something else.", "", "Read it to see what is there now."
+    ),
+    "file_unknown_encoding": ErrorText(
+        "E8019",
+        "The encoding of {path} was not recognised.",
+        "",
+        'Read it with an encoding, such as encoding="latin-1".',
+    ),
+    "edit_no_match": ErrorText(
+        "E8020",
+        "old_string was not found in {path}; nothing was changed.",
+        "{closest}",
+        "Copy the text exactly as read_file shows it.",
+    ),
+    "edit_ambiguous": ErrorText(
+        "E8021",
+        "old_string occurs {count} times in {path} (lines {lines}); nothing was changed.",
+        "{places}",
+        "Add more lines around it so that it is unique, or set replace_all.",
+    ),
+    "edit_too_many": ErrorText(
+        "E8033",
+        "old_string occurs more than 10,000 times in {path}; nothing was changed.",
+        "",
+        "Send a longer passage, or change the file with a command.",
+    ),
+    "edit_no_change": ErrorText(
+        "E8022", "old_string and new_string are the same; nothing was changed.", "", "Send the text you want instead."
+    ),
+    "edit_already_applied": ErrorText(
+        "E8023",
+        ("{path} already holds new_string at line {line} and no old_string: this edit was made before."),
+        "",
+        "Go on.",
+    ),
+    "edit_placeholder": ErrorText(
+        "E8025",
+        "“{line}” stands for text that was not written out; nothing was changed.",
+        "It would take the place of that text.",
+        ("Send only the passage that changes, whole; the rest of the file stays as it is by itself."),
+    ),
+    "edit_overlap": ErrorText(
+        "E8026", "It changes what edit {number} of the same call put there.", "", "Make one edit of the two."
+    ),
+    "edit_of_several": ErrorText(
+        "E8027",
+        "Edit {number} of {count} cannot be made, so none was: {reason}",
+        "",
+        "Fix it and send all {count} again.",
+    ),
+    "file_changed_since": ErrorText(
+        "E8028",
+        "{path} has changed since it was last read here; nothing was changed.",
+        "",
+        "Read it again with read_file, then make the change to what is there now.",
+    ),
+    "would_destroy": ErrorText(
+        "E8029",
+        "{name} was not run: the file would lose {lost}.",
+        "",
+        (
+            "Change only the part that changes with edit_file, or write the whole text. What "
+            "shall go, delete on purpose: edit_file with it in old_string and an empty "
+            "new_string."
+        ),
+    ),
+    "edit_empty": ErrorText(
+        "E8024",
+        "old_string is empty; {path} was not changed.",
+        "",
+        "Copy into old_string the text to replace; to create a file use create_file.",
+    ),
+    "search_bad_pattern": ErrorText(
+        "E8030",
+        "“{pattern}” is not a valid regular expression: {reason}.",
+        "",
+        "Escape special characters with a backslash.",
+    ),
+    "search_timeout": ErrorText(
+        "E8031",
+        "The search for “{pattern}” took longer than {seconds:.0f} s.",
+        "",
+        "Search a smaller folder or a simpler pattern.",
+    ),
+    "git_not_a_repository": ErrorText(
+        "E8040", "{path} is not in a git repository.", "", "Run git init there first, if history is wanted."
+    ),
+    "git_failed": ErrorText("E8041", "git could not do that: {reason}"),
+    "git_nothing_to_commit": ErrorText(
+        "E8042", "There is nothing to commit.", "", "Change a file first, or name files that have changed."
+    ),
+    "git_not_owned": ErrorText(
+        "E8043",
+        "git refuses the repository of {path}: it belongs to another user.",
+        "{reason}",
+        "The user can trust it with: git config --global --add safe.directory {path}",
+    ),
+    "git_no_identity": ErrorText(
+        "E8044", "git does not know who commits.", "", "The user must set git config --global user.name and user.email."
+    ),
+    "git_filtered": ErrorText(
+        "E8045",
+        "Nothing was committed: {path} passes through the filter “{filter}”.",
+        ("Only the repository's own configuration defines it, or it might run something that lies in the project."),
+        "Ask the user to commit it by hand.",
+    ),
+    "git_staged_protected": ErrorText(
+        "E8086",
+        "Nothing was committed: what is staged of {paths} is not what is in the work tree.",
+        ("Programs run or believe it outside the sandbox, and a command may have staged it without the file."),
+        ("Name the files to commit. The user can look at it (git diff --cached), and commit: git commit -m {message}"),
+    ),
+    "git_staged_outside": ErrorText(
+        "E8046",
+        "Nothing was committed: {path}, outside the project, is staged too.",
+        "",
+        "Name the files to commit, or ask the user to commit from {top}.",
+    ),
+    "git_missing": ErrorText("E8047", "git is not installed.", "", "Install git, or work without it."),
+    "git_no_message": ErrorText("E8048", "A commit needs a message.", "", "Say in one line what changed and why."),
+    "git_ignored": ErrorText(
+        "E8049", "{path} is left out by .gitignore; nothing was committed.", "", "Leave it out, or ask the user."
+    ),
+    "git_broken": ErrorText(
+        "E8085",
+        "git is not used here: {path} is no valid repository.",
+        ("Its HEAD, objects or refs are missing or ruined, and git would go on to a repository around the project."),
+        "/undo brings back what a command has broken; git init makes a new repository of it.",
+    ),
+    "git_leads_out": ErrorText(
+        "E8052",
+        "git is not used here: {path} leads to {target}.",
+        ("That is outside the project and its repository, and nothing there says that it belongs to it."),
+        "The user can look at it, and remove or replace {path}.",
+    ),
+    "git_index_refused": ErrorText(
+        "E8083",
+        ("git is not used here: {path} names a file that git itself never tracks, or is damaged."),
+        "git would read and write files inside .git or outside the project.",
+        "The user can delete {path} and run git reset; the files stay as they are.",
+    ),
+    "git_too_many_folders": ErrorText(
+        "E8053",
+        "git is not used here: {path} has more than {most:,} folders.",
+        "They cannot all be checked for links that lead elsewhere.",
+        "The user can run git by hand; git gc makes folders fewer.",
+    ),
+    "git_too_large": ErrorText(
+        "E8064",
+        "git is not used here: {path} has more than {most:,} bytes.",
+        "So much is not read to find out where it leads.",
+        "The user can run git by hand.",
+    ),
+    "git_setting": ErrorText(
+        "E8063",
+        "git is not used here: the repository sets {setting}.",
+        "Outside the sandbox that counts only where it is among the user's own settings.",
+        ("The user can run git by hand, or look at the value and set it for all repositories: git config --global."),
+    ),
+    "git_signs": ErrorText(
+        "E8054",
+        ("Nothing was committed: commits here are signed (commit.gpgSign), and the key is out of reach."),
+        "A commit without the signature is not what the user has set.",
+        "Ask the user to commit: git commit -m {message}",
+    ),
+    "git_hooks_left": ErrorText(
+        "E8055",
+        ("Nothing was committed: the hooks {names} in {folder} would have to run outside the sandbox."),
+        "",
+        "Ask the user to commit: git commit -m {message}",
+    ),
+    "git_hook_failed": ErrorText(
+        "E8056",
+        "Nothing was committed: {reason}",
+        "The hooks {names} ran in the sandbox, with no network and an empty home.",
+        ("Fix what they report; if they lack something there, ask the user to commit: git commit -m {message}"),
+    ),
+    "git_background": ErrorText(
+        "E8057",
+        ("Nothing was committed: the repository lies outside the project, and a command runs in the background."),
+        "It could change files while they are read outside the sandbox.",
+        "Stop it first (command_output), or ask the user to commit.",
+    ),
+    "code_unsupported": ErrorText(
+        "E8050", "There is no grammar for {path}.", "", "Supported: {known}. Use read_file instead."
+    ),
+    "code_not_parsed": ErrorText(
+        "E8051", "{path} could not be analysed: {reason}.", "", "Use search_files or read_file instead."
+    ),
+    "command_failed_to_start": ErrorText("E8060", "The command was not run: {reason}."),
+    "command_no_sandbox": ErrorText(
+        "E8061",
+        "The command was not run: there is no sandbox on this machine ({reason}).",
+        "",
+        "In the chat you can allow it by hand; one-shot needs --i-accept-no-sandbox.",
+    ),
+    "command_lost": ErrorText(
+        "E8062",
+        "The command was lost: its supervisor ended unexpectedly (status {status}).",
+        "",
+        "Look at what it has done before running it again.",
+    ),
+    "background_too_many": ErrorText(
+        "E8080",
+        "{most} commands run in the background already.",
+        "",
+        "Stop one first: command_output with its id and stop.",
+    ),
+    "background_unknown": ErrorText("E8081", "There is no background command {number}.", "", "Known: {known}."),
+    "undo_nothing": ErrorText("E8070", "There is nothing to undo."),
+    "rewind_unknown": ErrorText("E8074", "There is no point “{name}” to go back to.", "", "{points}"),
+    "undo_changed_since": ErrorText(
+        "E8071",
+        "{path} was changed by someone else after the change to undo; it was left as it is.",
+        "",
+        "The version from before is kept in {backup}.",
+    ),
+    "undo_changed_since_made": ErrorText(
+        "E8082",
+        ("{path} was made by the change to undo, and changed by someone else after it; it was left as it is."),
+        "",
+        "To take it back all the same, delete the file.",
+    ),
+    "undo_in_the_way": ErrorText(
+        "E8084",
+        "{path} cannot come back: {other} stands in its place by now, and was left as it is.",
+        "",
+        "What was lost is the ref {aside}; rename one of them.",
+    ),
+    "undo_cannot_keep": ErrorText(
+        "E8072",
+        "The present version of {path} cannot be kept in {folder}: {reason}.",
+        "Nothing was changed.",
+        "Make room there, or set safety.auto_backup = false.",
+    ),
+    "undo_no_folder": ErrorText(
+        "E8076",
+        "Earlier versions of files cannot be kept in {folder}: {reason}.",
+        "Nothing was changed.",
+        (
+            "Make it a folder that can be written to (LOCALLLM_STATE_DIR names another), or set "
+            "safety.auto_backup = false."
+        ),
+    ),
+    "undo_not_kept": ErrorText(
+        "E8073", "The earlier version of {path} is no longer kept.", "", "It was too old, or there was too much of it."
+    ),
+    "undo_busy": ErrorText(
+        "E8075", "A file is just being changed; nothing was taken back.", "", "Try again when the change is done."
+    ),
+}

@@ -1,0 +1,61 @@
+"""E3xxx: searching the web; E8120 to E8139: fetching its pages. Read by the model as well."""
+
+from localllm.base.error_texts.text import ErrorText
+
+WEB = {
+    "searxng_unreachable": ErrorText(
+        "E3001",
+        "SearxNG at {url} does not answer: {reason}.",
+        "",
+        ("Start it (docker compose up -d after localllm init --services), or set web.searxng_url."),
+    ),
+    "searxng_no_json": ErrorText(
+        "E3003",
+        "SearxNG at {url} refuses to answer in JSON (403).",
+        "It does so unless its settings.yml allows it.",
+        "Add json to search.formats in its settings.yml and restart it.",
+    ),
+    "searxng_limited": ErrorText(
+        "E3004",
+        "The limiter of SearxNG at {url} refuses further searches (429).",
+        "",
+        ("Wait an hour, or name this machine in botdetection.ip_lists.pass_ip of its limiter.toml."),
+    ),
+    "searxng_not_one": ErrorText(
+        "E3005", "What answers at {url} is not SearxNG.", "", "Set web.searxng_url to the address of SearxNG."
+    ),
+    "duckduckgo_missing": ErrorText(
+        "E3006",
+        "DuckDuckGo cannot be asked: the package ddgs is not installed.",
+        "",
+        "The user can install it: pip install 'localllm[web]'",
+    ),
+    "duckduckgo_failed": ErrorText(
+        "E3007", "DuckDuckGo did not answer: {reason}.", "", "Try again later, or use SearxNG (web.searxng_url)."
+    ),
+    "web_no_engine": ErrorText(
+        "E3008", "There is nothing to search the web with.", "", "Name an engine in web.engines."
+    ),
+    "web_no_answer": ErrorText("E3010", "The web could not be searched.", "{reasons}"),
+    "web_no_query": ErrorText("E3009", "The query is empty.", "", "Say what to search for."),
+    "web_off": ErrorText("E8120", "The web is off.", "", "The user can turn it on: web.enabled = true"),
+    "web_unreachable": ErrorText(
+        "E8121", "{url} could not be fetched: {reason}.", "", "Check the address, or search for another source."
+    ),
+    "web_slow": ErrorText("E8122", "{url} took longer than {seconds:g} s.", "", "Try another source."),
+    "web_status": ErrorText(
+        "E8123", "{url} answered with the error {status}.", "", "Check the address, or search for another source."
+    ),
+    "web_redirects": ErrorText(
+        "E8124", "{url} leads elsewhere more than {count} times in a row.", "", "Try another source."
+    ),
+    "web_no_text": ErrorText(
+        "E8125", "{url} holds no text ({kind}).", "", "Only pages, plain text, JSON and PDFs are read."
+    ),
+    "web_address_refused": ErrorText(
+        "E9040",
+        "{url} was not fetched: {reason}.",
+        "",
+        "Use a public address. The user can name exceptions in web.allow_private (host:port).",
+    ),
+}
