@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Measure the embedded provider of localllm on pinned real projects; see evals/README.md."""
-# ruff: noqa: T201  (its report goes to the terminal)
 
 from __future__ import annotations
 

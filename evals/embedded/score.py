@@ -10,7 +10,6 @@
 Right is an answer that names one of these places among its first three: the file, and the line (give or take
 --slack) where one is given. A question of the kind "none" is right where no place is named, or "not sure" stands above.
 """
-# ruff: noqa: T201  (its report goes to the terminal)
 
 from __future__ import annotations
 
