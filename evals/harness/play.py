@@ -187,6 +187,7 @@ def play(task: Path, *, faults: bool) -> Outcome:
             capture_output=True, text=True, timeout=SECONDS, check=False,
         )  # fmt: skip
         server.shutdown()
+        server.server_close()
         check = subprocess.run(
             [sys.executable, "-B", task / "check.py", project],
             env=environment,

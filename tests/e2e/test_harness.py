@@ -10,7 +10,8 @@ HARNESS = Path(__file__).parents[2] / "evals/harness"
 TASKS = sorted(path.parent.name for path in HARNESS.glob("*/task.toml"))
 
 spec = importlib.util.spec_from_file_location("play", HARNESS / "play.py")
-assert spec and spec.loader
+assert spec is not None
+assert spec.loader is not None
 play = sys.modules["play"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(play)
 
