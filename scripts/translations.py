@@ -5,7 +5,7 @@
     .venv/bin/python scripts/translations.py --update   add what is missing (empty), drop what is unused, compile
 
 English texts are found in the code: the first argument of `_`, `N_`, `gettext`, `Phrase` and `ngettext`, the texts
-of an `ErrorText`, and the docstring of a slash command.
+of an `ErrorText`, the docstring of a slash command or of one of the command line, and the `help` of an option.
 """
 
 import argparse
@@ -39,8 +39,12 @@ def texts(package: Path = PACKAGE) -> dict[Text, str]:
     return found
 
 
+_COMMANDS = {"slash", "command", "group"}
+"""Decorators that make a function a command, whose docstring is its help."""
+
+
 def _texts_of(node: ast.AST) -> Iterator[Text]:
-    if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef) and "slash" in map(_name, node.decorator_list):
+    if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef) and _COMMANDS & {*map(_name, node.decorator_list)}:
         yield inspect.cleandoc(ast.get_docstring(node) or "")
     if not isinstance(node, ast.Call):
         return
@@ -52,6 +56,8 @@ def _texts_of(node: ast.AST) -> Iterator[Text]:
             yield given[0], given[1]
         case "_" | "N_" | "gettext" | "Phrase" if given and given[0]:
             yield given[0]
+        case "option":
+            yield from (_constant(word.value) for word in node.keywords if word.arg == "help")
         case "ErrorText":
             yield from filter(None, given[1:])
         case _:

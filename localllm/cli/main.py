@@ -20,9 +20,10 @@ from localllm import __version__
 from localllm.app.app import LocalLLMCode
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError
-from localllm.base.i18n import _, set_language
+from localllm.base.i18n import _, language, set_language
 from localllm.base.paths import find_project, state_folder
 from localllm.cli.fast_start import Opening
+from localllm.cli.help import translate, translate_click
 from localllm.cli.settings import overrides, print_error, say
 from localllm.config.loader import Loaded, load
 from localllm.config.trust import Answers
@@ -81,6 +82,10 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     """Run the command line; the exit code. Errors are printed here, and only here. `opening`: what of a chat has
     been shown already."""
     set_language("auto")
+    if language() != "en":
+        translate_click()
+        if not {"-h", "--help"}.isdisjoint(arguments):
+            translate(root)
     debug = "--debug" in arguments
     try:
         result = root.main(arguments, prog_name="localllm", standalone_mode=False, obj=opening)
@@ -120,7 +125,9 @@ def _misplaced(error: click.NoSuchOption) -> click.UsageError:
     if option not in known or error.ctx is None or error.ctx.parent is None:
         return error
     called = " ".join(error.ctx.command_path.split()[1:])
-    return click.UsageError(f"{option} stands before the command: localllm {option} … {called}", error.ctx)
+    return click.UsageError(
+        _("{option} stands before the command: localllm {option} … {command}", option=option, command=called), error.ctx
+    )
 
 
 LATE_COMMANDS = ("config", "doctor", "history", "init", "models", "sandbox")
@@ -133,7 +140,10 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in LATE_COMMANDS:
-            return getattr(import_module(f"localllm.cli.{cmd_name}"), cmd_name)
+            command: click.Command = getattr(import_module(f"localllm.cli.{cmd_name}"), cmd_name)
+            if language() != "en":
+                translate(command)
+            return command
         return super().get_command(ctx, cmd_name)
 
 
@@ -148,8 +158,7 @@ class _Commands(click.Group):
     "--output",
     type=click.Choice(["text", "json", "stream-json"]),
     default="text",
-    show_default=True,
-    help="With -p: the answer as text, as one JSON object, or every event as a JSON line.",
+    help="With -p: the answer as text (the default), as one JSON object, or every event as a JSON line.",
 )
 @click.option("-c", "--continue", "continue_", is_flag=True, help="Go on with the newest session of this project.")
 @click.option("--resume", metavar="NAME", help="Go on with this session; the beginning of its name will do.")
@@ -221,15 +230,17 @@ def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:
 def _refuse_contradictions(options: dict[str, Any]) -> None:
     """Options that would be passed over in silence are errors of usage."""
     if options["prompt"] is None and (options["yes"] or options["output"] != "text"):
-        raise click.UsageError("--yes and --output go with -p.")
+        raise click.UsageError(_("--yes and --output go with -p."))
     if options["continue_"] and options["resume"] is not None:
-        raise click.UsageError("--continue is the newest session, --resume the one you name: give one of them.")
+        raise click.UsageError(_("--continue is the newest session, --resume the one you name: give one of them."))
     if options["resume"] is not None and not options["resume"].strip():
-        raise click.UsageError("--resume needs the name of a session; --continue takes the newest.")
+        raise click.UsageError(_("--resume needs the name of a session; --continue takes the newest."))
     if options["script"] and (options["base_url"] or options["provider"] not in (None, "scripted")):
-        raise click.UsageError("--script plays a file: it goes with no other provider and no address.")
+        raise click.UsageError(_("--script plays a file: it goes with no other provider and no address."))
     if options["base_url"] and options["provider"] in ("scripted", "gguf"):
-        raise click.UsageError(f"--base-url is the address of a server; the {options['provider']} provider has none.")
+        raise click.UsageError(
+            _("--base-url is the address of a server; the {provider} provider has none.", provider=options["provider"])
+        )
 
 
 def _terminal(opening: Opening | None) -> "Terminal":

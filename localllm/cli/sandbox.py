@@ -73,7 +73,7 @@ def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float |
     exit code is the command's, 124 where it took too long, 125 where it was not run.
     """
     if probe == bool(command) or (json and not probe) or (probe and timeout):
-        raise click.UsageError("Give a command after --, or --probe (with or without --json).")
+        raise click.UsageError(_("Give a command after --, or --probe (with or without --json)."))
     project, loaded = load_here(context)
     safety = loaded.settings.safety
     accepted = bool(context.find_root().params["i_accept_no_sandbox"])

@@ -1,0 +1,64 @@
+"""The command line's help and its errors of usage in Japanese."""
+
+import gettext as system_gettext
+import inspect
+
+import click
+
+from localllm.base.i18n import DOMAIN, LOCALE, N_, gettext
+from localllm.text.wrapping import wrap
+
+CLICK_TEXTS = (
+    N_("Usage:"),
+    N_("Options"),
+    N_("Commands"),
+    N_("Positional arguments"),
+    N_("Show this message and exit."),
+    N_("Show the version and exit."),
+    N_("Error: {message}"),
+    N_("Try '{command} {option}' for help."),
+    N_("No such option {name!r}."),
+    N_("No such command {name!r}."),
+    N_("Did you mean {possibility}?", "(Did you mean one of: {possibilities}?)"),
+    N_("Missing command."),
+    N_("Missing argument"),
+    N_("Option {name!r} requires an argument.", "Option {name!r} requires {nargs} arguments."),
+    N_("Option {name!r} does not take a value."),
+    N_("Got unexpected extra argument ({args})", "Got unexpected extra arguments ({args})"),
+    N_("Invalid value: {message}"),
+    N_("Invalid value for {param_hint}: {message}"),
+    N_("{value!r} is not {choice}.", "{value!r} is not one of {choices}."),
+    N_("{value!r} is not a valid {number_type}."),
+    N_("{value} is not in the range {range}."),
+)
+"""What click itself says in a session with this program; it looks for translations where gettext is told to."""
+
+_COLUMNS = 76
+_SUMMARY_COLUMNS = 66
+_OPTION_COLUMNS = 46
+
+
+def translate_click() -> None:
+    """Have click find its own texts in this program's catalogue."""
+    system_gettext.bindtextdomain(DOMAIN, str(LOCALE))
+    system_gettext.textdomain(DOMAIN)
+
+
+def translate(command: click.Command) -> None:
+    """Translate the help of a command, its options and the commands below it."""
+    if command.help:
+        text = gettext(inspect.cleandoc(command.help))
+        command.help = _laid_out(text, _COLUMNS)
+        command.short_help = _laid_out(text.partition("\n")[0], _SUMMARY_COLUMNS)
+    for option in command.params:
+        if isinstance(option, click.Option) and option.help:
+            option.help = _laid_out(gettext(option.help), _OPTION_COLUMNS)
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            translate(each)
+
+
+def _laid_out(text: str, columns: int) -> str:
+    """Break lines by the width of their characters, which click does not know; it leaves what follows \\b as it is."""
+    paragraphs = [" ".join(each.split("\n")) for each in text.split("\n\n")]
+    return "\n\n".join("\b\n" + "\n".join(wrap(each, columns)) for each in paragraphs)

@@ -1,0 +1,45 @@
+"""The help of the command line, in the user's language."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from localllm.cli.main import LATE_COMMANDS
+from localllm.text.wrapping import display_width
+
+ENGLISH = re.compile(r"[a-z]+ [a-z]+ [a-z]+")
+
+
+def said(*words: str, locale: str) -> str:
+    environment = {**os.environ, "LC_ALL": locale}
+    line = [sys.executable, "-m", "localllm", *words]
+    run = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    return run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("command", ["", *LATE_COMMANDS])
+def test_in_japanese(command: str) -> None:
+    help_text = said(*command.split(), "--help", locale="ja_JP.UTF-8")
+    assert "使い方:" in help_text
+    assert "オプション:" in help_text
+    assert not [line for line in help_text.splitlines() if ENGLISH.search(line)]
+    assert max(map(display_width, help_text.splitlines())) <= 80
+
+
+def test_in_english() -> None:
+    assert "Print every setting, its value, and who set it." in said("config", "--help", locale="C.UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["--bad"], "'--bad' というオプションはありません。"),
+        (["--yes"], "--yes と --output は -p と一緒に使います。"),
+        (["--mode", "x"], "'--mode' の値が正しくありません"),
+    ],
+)
+def test_errors_of_usage_in_japanese(words: list[str], wrong: str) -> None:
+    assert wrong in said(*words, locale="ja_JP.UTF-8")
