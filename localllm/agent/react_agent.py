@@ -10,9 +10,9 @@ import msgspec
 from localllm.agent.compaction import Compaction, Surroundings
 from localllm.agent.completion import ask
 from localllm.agent.completion_checks import Finishing
-from localllm.agent.escalation import Ladder
 from localllm.agent.history import History
 from localllm.agent.loop_detection import LoopDetector
+from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
 from localllm.agent.panel.dossier import Advisers
 from localllm.agent.run_stats import AgentResult, EventStream, Tally

@@ -11,7 +11,7 @@ from localllm.base import logs
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import _
 from localllm.llm.messages import framed
-from localllm.llm.model_features import Profile
+from localllm.llm.model_profiles import Profile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.project.instructions import Instructions, read_instructions, told
 

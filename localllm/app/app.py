@@ -10,8 +10,8 @@ import msgspec
 
 from localllm.agent.advice import Panel
 from localllm.agent.checkpoints import Point
+from localllm.agent.memory_editor import Remembering
 from localllm.agent.react_agent import ReActAgent
-from localllm.agent.session_memory import Remembering
 from localllm.agent.subagents import Explorer
 from localllm.app.model_session import Answerer
 from localllm.app.request import Requests
@@ -31,7 +31,7 @@ from localllm.base.i18n import N_, _, ngettext
 from localllm.base.paths import Storage, open_storage, session_key_file, state_folder
 from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode, Settings
-from localllm.llm.model_features import Profile
+from localllm.llm.model_profiles import Profile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText

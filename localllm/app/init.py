@@ -24,7 +24,7 @@ from localllm.memory.document import Document
 from localllm.memory.document_texts import Language, in_language
 from localllm.memory.memory_file import NAME, MemoryFile
 from localllm.memory.project_description import Described, Lines, describe, keep_lines, known_lines, missing
-from localllm.memory.sections import SectionKind, heading
+from localllm.memory.section_kinds import SectionKind, heading
 from localllm.project.analyzer import analyze_project
 from localllm.project.facts import ProjectAnalysis
 from localllm.project.report import passed_over, to_sections

@@ -12,10 +12,10 @@ import msgspec
 from localllm.agent.checkpoints import Checkpoints
 from localllm.agent.compaction import Surroundings
 from localllm.agent.history import History
+from localllm.agent.memory_editor import Remembering
 from localllm.agent.panel.dossier import Advisers
 from localllm.agent.plan_mode import PlanMode
 from localllm.agent.react_agent import ReActAgent
-from localllm.agent.session_memory import Remembering
 from localllm.agent.steering import unforged
 from localllm.agent.system_prompt import Briefing, system_prompt
 from localllm.app.todo_sync import TodoNews
@@ -37,7 +37,7 @@ from localllm.base.paths import Storage, state_folder
 from localllm.config.schema import Settings, WebSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
-from localllm.llm.model_features import Profile, choose, profile_named
+from localllm.llm.model_profiles import Profile, choose, profile_named
 from localllm.memory.project_memory import ProjectMemory
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import Focus
@@ -61,7 +61,7 @@ from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.agent.replay import Reopened
-    from localllm.web.access import WebAccess
+    from localllm.web.services import WebAccess
 
 
 class Recorder:
@@ -412,6 +412,6 @@ class Conversation:
 def _open_web(settings: WebSettings) -> "WebAccess | None":
     if not settings.enabled:
         return None
-    from localllm.web.access import open_web
+    from localllm.web.services import open_web
 
     return open_web(settings)

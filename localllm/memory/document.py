@@ -15,7 +15,7 @@ from localllm.base.i18n import Phrase
 from localllm.memory import markdown_structure
 from localllm.memory.document_texts import Language, in_language
 from localllm.memory.markdown_structure import Block
-from localllm.memory.sections import JAPANESE, KINDS, SectionKind, heading, is_name, kind_of
+from localllm.memory.section_kinds import JAPANESE, KINDS, SectionKind, heading, is_name, kind_of
 
 _BYTE_ORDER_MARK = "\ufeff"
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
-from localllm.memory.sections import SectionKind
+from localllm.memory.section_kinds import SectionKind
 from localllm.text.sanitising import clean, display_width, shorten
 
 State = Literal["planned", "doing", "done", "dropped"]

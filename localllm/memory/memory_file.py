@@ -23,7 +23,7 @@ from localllm.base.files import (
 from localllm.base.i18n import N_, Phrase
 from localllm.llm.messages import LINKED
 from localllm.memory.document import Document
-from localllm.sandbox.protect.protected_names import is_protected
+from localllm.sandbox.protect.protected_paths import is_protected
 
 _FIX = {
     "not_utf8": N_("Save it as UTF-8, or move it away: a new one is made when there is something to keep."),

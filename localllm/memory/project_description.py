@@ -19,7 +19,7 @@ from localllm.base.i18n import Phrase
 from localllm.base.jsontext import decode_json
 from localllm.base.regular_files import read_regular
 from localllm.memory.document import Document
-from localllm.memory.sections import SectionKind
+from localllm.memory.section_kinds import SectionKind
 
 KINDS: tuple[SectionKind, ...] = ("dna", "folders", "style")
 """The sections that an analysis tells what to write into."""

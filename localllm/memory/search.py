@@ -9,7 +9,7 @@ import msgspec
 from localllm.memory import markdown_structure, notes, session_records, todos
 from localllm.memory.document import Document
 from localllm.memory.notes import NoteKind
-from localllm.memory.sections import SectionKind
+from localllm.memory.section_kinds import SectionKind
 from localllm.text.bm25 import Bm25
 from localllm.text.tokenising import terms
 

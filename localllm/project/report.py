@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from localllm.memory.document_texts import Language, in_language
-from localllm.memory.sections import SectionKind
+from localllm.memory.section_kinds import SectionKind
 from localllm.project.facts import FolderFacts, LanguageShare, PassedOver, ProjectAnalysis, Style
 from localllm.project.file_facts import LENGTHS, Habits
 from localllm.project.languages import BESIDE_CODE

@@ -224,7 +224,7 @@ class ProjectRoot:
         """Remove what keeps a file from being put back at its path: a link, pipe or socket in the place of the file or
         of a folder above it, if it was there at `until` (seconds since the epoch); folders that hold no file in the
         place of the file. No link is followed; protected paths are left alone."""
-        from localllm.sandbox.protect.protected_names import is_protected
+        from localllm.sandbox.protect.protected_paths import is_protected
 
         if is_protected(file_path):
             return None
@@ -264,7 +264,7 @@ class ProjectRoot:
 
     def is_protected(self, file_path: str) -> bool:
         """Whether only the user may change it: it would run, or be believed, outside the sandbox later."""
-        from localllm.sandbox.protect.protected_names import is_protected
+        from localllm.sandbox.protect.protected_paths import is_protected
 
         relative = self.relative(file_path)
         own = (*believed_in(str(self.path)), os.path.realpath(state_folder()))

@@ -154,7 +154,7 @@ def mode_of(settings: SafetySettings) -> Mode:
 
 
 def _is_obeyed(path: str) -> bool:
-    from localllm.sandbox.protect.believed_names import is_instruction  # the table is loaded with the first change
+    from localllm.sandbox.protect.protected_names import is_instruction  # the table is loaded with the first change
 
     return is_instruction(path)
 
@@ -169,7 +169,7 @@ def _is_named(url: str, situation: Situation) -> bool:
     it or, as long as no text from the web is there, its host; or a page of the same host has led there."""
     if url.strip() in situation.found:
         return True
-    from localllm.safety.addresses import is_same_site, was_typed  # they come with the first address
+    from localllm.safety.web_addresses import is_same_site, was_typed  # they come with the first address
 
     led = bool(situation.led_by) and is_same_site(situation.led_by, url)
     return led or was_typed(url, situation.said, or_host=not situation.tainted, is_file=situation.is_file)

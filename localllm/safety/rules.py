@@ -356,6 +356,6 @@ def _begins(command: "Command", rule: Rule) -> bool:
 
 
 def _begins_address(url: str, rule: Rule) -> bool:
-    from localllm.safety.addresses import is_below  # what reads addresses comes with the first of them
+    from localllm.safety.web_addresses import is_below  # what reads addresses comes with the first of them
 
     return is_below(url, rule.prefix or "", strictly=rule.decision == "allow")

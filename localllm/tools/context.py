@@ -18,7 +18,7 @@ from localllm.sandbox.command_runner import CommandRunner
 from localllm.tools.text_files import SeenFiles
 
 if TYPE_CHECKING:
-    from localllm.web.access import WebAccess
+    from localllm.web.services import WebAccess
 
 
 def _unknown() -> bool | None:

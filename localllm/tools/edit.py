@@ -7,8 +7,8 @@ from localllm.base.i18n import _
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.tools.context import ToolContext
+from localllm.tools.edit_arguments import Replacement
 from localllm.tools.registry import tool
-from localllm.tools.replacement import Replacement
 
 
 def _preview(

@@ -19,7 +19,7 @@ from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find, 
 from localllm.text.merging import indent_unit, merge
 from localllm.text.nearest_region import Region, closest_regions, similarity
 from localllm.tools.context import ToolContext
-from localllm.tools.replacement import Replacement
+from localllm.tools.edit_arguments import Replacement
 from localllm.tools.text_files import TextFile, load, metadata, refuse_stale, to_bytes
 
 _STEP_TEXTS = {

@@ -244,7 +244,7 @@ async def _plan(repository: Repository, root: ProjectRoot, message: str, files: 
 async def _staged_unlike_files(repository: Repository, root: ProjectRoot, changes: Sequence[Change]) -> list[str]:
     """The protected files of which something else is staged than what they hold: no command could have written that
     into the files. Whether git shows it is up to its index, so that is not asked."""
-    from localllm.sandbox.protect.protected_names import is_protected
+    from localllm.sandbox.protect.protected_paths import is_protected
 
     paths = sorted(
         {path for change in changes for path in (change.path, change.old_path) if path and is_protected(path)}

@@ -351,7 +351,7 @@ class ToolSystem:
         if tool.name == COMMAND_TOOL:
             return arguments["command"].strip()
         if tool.fetches:
-            from localllm.safety.addresses import site_of  # the first address brings it
+            from localllm.safety.web_addresses import site_of  # the first address brings it
 
             return site_of(arguments[tool.fetches[0]])
         files = self._written(tool, arguments, root)
@@ -414,7 +414,7 @@ class ToolSystem:
         """The result of a command, which also says what it changed of the texts that assistants obey."""
         if result.call.name != COMMAND_TOOL or not result.changes:
             return result
-        from localllm.sandbox.protect.believed_names import is_instruction  # the table is loaded with the first change
+        from localllm.sandbox.protect.protected_names import is_instruction  # the table is loaded with the first change
 
         changed = [shown(path) for path in result.changes if is_instruction(path)]
         if not changed:

@@ -15,9 +15,9 @@ from localllm.tools.registry import tool
 from localllm.tools.results import cap
 
 if TYPE_CHECKING:
-    from localllm.web.access import WebAccess
     from localllm.web.engines.base import SearchAnswer
     from localllm.web.fetching import Moved
+    from localllm.web.services import WebAccess
 
 _LONGEST_SNIPPET = 300
 _MOST_ANSWERS = 3
@@ -29,7 +29,7 @@ def web_tools(settings: WebSettings) -> tuple[Tool, ...]:
     """The tools a model is offered: none where the web is off, and searxng_search only where it is a choice of two."""
     if not settings.enabled:
         return ()
-    from localllm.web.access import has_two_engines
+    from localllm.web.services import has_two_engines
 
     return (fetch_page, searxng_search, web_search) if has_two_engines(settings) else (fetch_page, web_search)
 

@@ -29,7 +29,7 @@ from localllm.base.events import (
 from localllm.base.i18n import set_language
 from localllm.config.schema import CommandSettings, Mode, Settings, UISettings
 from localllm.llm.discovery.servers import Server
-from localllm.llm.model_features import COMPACT
+from localllm.llm.model_profiles import COMPACT
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.server_summary import Introduction
 from localllm.safety.rules import lasting_rule

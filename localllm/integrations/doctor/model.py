@@ -8,7 +8,7 @@ from localllm.config.schema import SECRET_VARIABLES, ServerSettings
 from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok, problem, warning
 from localllm.integrations.doctor.project import instructions
 from localllm.llm.discovery.servers import Server, found_keys
-from localllm.llm.model_features import Profile, choose
+from localllm.llm.model_profiles import Profile, choose
 
 _PROFILES = {
     "compact": N_("The model gets the compact profile: a short prompt and eight tools (agent.profile)."),

@@ -22,7 +22,7 @@ from localllm.integrations.doctor.inputs import (
     problem,
     warning,
 )
-from localllm.llm.model_features import Profile
+from localllm.llm.model_profiles import Profile
 from localllm.memory.memory_file import MemoryFile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.project.instructions import read_instructions

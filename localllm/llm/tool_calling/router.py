@@ -12,7 +12,7 @@ from localllm.base.i18n import N_, _
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.message_format import normalised
 from localllm.llm.messages import CompletionRequest
-from localllm.llm.model_features import replays_thinking, wants_short_ids
+from localllm.llm.model_profiles import replays_thinking, wants_short_ids
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, Provider, TextChunk, ThinkingChunk, ToolCallChunk
 from localllm.llm.tool_calling.dialect import Dialect, DialectMemory, DialectName, Reader
 

@@ -18,7 +18,7 @@ from localllm.sandbox.environment import Visibility, variables
 from localllm.sandbox.launcher.spec import BASH
 from localllm.sandbox.linux.confinement import Parts
 from localllm.sandbox.process import Ending, PlainLaunch
-from localllm.sandbox.protect.protected_names import PROTECTED_NAMES, may_be_read_only
+from localllm.sandbox.protect.protected_paths import PROTECTED_NAMES, may_be_read_only
 from localllm.sandbox.scratch import Scratch
 
 PROGRAM = "/usr/bin/sandbox-exec"

@@ -14,7 +14,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.regular_files import READ, opened
 from localllm.sandbox.git_config import parse
 from localllm.sandbox.protect.folder_listings import FolderListings
-from localllm.sandbox.protect.protected_names import Entry, identity_of
+from localllm.sandbox.protect.protected_paths import Entry, identity_of
 from localllm.sandbox.protect.repository import MOST_FOLDERS, Place, find_place
 
 _MOST = 256_000_000  # bytes, also of all paths; some million files

@@ -14,7 +14,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protect.git_settings import local_address
-from localllm.sandbox.protect.protected_names import IN_GIT, Entry, is_git_settings, names_beneath
+from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, is_git_settings, names_beneath
 from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
 
 _GITDIR = b"gitdir: "

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from localllm.sandbox.protect.protected_names import IN_GIT, Entry, Reach, identity_of, is_protected, look_at
+from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, identity_of, is_protected, look_at
 from localllm.sandbox.protect.repository import data_folders, has_head
 from localllm.sandbox.protect.repository_kinds import Data, RepositoryKinds
 

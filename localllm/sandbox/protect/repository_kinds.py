@@ -1,7 +1,7 @@
 """What may lie in the folder with a repository's data: a closed list of kinds, see gitrepository-layout(5).
 
 Real folders and regular files alone: git would read and write through a link. What a name stands for that is believed
-(hooks, settings, lists of alternates) is judged elsewhere, by `believed_names`.
+(hooks, settings, lists of alternates) is judged elsewhere, by `protected_names`.
 """
 
 import os

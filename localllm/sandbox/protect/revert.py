@@ -18,7 +18,7 @@ from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.git_settings import is_harmless_change, local_address
 from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.indirect_targets import Leads, links_to
-from localllm.sandbox.protect.protected_names import (
+from localllm.sandbox.protect.protected_paths import (
     SKIPPED,
     Entry,
     Reach,

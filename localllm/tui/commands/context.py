@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from localllm.base.events import AgentEvent, Emit, Usage
 from localllm.config.schema import Mode, ProviderName, Settings
 from localllm.llm.discovery.servers import Server
-from localllm.llm.model_features import Profile
+from localllm.llm.model_profiles import Profile
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.server_summary import Introduction
 from localllm.repo_map.request import RepoMapText
@@ -16,7 +16,7 @@ from localllm.sandbox.background import BackgroundCommand
 from localllm.sessions.index import Session
 
 if TYPE_CHECKING:
-    from localllm.agent.session_memory import Remembering
+    from localllm.agent.memory_editor import Remembering
     from localllm.context.usage import WindowUse
     from localllm.project.facts import ProjectAnalysis
     from localllm.sessions.transcript import Transcript

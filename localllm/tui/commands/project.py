@@ -61,7 +61,7 @@ async def analyze(call: SlashCall) -> Outcome:
 
 
 def _show(screen: Screen, analysis: "ProjectAnalysis", language: "Language") -> None:
-    from localllm.memory.sections import heading
+    from localllm.memory.section_kinds import heading
     from localllm.project.report import as_rows
 
     rows = as_rows(analysis, language)

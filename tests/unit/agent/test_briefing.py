@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from localllm.agent.system_prompt import Briefing
-from localllm.llm.model_features import COMPACT, STANDARD
+from localllm.llm.model_profiles import COMPACT, STANDARD
 from localllm.memory.project_memory import ProjectMemory
 
 CONFLICT = "<<<<<<< HEAD\n- [ ] a\n=======\n- [ ] b\n>>>>>>> other\n"

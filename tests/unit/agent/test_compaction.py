@@ -34,7 +34,7 @@ from localllm.config.schema import AgentSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Message
-from localllm.llm.model_features import COMPACT, SMALL_WINDOW
+from localllm.llm.model_profiles import COMPACT, SMALL_WINDOW
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.agents import call, make_agent, make_tools, play, scripted
 from tests.support.window_server import Behaviour, Call, WindowServer

@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 from localllm.agent.system_prompt import situation, system_prompt
-from localllm.llm.model_features import COMPACT, STANDARD
+from localllm.llm.model_profiles import COMPACT, STANDARD
 from localllm.tools.builtin import TOOLS
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agent.escalation import Rung
+from localllm.agent.loop_escalation import Rung
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import Steering, framed, unforged
 from localllm.base.events import AgentEvent, MessageCompleted, RunFinished, Steered, ToolFinished

@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.llm.model_features import replays_thinking, wants_short_ids
+from localllm.llm.model_profiles import replays_thinking, wants_short_ids
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.llm.gguf.model_file import Header
-from localllm.llm.model_features import COMPACT, STANDARD, Profile, choose, parameters, read_parameters
+from localllm.llm.model_profiles import COMPACT, STANDARD, Profile, choose, parameters, read_parameters
 from localllm.llm.providers.base import ModelInfo
 from localllm.lookup.engine import MODEL
 from localllm.tools.builtin import TOOLS, all_tools

@@ -10,7 +10,7 @@ import pytest
 
 from localllm.llm.http.transport import HttpRequest
 from localllm.llm.messages import CompletionRequest, SystemMessage, UserMessage
-from localllm.llm.model_features import COMPACT
+from localllm.llm.model_profiles import COMPACT
 from localllm.llm.providers.azure import Azure
 from localllm.llm.providers.gemini import Gemini
 from localllm.llm.providers.lmstudio import LMStudio

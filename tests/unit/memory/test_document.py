@@ -8,7 +8,7 @@ import pytest
 from localllm.memory import notes, todos
 from localllm.memory.document import Document
 from localllm.memory.document_texts import Language
-from localllm.memory.sections import KINDS, SectionKind, heading, kind_of
+from localllm.memory.section_kinds import KINDS, SectionKind, heading, kind_of
 from tests.support.each import each
 
 TODAY = date(2026, 11, 22)

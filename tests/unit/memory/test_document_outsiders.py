@@ -10,7 +10,7 @@ from localllm.memory import notes, todos
 from localllm.memory.document import Document
 from localllm.memory.external_memory import digest
 from localllm.memory.search import entries_of
-from localllm.memory.sections import kind_of
+from localllm.memory.section_kinds import kind_of
 from tests.support.each import each
 
 TODAY = date(2026, 11, 22)

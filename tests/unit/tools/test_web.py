@@ -10,9 +10,9 @@ from localllm.config.schema import Settings, WebSettings
 from localllm.tools.builtin import TOOLS, tools_for
 from localllm.tools.context import ToolContext
 from localllm.tools.web import fetch_page, framed, searxng_search, web_search
-from localllm.web.access import WebAccess
 from localllm.web.engines.base import SearchAnswer, SearchEngine, SearchResult
 from localllm.web.fetching import Fetcher
+from localllm.web.services import WebAccess
 from tests.support.pdfs import make_pdf
 from tests.support.tools import make_context, use
 from tests.support.web_server import Leading, Names, moved, page, serve

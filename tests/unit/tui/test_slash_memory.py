@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from localllm.agent.session_memory import Remembering
+from localllm.agent.memory_editor import Remembering
 from localllm.agent.system_prompt import Briefing
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import set_language
 from localllm.config.schema import ProjectSettings, Settings
-from localllm.llm.model_features import COMPACT
+from localllm.llm.model_profiles import COMPACT
 from localllm.memory.project_memory import ProjectMemory
 from localllm.project.analyzer import ProjectAnalyzer
 from localllm.project.facts import ProjectAnalysis

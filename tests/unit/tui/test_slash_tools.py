@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from localllm.base.events import Usage
-from localllm.llm.model_features import COMPACT, STANDARD, Profile
+from localllm.llm.model_profiles import COMPACT, STANDARD, Profile
 from tests.support.slash import said
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from localllm.integrations.doctor.project import instructions, memory
-from localllm.llm.model_features import COMPACT, STANDARD
+from localllm.llm.model_profiles import COMPACT, STANDARD
 from tests.support.doctor_world import surroundings
 
 CONFLICT = "# Notes\n\n<<<<<<< HEAD\n- [ ] ours\n=======\n- [ ] theirs\n>>>>>>> topic\n"

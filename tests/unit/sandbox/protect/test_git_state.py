@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.sandbox.protect.git_state import NAMES, harmless_part, is_unfinished_work
-from localllm.sandbox.protect.protected_names import PROTECTED_NAMES
+from localllm.sandbox.protect.protected_paths import PROTECTED_NAMES
 
 TODO = ".git/rebase-merge/git-rebase-todo"
 

@@ -1,34 +1,19 @@
-"""Which names are protected, and that they are found."""
+"""What of a project is believed outside, and that it is found wherever it lies."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.protected_names import PROTECTED_NAMES, Reach, is_protected, look
+from localllm.sandbox.protect.protected_names import BELIEVED, INSTRUCTIONS, is_instruction
+from localllm.sandbox.protect.protected_paths import (
+    PROTECTED_NAMES,
+    folders_that_lead_to,
+    is_git_settings,
+    is_protected,
+    look,
+)
 from tests.support.each import each
-
-
-@each("name", PROTECTED_NAMES)
-def test_every_protected_name_is(name: str) -> None:
-    assert is_protected(name)
-    assert is_protected(name.upper())
-    assert is_protected(f"packages/one/{name}")
-    assert is_protected(f"{name}/below")
-
-
-@pytest.mark.parametrize(
-    "path", [".git/hooks/pre-commit", ".git", "sub/.GIT", ".git./config", ".vscode /tasks.json", "a/b.code-workspace"]
-)
-def test_protected(path: str) -> None:
-    assert is_protected(path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["src/main.py", ".gitignore", ".github/README.md", "git/config", ".git/HEAD", ".envrc.example", "config", "."],
-)
-def test_not_protected(path: str) -> None:
-    assert not is_protected(path)
 
 
 def make(root: Path, *paths: str) -> None:
@@ -37,79 +22,78 @@ def make(root: Path, *paths: str) -> None:
         (root / path).write_text(path)
 
 
-def test_only_protected_files_are_found(tmp_path: Path) -> None:
-    protected = {
-        ".git/config",
-        ".git/hooks/pre-commit",
-        ".git/info/attributes",
-        ".git/remotes/origin",
-        ".git/modules/lib/config",
-        ".git/modules/lib/hooks/post-merge",
-        ".github/workflows/ci.yml",
-        ".VSCode/tasks.json",
-        "localllm.toml",
-        "deep/er/.envrc",
-        "sub/.git",
-        "bare/config",
-        "bare/hooks/update",
-    }
-    other = ("src/a.py", ".git/HEAD", ".git/info/exclude", ".git/hooks/pre-push.sample", ".git/modules/lib/index")
-    make(tmp_path, *protected, *other, ".github/README.md", "bare/HEAD", "bare/objects/x", "bare/refs/x", "config")
-    assert set(look(tmp_path)) == protected
+def test_every_name_is_there_once_with_who_believes_it() -> None:
+    assert all(believer.program and believer.when and believer.names for believer in BELIEVED)
+    counted = Counter(name.casefold() for name in (*PROTECTED_NAMES, *INSTRUCTIONS))
+    assert [name for name, times in counted.items() if times > 1] == []
 
 
-def test_links_are_seen_and_not_followed(tmp_path: Path) -> None:
-    make(tmp_path, "elsewhere/settings.json")
-    (tmp_path / ".vscode").symlink_to("elsewhere")
-    (tmp_path / "circle").symlink_to(".")
-    found = look(tmp_path)
-    assert set(found) == {".vscode"}
-    assert found[".vscode"].content == b"elsewhere"
+@each("name", PROTECTED_NAMES)
+def test_each_name_is_found_by_a_look(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    root = tmp_path_factory.mktemp("project")
+    named = name.replace("*", "some")
+    make(root, f"sub/{named}", "sub/ordinary.txt", f"sub/{named}.ordinary")
+    assert set(look(root)) == {f"sub/{named}"}
 
 
-def test_a_change_of_content_is_seen_although_its_time_is_forged(tmp_path: Path) -> None:
-    import os
-
-    make(tmp_path, ".envrc")
-    before = look(tmp_path)
-    about = (tmp_path / ".envrc").stat()
-    (tmp_path / ".envrc").write_text("EVIL!!")
-    os.utime(tmp_path / ".envrc", ns=(about.st_atime_ns, about.st_mtime_ns))
-    after = look(tmp_path, before)
-    assert after[".envrc"].content == b"EVIL!!"
-    assert before[".envrc"].content == b".envrc"
-
-
-def test_old_output_is_watched_but_not_held(tmp_path: Path) -> None:
-    make(tmp_path, ".localllm/tool-output/run.txt", ".localllm/sessions/a.jsonl")
-    found = look(tmp_path)
-    assert found[".localllm/tool-output/run.txt"].content is None
-    assert found[".localllm/sessions/a.jsonl"].content == b".localllm/sessions/a.jsonl"
-
-
-def test_a_look_without_time_says_so(tmp_path: Path) -> None:
-    make(tmp_path, "sub/.envrc")
-    reach = Reach(0)
-    assert not look(tmp_path, reach=reach)
-    assert not reach.is_complete
-
-
-def test_folders_of_packages_are_looked_into_where_that_is_asked_for(tmp_path: Path) -> None:
-    make(tmp_path, "node_modules/x/.git/config", "lib/site-packages/.envrc")
-    reach = Reach(skipped=True)
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".direnv/python-3.12/lib/x.py",
+        ".vim/pack/x/start/plugin.vim",
+        ".yarn/cache/x.zip",
+        ".pnp.cjs",
+        ".cargo/bin/tool",
+        "mise/README.md",
+        ".github/ISSUE_TEMPLATE/bug.md",
+        ".clinerules/style.md",
+        ".config/tool/config.json",
+        "docs/Jenkinsfile.md",
+        ".env",
+        ".tool-versions",
+        "CLAUDE.md",
+    ],
+)
+def test_what_honest_work_changes_is_not_protected(tmp_path: Path, path: str) -> None:
+    assert not is_protected(path)
+    make(tmp_path, path)
     assert not look(tmp_path)
-    assert set(look(tmp_path, reach=reach)) == {"node_modules/x/.git/config", "lib/site-packages/.envrc"}
-    assert reach.is_complete
 
 
-def test_repositories_told_by_where_their_settings_are(tmp_path: Path) -> None:
-    make(tmp_path, "docs/HEAD", "docs/commondir", "team.code-workspace", "sub/x.Code-Workspace")
-    assert set(look(tmp_path)) == {"docs/commondir", "team.code-workspace", "sub/x.Code-Workspace"}
+def test_a_folder_beside_something_believed_is_looked_into(tmp_path: Path) -> None:
+    make(tmp_path, ".config/mise/config.toml", ".config/deep/.envrc", ".github/workflows/a.yml", ".github/x/.envrc")
+    assert set(look(tmp_path)) == {
+        ".config/mise/config.toml",
+        ".config/deep/.envrc",
+        ".github/workflows/a.yml",
+        ".github/x/.envrc",
+    }
+    assert folders_that_lead_to("sub/.config/mise") == ["sub/.config"]
 
 
-def test_what_installed_packages_ship_for_the_start_of_python_is_left(tmp_path: Path) -> None:
-    shipped = tmp_path / ".venv" / "lib" / "site-packages" / "tracing" / "sitecustomize.py"
-    for file in (shipped, tmp_path / "src" / "usercustomize.py"):
-        file.parent.mkdir(parents=True)
-        file.touch()
-    assert set(look(tmp_path, reach=Reach(skipped=True))) == {"src/usercustomize.py"}
+@pytest.mark.parametrize(("path", "is_it"), [(".cargo/config", False), (".github/workflows/config", False)])
+def test_settings_of_others_are_not_taken_for_those_of_git(path: str, is_it: bool) -> None:
+    assert is_git_settings(path) is is_it
+    assert is_git_settings(".git/config")
+    assert is_git_settings("mise/.git/config")
+    assert is_git_settings(".git/modules/lib/config")
+    assert is_git_settings("bare/config")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "AGENTS.md",
+        "packages/one/claude.md",
+        ".github/copilot-instructions.md",
+        ".github/instructions/py.md",
+        ".cursorrules",
+    ],
+)
+def test_texts_that_other_assistants_obey(path: str) -> None:
+    assert is_instruction(path)
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/agents.html", ".github/CODEOWNERS", "AGENTS.md.txt", "agents/md"])
+def test_other_texts(path: str) -> None:
+    assert not is_instruction(path)

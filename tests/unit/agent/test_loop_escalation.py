@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from localllm.agent.escalation import Ladder, Rung, step_of
 from localllm.agent.history import History
 from localllm.agent.loop_detection import LoopDetector
+from localllm.agent.loop_escalation import Ladder, Rung, step_of
 from localllm.agent.middleware import Inject, RunState
 from localllm.agent.panel.dossier import Consultation, Dossier
 from localllm.agent.react_agent import ReActAgent

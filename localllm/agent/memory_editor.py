@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from localllm.agent.system_prompt import Briefing
 from localllm.base.errors import LocalLLMError
-from localllm.llm.model_features import Profile
+from localllm.llm.model_profiles import Profile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.project.instructions import Instructions
 from localllm.tools.tool_system import ToolSystem
