@@ -97,11 +97,11 @@ _APPLICATION = re.compile(
 
 _LITERALS: dict[str, re.Pattern[str]] = {
     "Python": re.compile(
-        r"'''|\"\"\"|#[^\n]*|(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*+)(?P<end>(?P=quote))?"
+        r"'''|\"\"\"|#[^\n]*|(?P<quote>['\"])(?P<text>(?>(?:(?!(?P=quote))[^\\\n]|\\.)*))(?P<end>(?P=quote))?"
     ),
     "JavaScript": re.compile(
         r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z)"
-        r"|(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*+)(?P<end>(?P=quote))?"
+        r"|(?P<quote>['\"])(?P<text>(?>(?:(?!(?P=quote))[^\\\n]|\\.)*))(?P<end>(?P=quote))?"
     ),
 }
 _FUNCTIONS: dict[str, re.Pattern[str]] = {

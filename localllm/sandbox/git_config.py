@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 
-_PASSED_OVER = late_pattern(r"(?:\s++|[#;][^\n]*+)*+")
+_PASSED_OVER = late_pattern(r"(?>(?:\s++|[#;][^\n]*+)*)")
 _HEADING = late_pattern(r'\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')
 _NAME = late_pattern(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(=)?")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}

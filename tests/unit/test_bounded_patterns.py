@@ -1,8 +1,14 @@
 """Expressions that are tried on text of strangers take time that grows with it, not with its square."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import localllm
 from tests.support.in_time import ends
+
+PACKAGE = Path(localllm.__file__).parent
 
 LONG = 400_000
 
@@ -86,3 +92,9 @@ TRIES = {
 @pytest.mark.parametrize("name", TRIES)
 def test_text_of_any_length_is_judged(name: str) -> None:
     ends(TRIES[name])
+
+
+def test_no_group_is_possessive() -> None:
+    """Python before 3.11.5 loses matches of `(…)*+` and `(…)++`; `(?>(…)*)` means the same and works."""
+    source = "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py"))
+    assert not re.findall(r"\)(?:[*+?]|\{[0-9,]+\})\+[^\n]*", source)

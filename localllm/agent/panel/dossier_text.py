@@ -95,7 +95,7 @@ def _with_notes(lines: Sequence[str], kept: Sequence[int]) -> Iterator[str]:
 _CHANGING = ("edit_file", "write_file")
 _CHANGE_TOKENS = 150
 _RANGE = re.compile(r"\((?:lines |全 \d+ 行中 )(\d+)-(\d+)")
-_REFERENCE = re.compile(r'^<file path="([^"\n]+)">\n((?:(?!</file>$|<file path=").*+\n)*+)</file>$', re.MULTILINE)
+_REFERENCE = re.compile(r'^<file path="([^"\n]+)">\n((?>(?:(?!</file>$|<file path=").*+\n)*))</file>$', re.MULTILINE)
 _MOST_FILES = 3
 _MOST_LINES = 120
 _LEAST = 80

@@ -32,7 +32,9 @@ from localllm.sandbox.environment import survey
 from localllm.text.sanitising import clean
 from localllm.tools.builtin import all_tools
 
-_CONFLICT = re.compile(r"^<{7} (?:(?!<{7} |={7}\s).*+\n)*+={7}[^\S\n]*+\n(?:(?!<{7} |>{7} ).*+\n)*+>{7} ", re.MULTILINE)
+_CONFLICT = re.compile(
+    r"^<{7} (?>(?:(?!<{7} |={7}\s).*+\n)*)={7}[^\S\n]*+\n(?>(?:(?!<{7} |>{7} ).*+\n)*)>{7} ", re.MULTILINE
+)
 """The two sides of a conflict, as git leaves them in a file."""
 
 

@@ -24,7 +24,7 @@ from localllm.text.wrapping import break_offsets, longest_piece
 from localllm.tui.theme import Theme, make_console
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_TRAILING = re.compile(r"(?:\x1b\[[0-9;]*m|(?<! ) ++)++$")
+_TRAILING = re.compile(r"(?>(?:\x1b\[[0-9;]*m|(?<! ) ++)+)$")
 _DEFINITION = re.compile(r"^( {0,3})(\[[^\]\n]+\]:)", re.MULTILINE)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([^\s`]*)")
 
