@@ -4,6 +4,8 @@ import posixpath
 import re
 import sys
 from collections.abc import Callable, Iterator
+from itertools import takewhile
+from math import ceil
 from typing import Literal, get_args
 
 import msgspec
@@ -188,7 +190,7 @@ class LoopDetector:
         elif not (length := self._round(last)):
             yield Loop("same_step", self._count(last), last.name, last.key)
         else:
-            yield self._cycle(length, self._count(last))
+            yield self._cycle(length, max(self._count(last), self._rounds(length)))
 
     def _count(self, last: "_Seen") -> int:
         """How often the step has come. Where it waits, or others wait before it comes again, it may come more often:
@@ -241,6 +243,12 @@ class LoopDetector:
         length = second - first
         is_round = 1 < length <= _LONGEST_CYCLE and keys[first:second] == keys[second:-1]
         return length if is_round and not any(step.waits for step in self._steps[first:]) else 0
+
+    def _rounds(self, length: int) -> int:
+        """How often its newest step has come in a row of equal cycles, however long ago they began."""
+        keys = [step.same for step in self._steps]
+        pairs = zip(reversed(keys), reversed(keys[:-length]), strict=False)
+        return 1 + ceil(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) / length)
 
     def _cycle(self, length: int, count: int) -> Loop:
         steps = self._steps[-length:]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
+import pytest
 
 from localllm.agent.loop_detection import LoopDetector, Pattern, Step
 from localllm.base.error_texts import ERRORS
@@ -117,6 +118,15 @@ def test_what_goes_on_is_told_every_second_time_and_a_cycle_every_time() -> None
     assert goes_on.told_at() == [(3, "same_step"), (9, "same_step")]
     cycle = Case("two steps in turn", (a, b) * 5)
     assert cycle.told_at() == [(5, "cycle"), (7, "cycle"), (9, "cycle")]
+
+
+@pytest.mark.parametrize("threshold", [3, 5])
+@pytest.mark.parametrize("length", [2, 3, 4, 5])
+def test_a_cycle_is_told_each_time_until_the_ladder_ends(length: int, threshold: int) -> None:
+    steps = tuple(CaseStep(tool="read_file", args={"file_path": name}, result=name) for name in "abcde"[:length])
+    told = Case("in turn", steps * (threshold + 5)).told_at(threshold)
+    first = (threshold - 1) * length + 1
+    assert [number for number, _ in told[:5]] == [first + length * times for times in range(5)]
 
 
 @each_of(OF_OURS)
