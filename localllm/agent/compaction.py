@@ -30,13 +30,15 @@ MOST_FAILURES = 3
 
 class Surroundings(msgspec.Struct, frozen=True):
     """What the project tells of itself: where and when the work goes on; what is remembered of it; how central a file
-    is, 0 to 1; its text. `keep` writes what the person said where the model can read it, and gives its name there."""
+    is, 0 to 1; its text; the folder in it where the person stands. `keep` writes what the person said where the model
+    can read it, and gives its name there."""
 
     situation: Callable[[], str] = str
     notes: Callable[[], str] = str
     rank: Callable[[str], float] | None = None
     read: Callable[[str], str | None] = lambda _path: None
     keep: Callable[[str], str] | None = None
+    here: str = ""
 
 
 class Compaction(Middleware):

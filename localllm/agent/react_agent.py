@@ -10,13 +10,14 @@ import msgspec
 from localllm.agent.compaction import Compaction, Surroundings
 from localllm.agent.completion import ask
 from localllm.agent.completion_checks import Finishing
+from localllm.agent.file_references import with_files
 from localllm.agent.history import History
 from localllm.agent.loop_detection import LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
 from localllm.agent.panel.dossier import Advisers
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
-from localllm.agent.steering import Steering, unforged, with_files
+from localllm.agent.steering import Steering, unforged
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, Usage
@@ -63,6 +64,7 @@ class ReActAgent:
         """The answers of this run, or the last one."""
         self.history = history or History(system_prompt())
         self._notes = surroundings.notes
+        self._here = surroundings.here
         self._stream = EventStream(listeners)
         self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers)
         self._steering = Steering(self.auto_load_file_references, self.ladder.begin)
@@ -223,7 +225,7 @@ class ReActAgent:
 
     async def auto_load_file_references(self, query: str, emit: Emit) -> tuple[str, tuple[Image, ...]]:
         """The query with the content of every file it names as @path behind it, and the pictures among these."""
-        return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit)
+        return await with_files(query, self.tool_system, MENTIONS * output_limit(self.llm_client), emit, self._here)
 
     def offer(self, text: str) -> None:
         """Let the model read `text` with the next request: what the person has looked at, and did not write."""

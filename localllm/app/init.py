@@ -138,7 +138,9 @@ def _lines_file(folder: Path) -> Path:
 _WIDTH = 96
 
 _KEYS: dict[str, Phrase] = {
-    "llm.provider": Phrase("Who answers: auto (the first server found), lmstudio, ollama, openai, embedded, scripted."),
+    "llm.provider": Phrase(
+        "Who answers: auto (the first server found), lmstudio, ollama, openai, azure, gemini, gguf, embedded, scripted."
+    ),
     "llm.model": Phrase("The model's name; empty takes the first there is."),
     "llm.context_window": Phrase("Tokens a request may have; 0 asks the server."),
     "llm.temperature": Phrase("How freely words are chosen; 0 is the most predictable."),

@@ -169,7 +169,12 @@ class Conversation:
             listeners=[self.tell],
             advisers=project.advisers,
             middleware=[PlanMode(lambda: project.policy.mode == "plan")],
-            surroundings=Surroundings(notes=self._notes, rank=project.repo_map.rank, read=self._text_of),
+            surroundings=Surroundings(
+                notes=self._notes,
+                rank=project.repo_map.rank,
+                read=self._text_of,
+                here=_below(project.root, project.here),
+            ),
             history=before.history if before else History(system_prompt()),
         )
         points = before.points if before else ()
@@ -407,6 +412,11 @@ class Conversation:
         """Whether the model can see pictures, as far as its server tells."""
         abilities = self._project.client.info.abilities
         return None if abilities is None else "vision" in abilities
+
+
+def _below(root: Path, folder: Path) -> str:
+    """A folder of the project as seen from its root, empty for the root itself."""
+    return folder.relative_to(root).as_posix() if folder != root and folder.is_relative_to(root) else ""
 
 
 def _open_web(settings: WebSettings) -> "WebAccess | None":

@@ -172,7 +172,9 @@ class _Commands(click.Group):
 )
 @click.option("-m", "--model", metavar="NAME", help="The model to ask, or a .gguf file to run.")
 @click.option(
-    "--provider", metavar="NAME", help="Who answers: auto, lmstudio, ollama, openai, azure, gemini, gguf, embedded, scripted."
+    "--provider",
+    metavar="NAME",
+    help="Who answers: auto, lmstudio, ollama, openai, azure, gemini, gguf, embedded, scripted.",
 )
 @click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
 @click.option("--script", metavar="FILE", help="Play this file of turns instead of asking a model.")

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from localllm.agent.steering import find_references
+from localllm.agent.file_references import find_references
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import N_, _, ngettext
 from localllm.memory.todo_actions import STATES, by_word, state_told, todo_text

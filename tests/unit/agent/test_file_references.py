@@ -1,6 +1,14 @@
 """Files named in a request."""
 
-from localllm.agent.steering import FileReference, find_references
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from localllm.agent.file_references import FileReference, find_references, with_files
+from localllm.base.events import AgentEvent
+from tests.support.agents import make_tools
 from tests.support.each import each
 
 
@@ -23,3 +31,67 @@ from tests.support.each import each
 )
 def test_references_are_found_where_a_person_means_them(text: str, found: list[tuple[str, int, int]]) -> None:
     assert find_references(text) == [FileReference(*entry) for entry in found]
+
+
+TREE = {"a.py", "b.md", "src", "src/b.py", "設計.md", "設計", "日本語", "node_modules/@types/x.d.ts"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("@a.pyを直して", ["a.py"]),
+        ("@設計.mdを読んで", ["設計.md"]),
+        ("@設計を読んで", ["設計"]),
+        ("@src/b.pyの10行目", ["src/b.py"]),
+        ("@a.pyと@src/b.pyを比べて", ["a.py", "src/b.py"]),
+        ("@a.py、@src/b.py", ["a.py", "src/b.py"]),
+        ("@a.py,@src/b.py", ["a.py", "src/b.py"]),
+        ("fix @a.py's bug", ["a.py"]),
+        ("see @a.py.", ["a.py"]),
+        ("is it @a.py?", ["a.py"]),
+        ("@a.pyc is another file", ["a.pyc"]),
+        ("@node_modules/@types/x.d.ts", ["node_modules/@types/x.d.ts"]),
+        ("連絡先は山田@example.comです", []),
+        ("me@a.py", []),
+    ],
+)
+def test_japanese_and_punctuation_end_a_name(text: str, found: list[str]) -> None:
+    assert [each.path for each in find_references(text, TREE.__contains__)] == found
+
+
+def test_lines_are_named_before_japanese_too() -> None:
+    assert find_references("@a.py:1-2を見て", TREE.__contains__) == [FileReference("a.py", 1, 2)]
+
+
+def attached(root: Path, text: str, here: str = "") -> tuple[list[str], list[str]]:
+    """The files that are put behind a text, and what is told."""
+    told: list[AgentEvent] = []
+    words, _ = asyncio.run(with_files(text, make_tools(root), 100_000, told.append, here))
+    return re.findall(r'<file path="([^"]+)">', words), [str(getattr(event, "text", "")) for event in told]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name in ("a.py", "docs/one.md", "docs/two.md", "src/b.py", ".git/HEAD"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"# {name}\n")
+    return tmp_path
+
+
+def test_a_pattern_attaches_each_file_it_fits(project: Path) -> None:
+    assert attached(project, "compare @docs/*.md") == (["docs/one.md", "docs/two.md"], [])
+    for number in range(25):
+        (project / f"docs/{number}.txt").write_text("x")
+    files, told = attached(project, "@docs/*.txt")
+    assert len(files) == 20
+    assert "25 files" in told[0]
+
+
+def test_a_path_may_be_that_of_the_folder_one_stands_in(project: Path) -> None:
+    assert attached(project, "@b.py", here="src") == (["src/b.py"], [])
+    assert attached(project, "@a.py", here="src") == (["a.py"], [])
+
+
+def test_what_is_not_there_is_told(project: Path) -> None:
+    assert "nope.md" in attached(project, "@docs/*.md と @nope.md")[1][0]
+    assert "*.rst" in attached(project, "@*.rst")[1][0]

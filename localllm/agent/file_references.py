@@ -1,0 +1,138 @@
+"""Attach the files that a request names as @path."""
+
+import os
+import re
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import msgspec
+
+from localllm.agent.steering import WithFiles, unforged
+from localllm.base.events import AgentEvent, Emit, Json, Notice, ToolCall
+from localllm.base.i18n import _
+from localllm.base.jsontext import encode_json
+from localllm.llm.messages import Image
+from localllm.tools.tool_system import ToolSystem
+
+_REFERENCE = r"""(?<![A-Za-z0-9_.+@/-])@                    # in an address (me@example.org) a word stands before it
+    (?:"(?P<quoted>[^"\n]+)"|(?P<bare>(?:[^\s\0"@()\[\]{}（）「」『』【】、。，：:;]|(?<=/)@){1,300}))
+    (?::(?P<first>\d+)(?:-(?P<last>\d+))?(?!\d))?"""
+_END = re.compile(r"[.,!?'’]|(?<=[!-~])[^!-~]|[をはがにのとでもへやか]")
+"""Where a name may end though no blank follows: at punctuation, between Latin and Japanese, before a particle."""
+
+_MOST_MATCHES = 20
+"""Files that one pattern attaches."""
+
+
+class FileReference(msgspec.Struct, frozen=True):
+    """A file, or some of its lines: `first_line` counts from 1 and is 0 for the whole file."""
+
+    path: str
+    first_line: int = 0
+    line_count: int = 0
+
+
+def find_references(text: str, exists: Callable[[str], bool] = lambda _path: False) -> list[FileReference]:
+    """Find the files that `text` names, each once, in order.
+
+    An e-mail address names none. Japanese goes on behind a name without a blank: then the longest beginning that
+    `exists` is meant.
+    """
+    found: dict[FileReference, None] = {}
+    for match in re.finditer(_REFERENCE, text, re.VERBOSE) if "@" in text else ():
+        whole = match["quoted"] or match["bare"]
+        path = match["quoted"] or _named(whole, exists)
+        is_in_a_word = text[: match.start()][-1:].isalnum()
+        if is_in_a_word and not exists(path):
+            continue
+        first = int(match["first"] or 0) if path == whole else 0
+        last = int(match["last"] or first)
+        found[FileReference(path, first, max(1, last - first + 1) if first else 0)] = None
+    return list(found)
+
+
+def _named(words: str, exists: Callable[[str], bool]) -> str:
+    """The path that `words` begin with: the longest there is, else all but the punctuation at their end."""
+    ends = [len(words), *reversed([match.start() for match in _END.finditer(words)])]
+    return (
+        next((words[:end] for end in ends if end and exists(words[:end])), "")
+        or re.split(r"[,']", words.rstrip(".,!?'’"))[0]
+    )
+
+
+async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here: str = "") -> WithFiles:
+    """Put the content of every file that `query` names behind it, in `room` characters; and the pictures among these.
+
+    `here`: the folder in the project where the person stands; a path that the project does not have is looked for
+    there. What has no room or cannot be read is told.
+    """
+    parts = [query]
+    images: list[Image] = []
+    async for number, reference in _each_file(query, tools, emit, here):
+        call = ToolCall(f"@{number}", "read_file", encode_json(_arguments(reference)).decode())
+        result = await tools.execute(call, _show_nobody)
+        room -= len(result.for_model)
+        if result.success and room < 0:
+            parts.append(f'<file path="{reference.path}">\n[left out: no room; use read_file]\n</file>')
+            emit(
+                Notice(
+                    text=_(
+                        "@{path} has no room beside the other files; the model is told to read it.", path=reference.path
+                    ),
+                    level="warning",
+                )
+            )
+        elif result.success:
+            parts.append(f'<file path="{reference.path}">\n{unforged(result.for_model)}\n</file>')
+            images += result.images
+        else:
+            emit(Notice(text=f"@{reference.path}: {result.for_model}", level="warning"))
+    return "\n\n".join(parts), tuple(images)
+
+
+async def _each_file(query: str, tools: ToolSystem, emit: Emit, here: str) -> AsyncIterator[tuple[int, FileReference]]:
+    """The files that are meant, numbered: those of a folder where one stands, and each that a pattern fits."""
+    number = 0
+    for reference in find_references(query, lambda path: bool(_place(path, tools.root, here))):
+        there = _place(reference.path, tools.root, here)
+        is_pattern = not there and ("*" in reference.path or "?" in reference.path)
+        paths = await _matches(reference.path, tools, emit) if is_pattern else [there or reference.path]
+        for each in paths:
+            yield number, msgspec.structs.replace(reference, path=each)
+            number += 1
+
+
+def _place(path: str, root: Path, here: str) -> str:
+    """The path as seen from the project, where there is such a file or folder; else empty."""
+    candidates = (path, f"{here}/{path}") if here else (path,)
+    return next((one for one in candidates if os.path.lexists(root / one)), "")
+
+
+async def _matches(pattern: str, tools: ToolSystem, emit: Emit) -> list[str]:
+    """The files of the project that a pattern fits, at most so many; what is left out is told."""
+    call = ToolCall("@*", "list_files", encode_json({"pattern": pattern}).decode())
+    files: list[str] = (await tools.execute(call, _show_nobody)).payload.get("files", [])
+    if len(files) > _MOST_MATCHES:
+        emit(
+            Notice(
+                text=_(
+                    "@{path} fits {count} files; the first {most} are attached.",
+                    path=pattern,
+                    count=len(files),
+                    most=_MOST_MATCHES,
+                ),
+                level="warning",
+            )
+        )
+    return files[:_MOST_MATCHES] or [pattern]
+
+
+def _arguments(reference: FileReference) -> dict[str, Json]:
+    arguments: dict[str, Json] = {"file_path": reference.path}
+    if reference.first_line:
+        arguments |= {"start_line": reference.first_line, "max_lines": reference.line_count}
+    return arguments
+
+
+def _show_nobody(_event: AgentEvent) -> None:
+    """Reading a file the person named is no step of the model's."""
