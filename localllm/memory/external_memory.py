@@ -1,6 +1,7 @@
 """ExternalMemorySystem: notes, TODOs and records in LOCALLLM.md, and what the prompt shows of them."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from localllm.memory.entries import Named, one_of, refuse_vague
 from localllm.memory.memory_file import NAME, Change, MemoryFile, T
 from localllm.memory.notes import Note, NoteKind
 from localllm.memory.search import MemoryEntry, Recall, entries_of
+from localllm.memory.section_kinds import kind_of
 from localllm.memory.session_records import Recorded, SessionRecord
 from localllm.memory.task_splitting import TASK_SIZE, chunk, parts_of, refuse_many
 from localllm.memory.todos import Priority, State, Todo, as_priority
@@ -23,6 +25,8 @@ from localllm.text.sanitising import clean, shorten
 from localllm.text.secret_masking import has_secret, masked
 
 _DIGEST = {
+    "style": "Coding style:",
+    "dna": "About the project:",
     "todos": "Open TODOs:",
     "more": "(and {count} more)",
     "more_found": "(and {count} more: recall finds them)",
@@ -35,6 +39,7 @@ _DIGEST = {
 }
 
 _LONGEST = 240  # bytes of a line
+_FORBIDS = re.compile(r"\b(?:never|not|don['’]t|avoid)\b|触れ|触ら|禁止|ない(?:で|こと|もの)?", re.IGNORECASE)
 
 
 class _Part(NamedTuple):
@@ -51,8 +56,11 @@ class _Part(NamedTuple):
 
 
 def digest(document: Document, limit_bytes: int, *, searchable: bool = True) -> str:
-    """Open TODOs, decisions, preferences and the last session's record, in at most `limit_bytes` of UTF-8; "" where
-    there is nothing. `searchable`: whether the model has the tool that finds the rest."""
+    """Sum up what the model is told at the start: open TODOs, how the project is written and what it is, decisions,
+    preferences and the last session's record, in at most `limit_bytes` of UTF-8; "" where there is nothing.
+
+    `searchable`: whether the model has the tool that finds the rest.
+    """
     parts = [part for part in _parts(document, searchable=searchable) if part.lines]
     taken = [0] * len(parts)
     for shared in (True, False):
@@ -75,11 +83,23 @@ def _parts(document: Document, *, searchable: bool) -> list[_Part]:
     more = "(and {count} more: recall finds them)" if searchable else "(and {count} more)"
     made = [f"- {note.when} {note.text}".replace("-  ", "- ") for note in decisions[:20]]
     return [
-        _part("todos", [_todo_line(todo) for todo in urgent[:50]], 0.45, len(urgent)),
-        _part("decisions", made, 0.2, len(decisions))._replace(more=more),
+        _part("todos", [_todo_line(todo) for todo in urgent[:50]], 0.35, len(urgent)),
+        _part("style", _described(document, "style"), 0.25),
+        _part("dna", _described(document, "dna"), 0.15),
+        _part("decisions", made, 0.15, len(decisions))._replace(more=more),
         _part("preferences", [f"- {note.text}" for note in preferences[:20]], 0.15),
-        _part("session", session, 0.2),
+        _part("session", session, 0.15),
     ]
+
+
+def _described(document: Document, kind: Literal["style", "dna"]) -> list[str]:
+    """What a section says of the project, with the sub-heading it stands below; what must not be done comes first."""
+    lines = [
+        f"- {entry.text}" if kind_of(entry.heading) == kind else f"- {entry.heading}: {entry.text}"
+        for entry in entries_of(document)
+        if entry.kind == kind and not entry.text.startswith("<!--")
+    ]
+    return sorted(lines, key=lambda line: not _FORBIDS.search(line))
 
 
 def _part(name: str, lines: Sequence[str], share: float, total: int = 0) -> _Part:

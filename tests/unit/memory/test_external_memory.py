@@ -206,6 +206,47 @@ def test_the_digest_begins_with_what_is_urgent(memory: ExternalMemorySystem) -> 
         i18n.set_language("en")
 
 
+PROJECT = """# Memory
+
+## プロジェクトDNA
+- 言語: Python 3.12
+<!-- - 概要 -->
+- テスト: `pytest -q`
+
+## コーディングスタイル
+- Type hints必須
+- Docstring: Google Style
+
+### 触れてはいけないもの
+- src/legacy/
+
+## TODO
+- [ ] one
+"""
+
+
+def test_the_digest_tells_how_the_project_is_written(memory: ExternalMemorySystem) -> None:
+    memory.file.edit(lambda _: (Document(PROJECT), None))
+    assert memory.digest().splitlines()[2:] == [
+        "Coding style:",
+        "- 触れてはいけないもの: src/legacy/",
+        "- Type hints必須",
+        "- Docstring: Google Style",
+        "About the project:",
+        "- 言語: Python 3.12",
+        "- テスト: `pytest -q`",
+    ]
+
+
+def test_what_must_not_be_done_has_room_in_the_smallest_profile(memory: ExternalMemorySystem) -> None:
+    text = PROJECT.replace("- Type hints必須", "- a rule of style\n" * 60)
+    memory.file.edit(lambda _: (Document(text + "".join(f"- [ ] task {number}\n" for number in range(60))), None))
+    told = memory.digest(500)
+    assert "src/legacy/" in told
+    assert "task 0" in told
+    assert len(told.encode()) <= 500
+
+
 def test_an_empty_memory_says_nothing(memory: ExternalMemorySystem) -> None:
     assert memory.digest() == ""
     assert memory.todos() == ()
