@@ -23,7 +23,6 @@ from localllm.base.errors import ConfigurationError, InternalError, LocalLLMErro
 from localllm.base.i18n import _, language, set_language
 from localllm.base.paths import find_project, state_folder
 from localllm.cli.fast_start import Opening
-from localllm.cli.help import translate, translate_click
 from localllm.cli.settings import overrides, print_error, say
 from localllm.config.loader import Loaded, load
 from localllm.config.trust import Answers
@@ -83,6 +82,8 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     been shown already."""
     set_language("auto")
     if language() != "en":
+        from localllm.cli.help import translate, translate_click
+
         translate_click()
         if not {"-h", "--help"}.isdisjoint(arguments):
             translate(root)
@@ -142,6 +143,8 @@ class _Commands(click.Group):
         if cmd_name in LATE_COMMANDS:
             command: click.Command = getattr(import_module(f"localllm.cli.{cmd_name}"), cmd_name)
             if language() != "en":
+                from localllm.cli.help import translate
+
                 translate(command)
             return command
         return super().get_command(ctx, cmd_name)
