@@ -16,8 +16,9 @@ from localllm.tools.tool_system import ToolSystem
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
     """A point, numbered from 1. `name` is what the person called it, or the request that came after it (`by_hand`
-    tells which). `time` is seconds since the epoch; `changed` are the files that would change back. `files_only`: what
-    was said until then is gone, for the conversation went back behind it."""
+    tells which). `time` is seconds since the epoch; `plan`: see SessionPlan; `changed` are
+    the files that would change back. `files_only`: what was said until then is gone, for the conversation went back
+    behind it."""
 
     number: int
     name: str
@@ -25,27 +26,30 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     time: float
     mark: Mark
     position: int
+    plan: str = ""
     changed: tuple[str, ...] = ()
     files_only: bool = False
 
 
 class _Rewind(msgspec.Struct, frozen=True):
-    """A rewind that may be undone: where the files are after it, what the conversation kept and forgot, and the numbers
-    of the points it went back behind."""
+    """A rewind that may be undone: where the files are after it, what the conversation kept and forgot, the plan before
+    it, and the numbers of the points it went back behind."""
 
     position: int
     kept: Mark
     forgotten: Forgotten
+    plan: str
     made_changes: bool
     lost: frozenset[int]
 
 
 class Checkpoints:
     """The points of one session, after those it has from before. `log` is given each, and what becomes of the
-    conversation."""
+    conversation. The model's plan goes where the conversation goes."""
 
     def __init__(self, tools: ToolSystem, history: History, log: Keep, points: Sequence[Point] = ()) -> None:
         self._tools = tools
+        self._plan = tools.plan
         self._history = history
         self._log = log
         self._points = list(points)
@@ -60,6 +64,7 @@ class Checkpoints:
             time=time.time(),
             mark=self._history.mark(),
             position=self._tools.position,
+            plan=self._plan.text,
         )
         self._points.append(point)
         self._log(
@@ -71,6 +76,7 @@ class Checkpoints:
                 messages=point.mark.messages,
                 generation=point.mark.generation,
                 position=point.position,
+                plan=point.plan,
             )
         )
         return point
@@ -104,7 +110,9 @@ class Checkpoints:
         forgotten = self._history.rewind(self._history.mark() if point.files_only else point.mark)
         kept, position = self._history.mark(), self._tools.position
         lost = lose(self._points, kept)
-        self._rewinds.append(_Rewind(position, kept, forgotten, position != before, lost))
+        self._rewinds.append(_Rewind(position, kept, forgotten, self._plan.text, position != before, lost))
+        if not point.files_only:
+            self._plan.text = point.plan
         changed = kept != _mark_of(forgotten)
         if changed:
             self._log(Rewound(messages=kept.messages, checkpoint=point.name, generation=kept.generation))
@@ -145,6 +153,7 @@ class Checkpoints:
         lines = self._tools.undo(with_words=True) if last.made_changes else []
         if last.kept != (before := _mark_of(last.forgotten)):
             self._history.restore(last.forgotten)
+            self._plan.text = last.plan
             regain(self._points, last.lost)
             self._log(Rewound(messages=before.messages, generation=before.generation, taken_back=True))
             same = last.kept.generation == before.generation

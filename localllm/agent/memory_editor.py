@@ -37,6 +37,7 @@ class Remembering:
         self._briefing = briefing
         self.tell = tell
         self._note = note
+        self.plan = tools.plan
         self._known: tuple[object, tuple[MemoryEntry, ...], tuple[Todo, ...]] = None, (), ()
 
     @property
@@ -56,8 +57,8 @@ class Remembering:
 
     @property
     def version(self) -> object:
-        """Another one whenever the file is another."""
-        return self._memory.version
+        """Another one whenever the file is another, or the model's plan."""
+        return self._memory.version, self.plan.text
 
     @property
     def system(self) -> "ExternalMemorySystem":

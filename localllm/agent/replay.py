@@ -32,6 +32,7 @@ from localllm.sessions.entries import (
     Entry,
     Kept,
     Noted,
+    Planned,
     Pointed,
     Profiled,
     Rewritten,
@@ -50,7 +51,7 @@ _CALL = 100
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """What a session goes on with. `profile` is a name, "" where the log has none; `context_used` tokens; `lost` is
-    for the person, a sentence each. `typed`: see Kept; by the words they are part of."""
+    for the person, a sentence each. `plan`: see Planned. `typed`: see Kept; by the words they are part of."""
 
     history: History
     points: tuple[Point, ...] = ()
@@ -58,6 +59,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool = False
     profile: str = ""
     title: str = ""
+    plan: str = ""
     usage: Usage = Usage()
     context_used: int = 0
     turns: int = 0
@@ -82,6 +84,7 @@ def replay(read: SessionRead, *, system: str, is_ours: bool = True) -> Replayed:
         tainted=not is_ours or any(map(_taints, entries)),
         profile=_last(entry.name for entry in entries if isinstance(entry, Profiled)),
         title=_last(entry.title for entry in entries if isinstance(entry, Titled)),
+        plan=_last(entry.text for entry in entries if isinstance(entry, Planned)) if is_ours else "",
         usage=sum(map(_usage, entries), Usage()),
         context_used=_context_used(entries),
         turns=sum(isinstance(entry, RunStarted) for entry in entries),
@@ -154,6 +157,7 @@ def _point(entry: Pointed) -> Point:
         time=entry.time,
         mark=Mark(entry.messages, entry.generation),
         position=entry.position,
+        plan=entry.plan,
     )
 
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -39,6 +39,7 @@ from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
 from localllm.llm.model_profiles import Profile, choose, profile_named
 from localllm.memory.project_memory import ProjectMemory
+from localllm.memory.session_plan import SessionPlan
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import Focus
 from localllm.safety.confirmation import Confirmer
@@ -49,7 +50,7 @@ from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Tool
 from localllm.sandbox.background import BackgroundCommands
 from localllm.sandbox.command_runner import LateRunner
-from localllm.sessions.entries import Changed, Entry, Kept, Profiled, Resumed, Tainted, Titled
+from localllm.sessions.entries import Changed, Entry, Kept, Planned, Profiled, Resumed, Tainted, Titled
 from localllm.sessions.log import Seal, SessionLog, new_session_id
 from localllm.sessions.relocation import settle
 from localllm.snapshots.store import Snapshots, Transition
@@ -66,11 +67,12 @@ if TYPE_CHECKING:
 
 class Recorder:
     """Puts the entries of a session into its log: before each, whether strangers' text has come in by now, and which
-    files were changed."""
+    files were changed, and what the model's plan is."""
 
     def __init__(self, log: SessionLog, tools: ToolSystem) -> None:
         self.log = log
         self._tools = tools
+        self._plan = tools.plan.text
         self._is_tainted = tools.tainted
         self._position = tools.position
         self._has_complained = False
@@ -88,6 +90,9 @@ class Recorder:
         for change in self._tools.made_since(self._position):
             self.log.append(Changed(path=change.path, before=change.before, after=change.after))
         self._position = self._tools.position
+        if self._tools.plan.text != self._plan:
+            self._plan = self._tools.plan.text
+            self.log.append(Planned(text=self._plan))
 
     def take_failure(self) -> str:
         """Why nothing is kept, once; "" where all is well, or that was said."""
@@ -157,6 +162,7 @@ class Conversation:
         self._log = reopened.log if reopened else self._new_log()
         self._journal = Journal(state_folder() / "journal.jsonl", self.id)
         self.background = BackgroundCommands(partial(note_end, self._journal))
+        self.plan = SessionPlan(before.plan if before else "")
         self.tool_system = self._make_tools()
         if reopened:
             self._restore_tools(reopened)
@@ -208,16 +214,19 @@ class Conversation:
         self.tool_system.limit_output(output_limit(project.client))
 
     def _notes(self) -> str:
-        """What is remembered of the project, for the message a conversation begins with."""
-        return unforged(self._briefing.notes(self.profile))
+        """What is remembered of the project, for the message a conversation begins with, and what the model planned."""
+        return "\n\n".join(filter(None, self._remembered()))
+
+    def _remembered(self) -> tuple[str, str]:
+        return unforged(self._briefing.notes(self.profile)), unforged(self.plan.told())
 
     def _catch_up(self) -> None:
         """Let the model read, with the next request of an earlier session or after a rewind, what is remembered by now,
         if it was told otherwise."""
         self._is_behind = False
-        notes = self._notes()
-        if notes and not any(notes in message.text for message in self.agent.history.messages):
-            self._offer_news(notes)
+        for notes in self._remembered():
+            if notes and not any(notes in message.text for message in self.agent.history.messages):
+                self._offer_news(notes)
 
     def _tell_todos(self) -> None:
         """Let the model read with the next request what became of the TODO list, also where the person would not wait
@@ -390,6 +399,7 @@ class Conversation:
             focus=self.focus,
             repo_map=project.repo_map,
             memory=project.memory,
+            session_plan=self.plan,
         )
         return ToolSystem(
             (*tools_for(project.settings), project.explore),
@@ -402,9 +412,11 @@ class Conversation:
         )
 
     def _text_of(self, path: str) -> str | None:
-        """The text of a file of the project; None where it has none."""
+        """The text of a file of the project; None where it has none, or rules close it to reading."""
+        root = ProjectRoot(self._project.root)
         try:
-            return load(ProjectRoot(self._project.root), path).text
+            real = PurePosixPath(root.relative(path))
+            return None if any(map(real.is_relative_to, self._project.closed)) else load(root, path).text
         except (LocalLLMError, OSError):
             return None
 

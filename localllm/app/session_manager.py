@@ -19,7 +19,7 @@ from localllm.base.errors import ConfigurationError, LocalLLMError
 from localllm.base.i18n import _
 from localllm.base.regular_files import clock_time
 from localllm.llm.messages import AssistantMessage, UserMessage
-from localllm.sessions.entries import Ended, Entry
+from localllm.sessions.entries import Adopted, Ended, Entry, Planned, Tainted
 from localllm.sessions.index import Session, requests
 from localllm.sessions.log import SessionLog, read_session
 from localllm.sessions.store import Sessions
@@ -80,18 +80,28 @@ class Closing:
         if not (self._record and (self._root / self._memory).is_file() and os.access(self._root, os.W_OK)):
             return
         # most sessions leave nothing to write, and each ends with the person waiting
-        from localllm.memory import session_records
+        from localllm.memory import session_records, todos
         from localllm.memory.memory_file import MemoryFile
         from localllm.sessions import transcript
 
-        if not transcript.gist_of(transcript.after(entries, Ended), self._memory).is_worth_keeping:
+        since = transcript.after(entries, Ended)
+        is_work = transcript.gist_of(since, self._memory).is_worth_keeping
+        plan = "" if any(isinstance(entry, Adopted | Tainted) for entry in entries) else _last_plan(since)
+        if not (is_work or plan):
             return
         gist, when = transcript.gist_of(entries, self._memory), clock_time(changed)
 
         def put(document: "Document") -> tuple["Document", None]:
-            return session_records.put(document, transcript.record_of(session_id, gist, when, document)), None
+            if is_work:
+                document = session_records.put(document, transcript.record_of(session_id, gist, when, document))
+            return todos.take_over(document, plan, today=when.date())[0], None
 
         MemoryFile(self._root, self._memory).edit(put)
+
+
+def _last_plan(entries: Sequence[Entry]) -> str:
+    """The model's plan as it was left; "" where nothing became of one."""
+    return next((entry.text for entry in reversed(entries) if isinstance(entry, Planned)), "")
 
 
 _SOON = 1.0

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, Protocol, cast, get_args
 
 import msgspec
 
@@ -148,12 +148,25 @@ class Added(NamedTuple):
     finished: int = 0
 
 
+class Editable(Protocol):
+    """What holds the document: the project's file, or a session."""
+
+    def read(self) -> Document:
+        """The document as it is now."""
+        ...
+
+    def edit(self, change: "Change[T]") -> T:
+        """Make a change and give its answer."""
+        ...
+
+
 class ExternalMemorySystem:
     """The project's memory. What changes the file is done in a thread, because it may have to wait for a lock.
 
     `sessions` gives what can be found of past sessions; entries that are the same objects as at the last search are
-    not read again. `closed`: see MemoryFile. Errors are those of MemoryFile, and ToolExecutionError memory_unknown,
-    memory_ambiguous, memory_vague, memory_text_empty, memory_two_priorities, memory_secret, memory_bad_kind.
+    not read again. `closed`: see MemoryFile; `file`: what holds the document instead of one. Errors are those of
+    MemoryFile, and ToolExecutionError memory_unknown, memory_ambiguous, memory_vague, memory_text_empty,
+    memory_two_priorities, memory_secret, memory_bad_kind.
     """
 
     def __init__(
@@ -164,8 +177,9 @@ class ExternalMemorySystem:
         sessions: Callable[[], Iterable[MemoryEntry]] = tuple,
         now: Callable[[], datetime] = datetime.now,
         closed: Sequence[str] = (),
+        file: Editable | None = None,
     ) -> None:
-        self.file = MemoryFile(root, memory_file, closed)
+        self.file = file or MemoryFile(root, memory_file, closed)
         self._sessions = sessions
         self._now = now
         self._recall = Recall()
@@ -204,6 +218,11 @@ class ExternalMemorySystem:
         """Raise ToolExecutionError memory_bad_kind where this is none; "" is no wish."""
         if priority:
             as_priority(priority)
+
+    async def take_over(self, plan: str) -> int:
+        """Bring the list to where a plan, the Markdown of another list, is; how many of its items were added."""
+        today = self._today()
+        return await self._edit(lambda document: todos.take_over(document, plan, today=today))
 
     async def set_todo_state(self, wanted: str, state: State) -> Todo:
         """Mark as planned, begun, done or given up, the last two with today's date. `wanted` here and below: the id,

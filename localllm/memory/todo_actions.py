@@ -47,6 +47,7 @@ JAPANESE: dict[str, str] = {
     "move": "移動",
     "list": "一覧|表示",
     "all": "全部|すべて",
+    "keep": "保存",
 }
 """By what is meant, in English."""
 

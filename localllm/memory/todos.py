@@ -11,8 +11,10 @@ without a mark is planned. The id is made from the text, so nothing in the file 
 import errno
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from textwrap import dedent
 from typing import NamedTuple
 
 import msgspec
@@ -119,6 +121,24 @@ def add_several(
         if len(tasks) == 1:
             return document, [todo]
     return document, [todo for todo in todos(document) if (plain(todo.text), todo.state) in added]
+
+
+def take_over(document: Document, plan: str, *, today: date) -> tuple[Document, int]:
+    """The document with the open items of a plan, and how many of them are new in it. An item that it has already is
+    brought to the plan's state as long as it is open; what the user has finished, or the layout does not take, stays.
+    """
+    added = 0
+    for todo in todos(Document(plan)):
+        known = next((one for one in todos(document) if plain(one.text) == plain(todo.text)), None)
+        with suppress(ConfigurationError, ToolExecutionError):
+            if known is None and todo.is_open:
+                document, known = add(
+                    document, "\n".join((todo.text, dedent(todo.details))), todo.priority, today=today
+                )
+                added += 1
+            if known is not None and known.is_open:
+                document, _ = set_state(document, known.id, todo.state, today=today)
+    return document, added
 
 
 def open_task(content: str) -> tuple[str, Priority | None] | None:

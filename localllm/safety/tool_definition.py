@@ -8,7 +8,6 @@ import msgspec
 
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
-from localllm.config.schema import Settings
 from localllm.llm.messages import Image, ToolSpec
 
 
@@ -59,7 +58,8 @@ class Preview(msgspec.Struct, frozen=True):
 PreviewFunction = Callable[..., Preview | Awaitable[Preview]]
 
 
-Touches = Callable[[Settings, dict[str, Any]], tuple[str, ...]]
+Touches = Callable[[Any, dict[str, Any]], tuple[str, ...]]
+"""By the context that the tool is given, and its arguments."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):

@@ -87,7 +87,7 @@ class Withdrawn(Record, frozen=True):
 
 
 class Pointed(Record, frozen=True):
-    """A point to go back to: so many messages of that generation, and so many `Changed` before it."""
+    """A point to go back to: so many messages of that generation, so many `Changed` before it, and the `plan`."""
 
     number: int
     name: str
@@ -96,6 +96,7 @@ class Pointed(Record, frozen=True):
     messages: int
     generation: int
     position: int
+    plan: str = ""
 
 
 class Changed(Record, frozen=True):
@@ -104,6 +105,12 @@ class Changed(Record, frozen=True):
     path: str
     before: str
     after: str
+
+
+class Planned(Record, frozen=True):
+    """What the model means to do by now: its TODO list, as Markdown."""
+
+    text: str
 
 
 class Tainted(Record, frozen=True):
@@ -139,6 +146,7 @@ LogRecord = (
     | Withdrawn
     | Pointed
     | Changed
+    | Planned
     | Tainted
     | Titled
     | Resumed

@@ -9,6 +9,7 @@ import msgspec
 from localllm.base.events import AgentEvent, Emit
 from localllm.config.schema import Settings
 from localllm.memory.project_memory import ProjectMemory
+from localllm.memory.session_plan import SessionPlan
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import Focus
 from localllm.safety.paths import ProjectRoot
@@ -54,6 +55,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     focus: Focus = msgspec.field(default_factory=Focus)
     repo_map: RepoMap | None = None
     memory: ProjectMemory | None = None
+    session_plan: SessionPlan = msgspec.field(default_factory=SessionPlan)
     emit: Emit = _nobody
     may_follow: Callable[[str, str], bool] = _never
     plan: object = None

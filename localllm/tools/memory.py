@@ -1,4 +1,4 @@
-"""Tools for what is remembered of the project: todo and recall."""
+"""Tools for the plan and for what is remembered of the project: todo and recall."""
 
 import re
 import unicodedata
@@ -10,7 +10,6 @@ import msgspec
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase, _, ngettext, plural
-from localllm.config.schema import Settings
 from localllm.memory.todo_actions import STATES, by_word, state_told, todo_text
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.sanitising import clean, shorten
@@ -64,63 +63,85 @@ def _action(word: str) -> Action:
     raise ToolExecutionError("memory_bad_kind", value=clean(word, keep_newlines=False), choices=", ".join(_ACTIONS))
 
 
-def _touches(settings: Settings, arguments: dict[str, Any]) -> tuple[str, ...]:
-    known = _meant(str(arguments.get("action", "add")))
-    return () if known == "list" else (settings.project.memory_file,)
+def _touches(context: ToolContext, arguments: dict[str, Any]) -> tuple[str, ...]:
+    """The project's file, where the call is about a TODO that stands there; the plan of the session is none."""
+    if _meant(str(arguments.get("action", ""))) not in STATES or not context.project_memory.is_there:
+        return ()
+    return () if _is_planned(context, str(arguments.get("text", ""))) else (context.project_memory.name,)
+
+
+def _is_planned(context: ToolContext, text: str) -> bool:
+    """Whether an item of the plan is meant, or several."""
+    plan = context.session_plan
+    try:
+        return bool(plan.text) and bool(plan.system.find_todo(text))
+    except ToolExecutionError as error:
+        return error.key != "memory_unknown"
+
+
+def _list_with(context: ToolContext, text: str) -> "ExternalMemorySystem":
+    """The list with the TODO that is meant: the plan, or the project's."""
+    is_of_project = context.project_memory.is_there and not _is_planned(context, text)
+    return context.project_memory.system if is_of_project else context.session_plan.system
+
+
+def _open_todos(context: ToolContext) -> "list[Todo]":
+    """The plan's, and what the project's list has besides."""
+    planned, memory = context.session_plan.open_todos(), context.project_memory
+    ids = {one.id for one in planned}
+    others = memory.system.open_todos() if memory.is_there else []
+    return [*planned, *(one for one in others if one.id not in ids)]
 
 
 def _preview(context: ToolContext, action: str, text: str = "", priority: str = "") -> Preview:
     """What would be done; ToolExecutionError before anybody is asked, where it cannot be done."""
-    memory = context.project_memory
     meant = _action(action)
     if meant == "add":
         if not text.strip():
             raise ToolExecutionError("memory_text_empty")
-        memory.system.refuse_priority(priority)
-        made = "" if memory.is_there else _("{file} is made for it.", file=memory.name)
-        parts = memory.system.parts_of(text)
+        plan = context.session_plan.system
+        plan.refuse_priority(priority)
+        parts = plan.parts_of(text)
         if len(parts) == 1:
-            what, more = _("Add to the TODO list: {text}", text=_short(text)), text.strip().partition("\n")[2]
+            what, more = _("Add to the plan: {text}", text=_short(text)), text.strip().partition("\n")[2]
         else:
             what, more = (
-                ngettext("Add {count} TODO to the list", "Add {count} TODOs to the list", len(parts)),
+                ngettext("Add {count} TODO to the plan", "Add {count} TODOs to the plan", len(parts)),
                 "\n".join(f"- {part}" for part in parts),
             )
-        return Preview(what, "\n".join(filter(None, (clean(more), made))))
+        return Preview(what, clean(more))
     if meant == "list":
         return Preview(_("List the TODOs"), "")
-    todo = memory.system.find_todo(text)
+    todo = _list_with(context, text).find_todo(text)
     return Preview(_(_PREVIEWS[meant], text=_short(todo.text), id=todo.id), "")
 
 
 @tool(risk=Risk.MEDIUM, touches=_touches, preview=_preview, unlisted=("priority",))
 async def todo(context: ToolContext, action: str, text: str = "", priority: str = "") -> ToolOutput:
-    """The project's TODO list.
+    """Your plan and project TODOs.
 
     action: add, start, finish, drop, list
     """
-    memory = context.project_memory
     meant = _action(action)
-    if meant == "list":
-        return _listed(memory.system.open_todos() if memory.is_there else [])
-    context.root.refuse_protected(memory.name)
-    return await _change(memory.system, meant, text, priority)
-
-
-async def _change(memory: "ExternalMemorySystem", action: Action, text: str, priority: str) -> ToolOutput:
-    was = None if action == "add" else memory.find_todo(text)
-    match action:
+    was = None
+    match meant:
+        case "list":
+            return _listed(_open_todos(context))
         case "add":
-            added, _ = await memory.put_todos(text, priority)
+            added, _ = await context.session_plan.system.put_todos(text, priority)
             if len(added) != 1:
-                return _several(added, len(memory.open_todos()))
+                return _several(added, len(_open_todos(context)))
             changed = added[0]
         case verb:
-            changed = await memory.set_todo_state(text, STATES[verb])
-    left = len(memory.open_todos())
-    told = state_told(changed, was, _short(todo_text(changed) if action == "add" else changed.text))
+            if _touches(context, {"action": action, "text": text}):
+                context.root.refuse_protected(context.project_memory.name)
+            its_list = _list_with(context, text)
+            was = its_list.find_todo(text)
+            changed = await its_list.set_todo_state(text, STATES[verb])
+    left = len(_open_todos(context))
+    told = state_told(changed, was, _short(todo_text(changed) if meant == "add" else changed.text))
     payload: dict[str, Json] = {"todo": msgspec.to_builtins(changed), "open": left}
-    details = f"\n{clean(changed.details).rstrip()}" if action == "start" and changed.details.strip() else ""
+    details = f"\n{clean(changed.details).rstrip()}" if meant == "start" and changed.details.strip() else ""
     return ToolOutput(payload=payload, for_model=f"{told.english} {f'({left} open)'}{details}", summary=told)
 
 

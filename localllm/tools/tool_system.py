@@ -26,6 +26,7 @@ from localllm.base.i18n import N_, _
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import ToolSpec
 from localllm.memory.project_memory import ProjectMemory
+from localllm.memory.session_plan import SessionPlan
 from localllm.safety.confirmation import Confirmer, question, refusal, remember
 from localllm.safety.journal import Journal, JournalEntry
 from localllm.safety.paths import ProjectRoot, shown
@@ -144,6 +145,11 @@ class ToolSystem:
     def memory(self) -> ProjectMemory:
         """What is remembered of the project."""
         return self._context.project_memory
+
+    @property
+    def plan(self) -> SessionPlan:
+        """What the model means to do."""
+        return self._context.session_plan
 
     @asynccontextmanager
     async def by_person(self, command: str, file_path: str) -> AsyncGenerator[None]:
@@ -384,7 +390,7 @@ class ToolSystem:
         return os.path.lexists(self._context.root.path / name)
 
     def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
-        return tool.touches(self._context.settings, arguments) if tool.touches else ()
+        return tool.touches(self._context, arguments) if tool.touches else ()
 
     async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, context: ToolContext) -> ToolOutput:
         """Backup, run, and note what changed. The plan of the `context` is what was shown and allowed."""

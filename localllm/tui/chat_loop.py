@@ -114,9 +114,11 @@ class Talk:
         )
         broken_off = notice_lines(said, "info", width) if request else []
         try:
-            unfinished = self._chat.memory.open_todos()
+            memory = self._chat.memory
+            every = {todo.id: todo for todo in (*memory.plan.open_todos(), *memory.open_todos())}
         except LocalLLMError as error:
             return [*broken_off, *notice_lines(str(error), "warning", width)]
+        unfinished = list(every.values())
         self._in_progress = {todo.id for todo in unfinished if todo.state == "doing"}
         return [*broken_off, *reminder_lines(unfinished, width)]
 
@@ -245,7 +247,9 @@ class Talk:
 
     def _show_work(self) -> None:
         """Say what a run has left begun and not finished, unless that was known."""
-        doing = [todo for todo in self._chat.memory.known_todos() if todo.state == "doing"]
+        memory = self._chat.memory
+        every = {todo.id: todo for todo in (*memory.known_todos(), *memory.plan.open_todos())}
+        doing = [todo for todo in every.values() if todo.state == "doing"]
         before, self._in_progress = self._in_progress, {todo.id for todo in doing}
         if self._in_progress and self._in_progress != before:
             self._screen.print(*in_progress_line(doing, self._screen.width))

@@ -32,6 +32,7 @@ from localllm.llm.discovery.servers import Server
 from localllm.llm.model_profiles import COMPACT
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.server_summary import Introduction
+from localllm.memory.session_plan import SessionPlan
 from localllm.safety.rules import lasting_rule
 from localllm.safety.saved_rules import Remembered
 from localllm.tui.repl import Terminal
@@ -95,6 +96,7 @@ class Forgetful:
     """Nothing is remembered of the project."""
 
     version = 0
+    plan = SessionPlan()
 
     def open_todos(self) -> Sequence[object]:
         return ()

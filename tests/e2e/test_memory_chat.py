@@ -117,3 +117,38 @@ def test_where_nothing_is_kept_nothing_is_shown(project: Path) -> None:
         assert not (project / "LOCALLLM.md").exists()
     finally:
         chat.close()
+
+
+PLANNING = """
+[[turn]]
+calls = [{ name = "todo", arguments = { action = "add", text = "1. read it\\n2. fix it" } }]
+[[turn]]
+calls = [{ name = "todo", arguments = { action = "start", text = "read" } }]
+[[turn]]
+text = "Begun."
+[[turn]]
+text = "Once more."
+"""
+
+
+def test_a_plan_asks_nobody_comes_back_and_is_kept_where_the_person_says_so(project: Path) -> None:
+    (project.parent / "script.toml").write_text(PLANNING)
+    chat = opened(project, "en", "first")
+    try:
+        chat.say("go on")
+        shown = chat.wait("2 TODOs", "Begun.", "in progress: read it", " · scripted · ")
+        assert "Allow" not in shown
+        chat.say("/todo")
+        chat.wait("The model's plan in this session", "[~] read it", "[ ] fix it")
+    finally:
+        chat.close()
+    assert not (project / "LOCALLLM.md").exists()
+    again = opened(project, "en", "second")
+    try:
+        again.say("/resume 1")
+        again.wait("Going on with")
+        again.say("/todo keep")
+        again.wait("LOCALLLM.md was made.", "2 TODOs were added.")
+    finally:
+        again.close()
+    assert "- [ ] fix it" in (project / "LOCALLLM.md").read_text("utf-8")

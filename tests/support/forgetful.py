@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from localllm.llm.model_profiles import Profile
+from localllm.llm.model_features import Profile
+from localllm.memory.session_plan import SessionPlan
 from localllm.memory.todos import Todo
 from localllm.project.instructions import Instructions
 
@@ -13,6 +14,8 @@ class Forgetful:
     name = "LOCALLLM.md"
     is_there = False
     version = 0
+
+    plan = SessionPlan()
 
     def open_todos(self) -> Sequence[Todo]:
         return ()

@@ -69,7 +69,9 @@ _MEMORY = {
 }
 
 T = TypeVar("T")
-Verb = Literal["add", "start", "finish", "drop", "reopen", "high", "medium", "low", "edit", "move", "list", "all"]
+Verb = Literal[
+    "add", "start", "finish", "drop", "reopen", "high", "medium", "low", "edit", "move", "list", "all", "keep"
+]
 
 _VERBS: dict[Verb, str] = {
     "add": "add",
@@ -84,9 +86,10 @@ _VERBS: dict[Verb, str] = {
     "move": "move",
     "list": "list",
     "all": "all",
+    "keep": "keep",
 }
 _VERB_OF = cast("dict[str, Verb]", by_word(cast("dict[str, str]", _VERBS)))
-_ALONE: frozenset[Verb] = frozenset(("list", "all"))
+_ALONE: frozenset[Verb] = frozenset(("list", "all", "keep"))
 """With words behind them they are the beginning of a task."""
 
 _DECISION = re.compile(r"(?:decision|decided|決定事項|決定)\s*[:：]\s*", re.IGNORECASE)
@@ -127,6 +130,7 @@ def _of_verb(chat: ChatContext, before: str) -> Iterable[Choice]:
     forms=N_(
         "/todo | what is open, the most urgent first\n"
         "/todo all | finished ones too\n"
+        "/todo keep | put what is open of the model's plan on the list\n"
         "/todo 3 | all of it, and what can be done with it\n"
         "/todo write the docs | add it; “(high)” at its end is its priority\n"
         "/todo add start the server | add it, also where it begins with a word of these here\n"
@@ -143,7 +147,9 @@ async def todo(call: SlashCall) -> Outcome:
     """List what is to be done, add to it, or say how far it is: start, finish, drop, reopen, edit, move."""
     first, rest = _split(call.arguments)
     verb = _VERB_OF.get(first.lower())
-    if not call.arguments.strip() or (verb in _ALONE and not rest):
+    if verb == "keep" and not rest:
+        await _keep_plan(call)
+    elif not call.arguments.strip() or (verb in _ALONE and not rest):
         _list(call, whole=verb == "all")
     elif _NAME.fullmatch(_folded(call.arguments)):
         _show_one(call, call.arguments)
@@ -163,6 +169,16 @@ async def todo(call: SlashCall) -> Outcome:
         await _add(call, rest if verb == "add" else f"{verb} {rest}")
     else:
         await _change(call, verb, rest)
+
+
+async def _keep_plan(call: SlashCall) -> None:
+    """Put what is open of the model's plan on the list, which outlasts the session."""
+    plan = call.chat.memory.plan
+    if not plan.open_todos():
+        _print(call.screen, _("Nothing is open in a plan of the model's."))
+        return
+    added = await _changed(call, "/todo", lambda memory: memory.take_over(plan.text))
+    _print(call.screen, ngettext("{count} TODO was added.", "{count} TODOs were added.", added))
 
 
 def _misspelt(chat: ChatContext, word: str, rest: str) -> str:
@@ -219,7 +235,9 @@ def _list(call: SlashCall, *, whole: bool) -> None:
     memory, screen = call.chat.memory, call.screen
     every = memory.system.todos() if memory.is_there else ()
     shown = list(every) if whole else list(memory.open_todos())
-    if not shown:
+    ids = {one.id for one in shown}
+    planned = [one for one in memory.plan.open_todos() if one.id not in ids]
+    if not (shown or planned):
         _print(screen, _("No TODOs. /todo TEXT adds one."))
     _say_conflict(call)
     _rows(screen, shown if whole else shown[:_MOST_LISTED])
@@ -228,6 +246,10 @@ def _list(call: SlashCall, *, whole: bool) -> None:
         _print(screen, _("… and {count} more: {how}", count=len(shown) - _MOST_LISTED, how="/todo all"), "dim")
     elif finished and not whole:
         _print(screen, _("{count} done or dropped: /todo all", count=finished), "dim")
+    if planned:
+        _print(screen, _("The model's plan in this session (/todo keep puts it on the list):"), "bold")
+        for one in planned[:_MOST_LISTED]:
+            _print(screen, shorten(todo_row(one), max(20, screen.width - 4)))
 
 
 def _rows(screen: Screen, listed: "Sequence[Todo]") -> None:

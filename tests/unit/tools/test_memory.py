@@ -83,15 +83,41 @@ async def test_an_empty_list_makes_no_file(root: Path) -> None:
     assert not (root / "LOCALLLM.md").exists()
 
 
-async def test_the_person_is_asked_and_told_that_a_file_is_made(root: Path) -> None:
+@pytest.mark.parametrize("mode", ["ask", "plan", "auto"])
+async def test_a_plan_asks_nobody_and_makes_no_file(root: Path, mode: str) -> None:
     person = Answering(approve=False)
-    refused = await call(make_tools(root, confirmer=person), action="add", text="Do it")
-    assert refused.refused
-    assert not (root / "LOCALLLM.md").exists()
-    assert person.asked[0].summary == "Add to the TODO list: Do it"
-    assert person.asked[0].detail == "LOCALLLM.md is made for it."
-    assert (await call(make_tools(root), action="add", text="Do it")).success
-    assert "- [ ] Do it +" in (root / "LOCALLLM.md").read_text("utf-8")
+    tools = make_tools(root, confirmer=person, safety=msgspec.convert({"mode": mode}, SafetySettings))
+    added = await call(tools, action="add", text="1. Read it\n2. Fix it")
+    assert added.for_model.startswith("2 TODOs: (2 open)")
+    assert (await call(tools, action="start", text="Read")).success
+    assert (await call(tools, action="finish", text="Read")).for_model.endswith("(1 open)")
+    assert re.fullmatch(r"- t\w+ Fix it", (await call(tools, action="list")).for_model)
+    assert person.asked == []
+    assert not list(root.iterdir())
+    assert "- [x] Read it" in tools.plan.text
+
+
+async def test_a_plan_leaves_the_file_as_it_is_and_both_are_listed(root: Path) -> None:
+    file = noted(root)
+    person = Answering(approve=False)
+    tools = make_tools(root, confirmer=person)
+    await call(tools, action="add", text="Read it")
+    await call(tools, action="add", text="Write the docs")
+    listed = [one["text"] for one in (await call(tools, action="list")).payload["todos"]]
+    assert listed == ["Read it", "Write the docs", "Fix the login"], "each once"
+    assert (await call(tools, action="finish", text="Write")).success
+    assert person.asked == []
+    assert (await call(tools, action="finish", text="Fix")).refused, "that one stands in the user's file"
+    assert file.read_text("utf-8") == NOTES
+
+
+async def test_what_is_on_neither_list_is_said_and_nobody_is_asked(root: Path) -> None:
+    noted(root)
+    person = Answering(approve=True)
+    tools = make_tools(root, confirmer=person)
+    await call(tools, action="add", text="Read it")
+    assert not (await call(tools, action="finish", text="zebra")).success
+    assert person.asked == []
 
 
 async def test_it_can_be_taken_back(root: Path) -> None:
@@ -120,7 +146,7 @@ async def test_what_cannot_be_is_told_before_anybody_is_asked(root: Path) -> Non
 async def test_a_list_becomes_a_todo_for_each_item_and_the_person_sees_them_first(root: Path) -> None:
     noted(root)
     person = Answering(approve=True)
-    tools = make_tools(root, confirmer=person, safety=SafetySettings(mode="ask"))
+    tools = make_tools(root, confirmer=person, safety=SafetySettings(mode="ask", ask=("todo",)))
     tools.begin_turn("go")
     result = await call(tools, action="add", text="1. Read it\n2. Fix it\n   with a test")
     assert person.asked[0].summary.startswith("Add 2 TODOs")
@@ -195,9 +221,10 @@ async def test_recall_finds_what_is_kept(root: Path) -> None:
 
 
 async def test_japanese_actions_are_those_of_the_chat(root: Path) -> None:
-    file, tools = noted(root), make_tools(root)
+    noted(root)
+    tools = make_tools(root)
     assert (await call(tools, action="追加", text="年次集計 (高)")).success
-    assert "- [ ] 年次集計 (high) +" in file.read_text("utf-8")
+    assert "年次集計 (high) +" in tools.plan.text
     assert (await call(tools, action="着手", text="年次")).success
     assert (await call(tools, action="完了する", text="年次")).success
     assert (await call(tools, action="中止", text="Write")).success

@@ -1,0 +1,57 @@
+"""The model's own plan: a TODO list that lives in the session, and is no file."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from localllm.memory.document import Document
+    from localllm.memory.external_memory import ExternalMemorySystem
+    from localllm.memory.memory_file import Change, T
+    from localllm.memory.todos import Todo
+
+_MOST_TOLD = 10
+_LONGEST = 100  # characters of an item
+
+
+class SessionPlan:
+    """A list as LOCALLLM.md has it: `text` is that Markdown, which the session's log keeps. What reads it is imported
+    with the first item."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+
+    @cached_property
+    def system(self) -> "ExternalMemorySystem":
+        """The list, with everything that can be done to one."""
+        from localllm.memory.external_memory import ExternalMemorySystem
+
+        return ExternalMemorySystem(Path(), file=self)
+
+    def read(self) -> "Document":
+        """As MemoryFile."""
+        from localllm.memory.document import Document
+
+        return Document(self.text)
+
+    def edit(self, change: "Change[T]") -> "T":
+        """As MemoryFile, and nobody else is at it."""
+        document, answer = change(self.read())
+        self.text = document.text
+        return answer
+
+    def open_todos(self) -> "Sequence[Todo]":
+        """What is still to be done, what was begun first."""
+        return self.system.open_todos() if self.text else ()
+
+    def told(self) -> str:
+        """What is open, for a model that may have lost sight of it; "" where nothing is."""
+        left = self.open_todos()
+        lines = [
+            f"- {one.id}{' (in progress)' if one.state == 'doing' else ''} {one.text[:_LONGEST]}"
+            for one in left[:_MOST_TOLD]
+        ]
+        more = [f"(and {len(left) - _MOST_TOLD} more)"] if len(left) > _MOST_TOLD else []
+        return "\n".join(["Your plan, as far as it is open:", *lines, *more]) if left else ""

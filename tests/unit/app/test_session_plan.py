@@ -1,0 +1,98 @@
+"""The model's plan: in the session and its log, not in the project, unless the project keeps such a list."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sessions.entries import Planned
+from tests.support.wire_server import WireServer, calls, says
+from tests.unit.app.test_app import app_over, played, state
+from tests.unit.app.test_app_memory import COMPACT, STANDARD, sent
+
+__all__ = ["state"]
+
+pytestmark = pytest.mark.anyio
+
+PLAN = ("todo", {"action": "add", "text": "1. Read it\n2. Fix it"})
+READ = ("todo", {"action": "finish", "text": "Read"})
+
+
+async def test_a_plan_leaves_nothing_in_the_project_and_survives_a_resumption(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    listing = ("todo", {"action": "list"})
+    with WireServer([calls(PLAN), calls(READ), says("one"), calls(listing), says("two")]) as server:
+        async with app_over(project, server.url, agent=STANDARD) as app:
+            await played(app, "first")
+            name = app.session_id
+            planned = [one for one in app.keeping.sessions.read(name).entries if isinstance(one, Planned)]
+            assert len(planned) == 2
+        assert not (project / "LOCALLLM.md").exists()
+        async with app_over(project, server.url, agent=STANDARD) as app:
+            await app.keeping.resume(name)
+            assert [todo.text for todo in app.memory.plan.open_todos()] == ["Fix it"]
+            await played(app, "second")
+        resumed, listed = sent(server, 3)[-1]["content"], sent(server, 4)[-1]["content"]
+    assert resumed.startswith("Your plan, as far as it is open:\n- t")
+    assert resumed.endswith(" Fix it\n\nsecond")
+    assert listed.endswith(" Fix it")
+    assert not (project / "LOCALLLM.md").exists()
+
+
+async def test_what_is_open_at_the_end_is_put_into_a_file_that_is_there_once(tmp_path: Path) -> None:
+    file = tmp_path / "LOCALLLM.md"
+    file.write_text("# Mine\n\n## TODO\n\n- [ ] Read it\n- [x] Ship it\n")
+    shipping = ("todo", {"action": "add", "text": "Ship it"})
+    finish = ("todo", {"action": "finish", "text": "Fix"})
+    with WireServer([calls(PLAN, shipping), calls(READ), says("one"), calls(finish), says("two")]) as server:
+        async with app_over(tmp_path, server.url, agent=STANDARD) as app:
+            await played(app, "first")
+            name = app.session_id
+            assert "[ ] Read it" in file.read_text()
+        text = file.read_text()
+        assert "- [x] Read it ✓" in text
+        assert text.count("- [ ] Fix it") == 1
+        assert text.count("Ship it") == 1, "the user has finished that one"
+        async with app_over(tmp_path, server.url, agent=STANDARD) as app:
+            await app.keeping.resume(name)
+            await played(app, "second")
+        assert "- [x] Fix it" in file.read_text()
+
+
+async def test_a_plan_made_after_strangers_text_is_not_put_into_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "LOCALLLM.md"
+    file.write_text("# Mine\n")
+    with WireServer([calls(PLAN), says("one")]) as server:
+        async with app_over(tmp_path, server.url, agent=STANDARD) as app:
+            app.tool_system.taint()
+            await played(app, "first")
+    assert "Fix it" not in file.read_text()
+
+
+async def test_a_rewind_takes_the_plan_with_it_and_its_undo_brings_it_back(tmp_path: Path) -> None:
+    with WireServer([calls(PLAN), says("one"), calls(READ), says("two")]) as server:
+        async with app_over(tmp_path, server.url, agent=COMPACT) as app:
+            await played(app, "first")
+            await played(app, "second")
+            plan, after = app.memory.plan, app.memory.plan.text
+            app.rewind("2")
+            assert len(plan.open_todos()) == 2
+            name = app.session_id
+            app.undo()
+            assert plan.text == after
+            app.rewind("1")
+            assert plan.text == ""
+        async with app_over(tmp_path, server.url, agent=COMPACT) as app:
+            await app.keeping.resume(name)
+            assert app.memory.plan.text == ""
+
+
+async def test_the_user_puts_a_plan_on_the_list(tmp_path: Path) -> None:
+    with WireServer([calls(PLAN), calls(READ), says("one")]) as server:
+        async with app_over(tmp_path, server.url, agent=STANDARD) as app:
+            await played(app, "first")
+            added = await app.memory.change("/todo", lambda memory: memory.take_over(app.memory.plan.text))
+            assert added == 1
+            assert "- [ ] Fix it" in (tmp_path / "LOCALLLM.md").read_text()
+            app.undo()
+            assert not (tmp_path / "LOCALLLM.md").exists()
