@@ -5,7 +5,7 @@ from typing import Literal
 
 from localllm.agent.history import History
 from localllm.agent.panel.dossier import Attempt, Consultation, Dossier
-from localllm.agent.panel.dossier_text import cut_middle, make_dossier
+from localllm.agent.panel.dossier_text import Read, cut_middle, make_dossier
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
@@ -24,7 +24,7 @@ async def consult(
     reads the plan with its next request. Raises LLMConnectionError panel_no_model where no role has a model."""
     if not panel.llm_clients:
         raise LLMConnectionError("panel_no_model")
-    dossier = dossier_by_hand(question, agent.history, agent.ladder.attempts)
+    dossier = dossier_by_hand(question, agent.history, agent.ladder.attempts, agent.read_now)
     if kind == "boss":
         earlier = [Consultation(plan=event.plan) for event in panel.consultation_history[-_EARLIER:]]
         given = await panel.ask_boss(dossier, earlier, emit, by_hand=True)
@@ -40,10 +40,12 @@ async def consult(
         )
 
 
-def dossier_by_hand(question: str, history: History, attempts: Sequence[Attempt] = ()) -> Dossier:
+def dossier_by_hand(
+    question: str, history: History, attempts: Sequence[Attempt] = (), read: Read | None = None
+) -> Dossier:
     """The question as the goal; what the conversation was about, what has failed in its last run, and the files it has
-    shown."""
-    return make_dossier(question, _situation(history), attempts, history.messages, unsolved=True)
+    shown, as `read` gives them now."""
+    return make_dossier(question, _situation(history), attempts, history.messages, unsolved=True, read=read)
 
 
 def _situation(history: History) -> str:

@@ -1,7 +1,7 @@
 """Escalation of a stuck run: hint, panel, boss, and at last a report of what blocks it."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -58,12 +58,18 @@ class Ladder(Middleware):
 
     Where a file gets a state it has not had before, the run comes one rung down, once after each loop: what was done
     about that loop has helped, but a run that was in trouble is not told everything anew. Without `advisers` their
-    rungs are left out.
+    rungs are left out; they are shown files as `read` gives them.
     """
 
-    def __init__(self, detector: LoopDetector, advisers: Advisers | None = None) -> None:
+    def __init__(
+        self,
+        detector: LoopDetector,
+        advisers: Advisers | None = None,
+        read: Callable[[str], str | None] | None = None,
+    ) -> None:
         self.detector = detector
         self.advisers = advisers
+        self._read = read
         self.begin()
 
     def begin(self) -> None:
@@ -205,7 +211,8 @@ class Ladder(Middleware):
         """Ask the three wise, and the boss where they have no sure advice; or the boss."""
         from localllm.agent.panel.dossier_text import make_dossier  # few runs ever need advice
 
-        dossier = make_dossier(goal_of(state), _said(loop).english, tuple(self.attempts), state.history.messages)
+        attempts, messages = tuple(self.attempts), state.history.messages
+        dossier = make_dossier(goal_of(state), _said(loop).english, attempts, messages, read=self._read)
         earlier = self._consultations
         given, asks_boss = Consultation(), self.rung is Rung.BOSS
         if not asks_boss:

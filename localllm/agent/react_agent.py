@@ -63,10 +63,11 @@ class ReActAgent:
         self.thought_history: list[Completion] = []
         """The answers of this run, or the last one."""
         self.history = history or History(system_prompt())
+        self.read_now = surroundings.read
         self._notes = surroundings.notes
         self._here = surroundings.here
         self._stream = EventStream(listeners)
-        self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers)
+        self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers, surroundings.read)
         self._steering = Steering(self.auto_load_file_references, self.ladder.begin)
         self.compaction = Compaction(
             llm_client,

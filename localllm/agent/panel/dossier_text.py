@@ -1,7 +1,8 @@
 """Write a dossier: choose what the panel is shown of a stuck run, and cut it to its window."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -102,9 +103,13 @@ _LEAST = 80
 """Tokens below which a piece of a file says nothing."""
 
 
+Read = Callable[[str], str | None]
+"""The text of a file as it is now; None where it has none."""
+
+
 class ShownFile(msgspec.Struct, frozen=True):
-    """What the model was shown of a file: `lines`, the first of which has the number `first`. `change`: what the tool
-    said that has changed it since; empty where none has."""
+    """What the model was shown of a file: `lines`, the first of which has the number `first`; none where that was left
+    out since. `change`: what the tool said that has changed it since; empty where none has."""
 
     path: str
     lines: tuple[str, ...]
@@ -128,12 +133,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     failures: frozenset[str] = frozenset()
 
 
-def snippets(messages: Sequence[Message], subject: Subject, room: int) -> tuple[str, ...]:
-    """The pieces, in about `room` tokens: of the files the subject is about, as read last, around the place that was
-    worked on. The newest come first."""
+def snippets(messages: Sequence[Message], subject: Subject, room: int, read: Read | None = None) -> tuple[str, ...]:
+    """The pieces, in about `room` tokens: of the files the subject is about, as `read` gives them now (as read last
+    without it), around the place that was worked on. The newest come first."""
     told = [*map(_mention, subject.works), subject.about]
     shown = reversed(shown_files(messages, subject.failures))
-    chosen = [file for file in shown if _is_meant(file.path, told)][:_MOST_FILES]
+    meant = (file for file in shown if _is_meant(file.path, told))
+    current = (_now(file.path, read) if read else file for file in meant)
+    chosen = list(islice((file for file in current if file and file.lines), _MOST_FILES))
     pieces: list[str] = []
     for left, file in zip(range(len(chosen), 0, -1), chosen, strict=True):
         share = room // left
@@ -143,6 +150,11 @@ def snippets(messages: Sequence[Message], subject: Subject, room: int) -> tuple[
         room -= estimate_tokens(piece)
         pieces.append(piece)
     return tuple(pieces)
+
+
+def _now(path: str, read: Read) -> ShownFile | None:
+    text = read(path)
+    return None if text is None else ShownFile(path, tuple(text.removesuffix("\n").split("\n")))
 
 
 def shown_files(messages: Iterable[Message], failures: Collection[str] = ()) -> list[ShownFile]:
@@ -174,9 +186,12 @@ def _note(found: dict[str, ShownFile], call: ToolCall, text: str, failures: Coll
 
 
 def _keep(found: dict[str, ShownFile], path: str, text: str) -> None:
-    """The file in a result of read_file; not where that says only what was wrong, or was left out since."""
+    """The file in a result of read_file; not where that says only what was wrong."""
     title, _, rest = (text := text.removesuffix("\n")).partition("\n")
-    if not rest and (path in title or title.startswith("[")):
+    if not rest and title.startswith("["):
+        found[path] = ShownFile(path, ())
+        return
+    if not rest and path in title:
         return
     found.pop(path, None)
     if title.startswith(path) and (place := _RANGE.search(title)):
@@ -260,10 +275,11 @@ def make_dossier(
     messages: Sequence[Message],
     *,
     unsolved: bool = False,
+    read: Read | None = None,
 ) -> Dossier:
     """The dossier on `problem`: of `attempts` the failed ones (all, where none has failed), equal ones once; of the
-    files shown in `messages`, the pieces these attempts are about. `unsolved`: of the failed ones only those that have
-    not succeeded since.
+    files shown in `messages`, the pieces these attempts are about, as `read` gives them now. `unsolved`: of the failed
+    ones only those that have not succeeded since.
 
     The goal and every error text stay as they are, unless one alone would take the room of all others: then its middle,
     and of a result the lines that tell no error, are left out, with a note.
@@ -279,7 +295,7 @@ def make_dossier(
         about=f"{goal}\n{problem}",
         failures=frozenset(attempt.result for attempt in failed),
     )
-    return msgspec.structs.replace(without, snippets=snippets(messages, subject, room))
+    return msgspec.structs.replace(without, snippets=snippets(messages, subject, room, read))
 
 
 def dossier_text(dossier: Dossier, room: int = 0) -> str:
@@ -304,7 +320,7 @@ def _written(dossier: Dossier) -> str:
         earlier = [f"(earlier ones left out: {dossier.left_out})"] if dossier.left_out else []
         parts.append("\n\n".join(["## What was tried, and the exact results, oldest first", *earlier, *tried]))
     if dossier.snippets:
-        parts.append("\n\n".join(["## From the files, as last read", *dossier.snippets]))
+        parts.append("\n\n".join(["## From the files", *dossier.snippets]))
     return "\n\n".join(parts)
 
 

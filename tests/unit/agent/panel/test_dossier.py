@@ -136,6 +136,22 @@ def test_a_change_since_the_file_was_read_is_told() -> None:
     assert "changed" not in before
 
 
+@pytest.mark.parametrize("shown", ["rate = 2\nold = 1\n", "[left out to make room: 2 lines]"])
+def test_files_are_shown_as_they_are_now(shown: str) -> None:
+    messages = conversation(read("shop/prices.py", shown, 1))
+    tried = [Attempt(edit(), ERROR, failed=True)]
+    (piece,) = make_dossier("g", "p", tried, messages, read={"shop/prices.py": "rate = 3\nnew = 1\n"}.get).snippets
+    assert piece == "shop/prices.py, lines 1-2:\nrate = 3\nnew = 1"
+    assert make_dossier("g", "p", tried, messages, read=lambda _path: None).snippets == (), "it is gone"
+
+
+def test_remarks_in_a_result_are_no_part_of_the_file() -> None:
+    messages = conversation(read("a.py", "one = 1\n\n[You have made this same call 3 times.]", 1))
+    tried = [Attempt(call("run_command", 2, command="python a.py"), "a.py fails", failed=True)]
+    (piece,) = make_dossier("g", "p", tried, messages, read={"a.py": "one = 1\n"}.get).snippets
+    assert piece == "a.py, lines 1-1:\none = 1"
+
+
 def test_unsolved_are_those_that_have_not_succeeded_since() -> None:
     test = call("run_command", 3, command="pytest")
     other = call("run_command", 4, command="make")
