@@ -285,7 +285,8 @@ class ProjectSettings(Section, frozen=True):
 class SessionSettings(Section, frozen=True):
     """What is kept of past sessions.
 
-    keep_days: those not worked in for so long are deleted; 0 keeps all. A session with a name stays.
+    keep_days: those not worked in for so long are deleted, but for the newest 20; 0 keeps all. A session with a name
+        stays.
     keep_count: of more than these the oldest are deleted; 0 keeps all.
     record: at a session's end write what it came to into the project's notes, where there are any.
     """

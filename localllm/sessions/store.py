@@ -141,6 +141,7 @@ def _is_open(log: Path) -> bool:
 
 
 DAY = 24 * 60 * 60
+_ALWAYS_KEPT = 20  # whatever their age
 _NAMED = 5  # sessions an error names
 _COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
 
@@ -359,12 +360,16 @@ class Sessions:
             forget_outputs(orphans, logs, self._outputs)
 
     def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> list[str]:
-        """Delete what was not worked in for `keep_days`, and all but the newest `keep_count` (0 keeps all); never what
-        has a title, is open, or came with the project from elsewhere. What has no word in it, and perhaps not even a
-        whole line, goes after a day. The names of those deleted."""
+        """Delete what was not worked in for `keep_days`, but for the newest 20, and all but the newest `keep_count` (0
+        keeps all); never what has a title, is open, or came with the project from elsewhere. What has no word in it,
+        and perhaps not even a whole line, goes after a day. The names of those deleted."""
         since = now() - keep_days * DAY if keep_days else 0.0
         plain = [one for one in self.all() if not one.title and self.is_ours(one)]
-        old = [one for number, one in enumerate(plain) if one.changed < since or 0 < keep_count <= number]
+        old = [
+            one
+            for number, one in enumerate(plain)
+            if (number >= _ALWAYS_KEPT and one.changed < since) or 0 < keep_count <= number
+        ]
         empty = [one for one in self._silent if not one.title and (self.is_ours(one) or self._is_torn(one))]
         old += [one for one in empty if one.changed < now() - DAY]
         deleted = [one.id for one in old if self._deleted(one.id)]

@@ -321,7 +321,9 @@ class TestKeeping:
             named = SessionLog.resume(logs(project)[0].parent, logs(project)[0].stem)
             named.append(Titled(title="keep me"))
             named.close()
-            localllm(project, "-p", "today", LOCALLLM_SESSIONS_KEEP_DAYS="30")
+            localllm(project, "-p", "after months", LOCALLLM_SESSIONS_KEEP_DAYS="30")
+            assert len(logs(project)) == 4, "few are kept whatever their age"
+            localllm(project, "-p", "today", LOCALLLM_SESSIONS_KEEP_COUNT="1")
         assert len(logs(project)) == 2
 
     def test_a_file_where_the_folder_should_be_is_said_once(self, project: Path) -> None:

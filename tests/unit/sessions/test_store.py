@@ -193,17 +193,20 @@ class TestDeleting:
         age(store, named, 500)
         with Holder(store.folder, names[7]):
             age(store, names[7], 70)
-            assert store.prune(keep_days=60, keep_count=5) == [names[5], names[6]]
-        assert {one.id for one in store.all()} == {*names[:5], names[7], named}
+            assert store.prune(keep_days=60, keep_count=0) == [], "the newest stay, whatever their age"
+            fresh = [keep(store, turn("new", "a")) for _ in range(20)]
+            assert store.prune(keep_days=60, keep_count=25) == [names[5], names[6]]
+        assert {one.id for one in store.all()} == {*fresh, *names[:5], names[7], named}
         assert store.prune(keep_days=0, keep_count=0) == []
 
     def test_what_came_with_the_project_is_not_ours_to_delete(self, tmp_path: Path) -> None:
         store = sessions(tmp_path)
         keep_as(store, "20200101-000000-aaaa", turn("theirs", "a"), seal="")
         age(store, "20200101-000000-aaaa", 500)
-        own = keep(store, turn("mine", "a"))
+        new, own = keep(store, turn("new", "a")), keep(store, turn("mine", "a"))
         age(store, own, 500)
         assert store.prune(keep_days=60, keep_count=1) == [own]
+        assert {one.id for one in store.all()} == {new, "20200101-000000-aaaa"}
 
 
 class TestWithoutAWord:
