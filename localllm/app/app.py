@@ -28,7 +28,7 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import N_, _, ngettext
-from localllm.base.paths import Storage, open_storage, session_key_file, state_folder
+from localllm.base.paths import Storage, cache_folder, open_storage, session_key_file, state_folder
 from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode, Settings
 from localllm.llm.model_profiles import Profile
@@ -350,7 +350,7 @@ class LocalLLMCode(Answerer):
         """What the project is, from its files alone; what was found out before is used as long as it holds."""
         from localllm.project.analyzer import ProjectAnalyzer  # few sessions ever ask
 
-        store, exclude = self._project.storage.folder / "analysis.msgpack", self.settings.project.exclude_patterns
+        store, exclude = self._project.storage.cache_file("analysis.msgpack"), self.settings.project.exclude_patterns
         return await ProjectAnalyzer(self.root, store, exclude, caches=self.caches).analyze()
 
     @cached_property
@@ -412,7 +412,7 @@ class LocalLLMCode(Answerer):
             remembered=self._remembered,
             confirmer=self._front_end.confirmer,
             runner=self._make_runner(),
-            repo_map=RepoMap(self.root, storage.folder / "repomap.msgpack", self.settings.project.exclude_patterns),
+            repo_map=RepoMap(self.root, storage.cache_file("repomap.msgpack"), self.settings.project.exclude_patterns),
             explore=self._explore,
             advisers=self._panel if self.settings.agents.panel.enabled else None,
             seal=Seal(session_key_file()),
@@ -446,6 +446,7 @@ class LocalLLMCode(Answerer):
             return SandboxRunner(
                 self.root,
                 state_folder=state_folder(),
+                cache_folder=cache_folder(),
                 accept_no_sandbox=self._accept_no_sandbox,
                 unreadable=[self.root / path for path in unreadable],
                 unwritable=[self.root / path for path in unwritable],

@@ -16,7 +16,7 @@ from localllm.base import i18n
 from localllm.base.errors import ConfigurationError, LocalLLMError, SafetyViolationError
 from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write_at, open_made
 from localllm.base.i18n import Phrase, _
-from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, project_folder
+from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, find_storage, project_folder
 from localllm.config.editor import write_value
 from localllm.config.keys import all_settings
 from localllm.config.schema import ProjectSettings
@@ -54,10 +54,10 @@ class Notes(NamedTuple):
 
 
 def analysed(folder: Path, seconds: float = ANALYSIS_SECONDS, exclude: Sequence[str] | None = None) -> ProjectAnalysis:
-    """What the project in `folder` is; what is kept beside its sessions is used. `exclude`: as
+    """What the project in `folder` is; what is cached is used. `exclude`: as
     project.exclude_patterns, None for the default. Raises OSError. Not within an event loop."""
     left_out = ProjectSettings().exclude_patterns if exclude is None else exclude
-    return analyze_project(folder, left_out, cache=project_folder(folder) / "analysis.msgpack", seconds=seconds)
+    return analyze_project(folder, left_out, cache=find_storage(folder).cache_file("analysis.msgpack"), seconds=seconds)
 
 
 def project_notes(folder: Path, analyse: Analyse = analysed) -> ProjectNotes:

@@ -17,6 +17,7 @@ from localllm.app.session import Conversation, Project
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, LocalLLMError
 from localllm.base.i18n import _
+from localllm.base.project_state import tidy_caches
 from localllm.base.regular_files import clock_time
 from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.sessions.entries import Adopted, Ended, Entry, Planned, Tainted
@@ -263,6 +264,7 @@ class Keeping:
 
     def _tidy_now(self) -> None:
         """What is open, here or elsewhere, is left alone: its log is locked."""
+        tidy_caches(self._project.storage)
         self.sessions.adopt_sealed()
         self._closing.close_killed()
         self.sessions.prune(keep_days=self._settings.keep_days, keep_count=self._settings.keep_count)

@@ -16,6 +16,8 @@ from localllm.base.i18n import Phrase
 
 APPLICATION = "localllm"
 SETTINGS_FILE = "localllm.toml"
+CACHES = "indexes"
+"""In `cache_folder`: a folder for each project."""
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -35,6 +37,18 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return _user_folder(environ, "XDG_STATE_HOME", ".local/state")
 
 
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where is kept what can be found out again at any time, there or not.
+
+    LOCALLLM_CACHE_DIR names another folder; one that LOCALLLM_STATE_DIR names holds it as well.
+    """
+    if folder := environ.get("LOCALLLM_CACHE_DIR"):
+        return Path(folder).expanduser()
+    if environ.get("LOCALLLM_STATE_DIR"):
+        return state_folder(environ) / "cache"
+    return _user_folder(environ, "XDG_CACHE_HOME", ".cache")
+
+
 def session_key_file(environ: Mapping[str, str] = os.environ) -> Path:
     """The key by which the user's own sessions are known, there or not."""
     return state_folder(environ) / "session.key"
@@ -50,9 +64,12 @@ def _user_folder(environ: Mapping[str, str], variable: str, below_home: str) -> 
             return Path(home, below_home, APPLICATION)
     import platformdirs
 
-    if variable == "XDG_CONFIG_HOME":
-        return platformdirs.user_config_path(APPLICATION, appauthor=False)
-    return platformdirs.user_state_path(APPLICATION, appauthor=False)
+    find = {
+        "XDG_CONFIG_HOME": platformdirs.user_config_path,
+        "XDG_STATE_HOME": platformdirs.user_state_path,
+        "XDG_CACHE_HOME": platformdirs.user_cache_path,
+    }
+    return find[variable](APPLICATION, appauthor=False)
 
 
 def find_project(start: Path) -> Path:
@@ -85,7 +102,7 @@ def project_name(root: Path) -> str:
 
 
 def project_folder(root: Path) -> Path:
-    """Where the project's overflowing output, caches and the user's commands are kept, there or not."""
+    """Where the project's overflowing output and the user's commands are kept, there or not."""
     return root / ".localllm"
 
 
@@ -106,8 +123,8 @@ def ensure_project_folder(root: Path) -> Path:
 
 
 class Storage(NamedTuple):
-    """Where what belongs to a project is kept: its `sessions` in the user's state folder, where no command can see
-    them; overflowing output and caches in `folder`.
+    """Where what belongs to a project is kept: its `sessions` in the user's state folder and its `caches` in that for
+    caches, where no command can see them; overflowing output in `folder`.
 
     `place`: that is the project's own folder; one in the state folder, where the project's cannot be used, for the
     `reason`; or nowhere, where neither can be: then nothing can be made in `folder`. `other` is the folder that is not
@@ -118,7 +135,14 @@ class Storage(NamedTuple):
     place: Literal["project", "state", "nowhere"]
     other: Path
     sessions: Path
+    caches: Path
     reason: object = ""
+
+    def cache_file(self, name: str) -> Path:
+        """Where a cache is kept; its folder is made if it can be."""
+        with suppress(OSError):
+            self.caches.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.caches / name
 
     @property
     def outputs(self) -> Path:
@@ -146,9 +170,13 @@ def find_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage
     """Where what belongs to the project at `root` is kept; nothing is made."""
     own, name = project_folder(root), project_name(root)
     state, sessions = state_folder(environ) / "projects" / name, state_folder(environ) / "sessions" / name
-    if reason := _fault(own):
-        return Storage(state, "nowhere" if _fault(state) else "state", own, sessions, reason)
-    return Storage(own, "project", state, sessions)
+    caches = cache_folder(environ) / CACHES / name
+    reason = _fault(own)
+    folder, other = (state, own) if reason else (own, state)
+    if caches.resolve().is_relative_to(root.resolve()):  # commands could write there, as they cannot in ours
+        caches = folder
+    place = "project" if not reason else "nowhere" if _fault(state) else "state"
+    return Storage(folder, place, other, sessions, caches, reason)
 
 
 def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage:
@@ -158,7 +186,9 @@ def open_storage(root: Path, environ: Mapping[str, str] = os.environ) -> Storage
         try:
             _make(found.folder)
         except OSError as error:  # what looked as if it could be written to cannot: a full disk, a sandbox around us
-            found = Storage(found.other, "state", found.folder, found.sessions, _reason(error))
+            state, own = found.other, found.folder
+            caches = state if found.caches == own else found.caches
+            found = Storage(state, "state", own, found.sessions, caches, _reason(error))
         else:
             return found
     try:

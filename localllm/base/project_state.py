@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.files import FileLock, atomic_write
-from localllm.base.paths import project_folder
+from localllm.base.paths import CACHES, Storage, project_folder
 
 _MARKS = "marks"
 
@@ -38,6 +39,29 @@ def earlier_place(kept: Path, root: Path) -> Path | None:
     except OSError:
         return None
     return None if _mark(before) == mark else before
+
+
+_CACHES = "lookup.sqlite", "repomap.msgpack", "analysis.msgpack"
+_UNUSED = 90 * 24 * 3600.0  # seconds after which a project's caches go
+
+
+def tidy_caches(storage: Storage, now: Callable[[], float] = time.time) -> None:
+    """Delete the caches that earlier versions kept in the project, and those of projects nobody has asked about for 90
+    days."""
+    for folder in (storage.folder, storage.other):
+        if folder != storage.caches and not folder.is_symlink():
+            for name in _CACHES:
+                with suppress(OSError):
+                    (folder / name).unlink()
+    if storage.caches.parent.name != CACHES:
+        return
+    with suppress(OSError):
+        for folder in storage.caches.parent.iterdir():
+            newest_change = max((file.lstat().st_mtime for file in (folder, *folder.iterdir())), default=0.0)
+            if folder != storage.caches and newest_change < now() - _UNUSED:
+                for file in folder.iterdir():
+                    file.unlink()
+                folder.rmdir()
 
 
 def _mark(root: Path) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_, _
-from localllm.base.paths import state_folder
+from localllm.base.paths import cache_folder, state_folder
 from localllm.cli.settings import load_here, print_error, say
 from localllm.sandbox.backend import Network
 from localllm.sandbox.probe import remedies
@@ -78,7 +78,11 @@ def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float |
     safety = loaded.settings.safety
     accepted = bool(context.find_root().params["i_accept_no_sandbox"])
     runner = SandboxRunner(
-        project, state_folder=state_folder(), accept_no_sandbox=accepted, network_hosts=safety.network_hosts
+        project,
+        state_folder=state_folder(),
+        cache_folder=cache_folder(),
+        accept_no_sandbox=accepted,
+        network_hosts=safety.network_hosts,
     )
     try:
         if probe:

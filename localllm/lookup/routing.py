@@ -40,8 +40,7 @@ def next_step(request: CompletionRequest, root: Path, environ: Mapping[str, str]
     reads = _reads(root, environ)
     if order is None and question.kind in ("commits", "status", "diff"):
         return git_calls(talk, question.kind, question.subject)
-    storage = open_storage(root, environ)
-    cache = None if storage.place == "nowhere" else storage.folder / _CACHE
+    cache = open_storage(root, environ).cache_file(_CACHE)
     with closing(ProjectIndex(root, cache, reads.exclude, reads.closed)) as index:
         if order is not None:
             tests = overview.command_of_tests(index, reads.memory, order.path) if order.kind == "tests" else ""

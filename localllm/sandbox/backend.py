@@ -24,12 +24,14 @@ level cannot tell hosts apart; everything, as nothing holds them."""
 class Surroundings(msgspec.Struct, frozen=True):
     """What of a project needs care when a command starts, as absolute paths.
 
-    `pinned` may be read only; `held` not renamed; `masked` are sockets of others.
+    `pinned` may be read only; `held` not renamed; `masked` are sockets of others; in place of each folder of `copies`
+    its copy is seen (only where the back end `has_namespaces`).
     """
 
     pinned: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
 
 
 NO_CARE = Surroundings()

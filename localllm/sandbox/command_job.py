@@ -1,7 +1,7 @@
 """One command from its preparation to the tidying up, which happens whatever becomes of it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -29,7 +29,7 @@ class Job:
     """Runs one command, once. `make_launch` is given the scratch folder the command gets.
 
     `together`: the command may run for long. All its output goes there as it comes, and what it must not change is put
-    back every now and then.
+    back every now and then. `lost` tells, at the end, what it changed that was never in the project.
     """
 
     def __init__(
@@ -40,12 +40,14 @@ class Job:
         protected: ProtectedFiles,
         output_cap: int,
         together: HeadAndTail | None = None,
+        lost: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._make_launch = make_launch
         self._toolchains = toolchains
         self._protected = protected
         self._output_cap = output_cap
         self._together = together
+        self._lost = lost
         self._process: Process | None = None
         self._scratch: Scratch | None = None
         self._launch: Launch | None = None
@@ -110,6 +112,7 @@ class Job:
     def _tidy_up(self) -> None:
         if self._launch:
             self._launch.close()
+        self._reverted.update(self._lost())
         try:
             with unfinished():
                 self._reverted.update(self._protected.end())

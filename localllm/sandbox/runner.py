@@ -28,6 +28,7 @@ from localllm.sandbox.network.hosts import NetworkHosts
 from localllm.sandbox.network.proxy import Contact, MachineSockets, in_use
 from localllm.sandbox.probe import Probed, probe
 from localllm.sandbox.process import Excess, HeadAndTail, Launch, PlainLaunch, Process
+from localllm.sandbox.protect.own_folder import OwnCopy, OwnFolder
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.scratch import Scratch, remove_stale
 from localllm.sandbox.shared_files import MOST_COPIED, Inventory, Severed, sever
@@ -80,8 +81,9 @@ class Inspected(msgspec.Struct, frozen=True, kw_only=True):
 class SandboxRunner:
     """The CommandRunner of a project, see `running`.
 
-    `state_folder`: the program's own, outside the project; commands cannot see it, and what they put at protected
-    names is kept there in `quarantine`. `accept_no_sandbox`: run commands also where nothing protects from them.
+    `state_folder`, `cache_folder`: the program's own, outside the project; commands cannot see them, and what they put
+    at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands also where nothing
+    protects from them.
     `unreadable`, `unwritable`: what of the project is closed to commands, where the level can do that (not Landlock).
     `network_hosts`: what commands may reach, as `safety.network_hosts` has it. `output_cap`: bytes kept of each, stdout
     and stderr; a command that writes 64 times as much is killed.
@@ -94,6 +96,7 @@ class SandboxRunner:
         root: Path,
         *,
         state_folder: Path | None = None,
+        cache_folder: Path | None = None,
         accept_no_sandbox: bool = False,
         unreadable: Sequence[Path] = (),
         unwritable: Sequence[Path] = (),
@@ -104,7 +107,8 @@ class SandboxRunner:
     ) -> None:
         self._root = root.resolve()
         self._state = state_folder
-        self._hidden = (*((state_folder,) if state_folder else ()), *unreadable)
+        self._own = tuple(folder for folder in (state_folder, cache_folder) if folder)
+        self._hidden = (*self._own, *unreadable)
         own, self._held = _own_environment(self._root)
         self._unwritable = (*map(str, unwritable), *own)
         self._accept_no_sandbox = accept_no_sandbox
@@ -114,6 +118,7 @@ class SandboxRunner:
         links = [path for path in own if Path(path).is_symlink() or not Path(path).is_dir()]
         self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine", also=links)
         self._inventory = Inventory(self._root)
+        self._own_folder = OwnFolder(self._root)
         self._sockets = MachineSockets()
         self._levels = levels
         self._bundle = Bundle()
@@ -155,10 +160,13 @@ class SandboxRunner:
     def _look_ahead(self) -> None:
         self._inventory.look_everywhere()
         self._protected.look_ahead()
+        if copy := self._own_copy():
+            self._own_folder.give_back(copy)
 
     def close(self) -> None:
         """End what commands are started by. Of the commands none may be running; others can be run again later."""
         self._server.close()
+        self._own_folder.close()
 
     @property
     def can_inspect(self) -> bool:
@@ -202,8 +210,7 @@ class SandboxRunner:
     @cached_property
     def _inspection(self) -> Confinement:
         """As `_confinement`, with what the rules close to commands, and with no network."""
-        own = (self._state,) if self._state else ()
-        visibility = self._visibility if own == self._hidden else survey(os.environ, own, self._root)
+        visibility = self._visibility if self._own == self._hidden else survey(os.environ, self._own, self._root)
         return self._confine(visibility, NetworkHosts())
 
     def _confine(self, visibility: Visibility, hosts: NetworkHosts) -> Confinement:
@@ -241,12 +248,14 @@ class SandboxRunner:
         self, command: str, cwd: Path, together: HeadAndTail | None = None, files: Mapping[str, bytes] = {}
     ) -> tuple[Job, Callable[[Done], CommandResult]]:
         severed = await asyncio.to_thread(self._prepare)
+        copies: list[OwnCopy] = []
         job = Job(
-            partial(self._launch, command, self._folder(cwd), severed.shared, files),
+            partial(self._launch, command, self._folder(cwd), severed.shared, files, copies),
             toolchains=self._toolchains,
             protected=self._protected,
             output_cap=self._output_cap,
             together=together,
+            lost=partial(self._take_back, copies),
         )
         return job, partial(self._result, severed.copied)
 
@@ -308,11 +317,20 @@ class SandboxRunner:
         return folder
 
     def _launch(
-        self, command: str, folder: Path, shared: tuple[str, ...], files: Mapping[str, bytes], scratch: Scratch
+        self,
+        command: str,
+        folder: Path,
+        shared: tuple[str, ...],
+        files: Mapping[str, bytes],
+        copies: list[OwnCopy],
+        scratch: Scratch,
     ) -> Launch:
         put_into(scratch.temporary, files)
         if self.level != "none":
             surroundings = self._surroundings(shared)
+            if copy := self._own_copy():
+                copies.append(copy)
+                surroundings = self._with_copy(surroundings, copy.folder)
             put_into(scratch.home, settings_for(os.environ, self._root))
             return self._confinement.launch(command, folder, scratch, os.environ, surroundings)
         home = os.environ.get("HOME", str(scratch.home))
@@ -334,6 +352,29 @@ class SandboxRunner:
         pipes = [f"{self._root}/{path}" for path in ties.pipes]  # who is at the other end cannot be told
         masked = dict.fromkeys([*in_use(ours), *pipes, *self._sockets.paths()])
         return Surroundings(tuple(pinned), (*held, *self._held), tuple(masked))
+
+    def _own_copy(self) -> OwnCopy | None:
+        """A copy of our own folder, where one can be put in its place, and nothing in it is closed by a rule."""
+        backend = BACKENDS[self.level]
+        closed = any(Path(path).is_relative_to(self._own_folder.path) for path in (*self._hidden, *self._unwritable))
+        is_sure = backend.has_namespaces and (self._protected.is_alone or not backend.follows_names)
+        return self._own_folder.take() if is_sure and not closed else None
+
+    def _take_back(self, copies: list[OwnCopy]) -> Sequence[str]:
+        """What a command changed in its copy of our own folder."""
+        changed = [path for copy in copies for path in copy.changed()]
+        while copies:
+            self._own_folder.give_back(copies.pop())
+        return changed
+
+    def _with_copy(self, around: Surroundings, copy: Path) -> Surroundings:
+        """The surroundings with a copy of our own folder in its place."""
+        own = self._own_folder.path
+        pinned, held = (
+            tuple(path for path in paths if not Path(path).is_relative_to(own))
+            for paths in (around.pinned, around.held)
+        )
+        return msgspec.structs.replace(around, pinned=pinned, held=held, copies=((str(own), str(copy)),))
 
     def _result(self, unlinked: tuple[str, ...], done: Done) -> CommandResult:
         outcome = done.outcome

@@ -13,7 +13,7 @@ import msgspec
 
 from localllm.app.server_check import Look
 from localllm.base.errors import ConfigurationError, LocalLLMError
-from localllm.base.paths import config_file, state_folder
+from localllm.base.paths import cache_folder, config_file, state_folder
 from localllm.config.loader import Loaded
 from localllm.llm.discovery.scan import discover
 from localllm.sandbox.runner import SandboxRunner
@@ -127,7 +127,12 @@ def look_around(
         state=state,
         config=config_file(environ).parent,
         screen=_screen(environ),
-        sandbox=SandboxRunner(project, state_folder=state, network_hosts=loaded.settings.safety.network_hosts),
+        sandbox=SandboxRunner(
+            project,
+            state_folder=state,
+            cache_folder=cache_folder(environ),
+            network_hosts=loaded.settings.safety.network_hosts,
+        ),
         kernel=platform.release(),
         free_space=_free_space,
         try_to_write=_try_to_write,

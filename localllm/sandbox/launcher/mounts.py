@@ -10,14 +10,15 @@ import stat
 from localllm.sandbox.launcher.spec import LaunchSpec
 
 READ, WRITE, PRIVATE, EMPTY, MASK = "read", "write", "private", "empty", "mask"
-PIN, HOLD, LINK = "pin", "hold", "link"
+PIN, HOLD, LINK, COPY = "pin", "hold", "link", "copy"
 
 Step = tuple[str, str, str]
 """What is done, at which path, and from where.
 
 READ: what is there can be read (it lies in something hidden). WRITE: and changed. PRIVATE: another, empty folder.
 EMPTY: an empty folder that cannot be written to. MASK: a file or socket is closed. PIN: read-only. HOLD: only the path
-itself cannot be renamed or deleted. LINK: a symbolic link to the last.
+itself cannot be renamed or deleted. LINK: a symbolic link to the last. COPY: the last, which is a copy of
+the folder, in its place.
 """
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - where the C library makes it
@@ -50,7 +51,8 @@ def plan(spec: LaunchSpec, private: str = "private") -> list[Step]:
     details += [(MASK, path) for path in spec.masked]
     needed = [(kind, path, path) for kind, path in details if _is_needed(kind, path, _kind_at(steps, path))]
     needed = [step for step in needed if step[0] != MASK or _can_be_reached(step[1])]
-    return [*steps.values(), *links.values(), *needed]
+    copies = [(COPY, path, source) for path, source in spec.copies.items() if _is_needed(COPY, path, READ)]
+    return [*steps.values(), *links.values(), *copies, *needed]
 
 
 def _tree(spec: LaunchSpec, private: str) -> dict[str, Step]:

@@ -64,10 +64,10 @@ def _take(kernel: Kernel, root: str, step: mounts.Step) -> None:
             kernel.bind(source, target)
             kernel.restrict_mount(target, read_only=kind == mounts.READ)
         case _:
-            change_in_place(kernel, root, kind, path)
+            change_in_place(kernel, root, kind, path, source)
 
 
-def change_in_place(kernel: Kernel, root: str, kind: str, path: str) -> None:
+def change_in_place(kernel: Kernel, root: str, kind: str, path: str, source: str = "") -> None:
     """Where others may be at work, who delete, replace or rename what is there or on the way.
 
     What is gone needs nothing; what was put in its place just when it was to be changed is changed instead.
@@ -80,7 +80,7 @@ def change_in_place(kernel: Kernel, root: str, kind: str, path: str) -> None:
                 return
             raise
         try:
-            _change_open(kernel, kind, target)
+            _change_open(kernel, kind, target, source)
         except FileNotFoundError:  # move_mount(2) and mount(2), where the target has been deleted
             if attempt == _TRIES:
                 raise
@@ -93,20 +93,20 @@ def change_in_place(kernel: Kernel, root: str, kind: str, path: str) -> None:
 def _needs_nothing(kind: str, error: OSError) -> bool:
     """Whether there is nothing at the path, or, for what would be undone anyway, a link, which `mounts.plan` leaves
     out as well."""
-    is_link = error.errno == errno.ELOOP and kind in (mounts.PIN, mounts.HOLD)
+    is_link = error.errno == errno.ELOOP and kind in (mounts.PIN, mounts.HOLD, mounts.COPY)
     return is_link or error.errno in (errno.ENOENT, errno.ENOTDIR)
 
 
-def _change_open(kernel: Kernel, kind: str, target: int) -> None:
+def _change_open(kernel: Kernel, kind: str, target: int, source: str) -> None:
     match kind:
         case mounts.EMPTY:
             kernel.mount("tmpfs", f"/proc/self/fd/{target}", "mode=0755,size=256k")
-        case mounts.MASK:
-            null = os.open("/dev/null", os.O_PATH | os.O_CLOEXEC)
+        case mounts.MASK | mounts.COPY:
+            shown = os.open(source if kind == mounts.COPY else "/dev/null", os.O_PATH | os.O_CLOEXEC)
             try:
-                kernel.bind_open(null, target, read_only=True)
+                kernel.bind_open(shown, target, read_only=kind == mounts.MASK)
             finally:
-                os.close(null)
+                os.close(shown)
         case _:
             kernel.bind_open(target, target, read_only=kind == mounts.PIN)
 

@@ -17,7 +17,8 @@ class LaunchSpec:
     thrown away. `hidden`: what it may not read, with `shown` as exceptions beneath. `call_filter`: a seccomp program.
     `level`: how it is held. "landlock" takes `hidden` and `shown` as rules on files; "namespaces" and "bubblewrap" make
     a view of the machine of them, in which besides each of `private` is an empty folder of the command's own, `pinned`
-    are read-only, `held` cannot be renamed, `masked` (sockets) are closed and `links` (name → target) made. "inside" is
+    are read-only, `held` cannot be renamed, `masked` (sockets) are closed, `links` (name → target) made, and in place
+    of each folder of `copies` its copy is there. "inside" is
     the second half of "bubblewrap", which starts itself again by `again`: a command line to which a descriptor is
     added, and the code that it reads from there.
     `live_fd`: a pipe; anything written to it asks the command to end, its end of file means that nobody waits any more.
@@ -45,6 +46,7 @@ class LaunchSpec:
         held: list[str] | None = None,
         masked: list[str] | None = None,
         links: dict[str, str] | None = None,
+        copies: dict[str, str] | None = None,
         again: tuple[list[str], bytes] = ([], b""),
         live_fd: int = -1,
         status_fd: int = -1,
@@ -71,6 +73,7 @@ class LaunchSpec:
         self.held = held or []
         self.masked = masked or []
         self.links = links or {}
+        self.copies = copies or {}
         self.again = again
         self.live_fd = live_fd
         self.status_fd = status_fd

@@ -170,6 +170,7 @@ class LinuxConfinement:
             pinned=list(surroundings.pinned),
             held=list(surroundings.held),
             masked=list(surroundings.masked),
+            copies=dict(surroundings.copies),
             links={name: str(target) for name, target in self._visibility.links.items()},
             disk=disk,
             again=(launcher_arguments(), self._bundle.code) if self._level == "bubblewrap" else ([], b""),

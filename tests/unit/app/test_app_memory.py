@@ -254,4 +254,5 @@ async def test_one_analysis_serves_the_whole_chat_until_a_file_has_changed(tmp_p
             assert app.caches.analysis_cache.info.hits == 1
             (project / "b.go").write_text("package b\n" * 9, "utf-8")
             assert [language.name for language in (await app.analyze()).languages] == ["Go"]
-            assert (project / ".localllm" / "analysis.msgpack").is_file()
+            assert list((tmp_path / "state" / "cache" / "indexes").glob("*/analysis.msgpack"))
+            assert sorted(path.name for path in (project / ".localllm").iterdir()) == [".gitignore"]

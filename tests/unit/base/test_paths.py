@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.paths import (
+    cache_folder,
     config_file,
     ensure_project_folder,
     find_project,
@@ -20,6 +22,9 @@ from localllm.base.paths import (
     project_folder,
     state_folder,
 )
+from localllm.base.project_state import tidy_caches
+
+VARIABLES = ("LOCALLLM_CONFIG_DIR", "LOCALLLM_STATE_DIR", "LOCALLLM_CACHE_DIR")
 
 
 @pytest.mark.parametrize("home", ["/home/somebody", "/", "relative", ""])
@@ -28,13 +33,15 @@ def test_the_users_folders_are_those_of_platformdirs(
     monkeypatch: pytest.MonkeyPatch, home: str, xdg: str | None
 ) -> None:
     monkeypatch.setenv("HOME", home)
-    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "LOCALLLM_CONFIG_DIR", "LOCALLLM_STATE_DIR"):
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", *VARIABLES):
         monkeypatch.delenv(variable, raising=False)
     if xdg is not None:
         monkeypatch.setenv("XDG_CONFIG_HOME", xdg)
         monkeypatch.setenv("XDG_STATE_HOME", xdg)
+        monkeypatch.setenv("XDG_CACHE_HOME", xdg)
     assert config_file().parent == platformdirs.user_config_path("localllm", appauthor=False)
     assert config_file().name == "localllm.toml"
+    assert cache_folder() == platformdirs.user_cache_path("localllm", appauthor=False)
     assert state_folder() == platformdirs.user_state_path("localllm", appauthor=False)
 
 
@@ -47,6 +54,8 @@ def test_variables_of_ours_win() -> None:
     }
     assert config_file(environ) == Path("/a/localllm.toml")
     assert state_folder(environ) == Path("~/b").expanduser()
+    assert cache_folder(environ) == Path("~/b/cache").expanduser()
+    assert cache_folder(environ | {"LOCALLLM_CACHE_DIR": "/d"}) == Path("/d")
 
 
 class TestFindProject:
@@ -139,6 +148,32 @@ class TestStorage:
         assert (found.folder / ".gitignore").exists()
         assert found.sessions.is_relative_to(tmp_path / "state")
         assert not (tmp_path / "state").exists()
+        kept = found.cache_file("a")
+        assert kept.parent.stat().st_mode & 0o777 == 0o700
+        assert kept.is_relative_to(tmp_path / "state" / "cache")
+
+    @pytest.mark.parametrize("inside", ["", "deep/er"])
+    def test_caches_are_ours_alone_where_their_folder_lies_in_the_project(self, tmp_path: Path, inside: str) -> None:
+        (tmp_path / "p").mkdir()
+        environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state"), "LOCALLLM_CACHE_DIR": str(tmp_path / "p" / inside)}
+        assert find_storage(tmp_path / "p", environ).caches == tmp_path / "p" / ".localllm"
+
+    def test_old_caches_are_removed_from_the_project_and_those_nobody_needs_any_more(self, tmp_path: Path) -> None:
+        environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state")}
+        others = [tmp_path / name for name in ("left", "used")]
+        for folder in (tmp_path / "p", *others):
+            folder.mkdir()
+            open_storage(folder, environ).cache_file("lookup.sqlite").touch()
+        found = open_storage(tmp_path / "p", environ)
+        (found.folder / "lookup.sqlite").touch()
+        (found.folder / "commands").mkdir()
+        kept = [open_storage(folder, environ).caches for folder in others]
+        day = time.time() - 91 * 24 * 3600
+        for path in (*kept[0].iterdir(), kept[0], kept[1]):
+            os.utime(path, (day, day))
+        tidy_caches(found)
+        assert sorted(path.name for path in found.folder.iterdir()) == [".gitignore", "commands"]
+        assert [path.exists() for path in (*kept, found.caches)] == [False, True, True]
 
     @pytest.mark.parametrize("make", [lambda path: path.symlink_to("/tmp"), lambda path: path.touch()])
     def test_beside_it_where_something_is_in_the_way(self, tmp_path: Path, make: Callable[[Path], None]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from localllm.sandbox.launcher import bubblewrap
 from localllm.sandbox.launcher.landlock import Ruleset
 from localllm.sandbox.launcher.mounts import (
+    COPY,
     EMPTY,
     HOLD,
     LINK,
@@ -89,6 +90,18 @@ def test_protected_paths_come_last_and_only_if_they_are_there(machine: Path) -> 
     (machine / "home/me/code/project/.envrc").symlink_to("elsewhere")
     last = steps(machine, held=[git], pinned=[f"{git}/hooks", f"{git}/config", f"{git}/../.envrc"])[-2:]
     assert last == [(HOLD, "home/me/code/project/.git"), (PIN, "home/me/code/project/.git/hooks")]
+
+
+def test_a_copy_takes_the_place_of_a_folder_that_is_there(machine: Path) -> None:
+    project, copy = f"{machine}/home/me/code/project", f"{machine}/tmp/scratch/own"
+    made = plan(
+        spec(machine, copies={f"{project}/.git": copy, f"{project}/.none": copy}, pinned=[f"{project}/.git/hooks"])
+    )
+    assert [step for step in made if step[0] == COPY] == [(COPY, f"{project}/.git", copy)]
+    assert made.index((COPY, f"{project}/.git", copy)) < made.index(
+        (PIN, f"{project}/.git/hooks", f"{project}/.git/hooks")
+    )
+    assert f"--bind {copy} {project}/.git" in " ".join(bubblewrap.arguments(made))
 
 
 def test_sockets_are_closed_where_they_can_be_seen(machine: Path) -> None:
