@@ -28,7 +28,7 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import N_, _, ngettext
-from localllm.base.paths import Storage, cache_folder, open_storage, session_key_file, state_folder
+from localllm.base.paths import Storage, cache_folder, open_storage, project_folder, session_key_file, state_folder
 from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode, Settings
 from localllm.llm.model_profiles import Profile
@@ -133,6 +133,8 @@ class LocalLLMCode(Answerer):
         """One request, shown by the front end; how it ended. `piped`: see `run`."""
         if not (prompt.strip() or piped):
             raise ConfigurationError("usage_no_prompt")
+        if (project_folder(self.root) / "sessions").is_dir():
+            await self.keeping.adopt()
         await self._front_end.consume(self.run(prompt, piped))
         return self._conversation.finished
 

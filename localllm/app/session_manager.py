@@ -203,6 +203,11 @@ class Keeping:
         """Why this session cannot be written down; "" where it can."""
         return self._current().failure
 
+    async def adopt(self) -> None:
+        """Bring what an earlier version kept in the project to where no command finds it."""
+        async with self._lock:
+            await asyncio.to_thread(self.sessions.adopt_sealed)
+
     def tidy_soon(self) -> None:
         """Close what was killed and delete what is too old, in a moment."""
         self._tidying = self._begin(self._tidy(after=_SOON))

@@ -281,14 +281,13 @@ class Sessions:
     def adopt_sealed(self) -> None:
         """Bring what an earlier version kept in the project to where sessions are kept now. Cheap where that is
         done; what another program has open stays until the next time."""
-        if self._other is None or not self._other.is_dir():
+        if self._other is None or self._other.is_symlink() or not self._other.is_dir():
             return
         is_read_only = not os.access(self._other, os.W_OK)
-        for one in self._indexes[-1].read():
-            log = self._other / f"{one.id}{SUFFIX}"
+        for log in _plain_logs([self._other]):
             is_done = is_read_only and os.path.lexists(self.folder / log.name)
-            if self._seal.holds(one.id, one.seal) and not is_done:
-                with suppress(OSError, ConfigurationError):
+            with suppress(OSError, ConfigurationError):
+                if not is_done and _is_ours(log, self._seal):
                     adopt(log, self.folder)
         remove_if_empty(self._other)
 

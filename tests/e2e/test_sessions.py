@@ -326,6 +326,22 @@ class TestKeeping:
             localllm(project, "-p", "today", LOCALLLM_SESSIONS_KEEP_COUNT="1")
         assert len(logs(project)) == 2
 
+    def test_what_an_earlier_version_kept_in_the_project_is_met_by_no_command(self, project: Path) -> None:
+        look = calls(("run_command", {"command": "grep -rl marmalade . || echo nowhere"}))
+        with WireServer([says("the marmalade shed"), look, says("Two."), says("Three.")]) as server:
+            configure(project, server.url)
+            localllm(project, "-p", "paint it")
+            (log,) = logs(project)
+            old = project / ".localllm" / "sessions"
+            old.mkdir()
+            log.rename(old / log.name)
+            done = localllm(project, "-p", "look around", "--yes")
+            assert done.returncode == 0, done.stderr
+            assert json.loads(server.requests[2])["messages"][-1]["content"].startswith("nowhere")
+            done = localllm(project, "--resume", log.stem, "-p", "and now?")
+        assert "Going on with" in done.stderr
+        assert not old.exists()
+
     def test_a_file_where_the_folder_should_be_is_said_once(self, project: Path) -> None:
         (project / ".localllm").write_text("")
         with WireServer([says("One."), says("Two.")]) as server:
