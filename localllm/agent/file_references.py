@@ -116,9 +116,8 @@ async def _matches(pattern: str, tools: ToolSystem, emit: Emit) -> list[str]:
         emit(
             Notice(
                 text=_(
-                    "@{path} fits {count} files; the first {most} are attached.",
+                    "@{path} fits more than {most} files; the first {most} are attached.",
                     path=pattern,
-                    count=len(files),
                     most=_MOST_MATCHES,
                 ),
                 level="warning",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from localllm.llm.model_features import Profile
+from localllm.llm.model_profiles import Profile
 from localllm.memory.session_plan import SessionPlan
 from localllm.memory.todos import Todo
 from localllm.project.instructions import Instructions
