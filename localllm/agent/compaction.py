@@ -11,7 +11,7 @@ from localllm.agent.history import History
 from localllm.agent.middleware import Decision, Middleware, RunState
 from localllm.base import events
 from localllm.base.errors import LLMConnectionError
-from localllm.base.events import Emit, Notice, Usage
+from localllm.base.events import Emit, Notice
 from localllm.base.i18n import N_, _
 from localllm.context.budget import NO_MODEL, Scale
 from localllm.llm.client import LLMClient
@@ -43,7 +43,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 class Compaction(Middleware):
     """Makes room in `history` for `client`'s answers. `tools` are those the model is offered now; `compact_at` is the
-    share of the window that may be full; `note` is told of each compaction, and what it cost."""
+    share of the window that may be full; `note` is told of each compaction."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Compaction(Middleware):
         *,
         compact_at: float,
         surroundings: Surroundings,
-        note: Callable[[Usage], None],
+        note: "Callable[[Compacted], None]",
     ) -> None:
         self._client = client
         self._history = history
@@ -173,7 +173,7 @@ class Compaction(Middleware):
         self._history.rewrite(made.conversation)
         messages = tuple(msgspec.to_builtins(message) for message in made.conversation.messages)
         emit(events.Compacted(how=made.how, before=made.before, after=made.after, messages=messages, usage=made.usage))
-        self._note(made.usage)
+        self._note(made)
 
 
 def _told(made: "Compacted") -> str:

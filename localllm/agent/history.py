@@ -168,15 +168,17 @@ class History:
         """Put `to` in the place of all that was said, which is forgotten but for the marks in it.
 
         `to` is valid, begins with the same system message, asks for an answer where this does, and has every word of
-        the person's, verbatim, but for the oldest, which may have been put aside. Else ValueError is raised, and
-        nothing changed.
+        the user's, verbatim, but for older ones, which may have been put aside. Else ValueError is raised, and nothing
+        changed.
         """
         if self._open_calls:
             raise ValueError("a conversation is rewritten between two requests")
         if to.messages[:1] != tuple(self._messages[:1]):
             raise ValueError("a conversation keeps the system message it began with")
-        if [spoken.text for spoken in to.spoken] != [spoken.text for spoken in self._words] or any(
-            spoken.text not in to.messages[spoken.message].text for spoken in to.spoken[len(to.aside) :]
+        if (
+            [spoken.text for spoken in to.spoken] != [spoken.text for spoken in self._words]
+            or to.spoken[-1:] != tuple(to.said[-1:])
+            or any(spoken.text not in to.messages[spoken.message].text for spoken in to.said)
         ):
             raise ValueError("what the person said stays, verbatim")
         if _awaits_answer(to.messages[-1]) != _awaits_answer(self._messages[-1]):

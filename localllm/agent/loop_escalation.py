@@ -90,10 +90,10 @@ class Ladder(Middleware):
         self._announcements = 0
         self._has_announced = False
 
-    def note_compaction(self) -> None:
-        """The conversation was written anew to make room."""
+    def note_compaction(self, *, was_summed_up: bool = True) -> None:
+        """The conversation was written anew to make room, by a summary or by leaving old output out."""
         self.detector.note_compaction()
-        if self._compacted_at == self._step:
+        if self._compacted_at == self._step or not was_summed_up:
             return
         is_refilled = 0 < self._compacted_at >= self._step - _RIGHT_AFTER
         self._refills = self._refills + 1 if is_refilled else 0

@@ -31,6 +31,7 @@ from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
+    from localllm.context.context_manager import Compacted
     from localllm.memory.external_memory import ExternalMemorySystem
 
 
@@ -336,6 +337,6 @@ class ReActAgent:
         self.history.add_remark(said.text, said.images, words=said.words)
         self._require_call = self._require_call or said.require_call
 
-    def _note_compaction(self, usage: Usage) -> None:
-        self._tally.usage += usage
-        self.ladder.note_compaction()
+    def _note_compaction(self, made: "Compacted") -> None:
+        self._tally.usage += made.usage
+        self.ladder.note_compaction(was_summed_up=made.how == "summarised")

@@ -16,9 +16,13 @@ _SUMMARY = 0.1
 _LEAST_SUMMARY, _LONGEST_SUMMARY = 256, 1_600
 """Of the window a summary may have, in tokens: more than a few hundred words nobody hands over."""
 
-LEAST_GAIN = 0.2
-"""Of the window leaving out old output must free: the server reads everything anew after it, as after a summary."""
+LEAST_GAIN = 0.1
+"""Of the room for the conversation leaving out old output must free: the server reads everything anew after it, as it
+does after a summary, but no model has to write, and all can be had again."""
 
+_WORDS, _LOW_WORDS = 1 / 6, 1 / 12
+"""Of the room for the conversation: the user's words may have so much; where they have more, the older ones are put
+aside until they have so little."""
 
 MAX_TOOL_OUTPUT = 30_000
 """Characters of one tool's output the model is given at most."""
@@ -74,9 +78,19 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
         return self.fixed + int(_LOW * self.room)
 
     @property
+    def words(self) -> int:
+        """What the user's words may have."""
+        return int(_WORDS * self.room)
+
+    @property
+    def low_words(self) -> int:
+        """What the user's words have at most after older ones were put aside, if that can be had."""
+        return int(_LOW_WORDS * self.room)
+
+    @property
     def pruned(self) -> int:
         """What a request may have after old output was left out for that to be enough."""
-        return max(0, int(self.most - LEAST_GAIN * self.window))
+        return max(0, int(self.most - LEAST_GAIN * self.room))
 
     @property
     def summary(self) -> int:

@@ -13,6 +13,7 @@ from localllm.context.code_outline import Rank, Relevance, compress
 from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken, steps
 from localllm.context.pruning import (
     Compress,
+    Cuttable,
     Keep,
     can_keep,
     cut,
@@ -46,6 +47,8 @@ _SHRINK = 0.9
 _LEAST_TEXT = 40
 """Tokens a result keeps at least where even the newest have to be cut."""
 
+_CUT_IN_TURN: tuple[tuple[Cuttable, int], ...] = (("record", 0), ("most", _LEAST_TEXT), ("all", _LEAST_TEXT))
+
 MakeCompress = Callable[[Conversation], Compress]
 """Chooses what keeps a compressed form when output is left out."""
 
@@ -76,11 +79,10 @@ class Compactor:
         self._keep = keep
 
     def with_room(self, conversation: Conversation, scale: Scale, budget: Budget) -> tuple[Conversation, int]:
-        """The conversation, and 0; where the person's words have no room in it, see put_aside."""
-        if words_fit(conversation, scale, budget):
+        """The conversation, and 0; where the user's words take more than their share of the room, see put_aside."""
+        if _words(conversation, scale) <= budget.words:
             return conversation, 0
-        room = (budget.room - budget.summary) // 2
-        return self._put_aside(conversation, _newest(conversation), room, scale)
+        return self._put_aside(conversation, _newest(conversation), budget.low_words, scale)
 
     def _put_aside(self, conversation: Conversation, until: int, room: int, scale: Scale) -> tuple[Conversation, int]:
         """As put_aside; nothing is, where it cannot be kept."""
@@ -117,17 +119,13 @@ class Compactor:
         )
 
         def rewritten(whole: Conversation) -> Conversation:
-            return _rewritten(whole, start, summary.text, around, self._told_of(whole.aside))
+            return _rewritten(whole, start, summary.text, around, self._told_of(whole))
 
-        def fitted(whole: Conversation) -> Conversation:
-            excess = scale.request(rewritten(whole).messages) - budget.most
-            return rewritten(_shortened(whole, start, excess, scale))
-
-        made = fitted(conversation)
-        if (left := scale.request(made.messages) - budget.most) > 0:
-            room = sum(scale.text(spoken.text) for spoken in conversation.said) - left
-            made = fitted(self._put_aside(conversation, start, room, scale)[0])
-        told = _told(made, "summarised", before, scale, budget)
+        made = rewritten(conversation)
+        if (excess := scale.request(made.messages) - budget.most) > 0:  # words go before results and summary are cut
+            room = _words(conversation, scale) - excess
+            made = rewritten(self._put_aside(conversation, start, room, scale)[0])
+        told = _told(_shrunk(made, scale, budget), "summarised", before, scale, budget)
         return msgspec.structs.replace(told, why=summary.why, usage=summary.usage)
 
     def _pruned(self, conversation: Conversation, start: int, scale: Scale, budget: Budget) -> Conversation | None:
@@ -140,8 +138,8 @@ class Compactor:
         pruned = prune(without_pictures, start, self._compress(conversation))
         return pruned if scale.request(pruned.messages) <= budget.pruned else None
 
-    def _told_of(self, aside: Sequence[str]) -> str:
-        return told_of(aside, self._keep) if self._keep else ""
+    def _told_of(self, conversation: Conversation) -> str:
+        return told_of(conversation, self._keep) if self._keep else ""
 
 
 def _beside_the_record(older: Conversation, summary: Summary, scale: Scale, budget: Budget) -> Summary:
@@ -157,8 +155,12 @@ def _beside_the_record(older: Conversation, summary: Summary, scale: Scale, budg
 
 def words_fit(conversation: Conversation, scale: Scale, budget: Budget) -> bool:
     """Whether what the person said has room at all, beside what is fixed and the least of a summary."""
-    words = sum(scale.text(spoken.text) for spoken in conversation.said)
-    return budget.fixed + words + budget.summary // 2 <= budget.most
+    return budget.fixed + _words(conversation, scale) + budget.summary // 2 <= budget.most
+
+
+def _words(conversation: Conversation, scale: Scale) -> int:
+    """The tokens of the user's words in the messages."""
+    return sum(scale.text(spoken.text) for spoken in conversation.said)
 
 
 def _told(
@@ -186,8 +188,7 @@ def _start(conversation: Conversation, scale: Scale, budget: Budget, frame: int)
     """Where the newest messages begin that are kept as they are: as many steps as go beside a summary (in a `frame` of
     so many tokens) and the person's words, and the newest in any case."""
     messages = conversation.messages
-    words = sum(scale.text(spoken.text) for spoken in conversation.said)
-    most = budget.low - budget.fixed - budget.summary - words - frame
+    most = budget.low - budget.fixed - budget.summary - _words(conversation, scale) - frame
     fitting = (start for start in steps(messages) if scale.messages(messages[start:]) <= most)
     return min(next(fitting, len(messages)), _newest(conversation))
 
@@ -201,7 +202,6 @@ def _rewritten(conversation: Conversation, start: int, state: str, surroundings:
     """The conversation with everything between the system message and message `start` replaced."""
     messages = conversation.messages
     older = [spoken.text for spoken in conversation.said if spoken.message < start]
-    newer = [spoken for spoken in conversation.said if spoken.message >= start]
     rest = list(messages[start:])
     request, images = "", ()
     if rest and isinstance(rest[0], UserMessage):
@@ -209,33 +209,34 @@ def _rewritten(conversation: Conversation, start: int, state: str, surroundings:
         rest = rest[1:]
     head = UserMessage(head_text(older, state, surroundings, request, aside=aside), images)
     shift = len(messages) - len(rest) - 2
-    kept = [Spoken(text, PUT_ASIDE) for text in conversation.aside]
-    spoken = [Spoken(text, 1) for text in older] + [Spoken(said.text, max(1, said.message - shift)) for said in newer]
-    return Conversation((messages[0], head, *rest), (*kept, *spoken))
+    spoken = tuple(
+        one if one.message == PUT_ASIDE else Spoken(one.text, 1 if one.message < start else max(1, one.message - shift))
+        for one in conversation.spoken
+    )
+    return Conversation((messages[0], head, *rest), spoken)
 
 
 def _shrunk(conversation: Conversation, scale: Scale, budget: Budget) -> Conversation:
-    """The conversation with what may be cut in it cut until it fits, if that can be had."""
-    return _shortened(conversation, 1, scale.request(conversation.messages) - budget.most, scale)
+    """The conversation with what may be cut in it cut until it fits, if that can be had: the pictures that did not come
+    last, then the program's record, then what tools and files say, and the model's summary at the very last."""
+    if not scale.fits(conversation, budget.most):
+        conversation = prune_pictures(conversation, _newest(conversation))
+    for what, least in _CUT_IN_TURN:
+        if (excess := scale.request(conversation.messages) - budget.most) > 0:
+            conversation = _shortened(conversation, excess, scale, what, least)
+    return conversation
 
 
-def _shortened(conversation: Conversation, start: int, excess: int, scale: Scale) -> Conversation:
-    """The conversation with `excess` tokens less from message `start` on: without the pictures that did not come last,
-    and its longest texts cut to one length."""
-    if excess <= 0:
-        return conversation
-    before = scale.messages(conversation.messages)
-    conversation = prune_pictures(conversation, _newest(conversation))
-    excess -= before - scale.messages(conversation.messages)
-    if excess <= 0:
-        return conversation
-    sizes = {n: longest_gap(conversation, n, scale.text) for n in range(start, len(conversation.messages))}
+def _shortened(conversation: Conversation, excess: int, scale: Scale, what: Cuttable, least: int) -> Conversation:
+    """The conversation with `excess` tokens less, its longest texts cut to one length, but not below `least`."""
+    numbers = range(1, len(conversation.messages))
+    sizes = {number: longest_gap(conversation, number, scale.text, what) for number in numbers}
     allowed, most = sum(sizes.values()) - excess, max(sizes.values(), default=0)
-    while most > _LEAST_TEXT and sum(min(size, most) for size in sizes.values()) > allowed:
-        most = max(_LEAST_TEXT, int(most * _SHRINK))
+    while most > least and sum(min(size, most) for size in sizes.values()) > allowed:
+        most = max(least, int(most * _SHRINK))
     for number, size in sizes.items():
         if size > most:
-            conversation = cut_message(conversation, number, most, scale.text)
+            conversation = cut_message(conversation, number, most, scale.text, what)
     return conversation
 
 
@@ -333,7 +334,7 @@ class SmartContextManager:
         fitting = self.budget(conversation, tools)
         conversation, behind = self._compactor.with_room(conversation, scale, fitting)
         if not words_fit(conversation, scale, fitting):
-            words = sum(scale.text(spoken.text) for spoken in conversation.said)
+            words = _words(conversation, scale)
             room = max(0, fitting.room - fitting.summary // 2)
             raise LLMConnectionError(
                 "context_words_too_long", words=f"{words:,}", room=f"{room:,}", window=f"{budget.window:,}"

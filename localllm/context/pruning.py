@@ -5,6 +5,7 @@ Deterministic, and asks nobody. What the person said and what the model wrote is
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -13,6 +14,7 @@ from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken
 from localllm.llm.messages import (
     BEGINNING,
     NOW,
+    RECORD,
     STATE_BEGINS,
     STATE_ENDS,
     AssistantMessage,
@@ -173,29 +175,35 @@ def _beginning(text: str, tokens: int, estimate: Estimate) -> str:
     return text[:length]
 
 
-def longest_gap(conversation: Conversation, number: int, estimate: Estimate) -> int:
+Cuttable = Literal["record", "most", "all"]
+"""What may be cut: the program's record alone; what tools and files say too; the model's summary as well."""
+
+
+def longest_gap(conversation: Conversation, number: int, estimate: Estimate, what: Cuttable = "all") -> int:
     """The tokens of the longest part of a message that may be cut: of what tools and files say, not of what the person
     or the model did."""
-    return max(map(estimate, _pieces(conversation, number)[::2]), default=0)
+    return max(map(estimate, _pieces(conversation, number, what)[::2]), default=0)
 
 
-def cut_message(conversation: Conversation, number: int, tokens: int, estimate: Estimate) -> Conversation:
+def cut_message(
+    conversation: Conversation, number: int, tokens: int, estimate: Estimate, what: Cuttable = "all"
+) -> Conversation:
     """The conversation with the parts of message `number` that may be cut in so many tokens each, the person's words in
     it where they were."""
     messages = list(conversation.messages)
     message = messages[number]
     faults = isinstance(message, ToolMessage) and message.name in _COMMANDS
-    pieces = _pieces(conversation, number)
+    pieces = _pieces(conversation, number, what)
     pieces[::2] = [cut(piece, tokens, CUT, estimate, faults=faults) for piece in pieces[::2]]
     messages[number] = msgspec.structs.replace(message, text="".join(pieces))
     return msgspec.structs.replace(conversation, messages=tuple(messages))
 
 
-def _pieces(conversation: Conversation, number: int) -> list[str]:
+def _pieces(conversation: Conversation, number: int, what: Cuttable) -> list[str]:
     """The text of a result or of what came with a user's words, what must stay of it at every odd place: those words,
     and the form of a message that stands for an older part. Nothing of others."""
     message = conversation.messages[number]
-    if not isinstance(message, UserMessage | ToolMessage):
+    if not isinstance(message, UserMessage | ToolMessage) or (what == "record" and not is_summed_up(message.text)):
         return []
     pieces, rest = list[str](), message.text
     for said in conversation.words_in(number):
@@ -204,17 +212,24 @@ def _pieces(conversation: Conversation, number: int) -> list[str]:
     pieces.append(rest)
     if not is_summed_up(message.text):
         return pieces
-    return [part for place, piece in enumerate(pieces) for part in ([piece] if place % 2 else _of_head(piece))]
+    return [part for place, piece in enumerate(pieces) for part in ([piece] if place % 2 else _of_head(piece, what))]
 
 
-def _of_head(piece: str) -> list[str]:
+def _of_head(piece: str, what: Cuttable) -> list[str]:
     """A piece of such a message beside the words, what must stay at every odd place: how it begins, with where the
     words are that were put aside; where the state is in it, and where the newest request begins."""
     before, begins, rest = piece.partition(STATE_BEGINS)
     if not begins:
-        return ["", piece, ""] if piece.startswith(BEGINNING) else [piece]
+        return ["", piece, ""] if what == "record" or piece.startswith(BEGINNING) else [piece]
     state, ends, rest = rest.partition(STATE_ENDS)
-    return ["", before + begins, state, ends, *rest.partition(NOW)]
+    summary, heading, record = state.partition(RECORD)
+    match what:
+        case "record":
+            return ["", f"{before}{begins}{summary}{heading}", record, f"{ends}{rest}", ""]
+        case "most":
+            return ["", f"{before}{begins}{summary}{heading}", record, ends, *rest.partition(NOW)]
+        case "all":
+            return ["", before + begins, summary, heading, record, ends, *rest.partition(NOW)]
 
 
 Keep = Callable[[str], str]
@@ -224,19 +239,23 @@ OSError."""
 LONGEST_LINE = 600
 """Characters of a line in the file: of a longer one read_file shows only the beginning in the smallest window."""
 
+_LONGEST_BEGINNING = 200
+"""Characters of a first request that was put aside."""
+
 _GOES_ON = "…"
 
 
 def put_aside(
     conversation: Conversation, until: int, room: int, tokens: Callable[[str], int]
 ) -> tuple[Conversation, int]:
-    """The conversation with so many of the oldest words marked as put aside that the rest has at most `room` tokens,
-    as far as they are in messages before `until`; the newest stay. And the first message after all those that held
-    them, which what is kept of the conversation must not begin before."""
+    """The conversation with so many of the older words marked as put aside that the rest has at most `room` tokens,
+    as far as they are in messages before `until`. The newest stay, and so does the first request, for it is what the
+    work is for, unless it alone takes most of the room. And the first message after all those that held them, which
+    what is kept of the conversation must not begin before."""
     left = sum(tokens(spoken.text) for spoken in conversation.said)
     spoken, first = list(conversation.spoken), 0
     for number, one in enumerate(spoken[:-1]):
-        if one.message == PUT_ASIDE:
+        if one.message == PUT_ASIDE or (number == 0 and tokens(one.text) <= room // 2):
             continue
         if left <= room or one.message >= until:
             break
@@ -255,11 +274,16 @@ def can_keep(words: Sequence[str], keep: Keep) -> bool:
     return True
 
 
-def told_of(words: Sequence[str], keep: Keep) -> str:
-    """The line that says where `words` are, which were put aside; "" where none were."""
+def told_of(conversation: Conversation, keep: Keep) -> str:
+    """The line that says where the words are that were put aside, with how the first request begins where that is one
+    of them; "" where none were."""
+    words = conversation.aside
     if not words:
         return ""
-    which = f"The first {len(words):,} messages of the user" if len(words) > 1 else "The first message of the user"
+    which = f"{len(words):,} older messages of the user" if len(words) > 1 else "An older message of the user"
+    if conversation.spoken[0].message == PUT_ASIDE:
+        begins = " ".join(words[0][:_LONGEST_BEGINNING].split())
+        which += f", the first of which begins “{begins} …”"
     try:
         name = keep(file_of(words))
     except OSError as error:

@@ -18,6 +18,7 @@ from localllm.llm.client import LLMClient
 from localllm.llm.messages import (
     BEGINNING,
     NOW,
+    RECORD,
     AssistantMessage,
     Message,
     SystemMessage,
@@ -29,8 +30,6 @@ from localllm.llm.messages import (
     with_arguments,
 )
 from localllm.text.error_lines import telling_lines
-
-HEADING = "## Record (kept by the program)"
 
 _CHANGES = frozenset({"create_file", "write_file", "edit_file"})
 _COMMANDS = frozenset({"run_command", "command_output"})
@@ -55,7 +54,7 @@ def record(conversation: Conversation, earlier: str = "") -> str:
         *_newest_results(conversation.messages, earlier),
     ]
     told = "\n".join(filter(None, lines))
-    return f"{HEADING}\n{told}" if told else ""
+    return f"{RECORD}\n{told}" if told else ""
 
 
 def files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
@@ -97,7 +96,7 @@ def _question(text: str) -> str:
 
 def _newest_results(messages: Sequence[Message], earlier: str) -> Iterator[str]:
     results = [(m, call) for m, call in with_calls(messages) if isinstance(m, ToolMessage) and not was_pruned(m)]
-    before = dict(_RESULT.findall(earlier.partition(HEADING)[2]))
+    before = dict(_RESULT.findall(earlier.partition(RECORD)[2]))
     for what, names in (("change", _CHANGES), ("command", _COMMANDS)):
         if newest := next(((m, call) for m, call in reversed(results) if call.name in names), None):
             message, call = newest
@@ -158,7 +157,7 @@ def plain_state(conversation: Conversation, most_lines: int = 40) -> str:
     earlier = earlier_state(messages)
     said = next((m.text for m in reversed(messages) if isinstance(m, AssistantMessage) and m.text.strip()), "")
     parts = [
-        earlier.partition(HEADING)[0].strip(),
+        earlier.partition(RECORD)[0].strip(),
         "## Goal\nWhat the user said.",
         "## Done\n" + "\n".join(lines) if lines else "",
         f"## Files\n{listed('read', read)}" if read else "",

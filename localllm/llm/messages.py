@@ -154,6 +154,8 @@ def _shortened(text: str, most: int) -> str:
 BEGINNING = "[Summed up to make room: the conversation until here.]"
 NOW = "[Now the user says:]"
 STATE_BEGINS, STATE_ENDS = "<state>\n", "\n</state>"
+RECORD = "## Record (kept by the program)"
+"""Begins what the program itself has taken down, after the model's summary in a state."""
 
 _STATE = re.compile(r"<state>\n(.*?)(?:\n</state>|\Z)", re.DOTALL)
 _SAID = re.compile(r"<said>\n(.*?)\n</said>", re.DOTALL)

@@ -27,7 +27,7 @@ def count_tokens(text: str) -> int:
 class WindowServer(LoopbackServer):
     """`step(number)` gives the call of each step, None at the end of the task. A request for a summary (one without
     tools) is answered by `summary`. `behaviour`: refuses as llama.cpp; truncates silently, as Ollama; vllm refuses also
-    an answer too long for what is left.
+    an answer too long for what is left. `count`: the tokens of a text.
 
     `requests` are the bodies of all that were answered, `refused` of those that were not; `counts` their tokens.
     """
@@ -40,6 +40,7 @@ class WindowServer(LoopbackServer):
         behaviour: Behaviour = "refuses",
         summary: str | Callable[[str], str] = "## Goal\nthe task\n## Done\nsome steps\n## Next\nthe next step",
         tells: bool = True,
+        count: Callable[[str], int] = count_tokens,
     ) -> None:
         super().__init__(_Handler)
         self.window = window
@@ -52,6 +53,7 @@ class WindowServer(LoopbackServer):
         self._done = 0
         self._summary = summary
         self._tells = tells
+        self._count = count
 
     def models(self) -> dict[str, Any]:
         entry: dict[str, Any] = {"id": "m"}
@@ -61,7 +63,7 @@ class WindowServer(LoopbackServer):
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any] | list[dict[str, Any]]]:
         """The status, and what is sent: an error, or the events of a stream."""
-        prompt = _count(body)
+        prompt = _count(body, self._count)
         wanted = body.get("max_tokens") or 0
         if self.behaviour != "truncates" and prompt >= self.window:
             self.refused.append(body)
@@ -114,13 +116,13 @@ def _text_of(body: dict[str, Any]) -> str:
     return "\n".join(json.dumps(message, ensure_ascii=False) for message in body["messages"])
 
 
-def _count(body: dict[str, Any]) -> int:
+def _count(body: dict[str, Any], count: Callable[[str], int]) -> int:
     """The tokens of the whole prompt, with what a chat template puts around each message."""
     texts = [json.dumps(body.get("tools") or "")]
     for message in body["messages"]:
         texts.append(str(message.get("content") or ""))
         texts += [call["function"]["name"] + call["function"]["arguments"] for call in message.get("tool_calls", ())]
-    return sum(map(count_tokens, texts)) + 5 * len(body["messages"])
+    return sum(map(count, texts)) + 5 * len(body["messages"])
 
 
 def _refusal(behaviour: Behaviour, prompt: int, window: int) -> dict[str, Any]:

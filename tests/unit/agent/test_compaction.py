@@ -37,6 +37,7 @@ from localllm.llm.messages import AssistantMessage, Message
 from localllm.llm.model_profiles import COMPACT, SMALL_WINDOW
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.agents import call, make_agent, make_tools, play, scripted
+from tests.support.long_chat import long_chat
 from tests.support.window_server import Behaviour, Call, WindowServer
 from tests.support.wire_server import Reply, WireServer, calls, delta, says, sse
 
@@ -142,6 +143,14 @@ async def test_sixty_steps_with_large_outputs_in_any_window(project: Path, windo
     assert [same for same in grows(server.requests) if not same] == [False] * compactions(heard)
     assert all(GOAL in text_of(body) for body in server.requests)
     assert all(body["max_tokens"] < window for body in server.summaries)
+
+
+@pytest.mark.parametrize(("window", "pasted", "most"), [(4_096, 0, 10), (4_096, 300, 11), (8_192, 300, 5)])
+async def test_a_long_chat_stays_sighted(tmp_path: Path, window: int, pasted: int, most: int) -> None:
+    told = await long_chat(tmp_path, window, 40, pasted=pasted)
+    assert (told.refused, told.unfinished) == (0, 0)
+    assert (told.goal_missing, told.results_cut, told.states_cut) == (0, 0, 0)
+    assert 0 < told.densest(70) <= most
 
 
 async def test_before_a_model_sums_up_the_person_is_told_once(project: Path) -> None:
@@ -421,10 +430,11 @@ async def test_two_hundred_turns_in_a_small_window_and_every_word_can_be_read_ag
         assert agent.history.words == tuple(said)
         aside = agent.history.conversation.aside
         assert len(aside) > 100
-        assert all(words in text_of(server.requests[-1]) for words in said[len(aside) :])
-        line = next(line for line in text_of(server.requests[-1]).splitlines() if line.startswith("[The first "))
+        assert all(words in text_of(server.requests[-1]) for words in said if words not in aside)
+        assert said[0] not in aside
+        line = next(line for line in text_of(server.requests[-1]).splitlines() if " older messages of the user" in line)
         name = line.split("verbatim: ")[1].split(" ")[0]
-        assert f"{len(aside):,} messages" in line
+        assert f"{len(aside):,} older" in line
         read = await read_through(agent, name)
     assert all(words in read.replace("\n…", "") for words in aside)
 

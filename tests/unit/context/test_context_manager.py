@@ -11,11 +11,12 @@ from localllm.base.events import ToolCall
 from localllm.context.budget import MAX_TOOL_OUTPUT, MIN_TOOL_OUTPUT, Scale, output_limit
 from localllm.context.context_manager import SmartContextManager
 from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken
-from localllm.context.pruning import cut_message, prune, prune_pictures, was_pruned
+from localllm.context.pruning import cut_message, prune, prune_pictures, put_aside, told_of, was_pruned
 from localllm.context.summary import head_text, is_head, plain_state
 from localllm.context.usage import window_use
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import (
+    RECORD,
     AssistantMessage,
     Image,
     Message,
@@ -163,6 +164,45 @@ def test_what_stands_for_the_older_part_keeps_its_form_however_much_is_cut(older
     assert rest.startswith("<state>\n## Done\na st")
     assert re.fullmatch(r"(?s)<state>\n.*\n</state>\n.*\n\[Now the user says:]\n.*what now\?", rest)
     assert len(made.text) < 0.3 * len(text)
+
+
+SUMMARY = "## Goal\nfind the leak\n## Done\n" + "looked at one more part of the pool\n" * 20 + "## Next\nread pool.py"
+
+
+@pytest.mark.parametrize(("window", "whole"), [(1_300, "result"), (700, "summary"), (400, "")])
+async def test_the_record_is_cut_first_then_results_then_the_summary(window: int, whole: str) -> None:
+    state = f"{SUMMARY}\n\n{RECORD}\nnewest command: make →\n" + "cc -c part.c\n" * 120
+    result = "first\n" + "a line of it\n" * 120 + "last"
+    called = AssistantMessage("", (ToolCall("c", "read_file", '{"file_path": "pool.py"}'),))
+    talk = Conversation(
+        (SystemMessage("s"), UserMessage(head_text(["go"], state)), called, ToolMessage("c", "read_file", result)),
+        (Spoken("go", 1),),
+    )
+    made = await SmartContextManager(client(window), compact_at=0.85).compact(talk, ())
+    head, newest = made.conversation.messages[1].text, made.conversation.messages[-1].text
+    assert "go" in head
+    assert len(head) < len(head_text(["go"], state))
+    assert (newest == result) == (whole == "result")
+    assert (SUMMARY in head) == (whole != "")
+
+
+@pytest.mark.parametrize("first", ["Find the leak.", "Find the leak. " + "It comes and goes, " * 200])
+def test_the_first_request_stands_when_older_words_are_put_aside(first: str) -> None:
+    texts = [first, *(f"and look at part {n}, please" for n in range(40))]
+    spoken = tuple(Spoken(text, 1 + 2 * n) for n, text in enumerate(texts))
+    pairs = [message for text in texts for message in (UserMessage(text), AssistantMessage("Well."))]
+    talk = Conversation((SystemMessage("s"), *pairs), spoken)
+    made, behind = put_aside(talk, len(talk.messages), 100, estimate_tokens)
+    left = [spoken.text for spoken in made.said]
+    assert sum(map(estimate_tokens, left)) <= 100
+    assert left[-1] == texts[-1]
+    assert behind == 1 + max(one.message for one in spoken if one.text in made.aside)
+    is_short = len(first) < 100
+    assert (first in left) == is_short
+    told = told_of(made, lambda _: "words-1a.txt")
+    assert f"{len(made.aside)} older messages of the user" in told
+    assert ("begins “Find the leak. It comes" in told) != is_short
+    assert len(told) < 400
 
 
 def test_what_stands_for_the_older_part_can_be_read_again() -> None:

@@ -2,8 +2,8 @@
 
 from localllm.base.events import ToolCall
 from localllm.context.conversation import Conversation, Spoken
-from localllm.context.summary import HEADING, record
-from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from localllm.context.summary import record
+from localllm.llm.messages import RECORD, AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 
 
 def calling(name: str, arguments: str, result: str) -> list[Message]:
@@ -25,7 +25,7 @@ def test_nothing_done_is_no_record() -> None:
 def test_what_was_changed_and_how_the_newest_command_ended() -> None:
     failed = calling("run_command", '{"command": "make"}', "Exit code 2.\n" + "cc x\n" * 300 + "a.c:3: error: b\nend")
     told = record(talk(*edited("a.py"), *edited("b.py"), *failed))
-    assert told.startswith(f"{HEADING}\nchanged: b.py, a.py\n")
+    assert told.startswith(f"{RECORD}\nchanged: b.py, a.py\n")
     assert "newest command: run_command(command=make) →\nExit code 2.\n" in told
     assert "a.c:3: error: b" in told
     assert len(told) < 900
@@ -47,5 +47,5 @@ def test_a_short_answer_stands_with_its_question() -> None:
     conversation = Conversation(
         (SystemMessage("s"), asked, UserMessage("b\n\n[Project p, 2026-01-02.]")), (Spoken("b", 2),)
     )
-    assert record(conversation) == f"{HEADING}\nasked: Should I use (a) tabs or (b) spaces? → the user: b"
+    assert record(conversation) == f"{RECORD}\nasked: Should I use (a) tabs or (b) spaces? → the user: b"
     assert record(Conversation(conversation.messages)) == ""
