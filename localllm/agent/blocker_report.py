@@ -37,6 +37,10 @@ _HINTS = (
     ("path_", "denied"),
     ("command_no_sandbox", "denied"),
     ("network_", "sandbox"),
+    ("context_", "window"),
+    ("llm_context", "window"),
+    ("llm_empty", "model"),
+    ("llm_only_thought", "model"),
     ("tool_crashed", ""),
     ("tool_", "model"),
 )

@@ -1,22 +1,24 @@
 """Keeps the conversation within the model's window: before a request that would fill it, and after one the server has
 refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from localllm.agent.history import History
-from localllm.agent.middleware import Decision, Middleware, RunState
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState
+from localllm.agent.system_prompt import remark
 from localllm.base import events
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit, Notice
 from localllm.base.i18n import N_, _
 from localllm.context.budget import NO_MODEL, Scale
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import ToolSpec, UserMessage
+from localllm.llm.messages import Completion, ToolSpec, UserMessage
 from localllm.llm.overflow import Overflow, overflow_of
+from localllm.tools.results import ToolResult
 
 if TYPE_CHECKING:
     from localllm.context.context_manager import Compacted, SmartContextManager
@@ -62,6 +64,7 @@ class Compaction(Middleware):
         self._surroundings = surroundings
         self._note = note
         self._failures = 0
+        self._was_cut: Literal["", "call", "thinking"] = ""
 
     @cached_property
     def manager(self) -> "SmartContextManager":
@@ -80,27 +83,44 @@ class Compaction(Middleware):
 
     async def before_step(self, state: RunState) -> Decision:
         """Make room where the next request would have too little. Raises LLMConnectionError where it cannot be had."""
+        before, was_cut, self._was_cut = self._history.generation, self._was_cut, ""
         if self._is_full():
             await self._client.get_ready()  # the window may have been a guess until now
         if not self._is_full():
             self._failures = 0
+            if was_cut:
+                await self.make_room(state.emit)
         elif not self._client.assumes_window or self.manager.words_fit(self._history.conversation, self._tools()):
             await self._compact(state.emit)
         # else a window that is only a guess is too small for what the person said: the server shall decide
+        if was_cut != "call":
+            return None
+        return Inject(remark("room_made" if self._history.generation != before else "smaller_call"))
+
+    def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
+        """See whether a call was cut off at the token limit: then the next answer needs more room, or fewer words."""
+        is_cut = any(result.error is not None and result.error.key == "tool_cut_arguments" for result in results)
+        self._was_cut = "call" if is_cut else ""
+
+    async def after_answer(self, state: RunState, answer: Completion) -> Decision:
+        """See whether thinking was cut off there."""
+        if answer.finish_reason == "length" and not answer.message.text.strip():
+            self._was_cut = "thinking"
         return None
+
+    async def make_room(self, emit: Emit) -> bool:
+        """Make room for a longer answer after one that was cut off, where the conversation takes half of the window;
+        whether there is more room now."""
+        return self._is_half_full() and await self._compact(emit)
 
     def _is_full(self) -> bool:
         return Scale(self._client, self._tools(), self._compact_at).is_full(self._history.messages)
 
     async def recover(self, error: LLMConnectionError, emit: Emit) -> None:
-        """Make room after the server has refused a request as too long, or the model had too little to think to an end.
-        Raises LLMConnectionError, `error` itself where it tells of something else or nothing can be left out."""
+        """Make room after the server has refused a request as too long. Raises LLMConnectionError, `error` itself where
+        it tells of something else or nothing can be left out."""
         overflow = overflow_of(error)
-        if overflow is None and not (error.key == "llm_thinking_cut" and self._is_half_full()):
-            raise error
-        before = self._history.generation
-        await self._compact(emit, overflow)
-        if self._history.generation == before:
+        if overflow is None or not await self._compact(emit, overflow):
             raise error
 
     def _is_half_full(self) -> bool:
@@ -110,10 +130,9 @@ class Compaction(Middleware):
     async def by_hand(self, emit: Emit, wish: str = "") -> "Compacted":
         """Sum the conversation up now, between two turns, and keep above all what `wish` says."""
         made = await self.manager.compact(self._history.conversation, self._tools(), wish=wish, by_hand=True)
-        if made.conversation.messages == self._history.messages:
+        if not self._take(made, emit):
             emit(Notice(text=_("There is nothing to sum up yet.")))
             return made
-        self._take(made, emit)
         told = _told(made)
         emit(
             Notice(
@@ -131,7 +150,9 @@ class Compaction(Middleware):
         scale = Scale(self._client, self._tools(), self._compact_at)
         return window_use(self._history.conversation, scale, assumed=self._client.assumes_window)
 
-    async def _compact(self, emit: Emit, overflow: Overflow | None = None) -> None:
+    async def _compact(self, emit: Emit, overflow: Overflow | None = None) -> bool:
+        """Make room; whether there is more now."""
+
         def begins() -> None:
             emit(
                 Notice(
@@ -147,17 +168,17 @@ class Compaction(Middleware):
         except LLMConnectionError:
             self._withdraw()
             raise
-        self._take(made, emit)
-        if made.fits:
+        if is_shorter := self._take(made, emit):
+            emit(Notice(text=_told(made), level="info" if made.fits else "warning"))
+        if made.fits and is_shorter:
             self._failures = 0
-            emit(Notice(text=_told(made)))
-            return
+            return True
         self._failures += 1
-        emit(Notice(text=_told(made), level="warning"))
         if self._failures >= MOST_FAILURES:
             self._failures = 0
             window = self.manager.budget(self._history.conversation, self._tools()).window
             raise LLMConnectionError("context_full", count=MOST_FAILURES, after=f"{made.after:,}", window=f"{window:,}")
+        return is_shorter
 
     def _withdraw(self) -> None:
         """Take a request back that does not fit: it would be in the way of every other."""
@@ -167,13 +188,15 @@ class Compaction(Middleware):
         if isinstance(newest, UserMessage) and not is_head(newest):
             self._history.withdraw()
 
-    def _take(self, made: "Compacted", emit: Emit) -> None:
-        if made.conversation.messages == self._history.messages:
-            return
+    def _take(self, made: "Compacted", emit: Emit) -> bool:
+        """Go on with what was made, where that is any shorter; whether it is."""
+        if made.after >= made.before:
+            return False
         self._history.rewrite(made.conversation)
         messages = tuple(msgspec.to_builtins(message) for message in made.conversation.messages)
         emit(events.Compacted(how=made.how, before=made.before, after=made.after, messages=messages, usage=made.usage))
         self._note(made)
+        return True
 
 
 def _told(made: "Compacted") -> str:

@@ -173,8 +173,10 @@ async def ask(
     *,
     tool_choice: ToolChoice,
     gathered: MessageAssembler,
+    thinking: bool = True,
 ) -> Completion:
-    """The model's answer, its pieces and whatever a person should know of it emitted on the way, and gathered.
+    """The model's answer, its pieces and whatever a person should know of it emitted on the way, and gathered. It may
+    be empty. `thinking`: see CompletionRequest.
 
     One that says a passage over and over is broken off (which closes the connection, so that the server stops) and
     kept without the repetition. Raises LLMConnectionError.
@@ -201,7 +203,15 @@ async def ask(
 
     try:
         return await client.complete(
-            messages, tools, tool_choice=tool_choice, on_chunk=show, on_retry=tell, on_notice=note, assembler=gathered
+            messages,
+            tools,
+            tool_choice=tool_choice,
+            on_chunk=show,
+            on_retry=tell,
+            on_notice=note,
+            assembler=gathered,
+            thinking=thinking,
+            accepts_empty=True,
         )
     except Chanting as chant:
         said = gathered.message(with_calls=False)

@@ -32,13 +32,14 @@ class RunState(msgspec.Struct):
 
 class Inject(msgspec.Struct, frozen=True):
     """Tell the model `text` with the next request: at the end of the newest tool result or user message, or, after an
-    answer of its own, as a message. `require_call`: it must answer that request with a call. `words` of it are the
-    person's own, and `images` what they name."""
+    answer of its own, as a message. `require_call`: it must answer that request with a call; `thinking` False: without
+    thinking, where the server can. `words` of it are the person's own, and `images` what they name."""
 
     text: str
     require_call: bool = False
     words: str = ""
     images: tuple[Image, ...] = ()
+    thinking: bool = True
 
 
 class Stop(msgspec.Struct, frozen=True):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from localllm.agent.compaction import Compaction, Surroundings
-from localllm.agent.completion import ask
 from localllm.agent.completion_checks import Finishing
 from localllm.agent.file_references import with_files
+from localllm.agent.continuation import Answer, Unanswered
 from localllm.agent.history import History
 from localllm.agent.loop_detection import LoopDetector
 from localllm.agent.loop_escalation import Ladder
@@ -24,15 +24,18 @@ from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, Run
 from localllm.base.i18n import Phrase, _
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import MENTIONS, output_limit
-from localllm.llm.client import LLMClient
-from localllm.llm.messages import Completion, Image
-from localllm.llm.providers.base import MessageAssembler
+from localllm.llm.client import UNANSWERED, LLMClient
+from localllm.llm.message_format import NO_ANSWER
+from localllm.llm.messages import AssistantMessage, Completion, Image
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.context.context_manager import Compacted
     from localllm.memory.external_memory import ExternalMemorySystem
+
+_LIMITS = UNANSWERED | {"llm_context_overflow", "context_full"}
+"""Errors that end a run as a limit does: no server is at fault."""
 
 
 class ReActAgent:
@@ -41,7 +44,8 @@ class ReActAgent:
     `run` is an event generator; `execute_query` is the same run, gathered. `listeners` are shown every event at
     once, also those after an interrupt, when nobody iterates any more. `middleware`: policies besides its own limits
     and its ladder. `advisers` are asked when it is stuck. `history` is one to go on with. Whatever ends a run, the
-    conversation stays valid and can be gone on with.
+    conversation stays valid and can be gone on with. `shows_pieces`: answers are shown while they arrive; else one that
+    breaks off can be asked for anew.
     """
 
     def __init__(
@@ -56,11 +60,13 @@ class ReActAgent:
         advisers: Advisers | None = None,
         surroundings: Surroundings = Surroundings(),  # noqa: B008 - immutable
         history: History | None = None,
+        shows_pieces: bool = True,
     ) -> None:
         self.llm_client = llm_client
         self.tool_system = tool_system
         self.session_id = session_id
         self._time_limit = settings.time_limit
+        self._shows_pieces = shows_pieces
         self.thought_history: list[Completion] = []
         """The answers of this run, or the last one."""
         self.history = history or History(system_prompt())
@@ -84,6 +90,7 @@ class ReActAgent:
             Limits(settings.max_iterations, max_tool_calls=settings.max_tool_calls, token_limit=settings.token_limit),
             self._steering,  # what the user has said meanwhile
             self.compaction,  # room for the request, with what steering has added to it
+            Unanswered(llm_client),  # an answer that is none
             self.ladder,  # hint, panel, boss or end of a run that is stuck
             Finishing(),  # an answer that announces a step and does not take it
             *middleware,  # of the session: plan mode
@@ -93,7 +100,7 @@ class ReActAgent:
         self._offered: list[str] = []
         self._told: list[str] = []
         """What was offered and went with this run's request."""
-        self._require_call = False
+        self._require_call, self._thinking = False, True
 
     def run(self, query: str, *, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """The events of a run, as they happen, the last of them RunFinished. Closing the generator interrupts it.
@@ -137,34 +144,25 @@ class ReActAgent:
 
     async def think(self, emit: Emit) -> Completion:
         """Ask the model, show its answer as it arrives, and keep it. A broken-off answer is kept as far as it came."""
-        gathered = MessageAssembler()
+        answer = Answer(self.llm_client, self.compaction, emit, is_shown=self._shows_pieces, thinking=self._thinking)
         try:
-            try:
-                completion = await self._ask(gathered, emit)
-            except LLMConnectionError as error:
-                await self.compaction.recover(error, emit)
-                completion = await self._ask(gathered := MessageAssembler(), emit)
+            completion = await answer.get(
+                self.history.messages_to_send, self.tool_system.specs, "required" if self._require_call else "auto"
+            )
         except LLMConnectionError as error:
-            self._keep_broken_off(gathered, Phrase("[no answer: {reason}]", reason=error.what_phrase).english, emit)
+            note = Phrase("[no answer: {reason}]", reason=error.what_phrase).english
+            self._keep_broken_off(answer.said, note, emit)
             raise
         except asyncio.CancelledError:
-            self._keep_broken_off(gathered, "[interrupted by the user]", emit)
+            self._keep_broken_off(answer.said, "[interrupted by the user]", emit)
             raise
-        self._require_call = False
+        finally:
+            self._tally.usage += answer.spent
+        self._require_call, self._thinking = False, True
         self.thought_history.append(completion)
         self._tally.usage += completion.usage
         self._keep(completion, emit)
         return completion
-
-    async def _ask(self, gathered: MessageAssembler, emit: Emit) -> Completion:
-        return await ask(
-            self.llm_client,
-            self.history.messages_to_send(),
-            self.tool_system.specs(),
-            emit,
-            tool_choice="required" if self._require_call else "auto",
-            gathered=gathered,
-        )
 
     async def act(self, thought: Completion, emit: Emit) -> AsyncGenerator[ToolResult]:
         """Run the calls of an answer, one after another: a later one may build on an earlier one."""
@@ -198,7 +196,7 @@ class ReActAgent:
             note = Phrase("[no answer: {reason}]", reason=error.what_phrase)
             if len(self.history.words) == said:  # the request was taken back
                 self._offered[:0] = self._told
-            finished = self._tally.finished("error", "", error_code=error.code, error=error.lines())
+            finished = await self._failed(error, query)
         except asyncio.CancelledError:
             emit(self._tally.finished("interrupted", ""))
             raise
@@ -211,7 +209,7 @@ class ReActAgent:
         self._tally.begin()
         self._told = []
         self.thought_history = []
-        self._require_call = False
+        self._require_call, self._thinking = False, True
         self._policies.begin()
         self.tool_system.begin_turn(typed, beside=query.removesuffix(typed) + piped)
 
@@ -281,7 +279,8 @@ class ReActAgent:
 
     def _keep(self, completion: Completion, emit: Emit) -> None:
         message, client = completion.message, self.llm_client.answering
-        self.history.add_assistant(message)
+        is_empty = not message.text.strip() and not message.tool_calls
+        self.history.add_assistant(msgspec.structs.replace(message, text=NO_ANSWER) if is_empty else message)
         emit(
             MessageCompleted(
                 text=message.text,
@@ -294,10 +293,9 @@ class ReActAgent:
             )
         )
 
-    def _keep_broken_off(self, gathered: MessageAssembler, note: str, emit: Emit) -> None:
-        """Keep what the model had said, and why no more; calls that may be incomplete are not among it."""
-        if gathered.text.strip() and self.history.awaits_answer:
-            said = gathered.message(with_calls=False)
+    def _keep_broken_off(self, said: AssistantMessage, note: str, emit: Emit) -> None:
+        """Keep what the model had said, and why no more."""
+        if said.text.strip() and self.history.awaits_answer:
             marked = msgspec.structs.replace(said, text=f"{said.text} {note}")
             self._keep(Completion(marked, "interrupted", Usage()), emit)
 
@@ -328,14 +326,24 @@ class ReActAgent:
         self.history.close_turn("", Phrase("[stopped: {reason}]", reason=stop.reason))
         return self._tally.finished(stop.status, report)
 
-    async def handle_stuck_situation(self, reason: str, query: str) -> str:
-        """What blocks the work, for the person: the goal, what was tried, the exact errors, what would help."""
-        return self.ladder.blocker(reason, query).report()
+    async def _failed(self, error: LocalLLMError, query: str) -> RunFinished:
+        """The end of a run by an error: a limit where the model has no answer, or its window no room."""
+        if error.key not in _LIMITS:
+            return self._tally.finished("error", "", error_code=error.code, error=error.lines())
+        report = await self.handle_stuck_situation(f"{error.what} {error.why}".strip(), query, error.key)
+        return self._tally.finished("limit", report, error_code=error.code, error=error.lines())
+
+    async def handle_stuck_situation(self, reason: str, query: str, error: str = "") -> str:
+        """What blocks the work, for the person: the goal, what was tried, the exact errors, what would help. `error` is
+        the key of the one that ended the run."""
+        blocker = self.ladder.blocker(reason, query)
+        return msgspec.structs.replace(blocker, errors=(*blocker.errors, error)).report()
 
     def _tell(self, said: Inject) -> None:
         """Let the model read what a policy has to say."""
         self.history.add_remark(said.text, said.images, words=said.words)
         self._require_call = self._require_call or said.require_call
+        self._thinking = self._thinking and said.thinking
 
     def _note_compaction(self, made: "Compacted") -> None:
         self._tally.usage += made.usage

@@ -96,6 +96,7 @@ class SubAgent:
             settings=msgspec.structs.replace(settings, max_iterations=steps),
             listeners=[self._pass_on],
             middleware=[LastStep(steps)],
+            shows_pieces=False,
         )
         self._agent.history.begin_with(system_prompt("explorer"))
 

@@ -72,6 +72,11 @@ class FrontEnd(Protocol):
         """Who answers confirmations."""
         ...
 
+    @property
+    def shows_pieces(self) -> bool:
+        """Whether answers are shown while they arrive."""
+        ...
+
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
         """Show the events of one run, to their end."""
         ...
@@ -413,6 +418,7 @@ class LocalLLMCode(Answerer):
             policy=self._policy,
             remembered=self._remembered,
             confirmer=self._front_end.confirmer,
+            shows_pieces=self._front_end.shows_pieces,
             runner=self._make_runner(),
             repo_map=RepoMap(self.root, storage.cache_file("repomap.msgpack"), self.settings.project.exclude_patterns),
             explore=self._explore,

@@ -121,6 +121,7 @@ class Project(NamedTuple):
     policy: Policy
     remembered: RememberedRules
     confirmer: Confirmer
+    shows_pieces: bool
     runner: LateRunner
     repo_map: RepoMap
     explore: Tool
@@ -182,6 +183,7 @@ class Conversation:
                 here=_below(project.root, project.here),
             ),
             history=before.history if before else History(system_prompt()),
+            shows_pieces=project.shows_pieces,
         )
         points = before.points if before else ()
         self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._recorder.keep, points)

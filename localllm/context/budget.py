@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from localllm.context.conversation import Conversation
-from localllm.llm.client import LEAST_ANSWER, LLMClient
+from localllm.llm.client import ANSWER, LLMClient
 from localllm.llm.messages import Message, ToolMessage, ToolSpec, UserMessage
 
 _LOW = 0.4
@@ -109,7 +109,7 @@ class Scale:
     def budget(self, system: Message, *, factor: float = 1.0) -> Budget:
         """The budget of the window as far as it is known now."""
         window = self._client.context_window
-        reserve = max(int((1 - self._compact_at) * window), min(LEAST_ANSWER, window // 4))
+        reserve = max(int((1 - self._compact_at) * window), min(ANSWER, window // 4))
         fixed = self._client.estimate_prompt((system,), self._tools)
         return Budget(window=window, fixed=fixed, limit=window - reserve, factor=factor)
 

@@ -19,7 +19,16 @@ from localllm.llm.messages import (
 )
 from localllm.llm.overflow import overflow_of
 from localllm.llm.providers.base import Chunk, MessageAssembler, ModelInfo, Provider, TextChunk
-from localllm.llm.retry import LONGEST_WAIT, RateLimiter, Stopwatch, look_at, opened, try_again, wait_for
+from localllm.llm.retry import (
+    ASKED_ONCE_MORE,
+    LONGEST_WAIT,
+    RateLimiter,
+    Stopwatch,
+    look_at,
+    opened,
+    try_again,
+    wait_for,
+)
 from localllm.llm.tokens import MOST_RATIO, Accounting, Exchange
 from localllm.llm.tool_calling.router import Question, Speaking
 
@@ -29,7 +38,19 @@ ASSUMED_CONTEXT_WINDOW = 8192
 LEAST_ANSWER = 256
 """Tokens of an answer that are asked for at least, however full the window: less than a call of a tool is no use."""
 
+ANSWER = 2_000
+"""Tokens an answer should have, or a quarter of the window: with fewer a call that writes a file is cut off."""
+
+_LIKELY_RATIO = 1.1
+"""So many times as long as estimated a prompt hardly ever is, once counts have taught the estimate."""
+
+UNANSWERED = frozenset({"llm_empty", "llm_only_thought", "llm_thinking_cut"})
+"""What answers are that have neither text nor a call: the model's fault, not the server's."""
+
 _SECONDS_TO_DESCRIBE = 5.0
+
+_LONGEST_PAUSE = 8.0
+"""Seconds before an answer that has broken off is asked for again."""
 
 _WORTH_TELLING = 1.0
 """Seconds of waiting for its turn that a person should know the reason of."""
@@ -62,6 +83,9 @@ class Asking(msgspec.Struct, frozen=True):
     watch: Stopwatch
     max_tokens: int = 0
     """Of the answer; 0 takes the client's own limit."""
+    thinking: bool = True
+    accepts_empty: bool = False
+    """An answer that has neither text nor a call is one; else it is an error."""
 
 
 class LLMClient:
@@ -185,21 +209,28 @@ class LLMClient:
                 schema=asking.schema,
                 max_tokens=self._longest_answer(asking),
                 temperature=self._temperature,
+                thinking=asking.thinking,
             )
             stream = self._speaking.stream(Question(self.provider, self.info, request, asking.on_notice))
-            return await opened(stream, asking.watch, lambda gathered: self._nothing_said(gathered, request))
+            return await opened(stream, asking.watch, lambda gathered: self._fault_of(gathered, request, asking))
 
         return await self._open(begin, asking)
 
     def _longest_answer(self, asking: Asking) -> int:
         """Tokens the answer may have: what is asked for, but no more than the prompt leaves of a known window, where
-        what is new in it may be longer than estimated: a server that is asked for one token too many refuses (vLLM)."""
+        what is new in it may be twice as long as estimated: a server that is asked for one token too many refuses
+        (vLLM). Up to `ANSWER` the estimate is believed that counts have taught, for with too few the answer is cut off:
+        a server that refuses is asked without a limit."""
         wanted = asking.max_tokens or self._max_tokens
         if not wanted or self.assumes_window:
             return wanted
-        expect = self._accounting.expect_prompt
-        prompt = expect(self.model, asking.messages, asking.tools, margin=MOST_RATIO)
-        return min(wanted, max(self.context_window - prompt, LEAST_ANSWER))
+        margins = (MOST_RATIO, _LIKELY_RATIO if self._accounting.has_counted(self.model) else MOST_RATIO)
+        surely, likely = (
+            self.context_window
+            - self._accounting.expect_prompt(self.model, asking.messages, asking.tools, margin=margin)
+            for margin in margins
+        )
+        return min(wanted, max(surely, min(likely, ANSWER), LEAST_ANSWER))
 
     async def complete(
         self,
@@ -213,42 +244,60 @@ class LLMClient:
         on_notice: OnNotice = _nobody,
         assembler: MessageAssembler | None = None,
         max_tokens: int = 0,
+        thinking: bool = True,
+        accepts_empty: bool = False,
     ) -> Completion:
         """The whole answer, its pieces shown to `on_chunk` on the way. With `schema` (and no tools) its text is to be a
         JSON object of that schema, held to it where the server can. `max_tokens` of it at most; 0 takes the client's
-        own limit.
+        own limit. `thinking`: see CompletionRequest; `accepts_empty`: see Asking.
 
         A caller that passes its own `assembler` still has what arrived when this is cancelled or fails.
         """
         gathered, watch = assembler or MessageAssembler(), Stopwatch()
-        asking = Asking(messages, tools, tool_choice, schema, on_retry, on_notice, watch, max_tokens)
+        asking = Asking(
+            messages, tools, tool_choice, schema, on_retry, on_notice, watch, max_tokens, thinking, accepts_empty
+        )
         async with aclosing(await self.open_answer(asking)) as chunks:
             async for chunk in chunks:
                 gathered.add(chunk)
                 if on_chunk:
                     on_chunk(chunk)
-        return self.answering.close_account(gathered, watch, messages, tools, on_notice)
+        return self.answering.close_account(gathered, asking)
 
-    def close_account(
-        self,
-        gathered: MessageAssembler,
-        watch: Stopwatch,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        on_notice: OnNotice = _nobody,
-    ) -> Completion:
-        """What was gathered of this client's answer to `messages`, with its cost. Raises LLMConnectionError where it
-        has neither text nor a call."""
+    def close_account(self, gathered: MessageAssembler, asking: Asking) -> Completion:
+        """What was gathered of this client's answer, with its cost. Raises LLMConnectionError where it has neither text
+        nor a call and has to."""
         message = gathered.message()
         if not message.text.strip() and not message.tool_calls:
-            request = CompletionRequest(model=self.model, messages=tuple(messages), tools=tuple(tools))
-            raise self._nothing_said(gathered, request)
+            request = CompletionRequest(model=self.model, messages=tuple(asking.messages), tools=tuple(asking.tools))
+            if error := self._fault_of(gathered, request, asking):
+                raise error
         self._note_answer()
-        exchange = Exchange(self.model, messages, tools, message, gathered.usage)
-        usage, warning = self._accounting.settle(exchange, watch, self.context_window, assumed=self.assumes_window)
+        exchange = Exchange(self.model, asking.messages, asking.tools, message, gathered.usage)
+        usage, warning = self._accounting.settle(
+            exchange, asking.watch, self.context_window, assumed=self.assumes_window
+        )
         if warning:
-            on_notice(warning)
+            asking.on_notice(warning)
         return Completion(message, gathered.finish_reason or "stop", usage)
+
+    async def may_ask_again(self, error: LLMConnectionError, times: int, on_retry: OnRetry) -> bool:
+        """Whether an answer of which something had come, and that has failed with `error`, may be asked for again
+        though it has failed so many `times`; after a growing wait, of which `on_retry` is told before."""
+        most = min(1, self._max_retries) if error.key in ASKED_ONCE_MORE else self._max_retries
+        if not error.retryable or times > most:
+            return False
+        seconds = min(_LONGEST_PAUSE, 2.0 ** (times - 2))
+        on_retry(error, seconds)
+        await self._pause(seconds)
+        return True
+
+    def unanswered(self, finish_reason: str, *, has_thought: bool) -> LLMConnectionError:
+        """What an answer is that has ended so, with neither text nor a call: one of UNANSWERED."""
+        url = self.provider.address
+        if has_thought:
+            return LLMConnectionError("llm_thinking_cut" if finish_reason == "length" else "llm_only_thought", url=url)
+        return LLMConnectionError("llm_empty", url=url, reason="", retryable=True)
 
     async def chat_completion(
         self, messages: Sequence[Mapping[str, Json]], stream: bool = True
@@ -369,14 +418,19 @@ class LLMClient:
     def _nothing_said(self, gathered: MessageAssembler, request: CompletionRequest) -> LLMConnectionError:
         """Why an answer has neither text nor a call. Some servers answer so to a prompt that is too long."""
         url = self.provider.address
-        match gathered.finish_reason:
-            case "length" if gathered.thinking:
-                return LLMConnectionError("llm_thinking_cut", url=url)
-            case "content_filter":
-                return LLMConnectionError("llm_filtered", url=url, reason="")
-            case _:
-                pass
+        error = self.unanswered(gathered.finish_reason, has_thought=bool(gathered.thinking.strip()))
+        if gathered.finish_reason == "content_filter":
+            return LLMConnectionError("llm_filtered", url=url, reason="")
+        if error.key == "llm_thinking_cut":
+            return error
         tokens = self._accounting.estimate_prompt(self.model, request.messages, request.tools)
         if not self.assumes_window and tokens > (window := self.context_window):
             return LLMConnectionError("llm_context_overflow", url=url, reason="", n_prompt_tokens=tokens, n_ctx=window)
-        return LLMConnectionError("llm_empty", url=url, reason="", retryable=True)
+        return error
+
+    def _fault_of(
+        self, gathered: MessageAssembler, request: CompletionRequest, asking: Asking
+    ) -> LLMConnectionError | None:
+        """As `_nothing_said`; None where that is accepted."""
+        error = self._nothing_said(gathered, request)
+        return None if asking.accepts_empty and error.key in UNANSWERED else error

@@ -8,7 +8,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.i18n import _
-from localllm.llm.client import Asking, LLMClient, OnNotice
+from localllm.llm.client import Asking, LLMClient, OnNotice, OnRetry
 from localllm.llm.providers.base import Chunk, Provider
 
 PAUSE_SECONDS = 60.0
@@ -90,6 +90,16 @@ class FallbackClient(LLMClient):
             raise
         self._answering = self
         return answer
+
+    async def may_ask_again(self, error: LLMConnectionError, times: int, on_retry: OnRetry) -> bool:
+        """See LLMClient. Where its own provider keeps breaking off, another is asked."""
+        if await super().may_ask_again(error, times, on_retry):
+            return True
+        is_own, rests = self._answering is self, self._clock() < self._rests_until
+        if error.key not in UNREACHABLE or not is_own or rests or not self._standbys:
+            return False
+        self._rests_until = self._clock() + PAUSE_SECONDS
+        return True
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -65,7 +65,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides an answer. `max_tokens` 0 leaves the limit to the server.
 
     `schema`: the answer must be a JSON object of this schema; servers take it or `tools`, not both. `stop`: the answer
-    ends before any of these.
+    ends before any of these. `thinking` False: without thinking, where the server knows how.
     """
 
     model: str
@@ -76,6 +76,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     schema: dict[str, Json] | None = None
     stop: tuple[str, ...] = ()
+    thinking: bool = True
 
 
 class Completion(msgspec.Struct, frozen=True):

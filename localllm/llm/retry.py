@@ -133,13 +133,13 @@ class Stopwatch:
 
 
 async def opened(
-    stream: AsyncGenerator[Chunk], watch: Stopwatch, empty: Callable[[MessageAssembler], LLMConnectionError]
+    stream: AsyncGenerator[Chunk], watch: Stopwatch, empty: Callable[[MessageAssembler], LLMConnectionError | None]
 ) -> AsyncGenerator[Chunk]:
     """`stream`, as soon as it has text or thinking to show, or is whole: what failed until then may be tried again.
     Spaces are nothing to show. Pieces of tool calls are of no use before they are whole, so that they are waited for as
     well.
 
-    Raises what the stream raises; and what `empty` makes of an answer that ends without a word or a call.
+    Raises what the stream raises; and the error `empty` makes of an answer that ends without a word or a call, if any.
     """
     held: list[Chunk] = []
     watch.start()
@@ -152,8 +152,8 @@ async def opened(
     except BaseException:
         await stream.aclose()
         raise
-    if not any(isinstance(chunk, ToolCallChunk) for chunk in held):
-        raise empty(_gathered(held))
+    if not any(isinstance(chunk, ToolCallChunk) for chunk in held) and (error := empty(_gathered(held))):
+        raise error
     return _rejoined(held, stream, watch)
 
 
@@ -185,7 +185,7 @@ _LOOK_AGAIN = 3.0
 _RESTART = 1.0
 """Seconds before the first look at a server that restarts; each wait is twice the one before."""
 
-_ASKED_ONCE_MORE = frozenset({"llm_bad_call", "llm_empty"})
+ASKED_ONCE_MORE = frozenset({"llm_bad_call", "llm_empty"})
 """What the model itself did wrong: it may do better at once, or never."""
 
 Kind = Literal["loading", "restart", "model", "server"]
@@ -283,7 +283,7 @@ def _kind(error: LLMConnectionError) -> Kind:
             return "loading"
         case "llm_refused":
             return "restart"
-        case key if key in _ASKED_ONCE_MORE:
+        case key if key in ASKED_ONCE_MORE:
             return "model"
         case _:
             return "server"

@@ -248,6 +248,10 @@ class Accounting:
         """Take note that a request had `counted` tokens, as its server says in refusing it."""
         self._calibrations[model].learn(messages, tools, counted)
 
+    def has_counted(self, model: str) -> bool:
+        """Whether a server's count has taught anything of `model`."""
+        return self._calibrations[model].counts > 0
+
     def expect_prompt(
         self, model: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, margin: float = 1.0
     ) -> int:

@@ -258,6 +258,7 @@ class Headless:
 
     def __init__(self, output: OutputFormat, *, approve_all: bool = False, verbose: bool = False) -> None:
         self.confirmer = HeadlessConfirmer(approve_all=approve_all)
+        self.shows_pieces = output == "stream-json"
         self.finished: RunFinished | None = None
         self._output: OutputFormat = output
         self._verbose = verbose

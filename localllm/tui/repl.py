@@ -113,6 +113,11 @@ class Terminal:
         return self._confirmer if self._interactive else self._headless.confirmer
 
     @property
+    def shows_pieces(self) -> bool:
+        """Whether answers are shown while they arrive."""
+        return self._interactive
+
+    @property
     def is_attended(self) -> bool:
         """Whether a person is there who sees what is shown and can answer."""
         return self._interactive and sys.stdout.isatty()

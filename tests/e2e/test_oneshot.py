@@ -130,6 +130,38 @@ class TestWork:
         assert result["usage"]["cached_tokens"] == 60
         assert [tool["name"] for tool in result["tools"]] == ["read_file", "edit_file", "run_command"]
 
+    @pytest.mark.parametrize("output", ["text", "json", "stream-json"])
+    def test_an_answer_that_breaks_off_is_whole_in_the_end(self, project: Path, output: str) -> None:
+        first, second = "The discount is applied ", "the wrong way round."
+        with WireServer([Reply(sse(delta(content=first)), cut=True), says(second)]) as server:
+            if output != "stream-json":  # nothing was shown: it is asked for anew
+                server.replies[1] = says(first + second)
+            configure(project, server.url)
+            done = localllm(project, "-p", "What is wrong?", "--output", output)
+        assert done.returncode == 0, done.stderr
+        assert (server.requests[0] == server.requests[1]) == (output != "stream-json")
+        match output:
+            case "text":
+                assert done.stdout == f"{first}{second}\n"
+            case "json":
+                assert json.loads(done.stdout)["answer"] == first + second
+            case _:
+                streamed = [decode(line) for line in done.stdout.splitlines()]
+                shown = "".join(event.text for event in streamed if isinstance(event, TextDelta))
+                assert shown == first + second
+
+    @pytest.mark.parametrize(
+        ("language", "said"), [("C.UTF-8", "gave no answer"), ("ja_JP.UTF-8", "回答しませんでした")]
+    )
+    def test_a_model_that_only_thinks_ends_with_a_report(self, project: Path, language: str, said: str) -> None:
+        thought = Reply(sse(delta(reasoning_content="I know."), delta("stop"), "[DONE]"))
+        with WireServer([calls(("read_file", {"file_path": "prices.py"})), thought]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "What is wrong?", LANG=language)
+        assert (done.returncode, len(server.requests)) == (3, 4)
+        assert said in done.stdout
+        assert "read_file prices.py" in done.stdout
+
     def test_piped_input_is_added_to_the_prompt(self, project: Path) -> None:
         with WireServer([says("ok")]) as server:
             configure(project, server.url)

@@ -11,9 +11,9 @@ from tests.support.wire_server import FIXTURES, HANG_UP, Reply
 
 HALF, WHOLE = "Half an ans", "Half an answer."
 
-Again = Literal["no", "once", "often", "loading", "reworded"]
+Again = Literal["no", "once", "often", "loading", "reworded", "continued", "continued once", "asked"]
 """Whether the request is sent again: never, one more time, llm.max_retries times, while the model is loaded, or one
-more time and then in another dialect."""
+more time and then in another dialect; with what has come, to go on, as often or once; or twice, to get an answer."""
 
 Kept = Literal["whole", "half", "nothing"]
 """How much of the answer is in the conversation afterwards."""
@@ -98,12 +98,19 @@ FAULTS = (
     Fault("nobody takes the connection", None, "llm_refused"),
     Fault("closed without an answer", lambda wire: HANG_UP, "llm_cut", "often", unseen=1),
     Fault("reset before the first word", answers(cut=True), "llm_cut", "often"),
-    Fault("reset after the first words", answers(half, cut=True), "llm_cut", kept="half"),
+    Fault("reset after the first words", answers(half, cut=True), "llm_cut", "continued", kept="half"),
     Fault("reset in a tool call", answers(lambda wire: wire.call(), cut=True), "llm_cut", "often"),
     Fault("reset after the end", answers(half, rest, end, cut=True), "done", kept="whole"),
-    Fault("the stream ends without its end", answers(half), "llm_cut", kept="half"),
+    Fault("the stream ends without its end", answers(half), "llm_cut", "continued", kept="half"),
+    Fault(
+        "the stream ends in the middle of an event",
+        answers(half, lambda wire: wire.text("wer.")[:-9]),
+        "llm_cut",
+        "continued",
+        kept="half",
+    ),
     Fault("no last chunk, after the end", answers(half, rest, end, unfinished=True), "done", kept="whole"),
-    Fault("no last chunk, in the middle", answers(half, unfinished=True), "llm_cut", kept="half"),
+    Fault("no last chunk, in the middle", answers(half, unfinished=True), "llm_cut", "continued", kept="half"),
     Fault("silence in the middle", answers(half, rest, hold_before=1), "llm_idle", kept="half"),
     Fault("silence before the first word", answers(half, rest, end, hold_head=True), "done", kept="whole", waits=True),
     Fault("headers, then silence", answers(half, rest, end, hold_before=0), "done", kept="whole", waits=True),
@@ -151,21 +158,36 @@ FAULTS = (
     ),
     Fault("an error with status 200", refuses(200), "llm_server_failed", "often"),
     Fault("an unknown address with status 200", refuses(200, "Unexpected endpoint or method."), "llm_malformed"),
-    Fault("an error in the stream", answers(half, breaks("out of memory")), "llm_server_failed", kept="half"),
+    Fault(
+        "an error in the stream", answers(half, breaks("out of memory")), "llm_server_failed", "continued", kept="half"
+    ),
     Fault("an error first in the stream", answers(breaks("out of memory")), "llm_server_failed", "often"),
     Fault("an unreadable call, in the stream", answers(breaks(UNREAD_CALL)), "llm_bad_call", "reworded"),
-    Fault("an unreadable call, after words", answers(half, breaks(UNREAD_CALL)), "llm_bad_call", kept="half"),
+    Fault(
+        "an unreadable call, after words",
+        answers(half, breaks(UNREAD_CALL)),
+        "llm_bad_call",
+        "continued once",
+        kept="half",
+    ),
     # --- answers
     Fault("an empty body", answers(), "llm_cut", "often"),
-    Fault("an end with nothing before it", answers(end), "llm_empty", "once"),
-    Fault("white space only, and no more", answers(lambda wire: wire.text(""), end), "llm_empty", "once"),
-    Fault("thinking, but no answer", answers(lambda wire: wire.thinking("Hm."), end), "llm_empty"),
+    Fault("an end with nothing before it", answers(end), "llm_empty", "asked"),
+    Fault("white space only, and no more", answers(lambda wire: wire.text(""), end), "llm_empty", "asked"),
+    Fault("thinking, but no answer", answers(lambda wire: wire.thinking("Hm."), end), "llm_only_thought", "asked"),
     Fault(
         "the limit reached in thinking",
         answers(lambda wire: wire.thinking("Hm."), lambda wire: wire.end("length")),
         "llm_thinking_cut",
+        "asked",
     ),
-    Fault("the limit reached", answers(half, rest, lambda wire: wire.end("length")), "limit", kept="whole"),
+    Fault(
+        "the limit reached",
+        answers(half, rest, lambda wire: wire.end("length")),
+        "limit",
+        "continued once",
+        kept="whole",
+    ),
     # --- the window
     *(
         Fault(
@@ -185,6 +207,9 @@ _AGAIN = {
     "often": "`llm.max_retries` times",
     "loading": "every 3 s, for 3 minutes",
     "reworded": "once, at once; then once more with the calls as text",
+    "continued": "`llm.max_retries` times, to go on",
+    "continued once": "once, to go on",
+    "asked": "twice, to answer",
 }
 _KEPT = {"whole": "the answer", "half": "as far as it came, with a note", "nothing": "a note that there is none"}
 
@@ -194,13 +219,20 @@ INTRODUCTION = """\
 <!-- Written by scripts/faults_doc.py from tests/support/faults.py, which the tests play. -->
 
 Every row is played by a test for LM Studio, Ollama and other OpenAI-compatible servers: the request ends in what is
-said here, nothing hangs, and the conversation can be gone on with. Four rules are behind it:
+said here, nothing hangs, and the conversation can be gone on with. Five rules are behind it:
 
 - **Before there is anything to show, it may be tried again**: a request whose failure may pass is sent again, as the
   server asks (`Retry-After`, up to a minute) or after growing waits. Thinking counts as shown, a piece of a tool call
   does not: it is of no use until it is whole.
-- **After that, nothing is asked twice.** What has come is kept, with a note that it was broken off, and the person is
-  told. Calls in a broken answer are not run.
+- **After that, the model is asked to go on** where the failure may pass: with what has come, so that nothing of it is
+  said twice, also where it repeats the end of it. Where nothing is shown before the end (a one-shot run, unless with
+  `--output stream-json`) the same request is sent again instead. If that does not help, what has come is kept, with a
+  note that it was broken off. Calls in a broken answer are not run. A text that meets the token limit is gone on with
+  once.
+- **What the model does wrong is no failure of the server.** One that gives no answer (it thought and no more, or the
+  limit came in its thinking, or it said nothing) is asked for one twice, without thinking where the server can (Ollama,
+  llama.cpp, vLLM, SGLang). Then, as where a prompt stays too long, the run ends as at any limit: with a report, and
+  exit code 3.
 - **Nothing has a deadline but silence in the middle** (`idle_timeout`): a server may read a long prompt as long as it
   likes, and a sign of life is not yet an answer.
 - **A prompt that is too long is not sent again as it is.** The error carries what the server told (`n_prompt_tokens`,
@@ -209,7 +241,7 @@ said here, nothing hangs, and the conversation can be gone on with. Four rules a
   answer asked for has no room (`llm.max_tokens`), the request is sent again without that limit.
 
 A server that has answered before and now refuses the connection is taken to be restarting: it is tried again after 1,
-2, 4, … seconds, `llm.max_retries` times. Where it cannot be reached or keeps failing, those in
+2, 4, … seconds, `llm.max_retries` times. Where it cannot be reached, keeps failing or keeps breaking off, those in
 `llm.fallback_providers` are asked instead.
 """
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from localllm.agent.system_prompt import remark
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.llm.message_format import LOOKING
@@ -109,11 +110,13 @@ class WildModel:
                 yield chunk
 
     def _check(self, request: CompletionRequest) -> None:
-        before = self._before
-        self._before = self._happening.check_request(request.messages, before)
+        before, messages = self._before, request.messages
+        if messages[-1].text == remark("go_on"):  # what has come of an answer, and is in no conversation yet
+            messages = messages[:-2]
+        self._before = self._happening.check_request(messages, before)
         if before and before[0] == self._before[0]:
-            assert request.messages[: len(self._encoded)] == self._encoded, "what the server has read has changed"
-        self._encoded = request.messages
+            assert messages[: len(self._encoded)] == self._encoded, "what the server has read has changed"
+        self._encoded = messages
 
     def _fails(self) -> bool:
         return not self._happening.calm and self._random.random() < self._evil

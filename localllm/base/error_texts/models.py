@@ -69,6 +69,12 @@ MODELS = {
     "llm_empty": ErrorText(
         "E2012", "The model server at {url} answered with nothing.", "{reason}", "Ask again, or load another model."
     ),
+    "llm_only_thought": ErrorText(
+        "E2040",
+        "The model at {url} thought, but gave no answer.",
+        "",
+        "Ask again, or use another model; one that thinks less may answer.",
+    ),
     "llm_script_ended": ErrorText("E2013", "The script {file} has no more turns.", "", "Add a turn to it."),
     "llm_scripted_failure": ErrorText("E2014", "The scripted model failed, as its script says: {reason}"),
     "llm_thinking_cut": ErrorText(

@@ -25,8 +25,6 @@ TOOLS = {
     "tool_cut_arguments": ErrorText(
         "E8005",
         "The call of {name} was cut off by the token limit; nothing was run.",
-        "",
-        "Send a smaller call: write the file in several parts, or edit less at a time.",
     ),
     "file_missing": ErrorText("E8010", "There is no file {path}.", "", "{hint}"),
     "file_is_directory": ErrorText("E8011", "{path} is a folder.", "", "Use list_files to see what is in it."),

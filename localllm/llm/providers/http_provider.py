@@ -131,13 +131,13 @@ class EventParser:
 
     def close(self) -> Iterable[Chunk]:
         """See AnswerParser."""
-        if self._whole is not None:
-            return self._parse_whole(bytes(self._whole))
-        return self._chunks(self._decoder.close())
+        if (whole := self._whole) is not None:
+            return self._errors.guard(lambda: self._parse_whole(bytes(whole)), at_end=True)
+        return self._chunks(self._decoder.close(), at_end=True)
 
-    def _chunks(self, events: list[ServerSentEvent]) -> Iterator[Chunk]:
+    def _chunks(self, events: list[ServerSentEvent], *, at_end: bool = False) -> Iterator[Chunk]:
         for event in events:
-            yield from self._errors.guard(lambda event=event: self._parse(event))
+            yield from self._errors.guard(lambda event=event: self._parse(event), at_end=at_end)
 
 
 class _Progress:

@@ -126,14 +126,16 @@ class Ollama(EmbeddingProvider):
         window = await self._window(request.model)
         name = full_name(request.model)
 
+        def wanted() -> Think:
+            return None if name in self._unthinking else self._think if request.thinking else False
+
         def prepare() -> HttpRequest:
-            think = None if name in self._unthinking else self._think
-            return self.prepare(self._sight.adapted(request), num_ctx=window, think=think)
+            return self.prepare(self._sight.adapted(request), num_ctx=window, think=wanted())
 
         def learn(error: LLMConnectionError) -> bool:
             if error.key != "llm_no_thinking":
                 return self._sight.learns(request, error)
-            learned = self._think is not None and name not in self._unthinking
+            learned = wanted() is not None
             self._unthinking.add(name)
             return learned
 
@@ -284,12 +286,14 @@ class _LineParser:
         return self._parse(self._decoder.feed(data))
 
     def close(self) -> Iterator[Chunk]:
-        return self._parse(self._decoder.close())
+        return self._parse(self._decoder.close(), at_end=True)
 
-    def _parse(self, lines: list[bytes]) -> Iterator[Chunk]:
+    def _parse(self, lines: list[bytes], *, at_end: bool = False) -> Iterator[Chunk]:
         for line in lines:
             if text := line.strip(BLANK):
-                chunks = self._errors.guard(lambda text=text: parse_line(text, self._calls, self._errors))
+                chunks = self._errors.guard(
+                    lambda text=text: parse_line(text, self._calls, self._errors), at_end=at_end
+                )
                 self._calls += sum(isinstance(chunk, ToolCallChunk) for chunk in chunks)
                 yield from chunks
 

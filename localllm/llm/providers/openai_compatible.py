@@ -171,14 +171,17 @@ class _ChatAnswer(msgspec.Struct):
     error: Json = None
 
 
-_DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stop"})
+_DISPENSABLE = frozenset(
+    {"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stop", "chat_template_kwargs"}
+)
 """Parameters a request may do without. Reasoning models take max_completion_tokens for max_tokens and refuse stop and
 any temperature but their own; old versions of the interface refuse stream_options."""
 
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
 
 _CONSTRAINING = frozenset({"llamacpp", "vllm", "sglang"})
-"""What servers that hold an answer to a JSON schema call themselves, as `owned_by` of their models."""
+"""What servers that hold an answer to a JSON schema call themselves, as `owned_by` of their models. They also take
+parameters for the model's template, of which enable_thinking is one (Qwen, GLM, DeepSeek …)."""
 
 
 class OpenAICompatible(EmbeddingProvider):
@@ -210,7 +213,7 @@ class OpenAICompatible(EmbeddingProvider):
         self._refused: dict[str, frozenset[str]] = {}
         self._had_no_room: set[str] = set()
         self._sight = Sight()
-        self._is_llama_cpp = False
+        self._is_llama_cpp = self._fills_templates = False
         self.constrains = self.constrains or self.address.startswith("https://api.openai.com/")
 
     def prepare(self, request: CompletionRequest, *, refused: frozenset[str] = frozenset()) -> HttpRequest:
@@ -224,6 +227,8 @@ class OpenAICompatible(EmbeddingProvider):
             "stop": request.stop or None,
             "response_format": response_format(request.schema),
         }
+        if self._fills_templates and not request.thinking:
+            optional["chat_template_kwargs"] = {"enable_thinking": False}
         body: dict[str, Json] = {"model": request.model, "stream": True}
         body |= {name: value for name, value in optional.items() if value is not None and name not in refused}
         if request.tools:
@@ -301,7 +306,8 @@ class OpenAICompatible(EmbeddingProvider):
     async def _listed(self) -> list[ModelEntry]:
         body = await self._fetch(f"{self.address}/models")
         entries = self._errors.guard(lambda: parse_entries(body))
-        self.constrains = self.constrains or any(entry.owned_by in _CONSTRAINING for entry in entries)
+        self._fills_templates = any(entry.owned_by in _CONSTRAINING for entry in entries)
+        self.constrains = self.constrains or self._fills_templates
         self._is_llama_cpp = any(entry.is_llama_cpp for entry in entries)
         return entries
 

@@ -98,6 +98,9 @@ _PARAMETER = late_pattern(
 _SIGNATURE = late_pattern(r"thought.?signature", re.IGNORECASE)
 _DURATION = late_pattern(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
+_HALF = "truncated"
+"""What msgspec says of a JSON text that ends too early."""
+
 _CLIENT_CLOSED = 499
 """nginx's and Ollama's status for a request whose client went away; where one is still there, it was cut off."""
 
@@ -140,11 +143,14 @@ class ErrorReader:
         self._url = url
         self._key_variable = key_variable or "OPENAI_API_KEY"
 
-    def guard(self, parse: Callable[[], T]) -> T:
-        """What `parse` gives; nonsense from the server becomes llm_malformed."""
+    def guard(self, parse: Callable[[], T], *, at_end: bool = False) -> T:
+        """What `parse` gives; nonsense from the server becomes llm_malformed, but the beginning of a JSON text `at_end`
+        of an answer llm_cut."""
         try:
             return parse()
         except (msgspec.DecodeError, ValueError) as error:
+            if at_end and _HALF in str(error):
+                raise self.cut() from error
             raise self._make("llm_malformed", reason=short_reason(str(error)), retryable=True) from error
 
     def refuse_html(self, body: bytes) -> None:

@@ -145,12 +145,31 @@ async def test_sixty_steps_with_large_outputs_in_any_window(project: Path, windo
     assert all(body["max_tokens"] < window for body in server.summaries)
 
 
+@pytest.mark.parametrize(("window", "least"), [(8_192, 1_600), (16_384, 1_800)])
+async def test_every_answer_has_room(project: Path, window: int, least: int) -> None:
+    async with agent_for(WindowServer(window, reading), project) as (agent, _, server):
+        await agent.llm_client.get_ready()
+        await play(agent, GOAL)
+    assert min(body["max_tokens"] for body in server.requests) >= least
+
+
 @pytest.mark.parametrize(("window", "pasted", "most"), [(4_096, 0, 10), (4_096, 300, 11), (8_192, 300, 5)])
 async def test_a_long_chat_stays_sighted(tmp_path: Path, window: int, pasted: int, most: int) -> None:
     told = await long_chat(tmp_path, window, 40, pasted=pasted)
     assert (told.refused, told.unfinished) == (0, 0)
     assert (told.goal_missing, told.results_cut, told.states_cut) == (0, 0, 0)
     assert 0 < told.densest(70) <= most
+
+
+@pytest.mark.parametrize("window", [1_024, 1_536, 2_048])
+async def test_making_room_that_makes_none_is_not_told(project: Path, window: int) -> None:
+    async with agent_for(WindowServer(window, reading), project) as (agent, heard, _):
+        await agent.llm_client.get_ready()
+        await play(agent, GOAL)
+    made = [event for event in heard if isinstance(event, Compacted)]
+    assert all(event.after < event.before for event in made)
+    said = [event.text for event in heard if isinstance(event, Notice) and " → " in event.text]
+    assert len(said) == len(made)
 
 
 async def test_before_a_model_sums_up_the_person_is_told_once(project: Path) -> None:
@@ -288,7 +307,7 @@ async def test_three_compactions_that_do_not_help_end_the_run(project: Path) -> 
     async with agent_for(WindowServer(4_096, talking, behaviour="truncates"), project) as (agent, heard, _):
         await agent.llm_client.get_ready()
         events = await play(agent, GOAL)
-    assert (finished(events).status, finished(events).error_code) == ("error", "E2039")
+    assert (finished(events).status, finished(events).error_code) == ("limit", "E2039")
     assert compactions(heard) >= 3
 
 
@@ -392,7 +411,7 @@ async def test_breaking_off_changes_nothing(project: Path) -> None:
         assert (agent.history.conversation, len(heard)) == (before, events)
 
 
-@pytest.mark.parametrize(("window", "status"), [(8_192, "done"), (131_072, "error")])
+@pytest.mark.parametrize(("window", "status"), [(8_192, "done"), (131_072, "limit")])
 async def test_a_model_that_has_no_room_to_think_gets_some(project: Path, window: int, status: str) -> None:
     cut = Reply(sse(delta(reasoning_content="hm " * 90), delta("length"), "[DONE]"))
     read = [calls(("read_file", {"file_path": f"module_{number}.py"})) for number in range(4)]

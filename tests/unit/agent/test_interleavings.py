@@ -46,10 +46,11 @@ def check(agent: ReActAgent) -> None:
 
 @pytest.mark.parametrize("thinking", ["", "Hm."])
 async def test_an_answer_of_nothing_but_spaces_is_none(project: Path, thinking: str) -> None:
-    agent = make_agent(scripted({"thinking": thinking, "text": " \n\n "}, "Well."), project)
+    agent = make_agent(scripted(*[{"thinking": thinking, "text": " \n\n "}] * 3, "Well."), project)
     broken = (await play(agent, "Look"))[-1]
     assert isinstance(broken, RunFinished)
-    assert (broken.status, broken.error_code) == ("error", LLMConnectionError("llm_empty", url="", reason="").code)
+    key = "llm_only_thought" if thinking else "llm_empty"
+    assert (broken.status, broken.error_code) == ("limit", LLMConnectionError(key, url="", reason="").code)
     check(agent)
     assert (await agent.execute_query("Go on")).answer == "Well."
     check(agent)

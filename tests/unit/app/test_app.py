@@ -36,6 +36,7 @@ class Nobody:
     """A front end without a person."""
 
     confirmer = HeadlessConfirmer(approve_all=False)
+    shows_pieces = False
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None: ...
 

@@ -259,7 +259,7 @@ class TestFailures:
         ("delta_fields", "finish", "key"),
         [
             ({"reasoning_content": "Hm"}, "length", "llm_thinking_cut"),
-            ({"reasoning_content": "Hm"}, "stop", "llm_empty"),
+            ({"reasoning_content": "Hm"}, "stop", "llm_only_thought"),
             ({}, "content_filter", "llm_filtered"),
         ],
     )

@@ -1,0 +1,214 @@
+"""Ask until there is an answer: one that is empty, breaks off or is cut off is asked for again, or continued."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from localllm.agent.completion import ask
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState
+from localllm.agent.system_prompt import remark
+from localllm.base.errors import LLMConnectionError
+from localllm.base.events import AgentEvent, Emit, Notice, TextDelta, Usage
+from localllm.base.i18n import N_, _
+from localllm.llm.client import LLMClient
+from localllm.llm.messages import AssistantMessage, Completion, Message, ToolChoice, ToolSpec, UserMessage
+from localllm.llm.overflow import overflow_of
+from localllm.llm.providers.base import MessageAssembler
+from localllm.tools.results import ToolResult
+
+MOST_ASKED = 2
+"""How often a model is asked for an answer that has given none."""
+
+_REMARKS = {"llm_thinking_cut": "thought_too_long", "llm_only_thought": "only_thought", "llm_empty": "said_nothing"}
+_NOTICES = {
+    "llm_thinking_cut": N_("The model used up its tokens on thinking: it was asked for a short answer."),
+    "llm_only_thought": N_("The model thought and gave no answer: it was asked for one."),
+    "llm_empty": N_("The model answered with nothing: it was asked for an answer."),
+}
+
+_LEAST_REPEATED = 8
+"""Characters in which the end of a text and the beginning of another may be alike by chance."""
+
+_LONGEST_REPEATED = 20_000
+
+
+class Seam:
+    """Leaves out of a text that arrives in pieces what repeats the end of the text `before` it."""
+
+    def __init__(self, before: str) -> None:
+        self._before = before[-_LONGEST_REPEATED:]
+        self._held = ""
+        self._is_open = bool(before)
+
+    def feed(self, piece: str) -> str:
+        """What of the pieces so far can be shown now."""
+        if not self._is_open:
+            return piece
+        self._held += piece
+        return "" if self._held.lstrip() in self._before else self.close()
+
+    def close(self) -> str:
+        """What was held back and is no repetition."""
+        held, self._held, self._is_open = self._held, "", False
+        return held[repeated(self._before, held) :]
+
+
+def joined(before: str, after: str) -> str:
+    """Both texts, without what of the end of the first the second repeats."""
+    return before + after[repeated(before[-_LONGEST_REPEATED:], after) :]
+
+
+def repeated(before: str, after: str) -> int:
+    """So many characters of `after` repeat the end of `before`; white space counts once."""
+    blank = len(after) - len(after.lstrip())
+    said = after[blank:]
+    longest = min(len(before), len(said))
+    for length in range(longest, _LEAST_REPEATED - 1, -1):
+        if before.endswith(said[:length]):
+            return blank + length
+    return blank if before[-1:].isspace() else 0
+
+
+class Room(Protocol):
+    """What makes the conversation shorter; see Compaction."""
+
+    async def recover(self, error: LLMConnectionError, emit: Emit) -> None: ...
+
+    async def make_room(self, emit: Emit) -> bool: ...
+
+
+class Answer:
+    """One answer of `client`'s model. `is_shown`: its pieces are shown as they come, and cannot be taken back.
+
+    `text` is what has come of it so far, `spent` what the attempts cost that are not in its own usage.
+    """
+
+    def __init__(self, client: LLMClient, room: Room, emit: Emit, *, is_shown: bool, thinking: bool = True) -> None:
+        self.text = ""
+        self.spent = Usage()
+        self._client = client
+        self._room = room
+        self._emit = emit
+        self._is_shown = is_shown
+        self._thinking = thinking
+        self._gathered = MessageAssembler()
+        self._breaks = 0
+        self._has_gone_on = False
+        self._has_recovered = False
+
+    @property
+    def said(self) -> AssistantMessage:
+        """What has come so far, without calls, which may be incomplete."""
+        return AssistantMessage(self.text, thinking=self._gathered.thinking)
+
+    async def get(
+        self,
+        messages: Callable[[], tuple[Message, ...]],
+        tools: Callable[[], tuple[ToolSpec, ...]],
+        tool_choice: ToolChoice,
+    ) -> Completion:
+        """The answer to `messages`, which may be others after room was made. Raises LLMConnectionError."""
+        while True:
+            before, self._gathered = self.text, MessageAssembler()
+            seam = Seam(before)
+
+            def show(event: AgentEvent, seam: Seam = seam) -> None:
+                if isinstance(event, TextDelta):
+                    self._add(seam.feed(event.text))
+                else:
+                    self._emit(event)
+
+            try:
+                part = await ask(
+                    self._client,
+                    self._request(messages()),
+                    tools(),
+                    show,
+                    tool_choice=tool_choice,
+                    gathered=self._gathered,
+                    thinking=self._thinking,
+                )
+            except LLMConnectionError as error:
+                self._add(seam.close())
+                if await self._goes_on_after(error, before):
+                    continue
+                if self._has_gone_on:
+                    return Completion(AssistantMessage(self.text), "length", Usage())
+                raise
+            self._add(seam.close())
+            if await self._goes_on(part):
+                self.spent += part.usage
+                continue
+            if before:
+                whole = joined(before, part.message.text)
+                part = msgspec.structs.replace(part, message=msgspec.structs.replace(part.message, text=whole))
+            return part
+
+    def _request(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The messages, and behind them what has come of the answer and is to be continued."""
+        if not self.text.strip():
+            return messages
+        return (*messages, AssistantMessage(self.text), UserMessage(remark("go_on")))
+
+    def _add(self, text: str) -> None:
+        if text:
+            self.text += text
+            self._emit(TextDelta(text=text))
+
+    async def _goes_on_after(self, error: LLMConnectionError, before: str) -> bool:
+        """Whether the answer is asked for again after a failure, now that room was made or the server had a pause."""
+        if overflow_of(error) and not self._has_recovered:
+            self._has_recovered = True
+            await self._room.recover(error, self._emit)
+            return True
+        if not (self._gathered.text or self._gathered.thinking):  # it has been tried again before anything came
+            return False
+        self._breaks += 1
+        if not await self._client.may_ask_again(error, self._breaks, self._tell):
+            return False
+        if not self._is_shown:
+            self.text = before
+        return True
+
+    async def _goes_on(self, part: Completion) -> bool:
+        """Whether the model is asked to go on: once, where its text has met the limit."""
+        message, was_cut = part.message, part.finish_reason == "length"
+        if message.tool_calls or not message.text.strip() or not was_cut or self._has_gone_on:
+            return False
+        self._has_gone_on = True
+        self._emit(Notice(text=_("The answer reached the token limit (llm.max_tokens): the model was asked to go on.")))
+        await self._room.make_room(self._emit)
+        return True
+
+    def _tell(self, error: LLMConnectionError, seconds: float) -> None:
+        text = _("{what} Asking again in {seconds:.1f} s.", what=error.what, seconds=seconds)
+        self._emit(Notice(text=text, level="warning"))
+
+
+class Unanswered(Middleware):
+    """Asks for an answer where the model has thought, or said nothing, and no more."""
+
+    def __init__(self, client: LLMClient) -> None:
+        self._client = client
+        self._asked = 0
+
+    def begin(self) -> None:
+        """The user spoke."""
+        self._asked = 0
+
+    def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
+        """A call has come."""
+        self._asked = 0
+
+    async def after_answer(self, state: RunState, answer: Completion) -> Decision:
+        """Ask for an answer, without thinking where the server can. Raises LLMConnectionError where that did not help:
+        one of UNANSWERED."""
+        if answer.message.text.strip():
+            return None
+        error = self._client.unanswered(answer.finish_reason, has_thought=bool(answer.message.thinking.strip()))
+        if self._asked >= MOST_ASKED:
+            raise error
+        self._asked += 1
+        state.emit(Notice(text=_(_NOTICES[error.key]), level="warning"))
+        return Inject(remark(_REMARKS[error.key]), thinking=False)
