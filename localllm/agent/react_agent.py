@@ -9,8 +9,8 @@ import msgspec
 
 from localllm.agent.compaction import Compaction, Surroundings
 from localllm.agent.completion_checks import Finishing
-from localllm.agent.file_references import with_files
 from localllm.agent.continuation import Answer, Unanswered
+from localllm.agent.file_references import with_files
 from localllm.agent.history import History
 from localllm.agent.loop_detection import LoopDetector
 from localllm.agent.loop_escalation import Ladder

@@ -15,7 +15,7 @@ from localllm.base.events import RunFinished
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
-from localllm.llm.model_features import COMPACT
+from localllm.llm.model_profiles import COMPACT
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.agents import make_tools
 from tests.support.window_server import Call, WindowServer
