@@ -37,6 +37,7 @@ from localllm.base.paths import Storage, state_folder
 from localllm.config.schema import Settings, WebSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
+from localllm.llm.messages import AssistantMessage
 from localllm.llm.model_profiles import Profile, choose, profile_named
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
@@ -359,6 +360,8 @@ class Conversation:
         """Let the tools know what they knew."""
         before, tools = reopened.replayed, self.tool_system
         tools.adopt([Transition(change.path, change.before, change.after) for change in before.changes])
+        said = (message for message in before.history.messages if isinstance(message, AssistantMessage))
+        tools.adopt_calls(call for message in said for call in message.tool_calls)
         if before.tainted:
             tools.taint()
         if reopened.is_ours:

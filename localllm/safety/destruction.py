@@ -13,6 +13,7 @@ from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
+from localllm.text.data_formats import new_fault
 
 _LOSSES = {
     "emptied": N_("all {count} line of it", "all {count} lines of it"),
@@ -53,6 +54,7 @@ _LINE = (  # compiled when first asked for: that takes 10 ms, and the program is
     rf"|[\[(<（]{_DOTS}?\s*(?:{_PHRASE}{_TAIL}|{_JAPANESE})\s*{_DOTS}?[\])>）]"
     rf")\s*"
 )
+_ELIDED = rf"\s*(?:{_SIGN}\s*)?{_DOTS}\s*{_CLOSING}\s*|{_LINE}"
 _CANDIDATE = late_pattern(r"^[ \t\u3000]*(?:[#/*<\-;%{\"'\[(（]|\.\.|…|‥)[^\n]{2,160}$", re.MULTILINE)
 _LONGEST = 2_000_000  # characters: what is longer no model has written
 
@@ -64,6 +66,13 @@ def placeholder(new: str, old: str) -> str:
     known = {line.strip() for line in old.split("\n")} if lines else set[str]()
     return next((line for line in lines if line not in known), "")
 
+
+def elides(line: str) -> bool:
+    """Whether the line stands for others: dots alone, also as a comment, or words that say so."""
+    return len(line) <= _LONGEST_ELISION and re.fullmatch(_ELIDED, line, re.IGNORECASE) is not None
+
+
+_LONGEST_ELISION = 160  # characters
 
 _PASSED_OVER = frozenset({tokenize.COMMENT, tokenize.NL})
 
@@ -94,8 +103,7 @@ Loss = Literal["emptied", "placeholder", "definitions", "bodies", "imports", "cu
 """Nothing is left; a line that stands for others; definitions are gone; functions have lost what they did; no import
 is left; it ends in the middle; less than half of the lines are left."""
 
-_FEWEST_LINES = 20
-_FEWEST_REPLACED = 8  # lines: where none of them is left, fewer are enough
+_FEWEST_LINES = 8
 _LEAST_LEFT = 0.5
 _MOST_DEFINITIONS = 0.25  # of them that may go at once
 _LEFT_WITH_FEWER = 0.6  # of the lines that must be left where even one definition goes
@@ -146,14 +154,16 @@ def detect_code_destruction(old: str, new: str, path: str) -> Destruction | None
     now = _outline(new, path) if has_something else None
     if was and now and (found := _by_syntax(old, new, was, now)):
         return found
-    fewest = _FEWEST_LINES if _shared(old, new) else _FEWEST_REPLACED
-    if before >= fewest and after < before * _LEAST_LEFT:
+    if before >= _FEWEST_LINES and after < before * _LEAST_LEFT:
         return Destruction("lines", (), before, after)
     return None
 
 
 def new_errors(path: str, old: str, new: str) -> list[str]:
     """What to tell of syntax errors that `new` has and `old` had not; empty where there are none, or no grammar."""
+    if fault := new_fault(path, old, new) if len(new) <= MAX_BYTES else None:
+        told = f"Syntax errors that were not there before, at line {fault.line}: fix them."
+        return [f"{told} ({fault.form}: {fault.reason})"]
     after = _outline(new, path)
     if after is None or not after.has_errors:
         line = _newly_misindented(path, old, new)
@@ -175,11 +185,6 @@ def _newly_misindented(path: str, old: str, new: str) -> int | None:
 def _filled(text: str) -> int:
     """The lines that are not blank."""
     return sum(not line.isspace() for line in text.splitlines() if line)
-
-
-def _shared(old: str, new: str) -> bool:
-    """Whether any line that says something is in both."""
-    return bool({line.strip() for line in old.splitlines()} & {line.strip() for line in new.splitlines()} - {""})
 
 
 def _outline(text: str, path: str) -> Outline | None:

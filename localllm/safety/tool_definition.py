@@ -9,6 +9,7 @@ import msgspec
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.llm.messages import Image, ToolSpec
+from localllm.safety.paths import ProjectRoot
 
 
 class Risk(IntEnum):
@@ -62,6 +63,10 @@ Touches = Callable[[Any, dict[str, Any]], tuple[str, ...]]
 """By the context that the tool is given, and its arguments."""
 
 
+Redirect = Callable[[ProjectRoot, dict[str, Any]], tuple[str, dict[str, Any]] | None]
+"""The tool and the arguments that a call stands for, where that is another one; else None."""
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool: its function, what the model is told of it (`spec`, or `brief` where it is a small one), and what the
     pipeline must know before it runs. `runs_programs`: of the project, so that any file may change."""
@@ -78,6 +83,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     preview: PreviewFunction | None = None
     touches: Touches | None = None
     runs_programs: bool = False
+    redirect: Redirect | None = None
     brief: ToolSpec
 
     def is_safe(self, touched: Sequence[str]) -> bool:

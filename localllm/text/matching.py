@@ -21,10 +21,10 @@ _MOST_STEPS = 10_000_000
 """Of the comparisons that putting one replacement everywhere takes, 1 to 2 s: the places after that are only
 indented."""
 
-Step = Literal["exact", "numbers", "escapes", "fence", "trailing", "indent", "punctuation", "space", "fuzzy"]
+Step = Literal["exact", "numbers", "escapes", "fence", "trailing", "indent", "punctuation", "space", "fuzzy", "elided"]
 """How a passage was found: letter by letter; without the line numbers of a listing; with escapes undone;
 without a code fence around it; but for white space at line ends; but for indentation; but for the form of quotes,
-dashes and the like; but for white space; but for a slip of the pen."""
+dashes and the like; but for white space; but for a slip of the pen; by what stands before and after lines left out."""
 
 
 class Span(NamedTuple):
@@ -65,8 +65,7 @@ def _find(text: str, old: str, new: str, *, apart: bool, wrappings: int) -> Matc
     if not wrappings:
         return None
     if stripped := without_numbers(old):
-        bare = without_numbers(new)
-        found = _find(text, stripped, new if bare is None else bare, apart=apart, wrappings=wrappings - 1)
+        found = _find(text, stripped, _without_same_numbers(old, new), apart=apart, wrappings=wrappings - 1)
         return Match("numbers", found.spans) if found and _numbered_there(text, old, found) else None
     if (bare := without_fence(old)) is None or "```" in text:
         return None
@@ -96,7 +95,7 @@ def places(text: str, passage: str, *, apart: bool) -> list[int]:
 
 def _places(text: str, passage: str, step: int, *, apart: bool) -> list[int]:
     """Where `passage` begins, the next at least `step` characters behind the one before."""
-    most = _MOST_PLACES if apart else max(_FEWEST_PLACES, min(_MOST_PLACES, _MOST_COMPARED // (len(passage) or 1)))
+    most = MOST_PLACES if apart else max(_FEWEST_PLACES, min(MOST_PLACES, _MOST_COMPARED // (len(passage) or 1)))
     found: list[int] = []
     at = text.find(passage) if passage else -1
     while at >= 0:
@@ -109,7 +108,7 @@ def _places(text: str, passage: str, step: int, *, apart: bool) -> list[int]:
     return found
 
 
-_MOST_PLACES = 10_000
+MOST_PLACES = 10_000
 _FEWEST_PLACES = 10  # places that are found in any case where they overlap: the first are shown
 _MOST_COMPARED = 1_000_000  # characters of overlapping places
 _MOST_WRAPPINGS = 3  # numbers in a fence, or the like
@@ -129,6 +128,20 @@ def without_numbers(passage: str) -> str | None:
         return None
     bare = [match[2] if (match := _NUMBERED.fullmatch(line)) else line for line in lines]
     return "\n".join(bare)
+
+
+def _without_same_numbers(old: str, new: str) -> str:
+    """`new` without the numbers of the listing that `old` was copied from, also where new lines without one stand
+    among those that have them."""
+    if (bare := without_numbers(new)) is not None:
+        return bare
+    numbers = [int(found[1]) for line in old.split("\n") if (found := _NUMBERED.fullmatch(line))]
+    lines = new.split("\n")
+    listed = range(numbers[0], numbers[0] + max(len(numbers), len(lines)))
+    matches = [_NUMBERED.fullmatch(line) for line in lines]
+    return "\n".join(
+        match[2] if match and int(match[1]) in listed else line for match, line in zip(matches, lines, strict=True)
+    )
 
 
 _FENCED = late_pattern(r"\s*```[^`\n]*\n(.*\n)```\s*", re.DOTALL)

@@ -15,7 +15,7 @@ from localllm.tools.web import fetch_page, searxng_search, web_search, web_tools
 
 @tool(risk=Risk.SAFE, brief="Outline a source file, or map a folder.")
 async def analyze_code(context: ToolContext, file_path: str) -> ToolOutput:
-    """Outline a source file (definitions with line ranges, imports, complexity, syntax errors), or map a folder."""
+    """Outline a source file (definitions with lines, imports, complexity, syntax errors), or map a folder."""
     from localllm.tools.code_reports import look
 
     return await look(context, context.root.relative(file_path))

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from localllm.base.i18n import _
-from localllm.safety.paths import shown
+from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.tools.context import ToolContext
 from localllm.tools.edit_arguments import Replacement
@@ -27,12 +28,26 @@ def _preview(
     return Preview(_("Edit {path}", path=path), unified(edit.file.text, edit.raw, path), "diff", danger(edit), edit)
 
 
+def _as_write(root: ProjectRoot, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """An edit that replaces nothing, of a file that is not there or is empty, writes it."""
+    asked = _asked(arguments["old_string"], arguments["new_string"], arguments["edits"])
+    if len(asked) > 1 or asked[0].old_string:
+        return None
+    path = arguments["file_path"]
+    if root.exists(path) and root.stat(path).st_size:
+        return None
+    return "write_file", {"file_path": path, "content": asked[0].new_string}
+
+
 @tool(
     risk=Risk.HIGH,
     writes=("file_path",),
     preview=_preview,
+    redirect=_as_write,
     required=("file_path", "old_string", "new_string"),
     unlisted=("edits",),
+    rare=("replace_all",),
+    brief="Replace old_string, which must occur once, by new_string.",
 )
 async def edit_file(
     context: ToolContext,
@@ -42,10 +57,7 @@ async def edit_file(
     replace_all: bool = False,
     edits: list[Replacement] | None = None,
 ) -> ToolOutput:
-    """Replace a passage of a file. old_string must occur exactly once.
-
-    old_string: the text to replace, copied exactly
-    """
+    """Replace a passage of a file. old_string must be copied exactly, and occur once."""
     from localllm.tools.edit_plan import Edit, plan, put
 
     if isinstance(context.plan, Edit):

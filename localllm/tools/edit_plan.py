@@ -20,6 +20,7 @@ from localllm.text.merging import indent_unit, merge
 from localllm.text.nearest_region import Region, closest_regions, similarity
 from localllm.tools.context import ToolContext
 from localllm.tools.edit_arguments import Replacement
+from localllm.tools.elision import find_elided, refusal
 from localllm.tools.text_files import TextFile, load, metadata, refuse_stale, to_bytes
 
 _STEP_TEXTS = {
@@ -31,6 +32,7 @@ _STEP_TEXTS = {
     "punctuation": N_("(Matched but for the form of quotes, dashes, spaces or full-width characters.)"),
     "space": N_("(Matched but for white space.)"),
     "fuzzy": N_("(Matched but for a small difference: check the result.)"),
+    "elided": N_("(“...” in old_string was read as the lines between: check the result.)"),
 }
 
 _LINES_NAMED = 10
@@ -148,23 +150,27 @@ def _rest(old: str, new: str) -> set[str]:
     return _said(old.split("\n")) - _said(new.split("\n"))
 
 
-def _closest(text: str, old: str, regions: Sequence[Region]) -> Phrase:
+def _closest(text: str, old: str, regions: Sequence[Region]) -> str | Phrase:
     if not regions:
         return Phrase("Nothing in it is much like it.")
-    region, *others = regions
     lines = text.split("\n")
+    region, *others = regions
     whole = lines[region.start - 1 : region.end]
-    shown_lines = whole[:_LINES_SHOWN]
-    end = region.start + len(shown_lines) - 1
-    passage = "\n".join(shown_lines)
+    told = [f"The closest text is at lines {region.start}-{region.end}."]
     if differences := line_differences(old.strip("\n"), "\n".join(whole), most=_DIFFERENCES):
-        passage += "\n" + "The difference (- yours, + the file's):\n{lines}".format(lines="\n".join(differences))
+        told += ["The difference (- yours, + the file's):", *differences]
+    if len(whole) <= _LINES_SHOWN or len(differences) in (0, _DIFFERENCES + 1):
+        told += _beginning(whole, _LINES_SHOWN)
     for other in others[: _PLACES_SHOWN - 1]:
-        part = lines[other.start - 1 : min(other.end, other.start + _LINES_SHOWN // 2 - 1)]
-        passage += "\n" + "As close is the text at lines {start}-{end}:\n{text}".format(
-            start=other.start, end=other.start + len(part) - 1, text="\n".join(part)
-        )
-    return Phrase("The closest text is at lines {start}-{end}:\n{text}\n", start=region.start, end=end, text=passage)
+        told.append(f"As close is the text at lines {other.start}-{other.end}.")
+        told += _beginning(lines[other.start - 1 : other.end], _LINES_SHOWN // 2)
+    return "\n".join([*told, ""])
+
+
+def _beginning(lines: Sequence[str], most: int) -> list[str]:
+    """The lines, or the first of them, headed by which they are."""
+    heading = "They are:" if len(lines) <= most else f"The first {most} of these {len(lines)} lines:"
+    return [heading, *lines[:most]]
 
 
 class Done(NamedTuple):
@@ -219,9 +225,13 @@ def _replaced(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
         match = find(edit.text, old, new, apart=replace_all)
     except TooManyPlacesError as error:
         raise ToolExecutionError("edit_too_many", path=shown(path)) from error
+    match = match or find_elided(edit.text, old, new)
     if match is None:
-        raise miss(path, edit.text, old, new)
-    if line := placeholder(new, edit.text):
+        missed = miss(path, edit.text, old, new)
+        raise (missed.key == "edit_no_match" and refusal(path, edit.text, old)) or missed
+    if match.step == "elided":
+        _refuse_unseen_loss(edit, match.spans[0])
+    if line := placeholder(match.spans[0].text if match.step == "elided" else new, edit.text):
         raise ToolExecutionError("edit_placeholder", line=line)
     if len(match.spans) > 1 and not replace_all:
         raise ambiguous(path, edit.text, match.spans)
@@ -230,6 +240,12 @@ def _replaced(edit: Edit, asked: Replacement, *, replace_all: bool) -> Edit:
         line = edit.text.count("\n", 0, min(match.spans).start) + 1
         raise ToolExecutionError("edit_already_applied", path=shown(path), line=line)
     return _best_made(edit, match, old, new)
+
+
+def _refuse_unseen_loss(edit: Edit, span: Span) -> None:
+    """Raise would_destroy where lines that old_string left out are lost, and much with them."""
+    if lost := detect_code_destruction(edit.text[span.start : span.end], span.text, edit.file.path):
+        raise ToolExecutionError("would_destroy", name="edit_file", lost=lost.phrase)
 
 
 def _best_made(edit: Edit, match: Match, old: str, new: str) -> Edit:
@@ -278,7 +294,7 @@ def _made(edit: Edit, match: Match) -> Edit:
     starts = [span.start for span in match.spans]
     shifts = [0, *accumulate(len(span.text) - (span.end - span.start) for span in match.spans)]
     before = tuple(
-        Done(done.step, tuple(_moved(old, shifts[bisect_left(starts, old.start)]) for old in done.spans))
+        done._replace(spans=tuple(_moved(old, shifts[bisect_left(starts, old.start)]) for old in done.spans))
         for done in edit.done
     )
     raw = _replace_raw(edit.raw, match.spans)

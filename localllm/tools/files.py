@@ -18,7 +18,16 @@ from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.decoding import Decoded
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import tool
-from localllm.tools.text_files import Patience, TextFile, in_thread, load_existing, metadata, refuse_stale, to_bytes
+from localllm.tools.text_files import (
+    Patience,
+    TextFile,
+    in_thread,
+    load_existing,
+    metadata,
+    refuse_stale,
+    refuse_unread,
+    to_bytes,
+)
 
 
 class Listing(NamedTuple):
@@ -105,13 +114,18 @@ _MOST = 500_000
 """Files that are listed at most, and how long they are looked for."""
 
 
-@tool(risk=Risk.SAFE, unlisted=("encoding",))
+@tool(risk=Risk.SAFE, unlisted=("encoding", "max_lines"), brief="Read a file.")
 async def read_file(
-    context: ToolContext, file_path: str, encoding: str = "", start_line: int = 1, max_lines: int = 0
+    context: ToolContext,
+    file_path: str,
+    encoding: str = "",
+    start_line: int = 1,
+    end_line: int = 0,
+    max_lines: int = 0,
 ) -> ToolOutput:
     """Read a file: text, notebook, PDF, picture.
 
-    start_line: from 1; -50: the last 50
+    start_line: -50: the last 50
     """
     from localllm.tools import reading
 
@@ -121,14 +135,14 @@ async def read_file(
         return msgspec.structs.replace(
             listed, for_model=f"{f'[{shown(path)} is a folder. What is in it:]'}\n{listed.for_model}"
         )
-    return await reading.read(context, path, encoding, reading.Wanted(start_line, max_lines))
+    return await reading.read(context, path, encoding, reading.Wanted(start_line, max_lines, end_line))
 
 
-@tool(risk=Risk.SAFE, paths=("path",), rare=("recursive",))
+@tool(risk=Risk.SAFE, paths=("path",), unlisted=("recursive",), brief="List files.")
 async def list_files(context: ToolContext, path: str = ".", pattern: str = "", recursive: bool = True) -> ToolOutput:
     """List files, but not those git ignores.
 
-    pattern: glob such as src/**/*.ts
+    pattern: glob
     """
     start = context.root.relative(path)
     complete = True
@@ -189,10 +203,25 @@ def _nothing(start: str, pattern: str) -> str:
     return f"[no files in {shown(start)}]"
 
 
+_MARKDOWN = (".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd")
+_UNWRAPPED = "(The code fence around the content was left out.)"
+
+
+def _unwrapped(path: str, content: str) -> str:
+    """The content without the one code fence around it, which only Markdown may mean."""
+    if not content.lstrip().startswith("```") or path.lower().endswith(_MARKDOWN):
+        return content
+    from localllm.text.matching import without_fence
+
+    bare = without_fence(content if content.endswith("\n") else content + "\n")
+    return content if bare is None else bare
+
+
 def _preview_create(context: ToolContext, file_path: str, content: str) -> Preview:
     from localllm.text.diffing import unified
 
     path = _new_path(context.root, file_path)
+    content = _unwrapped(path, content)
     to_bytes(path, content, Decoded(content))
     detail = unified(None, content, shown(path))
     return Preview(_("Create {path}", path=shown(path)), detail, "diff")
@@ -204,6 +233,9 @@ async def create_file(context: ToolContext, file_path: str, content: str) -> Too
     from localllm.safety.destruction import new_errors
 
     path = _new_path(context.root, file_path)
+    text = _unwrapped(path, content)
+    notes = [_UNWRAPPED] if text != content else []
+    content = text
     decoded = Decoded(content)
     data = to_bytes(path, content, decoded)
     await asyncio.to_thread(context.root.write_bytes, path, data, create_only=True)
@@ -216,8 +248,8 @@ async def create_file(context: ToolContext, file_path: str, content: str) -> Too
         total=facts["total_lines"],
         count=facts["total_lines"],
     )
-    errors = await asyncio.to_thread(new_errors, path, "", content)
-    return ToolOutput(payload=payload, for_model="\n".join([told.english, *errors]), summary=told)
+    notes += await asyncio.to_thread(new_errors, path, "", content)
+    return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)
 
 
 def _new_path(root: ProjectRoot, file_path: str) -> str:
@@ -229,12 +261,14 @@ def _new_path(root: ProjectRoot, file_path: str) -> str:
 
 
 class _Change(NamedTuple):
-    """A file as it is (`old` None: it is not) and as it shall be, also as bytes."""
+    """A file as it is (`old` None: it is not) and as it shall be, also as bytes; whether the content came in a fence,
+    which was left out."""
 
     path: str
     old: TextFile | None
     new: Decoded
     data: bytes
+    was_fenced: bool = False
 
     @property
     def is_new_text(self) -> bool:
@@ -255,12 +289,15 @@ def _plan_write(context: ToolContext, file_path: str, content: str) -> _Change:
     path = root.relative(file_path)
     root.refuse_protected(path)
     old = load_existing(root, path)
+    like = old.decoded if old else Decoded("")
+    text = _unwrapped(path, content)
+    was_fenced = text != content
+    if old and like.newline != "mixed":
+        text = text.replace("\r\n", "\n")
     if old:
         refuse_stale(context.seen, old)
-    like = old.decoded if old else Decoded("")
-    if old and like.newline != "mixed":
-        content = content.replace("\r\n", "\n")
-    return _Change(path, old, like._replace(text=content), to_bytes(path, content, like))
+        refuse_unread(context.seen, old, text)
+    return _Change(path, old, like._replace(text=text), to_bytes(path, text, like), was_fenced)
 
 
 def _preview_write(context: ToolContext, file_path: str, content: str) -> Preview:
@@ -279,7 +316,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
-    """Write a whole file, new or in place of the old. To change a part, use edit_file."""
+    """Write a whole file. To change a part, use edit_file."""
     from localllm.safety.destruction import new_errors
 
     if isinstance(context.plan, _Change):
@@ -300,11 +337,11 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
         "metadata": facts,
     }
     told = await asyncio.to_thread(_told_of_write, change, facts, changed=changed)
-    errors: list[str] = []
+    notes = [_UNWRAPPED] if change.was_fenced else []
     if changed:
         before = change.old.text if change.old else ""
-        errors = await asyncio.to_thread(new_errors, change.path, before, change.new.text)
-    return ToolOutput(payload=payload, for_model="\n".join([told.english, *errors]), summary=told)
+        notes += await asyncio.to_thread(new_errors, change.path, before, change.new.text)
+    return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)
 
 
 def _told_of_write(change: _Change, facts: dict[str, Json], *, changed: bool) -> Phrase:

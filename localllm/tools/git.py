@@ -52,13 +52,10 @@ async def _preview_commit(context: ToolContext, message: str, files: Sequence[st
     paths=("files",),
     preview=_preview_commit,
     runs_programs=True,
-    brief="Commit these files; without files what is staged, else all changes to tracked files.",
+    brief="Commit these files, else what is staged or tracked.",
 )
 async def git_commit(context: ToolContext, message: str, files: list[str] = []) -> ToolOutput:  # noqa: B006 - read only
-    """Commit. Without files: what is staged or, if nothing is, every change to tracked files; new ones only by name.
-
-    files: files or folders
-    """
+    """Commit these files; without files what is staged, else all changes to tracked files."""
     from localllm.tools import git_reports
 
     return await git_reports.commit(context, message, files)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase, plural
+from localllm.code.grammars import language_of
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError, pdf_text
 from localllm.llm.messages import Image
@@ -17,6 +18,7 @@ from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import Decoded, NotTextError, decode, split_lines
 from localllm.text.file_type import HEAD, Picture, kind_of, picture_in
 from localllm.tools.context import ToolContext
+from localllm.tools.search_backends import LARGEST as LARGEST_SEARCHED
 from localllm.tools.text_files import LARGEST, Patience, TextFile, in_thread, load, local_time, metadata, not_text
 
 _BLOCK = 1 << 20
@@ -115,10 +117,21 @@ _SECONDS = 5.0
 
 
 class Wanted(NamedTuple):
-    """Which lines: from `start` on (counted from 1; -50 means the last 50), at most `most` of them (0: all)."""
+    """Which lines: from `start` on (counted from 1; -50 means the last 50), at most `most` of them (0: all), up to
+    `end` (0: the last; -1 too)."""
 
     start: int = 1
     most: int = 0
+    end: int = 0
+
+    def range_of(self, path: str, total: int) -> tuple[int, int]:
+        """The first line of `total` and how many are wanted (0: all). Raises ToolExecutionError file_bad_range."""
+        start, most = _first(path, self.start, total), max(self.most, 0)
+        if not self.end:
+            return start, most
+        end = max(total + self.end + 1, 1) if self.end < 0 else self.end
+        start, count = min(start, end), abs(end - start) + 1
+        return start, min(count, most) if most else count
 
 
 async def read(context: ToolContext, path: str, encoding: str, wanted: Wanted) -> ToolOutput:
@@ -176,28 +189,28 @@ class _Part(NamedTuple):
     def for_model(self, path: str) -> str:
         if not self.total:
             return f"[{shown(path)} is empty]"
-        if self.is_whole:
-            return self.content
         return "\n".join([self.title(path).english, self.content.removesuffix("\n"), *self.notes])
 
 
 def _lines_of(context: ToolContext, file: TextFile, wanted: Wanted, facts: dict[str, Json]) -> ToolOutput:
-    part = _part(file, wanted, context.output_limit - _NOTES)
+    searchable = "kind" not in facts and len(file.data) <= LARGEST_SEARCHED
+    part = _part(file, wanted, context.output_limit - _NOTES, searchable=searchable)
     facts = facts | {"start_line": part.start, "end_line": part.end}
     encoding = file.decoded.encoding
     summary = part.title(file.path)
+    is_document = "kind" in facts and part.is_whole and part.total  # whose lines nobody else counts
     return ToolOutput(
         payload={"content": part.content, "metadata": facts},
-        for_model=part.for_model(file.path),
+        for_model=part.content if is_document else part.for_model(file.path),
         summary=summary if encoding == "utf-8" else Phrase("{summary}, {encoding}", summary=summary, encoding=encoding),
     )
 
 
-def _part(file: TextFile, wanted: Wanted, limit: int) -> _Part:
-    """The lines asked for, as far as they fit into `limit` characters."""
+def _part(file: TextFile, wanted: Wanted, limit: int, *, searchable: bool) -> _Part:
+    """The lines asked for, as far as they fit into `limit` characters. `searchable`: by search_files."""
     lines = split_lines(file.text)
-    start = _first(file.path, wanted.start, len(lines))
-    chosen = lines[start - 1 :][: wanted.most if wanted.most > 0 else None]
+    start, most = wanted.range_of(file.path, len(lines))
+    chosen = lines[start - 1 :][: most or None]
     kept = _fitting(chosen, limit)
     if len(kept) == len(lines):
         return _Part(file.text, 1, len(lines), len(lines), ())
@@ -208,7 +221,11 @@ def _part(file: TextFile, wanted: Wanted, limit: int) -> _Part:
         )
         return _Part(chosen[0][:limit], start, start, len(lines), (note, *_more(start + 1, len(lines))))
     end = start + len(kept) - 1
-    notes = _more(end + 1, len(lines)) if len(kept) < len(chosen) else ()
+    left = len(chosen) - len(kept)
+    if left > len(kept) and searchable:  # page by page it would take many calls
+        notes = (_how_to_find(file.path, len(lines)),)
+    else:
+        notes = _more(end + 1, len(lines)) if left else ()
     return _Part("".join(line + "\n" for line in kept), start, end, len(lines), notes)
 
 
@@ -228,6 +245,11 @@ def _fitting(lines: list[str], limit: int) -> list[str]:
     return lines
 
 
+def _how_to_find(path: str, total: int) -> str:
+    outlined = ", analyze_code lists what is where" if language_of(path) else ""
+    return f"[{total} lines in all: search_files finds a name{outlined}]"
+
+
 def _more(line: int, total: int) -> tuple[str, ...]:
     return (
         ((f"[{total - line + 1} more {plural(total - line + 1, 'line', 'lines')}; read on with start_line={line}]"),)
@@ -245,7 +267,7 @@ def _huge(context: ToolContext, path: str, encoding: str, wanted: Wanted, patien
         file.seek(0)
         huge = HugeFile(file, decoded.encoding, patience)
         facts = os.fstat(file.fileno())
-        if not huge.counted and wanted.start < 0:
+        if not huge.counted and (wanted.start < 0 or wanted.end < 0):
             raise ToolExecutionError("file_too_large", path=shown(path), size=facts.st_size, limit=LARGEST)
         content, title, told, span = _huge_part(huge, path, wanted, context.output_limit - _NOTES)
     metadata: dict[str, Json] = {
@@ -275,7 +297,7 @@ def _encoding_of(path: str, file: BufferedReader, encoding: str) -> Decoded:
 
 def _huge_part(huge: HugeFile, path: str, wanted: Wanted, room: int) -> tuple[str, Phrase, list[str], tuple[int, int]]:
     """The content, its title, the lines for the model below it, and which lines of the file these are."""
-    start = _first(path, wanted.start, huge.total)
+    start, most = wanted.range_of(path, huge.total)
     if wanted == Wanted() and huge.counted:
         head, tail = huge.lines(1, 0, room // 2), huge.last_lines(room // 2)
         gap = (
@@ -284,8 +306,8 @@ def _huge_part(huge: HugeFile, path: str, wanted: Wanted, room: int) -> tuple[st
         )
         body = [head.text.removesuffix("\n"), gap, tail.text.removesuffix("\n")]
         return "\n".join(body) + "\n", _huge_title(huge, path, head), body, (1, tail.end)
-    part = huge.lines(start, max(wanted.most, 0), room)
-    asked = part.end - part.start + 1 == wanted.most
+    part = huge.lines(start, most, room)
+    asked = part.end - part.start + 1 == most
     notes = [] if asked or part.end >= huge.total else [f"[read on with start_line={part.end + 1}]"]
     told = [part.text.removesuffix("\n"), *notes]
     return part.text, _huge_title(huge, path, part), told, (part.start, part.end)

@@ -22,7 +22,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.jsontext import decode_json
 from localllm.llm.messages import ToolSpec
-from localllm.safety.tool_definition import PreviewFunction, Risk, Tool, ToolFunction, Touches
+from localllm.safety.tool_definition import PreviewFunction, Redirect, Risk, Tool, ToolFunction, Touches
 
 
 def tool(
@@ -35,6 +35,7 @@ def tool(
     preview: PreviewFunction | None = None,
     touches: Touches | None = None,
     runs_programs: bool = False,
+    redirect: Redirect | None = None,
     required: tuple[str, ...] | None = None,
     unlisted: tuple[str, ...] = (),
     rare: tuple[str, ...] = (),
@@ -48,6 +49,7 @@ def tool(
     `preview` is called as the function is, and describes the change without making it.
     `touches` gives the files a call changes that no argument names; a call that touches none changes nothing.
     `runs_programs`: the call may run programs of the project, and change any file by them.
+    `redirect` gives the tool and the arguments a call stands for where that is another tool, which then is judged.
     `required` names the arguments the model is told it must give, where those without a default are not all.
     `unlisted` names those it is not told of, though they are understood: what only some models know to use would cost
     every request of every model.
@@ -78,6 +80,7 @@ def tool(
             preview=preview,
             touches=touches,
             runs_programs=runs_programs,
+            redirect=redirect,
         )
 
     return make

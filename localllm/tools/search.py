@@ -111,8 +111,6 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
     lines, shown_hits = _fitting(outcome.hits, context.output_limit)
     truncated = outcome.truncated or len(shown_hits) < len(outcome.hits)
     notes = [f"[not a valid regular expression ({reason}): searched as plain text]"] if reason else []
-    if truncated:
-        notes.append("[more matches were left out; narrow the pattern, path or include]")
     notes += _left_out(outcome, found=bool(lines))
     payload: dict[str, Json] = {
         "matches": [{"file": hit.path, "line": hit.line, "text": hit.text} for hit in shown_hits],
@@ -133,7 +131,7 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
         count=len(shown_hits),
         pattern=shown(pattern),
     )
-    lines = lines or _nothing(pattern, outcome)
+    lines = [*_counted(outcome, len(lines)), *lines] if outcome.hits else _nothing(pattern, outcome)
     return ToolOutput(payload=payload, for_model="\n".join([*lines, *notes]), summary=summary)
 
 
@@ -343,6 +341,18 @@ def _fitting(hits: list[Hit], limit: int) -> tuple[list[str], list[Hit]]:
     return lines, hits[: len(lines)]
 
 
+def _counted(outcome: Outcome, shown_count: int) -> list[str]:
+    """How many matches there are in how many files, and how many of them are shown; nothing of a single one."""
+    count, files = len(outcome.hits), len({hit.path for hit in outcome.hits})
+    is_all = shown_count == count and not outcome.truncated
+    if is_all and count == 1:
+        return []
+    matches = f"{count} {plural(count, 'match', 'matches')} in {files} {plural(files, 'file', 'files')}"
+    least = "more than " if outcome.truncated else ""
+    cut = "" if is_all else f"; {shown_count} shown: narrow the pattern, path or include"
+    return [f"[{least}{matches}{cut}]"]
+
+
 def _nothing(pattern: str, outcome: Outcome) -> list[str]:
     told = f"[no match for {shown(pattern)} in {outcome.searched} {plural(outcome.searched, 'file', 'files')}]"
     return [told, "[alternatives are written a|b, not a\\|b]"] if r"\|" in pattern else [told]
@@ -367,7 +377,7 @@ def _left_out(outcome: Outcome, *, found: bool) -> list[str]:
     return notes
 
 
-@tool(risk=Risk.SAFE, paths=("path",), unlisted=("code",), rare=("ignore_case", "max_results"))
+@tool(risk=Risk.SAFE, paths=("path",), unlisted=("code", "max_results"), rare=("ignore_case",))
 async def search_files(
     context: ToolContext,
     pattern: str,
@@ -377,11 +387,7 @@ async def search_files(
     max_results: int = 100,
     code: WantedLines | None = None,
 ) -> ToolOutput:
-    """Search files for a regular expression.
-
-    include: glob such as *.py
-    """
-
+    """Search files for a regular expression."""
     if code:
         query, reason = understand_code(pattern, code, ignore_case=ignore_case)
         include = include or glob_of(code)

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
-from localllm.base.i18n import N_, Phrase
+from localllm.base.i18n import N_, Phrase, plural
 from localllm.base.regular_files import clock_time
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
@@ -65,10 +65,18 @@ class SeenFiles:
         """The model knows `path` as `data` now."""
         self._digests[path] = hashlib.sha256(data).digest()
 
+    def assume(self, path: str) -> None:
+        """The model knows some content of `path`, nobody knows which."""
+        self._digests.setdefault(path, b"")
+
+    def has(self, path: str) -> bool:
+        """Whether the model knows some content of `path`."""
+        return path in self._digests
+
     def is_stale(self, path: str, data: bytes) -> bool:
         """Whether `path` holds something else than what the model knows; not so where it never saw it."""
         known = self._digests.get(path)
-        return known is not None and known != hashlib.sha256(data).digest()
+        return bool(known) and known != hashlib.sha256(data).digest()
 
 
 LARGEST = 20_000_000
@@ -104,6 +112,29 @@ def refuse_stale(seen: SeenFiles, file: TextFile) -> None:
     """Raise file_changed_since where the model knows another version of `file`. It may change one it never read."""
     if seen.is_stale(file.path, file.data):
         raise ToolExecutionError("file_changed_since", path=shown(file.path))
+
+
+_TINY = 3  # lines that are not blank: whoever replaces them loses little
+_KEPT = 0.5
+_LINES_SHOWN = 20
+_CHARACTERS_SHOWN = 1_500
+
+
+def refuse_unread(seen: SeenFiles, file: TextFile, content: str) -> None:
+    """Raise write_unread, once, where the model would replace a file it never read. The error holds its first lines;
+    a tiny file, and content that keeps half of its lines, need not have been read."""
+    filled = [line.strip() for line in file.text.splitlines() if line.strip()]
+    if seen.has(file.path) or len(filled) <= _TINY or file.text == content:
+        return
+    kept = {line.strip() for line in content.splitlines()}
+    if sum(line in kept for line in filled) >= _KEPT * len(filled):
+        return
+    seen.note(file.path, file.data)
+    lines = split_lines(file.text)
+    first = "\n".join(lines[:_LINES_SHOWN])
+    cut = first[:_CHARACTERS_SHOWN] + ("\n…" if len(lines) > _LINES_SHOWN or len(first) > _CHARACTERS_SHOWN else "")
+    counted = f"It has {len(lines)} {plural(len(lines), 'line', 'lines')} and begins:"
+    raise ToolExecutionError("write_unread", path=shown(file.path), text=f"{counted}\n{cut}\n")
 
 
 def to_bytes(path: str, text: str, like: Decoded) -> bytes:

@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Container, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Container, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -196,6 +196,15 @@ class ToolSystem:
         """Count what was made of files earlier in this session, by another program, as made before all else."""
         self._snapshots.adopt(made)
 
+    def adopt_calls(self, calls: Iterable[ToolCall]) -> None:
+        """Count the files that earlier calls of the conversation have read or written as known to the model."""
+        for call in calls:
+            with suppress(LocalLLMError):
+                tool = self._find(call.name)
+                named = parse_arguments(tool, call.arguments, was_cut=False).get("file_path")
+                if named and (tool.writes or tool.name == "read_file"):
+                    self._context.seen.assume(self._context.root.relative(named))
+
     def changed_since(self, position: int) -> list[str]:
         """The files that tools changed since `position`, and that are not as they were."""
         return self._snapshots.changed_since(position)
@@ -272,7 +281,10 @@ class ToolSystem:
     async def _through(self, call: ToolCall, emit: Emit, record: Record, *, was_cut: bool) -> ToolResult:
         """The steps up to the journal, which `_finish` keeps. Tools verify what they wrote. Raises LocalLLMError."""
         tool = self._find(call.name, was_cut=was_cut)
-        arguments = record.arguments = parse_arguments(tool, call.arguments, was_cut=was_cut)
+        arguments = parse_arguments(tool, call.arguments, was_cut=was_cut)
+        if tool.redirect and (meant := tool.redirect(self._context.root, arguments)) and meant[0] in self._tools:
+            tool, arguments = self._tools[meant[0]], meant[1]
+        record.arguments = arguments
         emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
         if tool.name == COMMAND_TOOL:
             await asyncio.to_thread(self._policy.dangerous_part, arguments.get("command", ""))  # it may take a moment

@@ -64,6 +64,12 @@ TOOLS = {
         "{closest}",
         "Copy the text exactly as read_file shows it.",
     ),
+    "edit_elided": ErrorText(
+        "E8034",
+        "old_string was not found in {path}; nothing was changed.",
+        "“{line}” in it stands for nothing where the lines before and after it are not there once each: {places}.",
+        "Copy the lines it stands for, or send only the lines that change.",
+    ),
     "edit_ambiguous": ErrorText(
         "E8021",
         "old_string occurs {count} times in {path} (lines {lines}); nothing was changed.",
@@ -106,6 +112,12 @@ TOOLS = {
         "",
         "Read it again with read_file, then make the change to what is there now.",
     ),
+    "write_unread": ErrorText(
+        "E8035",
+        "{path} is there already and was not read here; nothing was written.",
+        "{text}",
+        "To change a part of it, use edit_file; to replace all of it, send the same call again.",
+    ),
     "would_destroy": ErrorText(
         "E8029",
         "{name} was not run: the file would lose {lost}.",
@@ -120,7 +132,10 @@ TOOLS = {
         "E8024",
         "old_string is empty; {path} was not changed.",
         "",
-        "Copy into old_string the text to replace; to create a file use create_file.",
+        (
+            "To insert, copy the line before or after the place into old_string and repeat it in new_string. To "
+            "replace the whole file, use write_file."
+        ),
     ),
     "search_bad_pattern": ErrorText(
         "E8030",

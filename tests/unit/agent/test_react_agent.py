@@ -105,7 +105,7 @@ class TestReferences:
         agent = make_agent(scripted("ok"), project)
         await play(agent, "Explain @a.py and @b.md:1, mail me@x.org")
         sent = agent.history.messages[1].text
-        assert '<file path="a.py">\nx = 1' in sent
+        assert '<file path="a.py">\na.py (1 line)\nx = 1' in sent
         assert '<file path="b.md">' in sent
         assert "# Title" in sent
         assert "Text." not in sent
@@ -116,7 +116,7 @@ class TestReferences:
         await play(agent, "Explain @long.txt")
         sent = agent.history.messages[1].text
         assert len(sent) < 2_000
-        assert "start_line" in sent
+        assert "1000 lines in all" in sent
 
     async def test_pictures_travel_with_what_named_them(self, project: Path) -> None:
         data = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1"
@@ -202,7 +202,7 @@ class TestLoops:
         assert result.steps == 7
         assert "3" in results(agent)[2]
         assert "Step back" in results(agent)[4]
-        assert results(agent)[0] == results(agent)[1] == "x = 1\n"
+        assert results(agent)[0] == results(agent)[1] == "a.py (1 line)\nx = 1"
         assert "read_file" in result.answer
         check_valid(agent.history.messages)
 

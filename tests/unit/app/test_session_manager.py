@@ -6,7 +6,7 @@ import pytest
 
 from localllm.base.errors import ConfigurationError
 from localllm.sessions.entries import Changed
-from tests.support.wire_server import WireServer, says
+from tests.support.wire_server import WireServer, calls, says
 from tests.unit.app.test_app import app_over, played, state
 
 __all__ = ["state"]
@@ -72,6 +72,24 @@ async def test_a_session_that_was_broken_off_is_told_until_it_is_gone_on_with(tm
             assert app.keeping.broken_off() == "first"
             await app.keeping.resume(other)
             assert app.keeping.broken_off() == "", "he has chosen another"
+
+
+async def test_what_the_model_read_it_has_read_when_the_session_goes_on(tmp_path: Path) -> None:
+    for name in ("read.md", "unread.md"):
+        (tmp_path / name).write_text("".join(f"line {number}\n" for number in range(9)))
+    with WireServer([calls(("read_file", {"file_path": "read.md"})), says("nine lines")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "first")
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume()
+            app.set_mode("auto-edit")
+            new = "".join(f"new {number}\n" for number in range(9))
+            answers = [
+                await app.tool_system.execute_tool("write_file", file_path=name, content=new)
+                for name in ("read.md", "unread.md")
+            ]
+    assert [answer["success"] for answer in answers] == [True, False]
+    assert answers[1]["code"] == "E8035"
 
 
 async def test_a_session_that_is_not_kept_says_which_file_and_why(tmp_path: Path) -> None:

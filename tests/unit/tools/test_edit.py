@@ -6,9 +6,12 @@ import msgspec
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.base.events import Json
+from localllm.config.schema import SafetySettings
 from localllm.safety.tool_definition import Risk
 from localllm.tools.edit import edit_file
 from localllm.tools.files import read_file, write_file
+from tests.support.agents import Answering, make_tools
 from tests.support.tools import make_context, preview, put, use
 
 pytestmark = pytest.mark.anyio
@@ -89,7 +92,8 @@ async def test_a_miss_shows_the_closest_lines_as_they_are(tmp_path: Path) -> Non
         tmp_path, file_path="a.py", old_string="def add(a, c):\n    return a - c", new_string="def add(): pass"
     )
     assert error.key == "edit_no_match"
-    assert "lines 4-5:\ndef add(a, b):\n    return a - b\n" in str(error)
+    assert "lines 4-5." in str(error)
+    assert "They are:\ndef add(a, b):\n    return a - b\n" in str(error)
 
 
 async def test_white_space_may_differ_and_the_indentation_is_adapted(tmp_path: Path) -> None:
@@ -265,3 +269,202 @@ def test_what_the_model_is_told_stays_small() -> None:
     assert len(told) < 400
     assert "edits" not in edit_file.spec.parameters["properties"]  # understood all the same: see above
     assert edit_file.spec.parameters["required"] == ["file_path", "old_string", "new_string"]
+
+
+LISTING = "export const a = 1;\n  const b = 2;\nexport const c = 3;\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "1: export const a = 1;\n2:   const b = 2;",
+            "1: export const a = 10;\n2:   const b = 2;\n  const d = 4;",
+            "export const a = 10;\n  const b = 2;\n  const d = 4;\nexport const c = 3;\n",
+            id="a line without a number at the end",
+        ),
+        pytest.param(
+            "1: export const a = 1;\n2:   const b = 2;",
+            "1: export const a = 1;\n  const z = 0;\n2:   const b = 20;",
+            "export const a = 1;\n  const z = 0;\n  const b = 20;\nexport const c = 3;\n",
+            id="a line without a number between",
+        ),
+        pytest.param(
+            "2\t  const b = 2;\n3\texport const c = 3;",
+            "2\t  const b = 2;\n3\t  const n = 0;\nconst m = 1;\n4\texport const c = 3;",
+            "export const a = 1;\n  const b = 2;\n  const n = 0;\nconst m = 1;\nexport const c = 3;\n",
+            id="numbered on",
+        ),
+        pytest.param(
+            "1: export const a = 1;",
+            "export const a = {\n  7: 'x',\n};",
+            "export const a = {\n  7: 'x',\n};\n  const b = 2;\nexport const c = 3;\n",
+            id="a key that is a number stays",
+        ),
+    ],
+)
+async def test_numbers_of_a_listing_are_never_written(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    file = put(tmp_path / "a.js", LISTING)
+    await use(edit_file, make_context(tmp_path), file_path="a.js", old_string=old, new_string=new)
+    assert file.read_text() == expected
+
+
+FUNCTION = """def head():
+    return 0
+
+
+def total(rows):
+    result = 0
+    for row in rows:
+        result += row.price * row.count
+    log(result)
+    return result
+
+
+def tail():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "def total(rows):\n    ...\n    return result",
+            "def total(rows, tax):\n    ...\n    return result * tax",
+            FUNCTION.replace("(rows)", "(rows, tax)").replace("return result", "return result * tax"),
+            id="put back",
+        ),
+        pytest.param(
+            "def total(rows):\n    # ... existing code ...\n    return result\n",
+            "def total(rows):\n    return sum(row.price * row.count for row in rows)\n",
+            FUNCTION[: FUNCTION.index("    result = 0")]
+            + "    return sum(row.price * row.count for row in rows)\n\n\ndef tail():\n    return 1\n",
+            id="taken with the rest",
+        ),
+        pytest.param(
+            "def total(rows):\n  ...\n  return result",
+            "def total(rows, tax):\n  ...\n  return result * tax",
+            FUNCTION.replace("(rows)", "(rows, tax)").replace("return result", "return result * tax"),
+            id="but for the indentation",
+        ),
+        pytest.param(
+            "def total(rows):\n    result = 0\n    …",
+            "def total(rows):\n    result = 1\n    …",
+            FUNCTION.replace("result = 0", "result = 1"),
+            id="left out at the end of both",
+        ),
+        pytest.param(
+            "def total(rows):\n    ...\n        result += row.price * row.count\n    ...\n    return result",
+            "def total(rows):\n    ...\n        result += row.price\n    ...\n    return -result",
+            FUNCTION.replace("row.price * row.count", "row.price").replace("return result", "return -result"),
+            id="twice",
+        ),
+    ],
+)
+async def test_lines_left_out_are_found_between_the_others(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    file = put(tmp_path / "a.py", FUNCTION)
+    output = await use(edit_file, make_context(tmp_path), file_path="a.py", old_string=old, new_string=new)
+    assert file.read_text() == expected
+    assert output.payload["matched"] in (["elided"], ["exact"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "told"),
+    [
+        ("def total(rows):\n    ...\n    return total", "x", "edit_elided", "“return total” is not there"),
+        ("    return result\n...\ndef total(rows):", "x", "edit_elided", "“def total(rows):” is at line 5"),
+        ("def total(rows):\n    ...\n    return", "x", "edit_elided", "“return” is there 3 times"),
+        (
+            "def total(rows):\n    ...",
+            "def total(rows):\n    return 0",
+            "edit_elided",
+            "“...” in it stands for nothing",
+        ),
+        ("def head():\n...\n    return 1", "def head():\n    return 1", "would_destroy", "total"),
+    ],
+)
+async def test_lines_left_out_are_not_guessed(tmp_path: Path, old: str, new: str, key: str, told: str) -> None:
+    put(tmp_path / "a.py", FUNCTION)
+    error = await missed(tmp_path, file_path="a.py", old_string=old, new_string=new)
+    assert error.key == key
+    assert told in error.english
+
+
+async def test_that_dots_stand_for_nothing_is_said_also_where_the_file_has_some(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", 'print("Loading...")\n' + FUNCTION)
+    assert (await missed(tmp_path, file_path="a.py", old_string="def x():\n...\n", new_string="x")).key == "edit_elided"
+
+
+async def test_dots_that_stand_in_the_file_are_text(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.pyi", "def f() -> int:\n    ...\ndef g() -> int:\n    ...\n")
+    arguments = {"old_string": "def f() -> int:\n    ...", "new_string": "def f(a: int) -> int:\n    ..."}
+    await use(edit_file, make_context(tmp_path), file_path="a.pyi", **arguments)
+    assert file.read_text() == "def f(a: int) -> int:\n    ...\ndef g() -> int:\n    ...\n"
+    error = await missed(tmp_path, file_path="a.pyi", old_string="def h() -> int:\n    ...", new_string="x")
+    assert error.key == "edit_no_match"
+
+
+async def test_of_a_long_miss_the_true_range_and_the_difference_are_told(tmp_path: Path) -> None:
+    lines = [f"    value_{number} = compute({number})" for number in range(60)]
+    put(tmp_path / "a.py", "\n".join(["import os", "", "def long():", *lines, "    return 0", ""]))
+    wrong = "\n".join(["def long():", *lines[:30], "    value_30 = recompute(30)", *lines[31:], "    return 0"])
+    error = await missed(tmp_path, file_path="a.py", old_string=wrong, new_string="def long():\n    return 0")
+    text = error.english
+    assert "The closest text is at lines 3-64." in text
+    assert text.index("- ") < text.index("+     value_30 = compute(30)")
+    assert "value_12" not in text  # what does not differ is not repeated
+
+
+async def test_a_cut_of_what_is_shown_is_said(tmp_path: Path) -> None:
+    lines = [f"    value_{number} = compute({number})" for number in range(60)]
+    put(tmp_path / "a.py", "\n".join(["def long():", *lines, "    return 0", ""]))
+    wrong = "\n".join(["def long():", *(line.replace("compute", "calc") for line in lines), "    return 0"])
+    error = await missed(tmp_path, file_path="a.py", old_string=wrong, new_string="x")
+    assert "lines 1-62." in error.english
+    assert "The first 40 of these 62 lines:" in error.english
+    assert "…" in error.english
+
+
+async def test_an_edit_that_replaces_nothing_says_how_to_insert(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    error = await missed(tmp_path, file_path="a.py", old_string="", new_string="x")
+    assert error.key == "edit_empty"
+    assert "write_file" in error.english
+    assert "create_file" not in error.english
+
+
+REPLACES_NOTHING: dict[str, Json] = {"old_string": "", "new_string": "x = 1\n"}
+
+
+class TestEmptyOldString:
+    """Of a file that is not there, or holds nothing, an edit is a write, and judged as one."""
+
+    @pytest.mark.parametrize("content", [None, ""])
+    async def test_it_writes_the_file(self, tmp_path: Path, content: str | None) -> None:
+        root = tmp_path / "project"
+        root.mkdir()
+        if content is not None:
+            put(root / "src" / "a.py", content)
+        person = Answering(approve=True)
+        answer = await make_tools(root, confirmer=person).execute_tool(
+            "edit_file", file_path="src/a.py", **REPLACES_NOTHING
+        )
+        assert answer["success"]
+        assert (root / "src" / "a.py").read_text() == "x = 1\n"
+        assert [asked.tool for asked in person.asked] == ["write_file"]
+
+    async def test_a_rule_for_writing_holds(self, tmp_path: Path) -> None:
+        root = tmp_path / "project"
+        root.mkdir()
+        safety = SafetySettings(deny=("write_file",), allow=("edit_file",))
+        answer = await make_tools(root, safety=safety).execute_tool("edit_file", file_path="a.py", **REPLACES_NOTHING)
+        assert not answer["success"]
+        assert not (root / "a.py").exists()
+
+    async def test_a_file_that_holds_something_is_not_replaced(self, tmp_path: Path) -> None:
+        root = tmp_path / "project"
+        put(root / "a.py", CODE)
+        answer = await make_tools(root).execute_tool("edit_file", file_path="a.py", **REPLACES_NOTHING)
+        assert answer["code"] == "E8024"
+        assert (root / "a.py").read_text() == CODE

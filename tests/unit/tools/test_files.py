@@ -41,11 +41,11 @@ def test_the_risks_are_those_the_person_is_told() -> None:
 # --- read_file
 
 
-async def test_a_whole_file_is_its_content_and_nothing_else(tmp_path: Path) -> None:
+async def test_a_whole_file_is_its_content_headed_by_how_many_lines_it_has(tmp_path: Path) -> None:
     file = put(tmp_path / "src" / "a.py", "def f():\n    return 1\n")
     os.utime(file, (0, 1_700_000_000))
     output = await use(read_file, make_context(tmp_path), path="src/a.py")
-    assert output.for_model == "def f():\n    return 1\n"
+    assert output.for_model == "src/a.py (2 lines)\ndef f():\n    return 1"
     assert output.payload == {
         "content": "def f():\n    return 1\n",
         "metadata": {
@@ -96,8 +96,10 @@ async def test_windows_and_japanese_files_read_as_plain_text(tmp_path: Path) -> 
     put(tmp_path / "sjis.txt", "日本語のテキスト\r\n".encode("cp932"))
     put(tmp_path / "latin.txt", "café\n".encode("latin-1"))
     context = make_context(tmp_path)
-    assert (await use(read_file, context, file_path="sjis.txt")).for_model == "日本語のテキスト\n"
-    assert (await use(read_file, context, file_path="latin.txt", encoding="latin-1")).for_model == "café\n"
+    assert (await use(read_file, context, file_path="sjis.txt")).for_model == "sjis.txt (1 line)\n日本語のテキスト"
+    assert (
+        await use(read_file, context, file_path="latin.txt", encoding="latin-1")
+    ).for_model == "latin.txt (1 line)\ncafé"
 
 
 async def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
@@ -130,14 +132,14 @@ async def test_the_last_lines_are_counted_from_the_end(tmp_path: Path) -> None:
     put(tmp_path / "a", "1\n2\n3\n")
     context = make_context(tmp_path)
     assert (await use(read_file, context, file_path="a", start_line=-2)).for_model == "a (lines 2-3 of 3)\n2\n3"
-    assert (await use(read_file, context, file_path="a", start_line=-9)).for_model == "1\n2\n3\n"
+    assert (await use(read_file, context, file_path="a", start_line=-9)).for_model == "a (3 lines)\n1\n2\n3"
 
 
 async def test_the_encoding_is_told_where_it_is_not_the_usual(tmp_path: Path) -> None:
     for encoding in ("cp932", "euc_jp", "iso2022_jp", "utf-16-le"):
         put(tmp_path / encoding, "日本語のテキスト\n".encode(encoding))
         output = await use(read_file, make_context(tmp_path), file_path=encoding)
-        assert output.for_model == "日本語のテキスト\n"
+        assert output.for_model == f"{encoding} (1 line)\n日本語のテキスト"
         assert output.payload["metadata"]["encoding"] == encoding
         assert str(output.summary) == f"{encoding} (1 line), {encoding}"
 
@@ -207,8 +209,8 @@ async def test_a_notebook_is_read_by_its_cells_or_as_json(tmp_path: Path) -> Non
     assert output.for_model.splitlines()[:2] == ["--- cell 1: code ---", "x = 1"]
     assert output.payload["metadata"]["kind"] == "notebook"
     raw = await use(read_file, make_context(tmp_path), file_path="a.ipynb", encoding="utf-8")
-    assert raw.for_model.startswith('{"cells"')
-    assert (await use(read_file, make_context(tmp_path), file_path="b.ipynb")).for_model == "not JSON"
+    assert raw.for_model.startswith('a.ipynb (1 line)\n{"cells"')
+    assert "not JSON" in (await use(read_file, make_context(tmp_path), file_path="b.ipynb")).for_model
 
 
 async def test_a_pdf_is_read_page_by_page(tmp_path: Path) -> None:
@@ -425,3 +427,165 @@ async def test_the_model_reads_english_and_a_japanese_person_japanese(tmp_path: 
         i18n.set_language("en")
     assert output.for_model == "Created a (1 line)."
     assert caught.value.english.startswith("There is no file b.")
+
+
+README = "# Project\n\n" + "".join(f"- point {number} of what it does\n" for number in range(9))
+
+
+@pytest.mark.parametrize("count", [9, 900])
+async def test_a_file_nobody_read_is_replaced_at_the_second_try(tmp_path: Path, count: int) -> None:
+    file = put(tmp_path / "README.md", "# Project\n\n" + "".join(f"- point {number}\n" for number in range(count)))
+    before = file.read_text()
+    context = make_context(tmp_path)
+    new = {"file_path": "README.md", "content": "# Tool\n\nIt does much.\n" + "More of it.\n" * count}
+    with pytest.raises(ToolExecutionError) as caught:
+        preview(write_file, context, **new)  # before anybody is asked
+    assert caught.value.key == "write_unread"
+    assert f"{count + 2} lines" in caught.value.english
+    assert "- point 3\n" in caught.value.english
+    assert len(caught.value.english) < 2_000
+    assert file.read_text() == before
+    preview(write_file, context, **new)
+    await use(write_file, context, **new)
+    assert file.read_text() == new["content"]
+
+
+@pytest.mark.parametrize(
+    ("before", "content"),
+    [
+        pytest.param("a\nb\n", "c\n", id="tiny"),
+        pytest.param("", "c\n", id="empty"),
+        pytest.param(README, README + "- one more\n", id="what it holds is known"),
+        pytest.param(README, README, id="the same"),
+    ],
+)
+async def test_a_file_that_loses_little_need_not_have_been_read(tmp_path: Path, before: str, content: str) -> None:
+    file = put(tmp_path / "README.md", before)
+    await use(write_file, make_context(tmp_path), file_path="README.md", content=content)
+    assert file.read_text() == content
+
+
+async def test_a_file_that_was_read_is_replaced_at_once(tmp_path: Path) -> None:
+    file = put(tmp_path / "README.md", README)
+    context = make_context(tmp_path)
+    await use(read_file, context, file_path="README.md", end_line=2)
+    await use(write_file, context, file_path="README.md", content="# Tool\n")
+    assert file.read_text() == "# Tool\n"
+
+
+PACKAGE = """{
+  "name": "tool",
+  "version": "1.0.0",
+  "scripts": {
+    "test": "node --test"
+  },
+  "dependencies": {
+    "left-pad": "1.3.0"
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("README.md", README, "# Project\n\n- point 0 of what it does\n- point 1 of what it does\n- new\n"),
+        ("package.json", PACKAGE, '{\n  "name": "tool",\n  "version": "1.0.0"\n'),
+    ],
+)
+async def test_a_small_file_that_loses_much_is_caught(tmp_path: Path, path: str, before: str, after: str) -> None:
+    put(tmp_path / path, before)
+    context = make_context(tmp_path)
+    await use(read_file, context, file_path=path)
+    assert "most of its lines" in str(preview(write_file, context, file_path=path, content=after).danger)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "line"),
+    [
+        ("package.json", PACKAGE, PACKAGE.replace('"1.0.0",', '"1.0.0"'), 4),
+        ("new.json", "", '{"a": 1,, }', 1),
+        ("pyproject.toml", '[project]\nname = "a"\n', '[project]\nname = a\nversion = "1"\n', 2),
+        ("ci.yaml", "on:\n  push:\n    tags: [a]\n", "on:\n  push:\n     tags: [a]\n    branches: [b]\n", 4),
+        ("ci.yml", "a: 1\nb: 2\n", "a: 1\n\tb: 2\n", 2),
+    ],
+)
+async def test_data_that_is_no_longer_valid_is_told(
+    tmp_path: Path, path: str, before: str, after: str, line: int
+) -> None:
+    context = make_context(tmp_path)
+    if before:
+        put(tmp_path / path, before)
+        await use(read_file, context, file_path=path)
+    output = await use(write_file, context, file_path=path, content=after)
+    assert f"Syntax errors that were not there before, at line {line}: fix them." in output.for_model
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("tsconfig.json", "", '{\n  // strict\n  "strict": true,\n}\n'),
+        ("tsconfig.json", '{ "a": 1, /* b */ }', '{ "a": 1, "b": 2, /* b */ }'),
+        ("broken.json", "{", "{{"),
+        ("a.toml", "", "a = 1\r\nb = 2\r\n"),
+        ("a.yaml", "", "a: |\n  text: with: colons\n  \tb\nc:\n- d: e\n  f: g\nh: 'x: y'\ni: http://a:80/\n"),
+        ("a.yaml", "", "# c\n---\na: &x\n  - b\n  -\n    c: d\n...\n---\ne: {f: [g,\n  h]}\n"),
+    ],
+)
+async def test_data_that_is_valid_or_was_not_is_not_remarked_on(
+    tmp_path: Path, path: str, before: str, after: str
+) -> None:
+    if before:
+        put(tmp_path / path, before)
+    output = await use(write_file, make_context(tmp_path), file_path=path, content=after)
+    assert "Syntax errors" not in output.for_model
+
+
+@pytest.mark.parametrize("tool", [write_file, create_file], ids=lambda tool: tool.name)
+async def test_a_fence_around_the_content_is_left_out(tmp_path: Path, tool: Tool) -> None:
+    context = make_context(tmp_path)
+    fenced = "```python\nprint(1)\n```"
+    output = await use(tool, context, file_path="a.py", content=fenced)
+    assert (tmp_path / "a.py").read_text() == "print(1)\n"
+    assert "fence" in output.for_model
+    assert "fence" not in (await use(tool, context, file_path="a.md", content=fenced)).for_model
+    assert (tmp_path / "a.md").read_text() == fenced
+    two = "```\na\n```\n```\nb\n```\n"
+    await use(tool, context, file_path="b.py", content=two)
+    assert (tmp_path / "b.py").read_text() == two
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "first", "last"),
+    [(3, 5, 3, 5), (3, 0, 3, 10), (1, 4, 1, 4), (8, 99, 8, 10), (-3, -1, 8, 10), (1, -2, 1, 9), (5, 3, 3, 5)],
+)
+async def test_lines_from_here_to_there(tmp_path: Path, start: int, end: int, first: int, last: int) -> None:
+    put(tmp_path / "a", "".join(f"line {number}\n" for number in range(1, 11)))
+    output = await use(read_file, make_context(tmp_path), file_path="a", start_line=start, end_line=end)
+    assert (output.payload["metadata"]["start_line"], output.payload["metadata"]["end_line"]) == (first, last)
+    assert output.for_model.startswith(f"a (lines {first}-{last} of 10)\nline {first}\n")
+    assert output.for_model.endswith(f"line {last}")
+
+
+@pytest.mark.parametrize("end", [2, 3])
+async def test_lines_of_a_huge_file_from_here_to_there(huge: Path, end: int) -> None:
+    output = await use(read_file, make_context(huge), file_path="huge.log", start_line=2, end_line=end)
+    assert output.for_model.startswith(f"huge.log (lines 2-{end} of 700000)\nline 000002")
+    assert output.payload["metadata"]["end_line"] == end
+
+
+@pytest.mark.parametrize(
+    ("path", "count", "told"),
+    [
+        ("a.py", 400, "[400 lines in all: search_files finds a name, analyze_code lists what is where]"),
+        ("a.txt", 400, "[400 lines in all: search_files finds a name]"),
+        ("a.py", 160, "more lines; read on with start_line="),
+    ],
+)
+async def test_a_file_of_many_pages_is_searched_rather_than_read_on(
+    tmp_path: Path, path: str, count: int, told: str
+) -> None:
+    put(tmp_path / path, "".join(f"x{number:04} = 1\n" for number in range(count)))
+    output = await use(read_file, make_context(tmp_path, output_limit=1_500), file_path=path)
+    assert told in output.for_model.splitlines()[-1]
+    assert output.for_model.startswith(f"{path} (lines 1-")

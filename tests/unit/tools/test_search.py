@@ -247,7 +247,7 @@ async def test_what_searches_is_said(tmp_path: Path) -> None:
 
 async def test_the_answer_is_a_line_for_each_match(project: Path) -> None:
     output = await use(search_files, make_context(project), regex="alpha", include="*.py")
-    assert output.for_model == "b.py:2:     return alpha(y)\nsrc/a.py:4: def alpha(x):"
+    assert output.for_model == "[2 matches in 2 files]\nb.py:2:     return alpha(y)\nsrc/a.py:4: def alpha(x):"
     assert output.payload == {
         "matches": [
             {"file": "b.py", "line": 2, "text": "    return alpha(y)"},
@@ -269,7 +269,7 @@ async def test_nothing_found_says_how_much_was_searched(project: Path) -> None:
 
 async def test_more_than_is_wanted_or_fits_is_said(project: Path) -> None:
     few = await use(search_files, make_context(project), pattern="def", max_results=1)
-    assert few.for_model.splitlines()[1:] == ["[more matches were left out; narrow the pattern, path or include]"]
+    assert few.for_model.startswith("[more than 1 match in 1 file; 1 shown: narrow ")
     short = await use(search_files, make_context(project, output_limit=50), pattern="def")
     assert short.payload["truncated"]
     assert len(short.payload["matches"]) == 2
@@ -336,3 +336,20 @@ async def test_what_opens_files_by_name_does_not_search_while_a_command_could_ex
     assert (outcome.engine, [hit.path for hit in outcome.hits]) == ("python", ["src/a.py"])
     running.is_any_running = False
     assert (await find(context, Request(Query("def alpha")))).hits == outcome.hits
+
+
+async def test_matches_and_files_are_counted(tmp_path: Path) -> None:
+    for number in range(25):
+        put(tmp_path / f"f{number:02}.py", "get_cfg()\n" * (3 if number < 8 else 2))
+    context = make_context(tmp_path)
+    every = await use(search_files, context, pattern="get_cfg")
+    assert every.for_model.splitlines()[0] == "[58 matches in 25 files]"
+    first = await use(search_files, context, pattern="get_cfg", max_results=10)
+    assert first.for_model.splitlines()[0].startswith("[more than 10 matches in 4 files; 10 shown: narrow ")
+    short = await use(search_files, make_context(tmp_path, output_limit=100), pattern="get_cfg")
+    assert short.for_model.splitlines()[0].startswith("[58 matches in 25 files; 5 shown: narrow ")
+    assert (await use(search_files, context, pattern="get_cfg", path="f00.py", max_results=3)).for_model.startswith(
+        "[3 "
+    )
+    put(tmp_path / "one.py", "once\n")
+    assert (await use(search_files, context, pattern="once")).for_model == "one.py:1: once"

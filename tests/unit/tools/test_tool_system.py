@@ -172,7 +172,9 @@ class TestLosses:
     async def test_a_person_is_told_what_would_be_lost_and_may_allow_it(self, project: Path) -> None:
         (project / "a.txt").write_text(self.BEFORE)
         person = Answering(approve=True)
-        answer = await make_tools(project, confirmer=person).execute_tool("write_file", file_path="a.txt", content="x")
+        tools = make_tools(project, confirmer=person)
+        await tools.execute_tool("read_file", file_path="a.txt")
+        answer = await tools.execute_tool("write_file", file_path="a.txt", content="x")
         assert answer["success"]
         assert person.asked[0].risk == "dangerous"
         assert "would lose most of its lines (40 become 1)" in person.asked[0].summary
@@ -184,6 +186,7 @@ class TestLosses:
         (project / "a.txt").write_text(self.BEFORE)
         nobody = Answering(approve=False, by="unattended")
         tools = make_tools(project, confirmer=nobody, safety=safety)
+        await tools.execute_tool("read_file", file_path="a.txt")
         answer = await tools.execute_tool("write_file", file_path="a.txt", content="x")
         assert answer["code"] == "E8029"
         assert "edit_file" in answer["error"]

@@ -1,0 +1,150 @@
+"""Find where the text of a JSON, TOML or YAML file is not valid."""
+
+import json
+import re
+import tomllib
+from pathlib import PurePath
+from typing import NamedTuple
+
+from localllm.base.lazy_patterns import late_pattern
+
+
+class Fault(NamedTuple):
+    """The first place (line from 1) that is not valid in a `form` such as JSON, and why."""
+
+    form: str
+    line: int
+    reason: str
+
+
+_FORMS = {
+    **dict.fromkeys((".json", ".jsonc", ".ipynb", ".geojson", ".webmanifest"), "JSON"),
+    ".toml": "TOML",
+    **dict.fromkeys((".yaml", ".yml"), "YAML"),
+}
+
+
+def new_fault(path: str, old: str, new: str) -> Fault | None:
+    """Where `new` is not valid though `old` is, or is empty; None where it is, or the file is of another kind.
+
+    Comments and commas at ends count as valid JSON where `old` has them too, or is empty. Of YAML, which has no parser
+    here, only tabs, brackets, and the places of keys and list items are looked at.
+    """
+    match _FORMS.get(PurePath(path).suffix.lower()):
+        case "JSON":
+            is_strict = bool(old.strip()) and _json_fault(old) is None
+            if not is_strict:
+                old, new = _without_comments(old), _without_comments(new)
+            return None if old.strip() and _json_fault(old) else _json_fault(new)
+        case "TOML":
+            return None if _toml_fault(old) else _toml_fault(new)
+        case "YAML":
+            return None if _yaml_fault(old) else _yaml_fault(new)
+        case _:
+            return None
+
+
+def _json_fault(text: str) -> Fault | None:
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        return Fault("JSON", error.lineno, error.msg)
+    except RecursionError:
+        return None
+    return None
+
+
+_COMMENTS = late_pattern(r'("(?:[^"\\\n]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = late_pattern(r'("(?:[^"\\\n]|\\.)*+")|,(?=\s*[\]}])')
+
+
+def _without_comments(text: str) -> str:
+    """JSON without comments and commas at ends; its lines stay where they are."""
+    bare = _COMMENTS.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
+    return _LAST_COMMA.sub(lambda found: found[1] or "", bare)
+
+
+def _toml_fault(text: str) -> Fault | None:
+    try:
+        tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        line = re.search(r"at line (\d+)", message)
+        last = text.rstrip().count("\n") + 1
+        return Fault("TOML", int(line[1]) if line else last, message.partition(" (at")[0])
+    return None
+
+
+_QUOTED = late_pattern(r"\"(?:[^\"\\]|\\.)*+\"|(?<![^\s\[{(,:-])'(?:[^']|'')*+'")
+_YAML_COMMENT = late_pattern(r"(?:^|(?<=\s))#.*")
+_BLOCK_TEXT = late_pattern(r"(?:^|[:\-]\s+(?:[&!]\S+\s+)*)[|>][+\-\d]*$")
+_ITEM = late_pattern(r"(?:-\s+)+(?=\S)|-$")
+_KEY = late_pattern(r"[^\s\-?\[\]{},&*!|>%@`\"'][^:]*?:(?=\s|$)|\"[^\"]*\":(?=\s|$)")
+_OPENS = late_pattern(r"(?::|-|\?)(?:\s+[&!]\S+)*$")
+
+
+def _yaml_fault(text: str) -> Fault | None:
+    check = _YamlCheck()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if reason := check.fault_of(line):
+            return Fault("YAML", number, reason)
+        if check.is_lost:
+            return None
+    return Fault("YAML", text.rstrip().count("\n") + 1, "a bracket is not closed") if check.depth > 0 else None
+
+
+class _YamlCheck:
+    """Follows YAML line by line. `depth`: brackets open; `is_lost`: from here on it cannot be followed."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.is_lost = False
+        self._levels = [0]  # the indentations of the keys and items that may go on
+        self._text_below = -1  # the indentation of a key whose value is a text of lines, while these go on
+        self._may_open = True  # whether the next line may be further in
+
+    def fault_of(self, raw: str) -> str:
+        """What is wrong with the next line, "" where nothing is."""
+        indent = len(raw) - len(raw.lstrip(" "))
+        if not raw.strip() or -1 < self._text_below < indent:
+            return ""
+        self._text_below = -1
+        line = _YAML_COMMENT.sub("", _QUOTED.sub('""', raw)).strip()
+        if not line:
+            return ""
+        if not indent and re.match(r"---|\.\.\.|%", line):
+            self._levels, self._may_open, self.depth = [0], True, 0
+            return ""
+        self.is_lost = line.count('"') % 2 == 1 or re.match(r"[?:]\s", line) is not None
+        is_inside = self.depth > 0
+        self.depth += sum(map(line.count, "[{")) - sum(map(line.count, "]}"))
+        if self.is_lost or is_inside:
+            return ""
+        if self.depth < 0:
+            return "a bracket is closed that was not opened"
+        if raw[indent : indent + 1] == "\t":
+            return "a tab in the indentation"
+        return self._fault_of_place(line, indent) or self._fault_of_value(line, indent)
+
+    def _fault_of_place(self, line: str, indent: int) -> str:
+        is_part = bool(_ITEM.match(line) or _KEY.match(line))
+        if is_part or self._may_open:
+            while self._levels and self._levels[-1] > indent:
+                self._levels.pop()
+            if indent not in self._levels:
+                if not self._may_open:
+                    return "its indentation fits nothing above it"
+                self._levels.append(indent)
+        self._may_open = bool(_OPENS.search(line))
+        return ""
+
+    def _fault_of_value(self, line: str, indent: int) -> str:
+        if (item := _ITEM.match(line)) and line[item.end() :]:
+            self._levels.append(indent + item.end())
+            line = line[item.end() :]
+        self._text_below = indent if _BLOCK_TEXT.search(line) else -1
+        key = _KEY.match(line)
+        value = line[key.end() :].strip() if key else ""
+        if value and value[0] not in "\"'[{|>&*!" and re.search(r":(?:\s|$)", value):
+            return "a second “: ” in one line; quote the text"
+        return ""
