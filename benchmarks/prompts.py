@@ -25,7 +25,7 @@ from tests.support.wire_server import WireServer, says
 PROGRAM = str(Path(sys.executable).with_name("localllm"))
 QUESTION = "What is here?"
 
-BUDGETS = {"standard": (6_000, 1_650), "compact": (3_500, 900)}
+BUDGETS = {"standard": (5_100, 1_400), "compact": (3_300, 900)}
 """Bytes and tokens, for a model that is told of its tools in the server's own way. In the other two dialects the tools
 are in the system message; what `structured` sends beside it, the schema of a step, is a grammar to the server and no
 part of the prompt."""

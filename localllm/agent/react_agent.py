@@ -65,6 +65,8 @@ class ReActAgent:
         self.llm_client = llm_client
         self.tool_system = tool_system
         self.session_id = session_id
+        self.is_attended = True
+        """Whether somebody could answer a question of the model's."""
         self._time_limit = settings.time_limit
         self._shows_pieces = shows_pieces
         self.thought_history: list[Completion] = []
@@ -237,11 +239,16 @@ class ReActAgent:
         return "\n\n".join([*self._told, query])
 
     def _with_situation(self, query: str) -> str:
-        return query if len(self.history.messages) > 1 else f"{query}\n\n{self._situation()}"
+        if len(self.history.messages) == 1:
+            return f"{query}\n\n{self._situation()}"
+        return query if self.is_attended else f"{query}\n\n{self._here_and_now()}"
 
     def _situation(self) -> str:
-        where = situation(self.tool_system.root, datetime.now(UTC).astimezone().date())
-        return "\n\n".join(filter(None, (self._notes(), where)))
+        return "\n\n".join(filter(None, (self._notes(), self._here_and_now())))
+
+    def _here_and_now(self) -> str:
+        today = datetime.now(UTC).astimezone().date()
+        return situation(self.tool_system.root, today, is_attended=self.is_attended)
 
     def steer(self, text: str) -> bool:
         """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""

@@ -1,8 +1,10 @@
 """The system prompt and the project's context that a session begins with."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import date
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -15,7 +17,7 @@ from localllm.llm.model_profiles import Profile
 from localllm.memory.project_memory import ProjectMemory
 from localllm.project.instructions import Instructions, read_instructions, told
 
-_NAMES_SHOWN = 40
+_ROOM_FOR_NAMES = 100  # bytes
 _PASSED_OVER = {".git", ".localllm", ".venv", "__pycache__", "node_modules"}
 
 
@@ -36,15 +38,19 @@ def remark(name: str, **params: object) -> str:
     return _remarks()[name].format(**params).strip()
 
 
-def situation(root: Path, today: date) -> str:
-    """What changes from session to session: where and when. Goes to the end of the first user message."""
+def situation(root: Path, today: date, *, is_attended: bool = True) -> str:
+    """What changes from session to session: where and when, and whether anybody could answer a question. Goes to the
+    end of the first user message."""
     names = sorted(
         f"{entry.name}/" if entry.is_dir() else entry.name
         for entry in root.iterdir()
         if entry.name not in _PASSED_OVER and entry.name.isprintable()
     )
-    shown = " ".join(names[:_NAMES_SHOWN]) + (f" … ({len(names)} in all)" if len(names) > _NAMES_SHOWN else "")
-    return f"[Project {root.name}, {today.isoformat()}. Top level: {shown or 'empty'}]"
+    ends = list(accumulate(len(name.encode()) + 1 for name in names))
+    count = bisect_right(ends, _ROOM_FOR_NAMES)
+    shown = " ".join(names[:count]) + (f" … ({len(names)} in all)" if count < len(names) else "")
+    alone = "" if is_attended else ". Nobody can answer questions."
+    return f"[Project {root.name}, {today.isoformat()}. Top level: {shown or 'empty'}{alone}]"
 
 
 _ABOUT = "Kept in {file} from earlier work. Background, no request:"
@@ -77,14 +83,16 @@ class Briefing:
         """What is remembered, "" where nothing is. A file that cannot be used is left out: see `take_failure`."""
         try:
             searchable = profile.tools is None or "recall" in profile.tools
-            digest = self._memory.digest(profile.notes, searchable=searchable)
+            about = _ABOUT.format(file=self._memory.name)
+            room = profile.notes - len(framed("project-notes", about, "").encode())
+            digest = self._memory.digest(room, searchable=searchable)
             self._note_conflict()
         except LocalLLMError as error:
             if self._failure != str(error):
                 logs.of("MEMORY").warning("%s", error)
             self._failure = str(error)
             return ""
-        return framed("project-notes", _ABOUT.format(file=self._memory.name), digest) if digest else ""
+        return framed("project-notes", about, digest) if digest else ""
 
     def _note_conflict(self) -> None:
         """Let it be said, once for each that comes up, that two versions of what is remembered are told as one."""

@@ -30,11 +30,11 @@ def wants_short_ids(model: str) -> bool:
     return _SHORT_IDS.search(model) is not None
 
 
-ProfileName = Literal["compact", "standard"]
+ProfileName = Literal["compact", "standard", "embedded"]
 ProfileSetting = Literal["auto", "compact", "standard"]
 
 SMALL_WINDOW = 16_384
-"""Tokens: up to here the standard profile's 1,600 would be a tenth of the window and more."""
+"""Tokens: up to here the standard profile's 1,300 would be nearly a tenth of the window and more."""
 
 SMALL_MODEL = 14.9e9
 """Parameters: what is sold as 14B has up to 14.8 billion (Qwen 2.5 and 3, Phi 4)."""
@@ -56,33 +56,41 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     instructions: int = 8_000
 
 
-STANDARD = Profile(name="standard", prompt="system")
-
-COMPACT = Profile(
-    name="compact",
-    prompt="compact",
-    tools=frozenset(
-        {
-            *("analyze_code", "list_files", "read_file", "search_files"),
-            *("edit_file", "write_file", "run_command", "git_commit"),
-            *("fetch_page", "searxng_search", "web_search"),
-        }
-    ),
-    brief=True,
-    notes=500,
-    instructions=2_000,
+_COMPACT_TOOLS = frozenset(
+    {
+        *("analyze_code", "list_files", "read_file", "search_files"),
+        *("edit_file", "write_file", "run_command", "git_commit"),
+        *("fetch_page", "searxng_search", "web_search"),
+    }
 )
 """Eight tools, and those of the web where they are on. write_file makes new files too, and the rest of git is a
 command; committing is not left to one, for a small model writes `git add -A`, and with it goes whatever lies about."""
 
-_PROFILES = {profile.name: profile for profile in (COMPACT, STANDARD)}
+STANDARD = Profile(
+    name="standard",
+    prompt="system",
+    tools=_COMPACT_TOOLS | {"command_output", "explore", "recall", "todo"},
+)
+
+COMPACT = Profile(
+    name="compact",
+    prompt="compact",
+    tools=_COMPACT_TOOLS,
+    brief=True,
+    notes=500,
+    instructions=2_000,
+)
+
+EMBEDDED = Profile(name="embedded", prompt="system")
+
+_PROFILES = {profile.name: profile for profile in (COMPACT, STANDARD, EMBEDDED)}
 
 
 def choose(setting: ProfileSetting, info: ModelInfo, window: int, assumed: bool) -> Profile:
     """The profile of a model whose window has `window` tokens: as set, else compact where the window (unless it is
     only `assumed`) or the model is small. The embedded engine, which is exact, plans with every tool there is."""
     if info.exact:
-        return STANDARD
+        return EMBEDDED
     if setting != "auto":
         return _PROFILES[setting]
     is_small = 0 < parameters(info) <= SMALL_MODEL or (not assumed and window <= SMALL_WINDOW)

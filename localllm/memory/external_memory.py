@@ -11,6 +11,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
+from localllm.base.lazy_patterns import late_pattern
 from localllm.memory import notes, session_records, todos
 from localllm.memory.document import Document
 from localllm.memory.entries import Named, one_of, refuse_vague
@@ -31,6 +32,7 @@ _DIGEST = {
     "more": "(and {count} more)",
     "more_found": "(and {count} more: recall finds them)",
     "decisions": "Decisions:",
+    "style": "Coding style:",
     "preferences": "Preferences:",
     "session": "Last session:",
     "doing": "in progress",
@@ -39,7 +41,11 @@ _DIGEST = {
 }
 
 _LONGEST = 240  # bytes of a line
-_FORBIDS = re.compile(r"\b(?:never|not|don['’]t|avoid)\b|触れ|触ら|禁止|ない(?:で|こと|もの)?", re.IGNORECASE)
+_FORBIDS = late_pattern(
+    r"\b(?:never|not|don['’]t|avoid|hands off|read-only|generated|forbidden)\b"
+    r"|禁止|触ら|触れ|変更しない|編集しない|ないこと",
+    re.IGNORECASE,
+)
 
 
 class _Part(NamedTuple):

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from localllm.app.app import LocalLLMCode
@@ -20,7 +21,8 @@ from localllm.config.schema import (
     OpenAISettings,
     Settings,
 )
-from localllm.llm.model_profiles import COMPACT, STANDARD
+from localllm.llm.messages import framed_in
+from localllm.llm.model_features import COMPACT, STANDARD
 from localllm.sandbox.backend import LEVELS
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support import peers
@@ -38,7 +40,9 @@ class Nobody:
     confirmer = HeadlessConfirmer(approve_all=False)
     shows_pieces = False
 
-    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None: ...
+    async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
+        async for _ in events:
+            pass
 
     async def interact(self, chat: LocalLLMCode) -> int:
         return 0
@@ -146,19 +150,62 @@ def beginning(body: dict[str, Any]) -> tuple[Any, list[str]]:
     return body["messages"][0]["content"], [tool["function"]["name"] for tool in body["tools"]]
 
 
+def full_notes() -> str:
+    """A LOCALLLM.md with more of everything than is told."""
+    lines = {
+        "TODO": "- [ ] The task of number {n}, which is still open",
+        "Coding style": "- Line {n} of how code is written here",
+        "Decisions": "- 2026-01-01 decision {n}, and why it was taken",
+        "Preferences": "- preference {n} of the user",
+        "Session records": "- 2026-01-01 10:00 Session number {n} (s{n})\n  - done: much",
+    }
+    sections = [f"## {name}\n\n" + "\n".join(line.format(n=n) for n in range(60)) for name, line in lines.items()]
+    return "\n\n".join(sections).replace("Line 50 of how code is written here", "Do not edit what is below vendor/")
+
+
 class TestProfiles:
     SMALL, LARGE = "qwen3-8b", "qwen3-32b"
 
-    @pytest.mark.parametrize(("model", "tools", "budget"), [(SMALL, 8, 3_500), (LARGE, 15, 6_000)])
-    async def test_the_first_request_is_within_its_budget(
-        self, tmp_path: Path, model: str, tools: int, budget: int
+    @pytest.mark.parametrize(
+        ("model", "tools", "budget", "with_notes", "instructions"),
+        [(SMALL, 8, 3_000, 3_500, 2_000), (LARGE, 12, 4_800, 6_000, 8_000)],
+        ids=["compact", "standard"],
+    )
+    @pytest.mark.parametrize("has_notes", [False, True], ids=["bare", "with notes"])
+    async def test_what_a_model_is_told_first_is_within_its_budget(
+        self, tmp_path: Path, model: str, tools: int, budget: int, with_notes: int, instructions: int, has_notes: bool
     ) -> None:
-        (tmp_path / "main.py").touch()
-        with WireServer([says("An empty file.")], models=(model,)) as server:
+        """System prompt, tools and situation, and what is remembered, of a one-shot in a crowded folder; AGENTS.md has
+        a limit of its own."""
+        project = tmp_path / "project"
+        project.mkdir()
+        for number in range(100):
+            (project / f"file_{number:02}.py").touch()
+        if has_notes:
+            (project / "LOCALLLM.md").write_text(full_notes(), encoding="utf-8")
+            (project / "AGENTS.md").write_text("A rule to be followed.\n" * 1_000, encoding="utf-8")
+        question = "What is here?"
+        with WireServer([says("Many files.")], models=(model,)) as server:
+            async with app_over(project, server.url) as app:
+                await app.run_oneshot(question)
+        body = server.bodies()[0]
+        system, user = (message["content"] for message in body["messages"])
+        rules = framed_in(system)
+        assert bool(rules) == has_notes
+        assert len(rules) <= instructions + 400  # with the frame
+        told = [system.removesuffix(rules).rstrip(), user.removeprefix(question).strip()]
+        size = sum(len(text.encode()) for text in told) + len(msgspec.json.encode(body["tools"]))
+        most = with_notes if has_notes else budget
+        assert most * 0.9 < size <= most
+        assert len(body["tools"]) == tools
+        assert user.endswith("Nobody can answer questions.]")
+        assert ("Do not edit what is below vendor/" in user) == has_notes
+
+    async def test_a_person_at_the_chat_can_answer(self, tmp_path: Path) -> None:
+        with WireServer([says("ok")], models=(self.SMALL,)) as server:
             async with app_over(tmp_path, server.url) as app:
-                await played(app, "What is here?")
-        assert len(server.requests[0]) <= budget
-        assert len(beginning(server.bodies()[0])[1]) >= tools
+                await played(app, "hello")
+        assert "Nobody can answer" not in server.requests[0].decode()
 
     async def test_nobody_is_asked_more_for_it(self, tmp_path: Path) -> None:
         with WireServer([says("ok")], models=(self.SMALL,)) as server:
@@ -182,7 +229,7 @@ class TestProfiles:
         assert first == second
         assert first[1] == [tool.name for tool in app.tools() if tool.name in (COMPACT.tools or ())]
         assert third != first
-        assert {"git_commit", "create_file"} <= set(third[1])
+        assert {"git_commit", "todo"} <= set(third[1])
 
     async def test_a_failed_first_request_binds_nobody(self, tmp_path: Path) -> None:
         with WireServer([fails(500), says("ok")], models=(self.SMALL, self.LARGE)) as server:
@@ -198,8 +245,9 @@ class TestProfiles:
         with WireServer([says("ok")], models=(self.SMALL,)) as server:
             async with app_over(tmp_path, server.url, agent=AgentSettings(profile="standard")) as app:
                 await played(app, "hello")
-                assert {tool.offered for tool in app.tools()} == {True}
-        assert "git_commit" in beginning(server.bodies()[0])[1]
+                offered = [tool.name for tool in app.tools() if tool.offered]
+                assert not {"create_file", "git_diff", "git_log", "git_status"} & {*offered}
+        assert beginning(server.bodies()[0])[1] == sorted(offered)
 
     async def test_what_is_not_offered_is_told_to_the_person_and_done_for_the_model(self, tmp_path: Path) -> None:
         answers = [calls(("git_status", {})), says("no repository")]
@@ -215,4 +263,4 @@ class TestProfiles:
         async with app_over(tmp_path, provider="embedded", agent=AgentSettings(profile="compact")) as app:
             events = await played(app, "hello")
             assert events[-1].status == "done"  # type: ignore[attr-defined] - RunFinished
-            assert app.profile is STANDARD
+            assert {tool.offered for tool in app.tools()} == {True}
