@@ -61,7 +61,9 @@ _BY_PRODUCT = (
 """Files commands leave behind whatever they did: caches, logs, measurements."""
 
 _MISSED = frozenset({"would_destroy", "file_changed_since"})
-_INVALID = frozenset({"tool_bad_arguments", "tool_malformed_json", "tool_cut_arguments", "tool_unknown"})
+_INVALID = frozenset(
+    {"tool_bad_arguments", "tool_malformed_json", "tool_cut_arguments", "tool_unknown", "tool_nameless"}
+)
 _COMMAND = "run_command"
 _COMMANDS = frozenset({_COMMAND, "command_output"})
 _PLACES = ("file_path", "path", "file", "filename")

@@ -20,7 +20,7 @@ from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, unforged
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.errors import LLMConnectionError, LocalLLMError
-from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, Usage
+from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, TextDelta, Usage
 from localllm.base.i18n import Phrase, _
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import MENTIONS, output_limit
@@ -161,10 +161,19 @@ class ReActAgent:
         finally:
             self._tally.usage += answer.spent
         self._require_call, self._thinking = False, True
+        completion = self._understood(completion, emit)
         self.thought_history.append(completion)
         self._tally.usage += completion.usage
         self._keep(completion, emit)
         return completion
+
+    def _understood(self, completion: Completion, emit: Emit) -> Completion:
+        """The answer with its calls as those of the tools there are; one that calls an end of the work is the last."""
+        said = completion.message
+        message = self.tool_system.understood(said)
+        if message.text != said.text:
+            emit(TextDelta(text=message.text[len(said.text) :]))
+        return msgspec.structs.replace(completion, message=message)
 
     async def act(self, thought: Completion, emit: Emit) -> AsyncGenerator[ToolResult]:
         """Run the calls of an answer, one after another: a later one may build on an earlier one."""

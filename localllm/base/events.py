@@ -56,12 +56,14 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-class ToolCall(msgspec.Struct, frozen=True):
-    """A model's wish to have a tool run. `arguments` is JSON text, exactly as the model wrote it."""
+class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A model's wish to have a tool run. `arguments` is JSON text, exactly as the model wrote it. `written`: the name
+    the model gave the tool, where that is another assistant's."""
 
     id: str
     name: str
     arguments: str
+    written: str = ""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):

@@ -301,6 +301,27 @@ class ProjectRoot:
         names = difflib.get_close_matches(wanted.casefold(), by_name, n=5, cutoff=0.7)
         return [shown(path) for name in names for path in by_name[name]][:5]
 
+    def meant(self, file_path: str, *, by_name: bool) -> str:
+        """The path that a missing `file_path` plainly stands for, "" where none does: with / for \\ where its folder is
+        there; `by_name` also without the @ before it, or the only file in the project that is called so."""
+        if "/" in file_path and not file_path.startswith("@") and "\\" not in file_path:
+            return ""
+        try:
+            if self.exists(file_path):
+                return ""
+            if by_name and file_path.startswith("@") and self.exists(file_path[1:]):
+                return file_path[1:]
+            slashed = file_path.replace("\\", "/")
+            if slashed != file_path and self.exists(posixpath.dirname(slashed) or "."):
+                return slashed
+        except LocalLLMError:  # which using it will tell
+            return ""
+        if not by_name or "/" in file_path or file_path in ("", ".", ".."):
+            return ""
+        files = [entry.path for entry in islice(walk(self.path, exclude=()), _NEIGHBOURS) if not entry.is_dir]
+        named = [path for path in files if posixpath.basename(path) == file_path]
+        return named[0] if len(named) == 1 and len(files) < _NEIGHBOURS else ""
+
     def _resolve(self, file_path: str) -> str:
         for _ in range(_RACES):
             try:

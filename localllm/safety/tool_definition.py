@@ -9,6 +9,7 @@ import msgspec
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.llm.messages import Image, ToolSpec
+from localllm.safety.call_arguments import Fitted, fit
 from localllm.safety.paths import ProjectRoot
 
 
@@ -90,44 +91,15 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a call that touches these files changes nothing."""
         return self.risk == Risk.SAFE or (self.touches is not None and not touched)
 
+    def fit(self, arguments: dict[str, Json]) -> Fitted:
+        """The arguments by the tool's names, coerced to their types. Raises ArgumentsError."""
+        return fit(self.name, self.arguments, arguments)
+
     def parse(self, arguments: dict[str, Json]) -> dict[str, Any]:
-        """The arguments coerced to their types; msgspec.ValidationError says what is wrong."""
-        names = self.arguments.__struct_fields__
-
-        def known(key: str) -> str:
-            return key if key in names or ALIASES.get(key) not in names else ALIASES[key]
-
-        parsed = msgspec.convert({known(key): value for key, value in arguments.items()}, self.arguments, strict=False)
-        return {name: getattr(parsed, name) for name in names}
+        """The values alone."""
+        return self.fit(arguments).values
 
     def stated(self, parsed: dict[str, Any]) -> dict[str, Json]:
         """Of parsed arguments those that are not their defaults, as JSON values: what a person wants to see."""
         defaults = {field.name: field.default for field in msgspec.structs.fields(self.arguments)}
         return {name: msgspec.to_builtins(value) for name, value in parsed.items() if value != defaults[name]}
-
-
-ALIASES = {
-    "path": "file_path",
-    "file": "file_path",
-    "filename": "file_path",
-    "filepath": "file_path",
-    "target_file": "file_path",
-    "old_str": "old_string",
-    "old_text": "old_string",
-    "new_str": "new_string",
-    "new_text": "new_string",
-    "cmd": "command",
-    "cwd": "working_dir",
-    "workdir": "working_dir",
-    "regex": "pattern",
-    "text": "content",
-    "contents": "content",
-    "content": "text",
-    "task": "text",
-    "todo": "text",
-    "id": "text",
-    "todo_id": "text",
-    "directory": "path",
-    "dir": "path",
-}
-"""Names other tools have taught the models, understood as ours where the tool has no such argument itself."""

@@ -22,6 +22,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.jsontext import decode_json
 from localllm.llm.messages import ToolSpec
+from localllm.safety.call_arguments import ArgumentsError, Fitted
 from localllm.safety.tool_definition import PreviewFunction, Redirect, Risk, Tool, ToolFunction, Touches
 
 
@@ -130,25 +131,40 @@ def _struct(name: str, parameters: list[inspect.Parameter], hints: dict[str, Any
         (p.name, hints[p.name]) if p.default is inspect.Parameter.empty else (p.name, hints[p.name], p.default)
         for p in parameters
     ]
-    return msgspec.defstruct(f"{name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
+    return msgspec.defstruct(f"{name}_arguments", fields, kw_only=True)
 
 
-def parse_arguments(tool: Tool, text: str, *, was_cut: bool) -> dict[str, Any]:
-    """The arguments of a call, coerced to their types. Raises ToolExecutionError with what to send instead."""
+def parse_arguments(tool: Tool, text: str, *, was_cut: bool, spec: ToolSpec | None = None) -> Fitted:
+    """The arguments of a call, coerced to their types. Raises ToolExecutionError with what to send instead, as `spec`
+    tells the model of the tool."""
     if was_cut and not text.strip():
         raise ToolExecutionError("tool_cut_arguments", name=tool.name)
     try:
-        given = decode_json(text.strip() or "{}", dict[str, Json])
-        return tool.parse(given)
-    except msgspec.ValidationError as error:
-        expected = msgspec.json.encode(tool.spec.parameters["properties"]).decode()
+        return tool.fit(decode_json(text.strip() or "{}", dict[str, Json]))
+    except (ArgumentsError, msgspec.ValidationError) as error:
         raise ToolExecutionError(
-            "tool_bad_arguments", name=tool.name, reason=first_line(error), expected=expected
+            "tool_bad_arguments", name=tool.name, reason=first_line(error), example=example(spec or tool.brief)
         ) from error
     except msgspec.DecodeError as error:
         if was_cut:
             raise ToolExecutionError("tool_cut_arguments", name=tool.name) from error
         raise ToolExecutionError("tool_malformed_json", name=tool.name, reason=first_line(error)) from error
+
+
+_PLACEHOLDERS = {"integer": "1", "number": "1", "boolean": "true", "array": "[…]", "object": "{…}"}
+
+
+def example(spec: ToolSpec) -> str:
+    """A call of a tool as the model may write it, with the arguments it must have; of one that must have none with all
+    it is told of."""
+    properties: dict[str, dict[str, Json]] = spec.parameters["properties"]
+    names: list[str] = spec.parameters["required"] or list(properties)
+    arguments = ", ".join(f'"{name}": {_PLACEHOLDERS.get(properties[name]["type"], _TEXT)}' for name in names)
+    optional = [name for name in properties if name not in names]
+    return f"{spec.name} {{{arguments}}}" + (f" (optional: {', '.join(optional)})" if optional else "")
+
+
+_TEXT = '"…"'
 
 
 def first_line(error: Exception) -> str:

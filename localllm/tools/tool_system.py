@@ -22,9 +22,10 @@ from localllm.base.events import (
     ToolCall,
     ToolStarted,
 )
+from localllm.base.foreign_tools import NOTE, UNNAMED
 from localllm.base.i18n import N_, _
 from localllm.base.jsontext import encode_json
-from localllm.llm.messages import ToolSpec
+from localllm.llm.messages import AssistantMessage, ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
 from localllm.safety.confirmation import Confirmer, question, refusal, remember
@@ -37,9 +38,10 @@ from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots, Transition, held
 from localllm.tools.context import ToolContext
+from localllm.tools.foreign_calls import Translator, answer_in, is_finishing, note, own_name
 from localllm.tools.registry import first_line, parse_arguments
 from localllm.tools.results import Record, ToolResult, failed, keep_same, own_entry, succeeded
-from localllm.tools.text_files import SeenFiles
+from localllm.tools.text_files import SeenFiles, load
 
 _GOES_ON = {
     "earlier": N_("Another /undo goes on with a change from before this session."),
@@ -79,6 +81,7 @@ class ToolSystem:
         self._said = ""
         self._tainted = False
         self._agent = ""
+        self._translator = Translator(self._tools, self._readable)
         self.offer_only(None)
 
     @property
@@ -96,7 +99,34 @@ class ToolSystem:
         the server read the whole prompt again. A model may call the others all the same, behind the same guards: it
         knows their names from elsewhere."""
         told = [tool for tool in self._tools.values() if names is None or tool.name in names]
+        self._is_brief = brief
+        self._told: set[str] = set()
         self._specs = tuple(tool.brief if brief else tool.spec for tool in told if not self._policy.denies(tool))
+
+    def understood(self, message: AssistantMessage) -> AssistantMessage:
+        """An answer with its calls as those of the tools there are: models know names from other assistants. Calls that
+        only end the work are the answer they hold."""
+        if message.tool_calls and all(is_finishing(call.name, self._tools) for call in message.tool_calls):
+            texts = [text for call in message.tool_calls if (text := answer_in(call)) and text not in message.text]
+            if texts or message.text.strip():
+                text = "\n\n".join(filter(None, [message.text, *texts]))
+                return msgspec.structs.replace(message, text=text, tool_calls=())
+        calls = tuple(each for call in message.tool_calls for each in self._translated(call))
+        return msgspec.structs.replace(message, tool_calls=calls)
+
+    def _translated(self, call: ToolCall) -> list[ToolCall]:
+        try:
+            return self._translator.translate(call)
+        except ToolExecutionError:  # it is told when the call is run
+            return [call]
+
+    def _readable(self, file_path: str) -> str | None:
+        """The text of a file, where the model may read it."""
+        try:
+            verdict = self._judge(self._tools["read_file"], {"file_path": file_path}, self._context.root)
+            return load(self._context.root, file_path).text if verdict.decision == "allow" else None
+        except (LocalLLMError, KeyError):
+            return None
 
     def is_denied(self, name: str) -> bool:
         """Whether the rules deny the tool, whatever it is asked to do."""
@@ -231,7 +261,8 @@ class ToolSystem:
         """Whether a tool (`operation`: its name, or read, write, edit, create) may be used on a file, asked about or
         not; and why not."""
         try:
-            tool = self._find(operation if operation in self._tools else f"{operation}_file")
+            name = operation if operation in self._tools else f"{operation}_file"
+            tool = self._find(ToolCall("", name, "{}"))
             self._context.root.relative(file_path)
             verdict = self._judge(tool, dict.fromkeys((*tool.paths, *tool.writes), file_path), self._context.root)
             if tool.writes:
@@ -280,8 +311,9 @@ class ToolSystem:
 
     async def _through(self, call: ToolCall, emit: Emit, record: Record, *, was_cut: bool) -> ToolResult:
         """The steps up to the journal, which `_finish` keeps. Tools verify what they wrote. Raises LocalLLMError."""
-        tool = self._find(call.name, was_cut=was_cut)
-        arguments = parse_arguments(tool, call.arguments, was_cut=was_cut)
+        tool = self._find(call, was_cut=was_cut)
+        fitted = parse_arguments(tool, call.arguments, was_cut=was_cut, spec=self._spec(tool))
+        arguments, remarks = await asyncio.to_thread(self._located, tool, fitted.values)
         if tool.redirect and (meant := tool.redirect(self._context.root, arguments)) and meant[0] in self._tools:
             tool, arguments = self._tools[meant[0]], meant[1]
         record.arguments = arguments
@@ -307,7 +339,34 @@ class ToolSystem:
             self._tainted = self._tainted or bool(tool.fetches or tool.sends)  # an error may hold strangers' words
             raise
         self._tainted = self._tainted or output.untrusted
+        remarks += self._new_remarks(call, fitted.left_out)
+        if remarks:
+            output = msgspec.structs.replace(output, for_model="\n".join([output.for_model, *remarks]))
         return succeeded(call, output, preview)
+
+    def _new_remarks(self, call: ToolCall, left_out: Sequence[str]) -> list[str]:
+        """What was understood otherwise than it was written, each the first time in a conversation."""
+        remarks = [f"[{call.written} is {call.name} here.]"] if call.written and call.name != NOTE else []
+        if left_out:
+            remarks.append(f"[Left out, {call.name} has no such argument: {', '.join(left_out)}.]")
+        new = [remark for remark in remarks if remark not in self._told]
+        self._told.update(new)
+        return new
+
+    def _spec(self, tool: Tool) -> ToolSpec:
+        """The tool as this model is told of it, or would be."""
+        return tool.brief if self._is_brief else tool.spec
+
+    def _located(self, tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """The arguments with each path as it is here, where another one was plainly meant, and a remark on each:
+        a\\b.py, @a.py, and, for what is only read, the name alone of the one file that is called so."""
+        remarks: list[str] = []
+        for name in {*tool.paths, *tool.writes}:
+            path = arguments[name]
+            if isinstance(path, str) and (meant := self._context.root.meant(path, by_name=tool.risk is Risk.SAFE)):
+                arguments = arguments | {name: meant}
+                remarks.append(f"[{shown(path)} is {shown(meant)} here.]")
+        return arguments, remarks
 
     async def _with_warning(self, tool: Tool, verdict: Verdict, preview: Preview | None) -> Preview | None:
         """What is asked about a command, which also says where /undo would not bring back the repository."""
@@ -324,14 +383,21 @@ class ToolSystem:
         )
         return msgspec.structs.replace(preview, summary=f"{preview.summary} {warning}")
 
-    def _find(self, name: str, *, was_cut: bool = False) -> Tool:
-        """The tool by its name, whatever its case."""
-        tool = self._tools.get(name) or self._tools.get(name.strip().lower())
+    def _find(self, call: ToolCall, *, was_cut: bool = False) -> Tool:
+        """The tool of the call by its name, whatever its case."""
+        tool = self._own(call.name)
         if tool is None and was_cut:  # perhaps no more than the beginning of a name
-            raise ToolExecutionError("tool_cut_arguments", name=name)
+            raise ToolExecutionError("tool_cut_arguments", name=call.name)
         if tool is None:
-            raise ToolExecutionError("tool_unknown", name=name, known=", ".join(spec.name for spec in self._specs))
+            known = ", ".join(spec.name for spec in self._specs)
+            self._translator.translate(call)  # raises what is wrong with a patch
+            raise ToolExecutionError(
+                "tool_nameless" if call.name == UNNAMED else "tool_unknown", name=call.name, known=known
+            )
         return tool
+
+    def _own(self, name: str) -> Tool | None:
+        return self._tools.get(own_name(name, self._tools)) or (note if name == NOTE else None)
 
     def _judge(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot, led_by: str = "") -> Verdict:
         """The policy's verdict, unless it is to deny: then SafetyViolationError. `root`: that of the call. `led_by`:

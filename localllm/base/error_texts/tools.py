@@ -4,8 +4,18 @@ from localllm.base.error_texts.text import ErrorText
 
 TOOLS = {
     "tool_unknown": ErrorText("E8001", "There is no tool “{name}”.", "", "Tools: {known}."),
-    "tool_bad_arguments": ErrorText(
-        "E8002", "Bad arguments for {name}: {reason}.", "", "Call it again with: {expected}."
+    "tool_bad_arguments": ErrorText("E8002", "Bad arguments for {name}: {reason}.", "", "Call it like this: {example}"),
+    "tool_nameless": ErrorText(
+        "E8006",
+        "The call names no tool; nothing was run.",
+        "",
+        'Write {{"name": "…", "arguments": {{…}}}}. Tools: {known}.',
+    ),
+    "patch_unreadable": ErrorText(
+        "E8008",
+        "The patch cannot be read: {reason}; nothing was changed.",
+        "",
+        "Use edit_file, or write_file for a new file.",
     ),
     "tool_malformed_json": ErrorText(
         "E8003",

@@ -7,6 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from localllm.base.events import Json
+from localllm.base.foreign_tools import KINDS, names_of, tool_meant
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import ToolSpec
@@ -27,6 +28,7 @@ class Names:
         for name in self._exact:
             key = _loosened(name)
             self._loose[key] = None if key in self._loose else name
+        self._foreign = names_of(tuple(self._exact)) if self._exact else ()
 
     def __bool__(self) -> bool:
         return bool(self._exact)
@@ -41,6 +43,19 @@ class Names:
             return written
         bare = tidied(written)
         return self._exact.get(bare) or self._loose.get(_loosened(bare))
+
+    def understand(self, written: str) -> str | None:
+        """The same; of a name from another assistant that name, which the tools know what to do with."""
+        if name := self.resolve(written):
+            return name
+        bare = tidied(written)
+        meant = tool_meant(bare)
+        return bare if meant and (meant in self._exact or (self._exact and meant in KINDS)) else None
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """The offered names, and those from elsewhere that are no word of the language."""
+        return (*self._exact, *(name for name in self._foreign if "_" in name))
 
 
 def tidied(written: str) -> str:

@@ -100,7 +100,7 @@ class StructuredReader:
             return []
         if self._name in ("", FINAL_ANSWER):
             return self._missing_answer()
-        name = self._names.resolve(self._name) or self._name
+        name = self._names.understand(self._name) or self._name
         arguments = settle(self._arguments, self._tools.get(name), closes=not self._source.was_cut)
         return [ToolCallChunk(0, name=name, arguments=arguments)]
 

@@ -216,7 +216,11 @@ class TextReader:
         is told; elsewhere only those that are offered."""
         if name := self._offer.names.resolve(written):
             return name
-        if self._mode != "thought" or written.lower() in _FINISHING | _NO_ACTION:
+        if written.lower() in _FINISHING | _NO_ACTION:
+            return ""
+        if name := self._offer.names.understand(written):
+            return name
+        if self._mode != "thought":
             return ""
         mentioned = {name for word in _WORD.findall(written) if (name := self._offer.names.resolve(word))}
         return mentioned.pop() if len(mentioned) == 1 else written.split("\n", maxsplit=1)[0]
@@ -256,7 +260,7 @@ class TextReader:
             self._begin("answer")
             self._say(raw[1:-1] if closed else raw[1:])
             return True
-        name = self._offer.names.resolve(word) or (word if self._mode == "thought" else "")
+        name = self._offer.names.understand(word) or (word if self._mode == "thought" else "")
         if not name:
             self._say(source.since(source.marked))
             return False

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from localllm.safety.call_arguments import ArgumentsError
 from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import tool
@@ -70,7 +71,7 @@ def test_arguments_are_coerced_and_defaults_filled_in() -> None:
     ],
 )
 def test_what_is_wrong_is_named(arguments: dict[str, object], named: str) -> None:
-    with pytest.raises(msgspec.ValidationError, match=named):
+    with pytest.raises(ArgumentsError, match=named):
         change.parse(arguments)
 
 

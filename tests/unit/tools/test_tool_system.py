@@ -252,7 +252,7 @@ class TestBoundary:
         assert cut.payload["code"] == "E8005"
         whole = await tools.execute(call, lambda _: None)
         assert whole.error is not None
-        assert whole.error.key == "tool_unknown"
+        assert whole.error.key == ("tool_nameless" if name == "unnamed" else "tool_unknown")
 
     async def test_long_output_is_capped_and_kept_whole(self, project: Path) -> None:
         tools = make_tools(project, output_limit=2_000)

@@ -25,6 +25,7 @@ from localllm.llm.tool_calling.text_tool_calls.payloads import (
 )
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
 from localllm.llm.tool_calling.text_tool_calls.tagged import TaggedReader, end_of
+from localllm.llm.tool_calling.text_tool_calls.yaml_calls import yaml_calls
 
 _KEY = re.compile(r"[\w.\-$]")
 _DEEPEST_LIST = 4
@@ -55,7 +56,7 @@ class CallProbe:
             if (yield from source.peek()) != "{":
                 return False
             source.skip(1)
-            if (yield from source.blank()) == "{":  # doubled, as templates write it
+            if (yield from source.gap()) == "{":  # doubled, as templates write it
                 source.skip(1)
             verdict = yield from self._member_tells()
             self._ran_out = source.ended and not source.text
@@ -67,21 +68,21 @@ class CallProbe:
         """Whether the members of the object that begins here tell a call; None: what they hold, at this place, will."""
         source = self._source
         while True:
-            yield from source.blank()
+            yield from source.gap()
             key = yield from self._key()
-            if (yield from source.blank()) not in COLONS:
+            if (yield from source.gap()) not in COLONS:
                 return False
             source.skip(1)
             if key not in _KEYS and key not in self._offer.names:
                 return False
-            char = yield from source.blank()
+            char = yield from source.gap()
             if char in ("{", "[") and key in (*CALL_KEYS, *LIST_KEYS):
                 return None
             if key in NAME_KEYS:
-                return self._offer.names.resolve((yield from self._text_of_string())) is not None
+                return self._offer.names.understand((yield from self._text_of_string())) is not None
             if key in self._offer.names:
                 return char == "{"
-            if not (yield from self._over_value()) or (yield from source.blank()) not in _COMMAS:
+            if not (yield from self._over_value()) or (yield from source.gap()) not in _COMMAS:
                 return False
             source.skip(1)
 
@@ -108,6 +109,10 @@ _CLOSER = late_pattern("|".join(re.escape(closer) for closer in (*CLOSERS, "```"
 _LONGEST_CLOSER = max(len(closer) for closer in CLOSERS)
 _LINE_END = late_pattern(r"\n")
 _CALL_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "tool", "tools", "function_call", "function", "call"})
+PYTHON_FENCES = frozenset({"python", "py"})
+_JSON_FENCES = frozenset({"", "json", "jsonc", "json5"})
+_YAML_FENCES = frozenset({"yaml", "yml"})
+_FENCE = late_pattern(r"\n```")
 _DEEPEST = 6
 """How many wrappers around a call are looked into: <tool_calls><tool_call>```json …"""
 
@@ -241,7 +246,7 @@ class CallReader:
         name = yield from source.word(NAME)
         if name == "json" and not strict and (yield from source.blank()) in ("{", "["):
             return (yield from self.json(strict=False))
-        if strict and self._offer.names.resolve(name) is None:
+        if strict and self._offer.names.understand(name) is None:
             return None
         if (yield from source.accept("[call_id]")):
             yield from source.word(NAME)
@@ -325,7 +330,7 @@ class CallReader:
         """name(key="value", …)"""
         source = self._source
         name = yield from source.word(NAME)
-        if (strict and self._offer.names.resolve(name) is None) or (yield from source.peek()) != "(":
+        if (strict and self._offer.names.understand(name) is None) or (yield from source.peek()) != "(":
             return None
         found = yield from self._keyword_arguments(name)
         return [found] if found else None
@@ -359,7 +364,7 @@ class CallReader:
         if not tag or end in ("", "<"):
             return None
         name = tidied(tag.group(1))
-        if strict and self._offer.names.resolve(name) is None:
+        if strict and self._offer.names.understand(name) is None:
             return None
         match (yield from source.blank()):
             case "{":
@@ -373,21 +378,28 @@ class CallReader:
     def own_tag(self, name: str) -> Reading[Calls]:
         """<read_file><file_path>…</file_path></read_file>, read from behind the first tag."""
         if (yield from self._source.blank()) == "{":
-            return [(yield from self._json_arguments(name))]
+            found = yield from self._json_arguments(name)
+            yield from self._source.blank()
+            yield from self._source.accept(f"</{name}>")
+            return [found]
         found = yield from self._tagged.children(name, f"</{name}>")
         return [found] if found else None
 
-    def fenced(self, info: str) -> Reading[Calls]:
+    def fenced(self, info: str, *, is_first: bool) -> Reading[Calls]:
         """Calls in a code block that `info` stands over: of offered tools only. Python is read as calls only where the
-        fence says that it is some."""
+        fence says that it is some, or, where it is the first of the answer, holds nothing but such calls."""
         source = self._source
-        char = yield from source.blank()
+        kind = info.lower()
+        if kind in _YAML_FENCES:
+            return (yield from self._yaml())
+        char = yield from (source.gap() if kind in _JSON_FENCES else source.blank())
         if char in ("{", "[", "<"):
             name = self._offer.names.resolve(info) if info and char == "{" else None
             if name:
                 return [(yield from self._json_arguments(name))]
             return (yield from self.payload(strict=True))
-        if info.lower() not in _CALL_FENCES:
+        may_be_code = kind in PYTHON_FENCES and is_first
+        if kind not in _CALL_FENCES and not may_be_code:
             return None
         calls: list[Found] = []
         while True:
@@ -397,21 +409,38 @@ class CallReader:
             found = yield from self.named(strict=True)
             if not found:
                 source.go(place)
-                return calls or None
+                is_all = not may_be_code or (yield from source.blank()) == "`"
+                return calls or None if is_all else None
+            if may_be_code and not all(map(self._is_whole, found)):
+                return None
             calls += found
             if printed:
                 yield from source.blank()
                 yield from source.accept(")")
 
+    def _is_whole(self, call: Found) -> bool:
+        """Whether a call has all it needs, for a tool on offer, and nothing else."""
+        given = repair_json(call.arguments)
+        keys = msgspec.json.decode(given, type=dict[str, object]) if given else {}
+        is_ours = call.closed and not self._offer.is_foreign(call.name)
+        return is_ours and set(self._offer.required(call.name)) <= keys.keys() <= set(self._offer.parameters(call.name))
+
+    def _yaml(self) -> Reading[Calls]:
+        """A call in YAML that is all of a code block, whose end is left."""
+        source = self._source
+        text, fence = yield from source.until(_FENCE, len("\n```"))
+        source.go(source.place - len(fence))
+        return yaml_calls(text, self._offer, strict=True)
+
     def react(self) -> Reading[Calls]:
         """name, Action Input: arguments"""
         source = self._source
         name = yield from source.word(NAME)
-        if self._offer.names.resolve(name) is None:
+        if self._offer.names.understand(name) is None:
             return None
         yield from source.blank("*`")
         if not (yield from source.accept("action input:", "action_input:", "input:", "arguments:", "args:")):
-            found = yield from self._arguments_of(name, is_certain=False)
+            found = None if self._offer.is_foreign(name) else (yield from self._arguments_of(name, is_certain=False))
             return [found] if found else None
         yield from source.blank("*")
         if (yield from source.peek()) in ("{", "`"):
@@ -425,6 +454,6 @@ class CallReader:
         return [Found(name, encode_json(line.strip().strip('"')).decode())]
 
     def _as_calls(self, found: Found | None, *, strict: bool) -> Calls:
-        if found is None or (strict and self._offer.names.resolve(found.name) is None):
+        if found is None or (strict and self._offer.names.understand(found.name) is None):
             return None
         return [found]

@@ -1,12 +1,13 @@
 """From the JSON of a call, in any of the shapes models give it, to the calls."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import msgspec
 
 from localllm.base.events import Json
+from localllm.base.foreign_tools import UNNAMED, folded, keys_of, tool_meant
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import ToolSpec
@@ -42,9 +43,6 @@ OTHER_KEYS = (
     "reasoning",
     "reason",
 )
-UNNAMED = "unnamed"
-"""The name of a call whose name cannot be read; the tools answer that there is no such tool."""
-
 _DEEPEST = 8
 """How deep in lists and wrappers a call is looked for."""
 
@@ -74,8 +72,33 @@ class Offer:
         self._tools = {tool.name: tool for tool in tools}
 
     def tool(self, name: str) -> ToolSpec | None:
-        """The tool meant by `name`."""
-        return self._tools.get(self.names.resolve(name) or "")
+        """The tool meant by `name`, which may be that of another assistant."""
+        return self._tools.get(self.names.resolve(name) or tool_meant(tidied(name)))
+
+    def is_foreign(self, name: str) -> bool:
+        """Whether no tool on offer is called so."""
+        return self.names.resolve(name) is None
+
+    def keys(self, name: str) -> dict[str, dict[str, Json]]:
+        """Every spelling of its arguments that is understood, with the schema; those of other assistants as well."""
+        known = self.parameters(name)
+        return {key: known.get(field, {}) for key, field in self._spelled(name).items()}
+
+    def _spelled(self, name: str) -> dict[str, str]:
+        """Every spelling of its arguments, with the argument it is."""
+        tool = self.tool(name)
+        return keys_of(tool.name if tool else tool_meant(tidied(name)), self.parameters(name))
+
+    def fits(self, name: str, keys: Iterable[str], *, bare: bool = False) -> bool:
+        """Whether `keys`, however they are spelled, can be the arguments of a call of the tool: all it must have, and
+        none that would change what it does. `bare`: they stand where other things may, so that all must be its own."""
+        spelled = {folded(key): meant for key, meant in self._spelled(name).items()}
+        given = {spelled.get(folded(key)) for key in keys}
+        if bare:
+            return not given & {None, ""}
+        own = set(filter(None, given))
+        is_call = bool(own) or not given or self.tool(name) is None
+        return is_call and None not in given and own >= set(self.required(name))
 
     def parameters(self, name: str) -> dict[str, dict[str, Json]]:
         """The schemas of its parameters by name; empty where nobody knows the tool."""
@@ -132,16 +155,22 @@ def _one_call(entries: dict[str, Json], offer: Offer, *, strict: bool) -> Found 
     if name_key is None:
         return None
     name: str = entries[name_key]
-    if not name.strip() or (strict and offer.names.resolve(name) is None):
+    if not name.strip() or (strict and offer.names.understand(name) is None):
         return None
     argument_key = next((key for key in ARGUMENT_KEYS if key in entries), None)
+    given = entries[argument_key] if argument_key else None
+    if strict and offer.is_foreign(name) and (name_key == "action" or not _fits(name, given, offer)):
+        return None  # {"action": "create", "path": …} may be any program's
     beside = {k: v for k, v in entries.items() if k not in (name_key, argument_key, *OTHER_KEYS)}
     if argument_key is not None:
-        return None if _is_other(beside, strict=strict) else Found(name, _as_text(entries[argument_key]))
+        return None if _is_other(beside, strict=strict) else Found(name, _as_text(given))
     if beside:
-        known = offer.parameters(name)
-        return Found(name, _as_text(beside)) if all(key in known for key in beside) else None
+        return Found(name, _as_text(beside)) if offer.fits(name, beside, bare=True) else None
     return None if strict and offer.required(name) else Found(name, "{}")
+
+
+def _fits(name: str, given: Json, offer: Offer) -> bool:
+    return isinstance(given, dict) and offer.fits(name, cast("dict[str, Json]", given))
 
 
 def _is_other(beside: dict[str, Json], *, strict: bool) -> bool:
@@ -156,7 +185,7 @@ def _named_by_key(entries: dict[str, Json], offer: Offer) -> list[Found] | None:
         for name, arguments in entries.items()
         if name in offer.names
         and isinstance(arguments, dict)
-        and cast("dict[str, Json]", arguments).keys() <= offer.parameters(name).keys()
+        and offer.fits(name, cast("dict[str, Json]", arguments), bare=True)
     ]
     return calls if calls and len(calls) == len(entries) else None
 
@@ -176,7 +205,7 @@ def _broken(raw: str, offer: Offer, *, strict: bool, closed: bool) -> list[Found
         # The name may stand behind the arguments, if they are whole.
         names = list(_NAME.finditer(raw, arguments.end()))
         name = names[-1] if names and offer.names.resolve(names[-1].group(1)) else None
-    if strict and (name is None or offer.names.resolve(name.group(1)) is None):
+    if strict and (name is None or offer.names.understand(name.group(1)) is None):
         return None
     written = raw[arguments.end() :].rstrip() if arguments else ""
     return [Found(tidied(name.group(1)) if name else UNNAMED, written or raw.rstrip(), closed)]

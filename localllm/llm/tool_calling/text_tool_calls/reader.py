@@ -120,7 +120,7 @@ class SalvagingReader:
         return [] if self._has_text else [each.call for each in spotted]
 
     def _settled(self, call: ToolCall, *, closes: bool) -> ToolCall:
-        name = self._offer.names.resolve(call.name) or call.name
+        name = self._offer.names.understand(call.name) or call.name
         return ToolCall(call.id, name, settle(call.arguments, self._offer.tool(name), closes=closes))
 
     def _settled_found(self, found: Found, *, closes: bool) -> ToolCall:

@@ -5,9 +5,10 @@ from typing import Literal
 
 import msgspec
 
+from localllm.base.foreign_tools import UNNAMED
 from localllm.llm.providers.base import TextChunk, ThinkingChunk
 from localllm.llm.tool_calling.json_repair import BLANK, repair_json
-from localllm.llm.tool_calling.text_tool_calls.forms import CallReader, Calls
+from localllm.llm.tool_calling.text_tool_calls.forms import PYTHON_FENCES, CallReader, Calls
 from localllm.llm.tool_calling.text_tool_calls.markers import (
     HARMONY_ENDS,
     HEADER_ENDS,
@@ -19,8 +20,9 @@ from localllm.llm.tool_calling.text_tool_calls.markers import (
     read_head,
     tables,
 )
-from localllm.llm.tool_calling.text_tool_calls.payloads import UNNAMED, Found, Offer
+from localllm.llm.tool_calling.text_tool_calls.payloads import Found, Offer
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
+from localllm.llm.tool_calling.text_tool_calls.yaml_calls import yaml_calls
 
 Mode = Literal["text", "thinking"]
 Said = list[TextChunk | ThinkingChunk]
@@ -73,7 +75,7 @@ class Scanner:
         self._mode: Mode = mode
         self._source = Source()
         self._forms = CallReader(self._source, offer)
-        self._tables = tables(tuple(offer.names))
+        self._tables = tables(offer.names.telling)
         self._reading: _Outcomes | None = None
         self._fence = ""
         self._fence_is_shown = True
@@ -82,6 +84,7 @@ class Scanner:
         self._out: Said = []
         self._has_thought = False
         self._has_said = False
+        self._has_answered = False
         self._shows_markup = False
         # What was said last: whether its line is blank so far, its last character, whether that is white space (for
         # each mode); and the white space behind it that is shown only if text follows.
@@ -204,7 +207,7 @@ class Scanner:
                 return (yield from self._read_bare(kind))
             case "own_tag":
                 calls = yield from self._forms.own_tag(literal[1:-1])
-                return _found(calls)
+                return _found(calls) if (yield from self._counts(calls, alone=False)) else None
             case "action":
                 return (yield from self._read_action())
             case "recipient":
@@ -305,6 +308,8 @@ class Scanner:
         written = yield from source.word(_NO_TAG, _LONGEST_FAILURE)
         if not (yield from self._forms.closers()) or not (yield from _line_ends(self._source)):
             return None
+        if named := yaml_calls(written, self._offer, strict=False):
+            return _found(named)
         return _Outcome((Found(UNNAMED, written.strip(), closed=False),))
 
     def _read_stray(self, literal: str) -> _Outcomes:
@@ -325,7 +330,7 @@ class Scanner:
         calls: Calls
         if kind == "name":
             calls = yield from self._forms.named(strict=True)
-            is_name_alone = self._offer.names.resolve(source.since(source.marked)) is not None
+            is_name_alone = self._offer.names.understand(source.since(source.marked)) is not None
             if calls and (is_name_alone or not _fits(calls[0], self._offer)):
                 return None
             yield from self._forms.closers()
@@ -333,7 +338,22 @@ class Scanner:
             calls = yield from self._forms.payload(strict=True)
         if calls and not (yield from _line_ends(self._source)):
             return None
-        return _found(calls)
+        return _found(calls) if (yield from self._counts(calls)) else None
+
+    def _counts(self, calls: Calls, *, alone: bool = True) -> Reading[bool]:
+        """Whether calls that only their form tells are some. Of a tool from another assistant nothing may follow, and,
+        `alone`, nothing may come before: it may be an example in an answer about such tools."""
+        if not any(self._offer.is_foreign(call.name) for call in calls or ()):
+            return True
+        return not (alone and self._has_answered) and (yield from self._ends_here())
+
+    def _ends_here(self) -> Reading[bool]:
+        """Whether nothing more is said. The place stays."""
+        source = self._source
+        place = source.place
+        is_end = not (yield from source.blank())
+        source.go(place)
+        return is_end
 
     def _read_action(self) -> _Outcomes:
         """Action: name, then Action Input: and its arguments; or Command R's Action: and a fence of JSON."""
@@ -341,7 +361,8 @@ class Scanner:
         char = yield from source.blank()
         if char in ("`", "{", "["):
             return _found((yield from self._forms.payload(strict=True)))
-        return _found((yield from self._forms.react()))
+        calls = yield from self._forms.react()
+        return _found(calls) if (yield from self._counts(calls, alone=False)) else None
 
     def _read_recipient(self) -> _Outcomes:
         """Functionary's >>>name and arguments; >>>all goes before text."""
@@ -369,13 +390,19 @@ class Scanner:
         if not end:
             return _Outcome(is_shown=True, fence=fence)
         behind = source.place
-        calls = yield from self._forms.fenced(info.strip())
+        is_python = info.strip().lower() in PYTHON_FENCES
+        calls = yield from self._forms.fenced(info.strip(), is_first=not self._has_answered)
         if not calls:
             source.go(behind)
             return _Outcome(is_shown=True, fence=fence)
         place = source.place
         yield from source.blank()
-        if (yield from source.accept(fence)):
+        is_closed = bool((yield from source.accept(fence)))
+        is_part = is_python and not (is_closed and (yield from self._ends_here()))
+        if is_part or not (yield from self._counts(calls)):
+            source.go(behind)
+            return _Outcome(is_shown=True, fence=fence)
+        if is_closed:
             return _Outcome(tuple(calls))
         source.go(place)
         return _Outcome(tuple(calls), fence=fence)
@@ -405,6 +432,7 @@ class Scanner:
             # It went on thinking: the calls before were drafts.
             self.calls = [spotted for spotted in self.calls if spotted.mode == "text"]
         self._has_said = True
+        self._has_answered = self._has_answered or (self._mode == "text" and bool(text.strip(BLANK)))
         self._ends_blank[self._mode] = text[-1] in BLANK
         self._out.append(TextChunk(text) if self._mode == "text" else ThinkingChunk(text))
 
@@ -418,7 +446,8 @@ def _fits(call: Found, offer: Offer) -> bool:
     arguments = repair_json(call.arguments)
     if arguments is None:
         return not call.closed
-    return set(msgspec.json.decode(arguments)) <= set(offer.parameters(call.name))
+    given = msgspec.json.decode(arguments, type=dict[str, object])
+    return offer.fits(call.name, given) or offer.fits(call.name, given, bare=True)
 
 
 def _line_ends(source: Source) -> Reading[bool]:

@@ -113,6 +113,14 @@ class Source:
         pattern = re.compile(rf"[^{BLANK}{besides}]") if besides else _NOT_BLANK
         return (yield from self.find(pattern))
 
+    def gap(self) -> Reading[str]:
+        """Over white space and comments as some JSON has them; the next character."""
+        while True:
+            char = yield from self.blank()
+            if char != "#" and not (char == "/" and (yield from self.peek(2)) in ("//", "/*")):
+                return char
+            yield from self._comment()
+
     def accept(self, *literals: str) -> Reading[str]:
         """Over the first of `literals` that stands here, in whatever case; "" where none does."""
         for literal in literals:

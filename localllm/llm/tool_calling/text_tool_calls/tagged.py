@@ -100,7 +100,7 @@ class TaggedReader:
         """<key>value</key>… for the parameters of an offered tool, up to `end`."""
         source = self._source
         start = source.place
-        keys = {f"<{key.lower()}>": key for key in self._offer.parameters(name)}
+        keys = {f"<{key.lower()}>": key for key in self._offer.keys(name)}
         values: dict[str, Json] = {}
         while True:
             yield from source.blank()
@@ -239,7 +239,7 @@ class TaggedReader:
 
     def _typed(self, name: str, key: str, text: str, *, is_json: bool = False) -> Json:
         """The value as its parameter wants it: text stays text, all else is read as JSON if it is."""
-        kind = self._offer.parameters(name).get(key, {}).get("type", "" if is_json else "string")
+        kind = self._offer.keys(name).get(key, {}).get("type", "" if is_json else "string")
         if kind == "string":
             return text
         value = repair_json(text.strip())

@@ -1,0 +1,220 @@
+"""Calls of tools that other assistants have, as calls of the tools there are here."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from localllm.base import foreign_tools as foreign
+from localllm.base.events import Json, ToolCall
+from localllm.base.foreign_tools import FINISH, NOTE, PATCH, argument_meant, folded, tool_meant
+from localllm.base.jsontext import encode_json
+from localllm.safety.call_arguments import joined
+from localllm.safety.tool_definition import Risk, ToolOutput
+from localllm.tools.context import ToolContext
+from localllm.tools.patch import Call, calls_of, edit, parse_patch, patch_in_command, replacements_in
+from localllm.tools.registry import tool
+
+TextOf = Callable[[str], str | None]
+"""The text of a file the model may read; None where there is none."""
+
+_ANSWERS = ("result", "answer", "final_answer", "summary", "message", "question", "text", "content", "output")
+_STATES = {"pending": "", "in_progress": "start", "doing": "start", "completed": "finish", "done": "finish"}
+_CHECKLIST = re.compile(r"^\s*(?:[-*]|\d+[.)])?\s*\[([ xX~-])\]\s*(.+?)\s*$", re.MULTILINE)
+_MARKS = {" ": "", "x": "finish", "X": "finish", "-": "start", "~": "start"}
+
+
+@tool(risk=Risk.SAFE)
+async def note(context: ToolContext, text: str = "") -> ToolOutput:
+    """Note a thought; nothing is done."""
+    del context
+    return ToolOutput(payload={"text": text}, for_model="[Noted; go on.]", summary="")
+
+
+class Translator:
+    """Translates calls to those of `tools`. It remembers the plan the model keeps, for it sends all of it each time."""
+
+    def __init__(self, tools: Collection[str], text_of: TextOf) -> None:
+        self._tools = tools
+        self._text_of = text_of
+        self._plan: dict[str, str] = {}
+
+    def meant(self, name: str) -> str:
+        """The tool, or kind of tool, that `name` means; that of the name itself where there is one."""
+        return own_name(name, self._tools) or tool_meant(name)
+
+    def translate(self, call: ToolCall) -> list[ToolCall]:
+        """The calls that do what `call` says; itself where nothing is to be translated, or nobody knows how. Raises
+        ToolExecutionError for a patch that cannot be read."""
+        meant = self.meant(call.name)
+        given = _decoded(call.arguments)
+        calls = [(meant, given)] if given is None else [*self._expanded(meant, given)]
+        if not calls or any(name not in (*self._tools, NOTE) for name, _ in calls):
+            return [call]
+        written = "" if own_name(call.name, self._tools) else call.name
+        if meant == "run_command" != calls[0][0] and given is not None:
+            written = PATCH
+        return [
+            ToolCall(
+                f"{call.id}_{number}" if number else call.id,
+                name,
+                call.arguments if arguments is given else encode_json(arguments).decode(),
+                "" if number else written,
+            )
+            for number, (name, arguments) in enumerate(calls)
+        ]
+
+    def _expanded(self, meant: str, given: dict[str, Json]) -> list[Call]:
+        match meant:
+            case "run_command":
+                return _of_command(given)
+            case "read_file":
+                return _of_reading(given)
+            case "edit_file":
+                return _of_edit(given)
+            case foreign.PATCH:
+                return calls_of(parse_patch(_text_in(given)))
+            case foreign.EDITOR:
+                return self._of_editor(given)
+            case foreign.PLAN:
+                return self._of_plan(given)
+            case foreign.NOTE | foreign.FINISH:
+                return [(NOTE, {"text": _text_in(given)})]
+            case _:
+                return [(meant, given)]
+
+    def _of_editor(self, given: dict[str, Json]) -> list[Call]:
+        """The editor's commands: view, create, str_replace, insert."""
+        command, rest = given.get("command"), {key: value for key, value in given.items() if key != "command"}
+        match command:
+            case "view":
+                return [("read_file", rest)]
+            case "create":
+                return [("write_file", rest)]
+            case "str_replace":
+                return [("edit_file", rest)]
+            case "insert":
+                return [self._insertion(rest)]
+            case _:
+                return []
+
+    def _insertion(self, given: dict[str, Json]) -> Call:
+        """New lines behind a line, as a replacement of lines that stand only once."""
+        path = str(_value(given, "file_path") or "")
+        new = str(_value(given, "new_string") or given.get("insert_text") or _value(given, "content") or "")
+        text = self._text_of(path) if path else None
+        try:
+            line = int(given.get("insert_line", given.get("line", "")))
+        except (TypeError, ValueError):
+            line = -1
+        if text is None or line < 0:
+            return "edit_file", given  # which tells what is missing
+        if not text:
+            return "write_file", {"file_path": path, "content": new}
+        lines = text.splitlines(keepends=True)
+        line = min(line, len(lines))
+        first, end = max(line - 1, 0), max(line, 1)
+        while text.count("".join(lines[first:end])) > 1 and (first or end < len(lines)):
+            first, end = max(first - 1, 0), min(end + 1, len(lines))
+        before = "".join(lines[first:line])
+        gap = "\n" if before and not before.endswith("\n") else ""
+        inserted = new if new.endswith("\n") or line == len(lines) else f"{new}\n"
+        old = "".join(lines[first:end])
+        replaced = f"{before}{gap}{inserted}{''.join(lines[line:end])}"
+        return "edit_file", {"file_path": path, "old_string": old, "new_string": replaced}
+
+    def _of_plan(self, given: dict[str, Json]) -> list[Call]:
+        """The changes of the plan as those of the TODO list, if there is one."""
+        steps = _steps(given)
+        new = [text for text, state in steps.items() if text not in self._plan and state != "finish"]
+        changed = [(text, state) for text, state in steps.items() if state and state != self._plan.get(text)]
+        changed = [(text, state) for text, state in changed if text in self._plan or state == "start"]
+        self._plan |= steps
+        if "todo" not in self._tools or not (new or changed):
+            return [(NOTE, {})]
+        added = new[0] if len(new) == 1 else "\n".join(f"- {text}" for text in new)
+        calls: list[Call] = [("todo", {"action": "add", "text": added})] if new else []
+        return calls + [("todo", {"action": state, "text": text}) for text, state in changed]
+
+
+def own_name(name: str, tools: Collection[str]) -> str:
+    """The one of `tools` that is called so, whatever the case and the underscores; "" where none is."""
+    return name if name in tools else next((own for own in tools if folded(own) == folded(name)), "")
+
+
+def is_finishing(name: str, tools: Collection[str]) -> bool:
+    """Whether a tool of that name, which there is none of, would end the work."""
+    return not own_name(name, tools) and tool_meant(name) == FINISH
+
+
+def answer_in(call: ToolCall) -> str:
+    """The text of a call that ends the work."""
+    return _text_in(_decoded(call.arguments) or {})
+
+
+def _of_command(given: dict[str, Json]) -> list[Call]:
+    command = _value(given, "command", "run_command")
+    if isinstance(command, list):
+        command = joined(cast("list[Json]", command))
+    patch, folder = patch_in_command(command) if isinstance(command, str) else ("", "")
+    if not patch:
+        return [("run_command", given)]
+    return calls_of(parse_patch(patch), folder or str(_value(given, "working_dir", "run_command") or ""))
+
+
+def _of_reading(given: dict[str, Json]) -> list[Call]:
+    """One call for each of several files."""
+    key = next((key for key in given if argument_meant(key, "read_file", ("file_path", "paths"))), "")
+    value = given.get(key)
+    if not isinstance(value, list):
+        return [("read_file", given)]
+    rest = {name: other for name, other in given.items() if name != key}
+    files = [
+        _value(cast("dict[str, Json]", one), "file_path") if isinstance(one, dict) else one
+        for one in cast("list[Json]", value)
+    ]
+    return [("read_file", {"file_path": file, **rest}) for file in files]
+
+
+def _of_edit(given: dict[str, Json]) -> list[Call]:
+    """A diff as the replacements it stands for."""
+    key = next((key for key in given if argument_meant(key, "edit_file", ("diff",))), "")
+    replacements = replacements_in(str(given[key])) if key else []
+    path = str(_value(given, "file_path") or "")
+    return [("edit_file", edit(path, replacements) if replacements and path else given)]
+
+
+def _steps(given: dict[str, Json]) -> dict[str, str]:
+    """The steps of a plan, each with what is to be said of its state."""
+    steps: dict[str, str] = {}
+    for value in given.values():
+        if isinstance(value, str):
+            steps |= {text: _MARKS[mark] for mark, text in _CHECKLIST.findall(value)}
+        for entry in cast("list[Json]", value) if isinstance(value, list) else ():
+            if isinstance(entry, dict):
+                told = cast("dict[str, Json]", entry)
+                text = next((told[key] for key in ("content", "step", "text", "title", "task") if key in told), "")
+                steps[str(text).strip()] = _STATES.get(str(told.get("status", told.get("state", ""))).lower(), "")
+            else:
+                steps[str(entry).strip()] = ""
+    return {text: state for text, state in steps.items() if text}
+
+
+def _value(given: Mapping[str, Any], field: str, tool_name: str = "") -> Any:
+    return next((value for key, value in given.items() if argument_meant(key, tool_name, (field,))), None)
+
+
+def _text_in(given: Mapping[str, Any]) -> str:
+    """The text of a call that has little else."""
+    texts = [given[key] for key in _ANSWERS if isinstance(given.get(key), str)]
+    texts += [value for value in given.values() if isinstance(value, str)]
+    return next((text for text in texts if text.strip()), "").strip()
+
+
+def _decoded(arguments: str) -> dict[str, Json] | None:
+    try:
+        given: object = msgspec.json.decode(arguments or "{}")
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    return cast("dict[str, Json]", given) if isinstance(given, dict) else None

@@ -1,0 +1,207 @@
+"""Patches as models write them (`*** Begin Patch`, diffs, SEARCH/REPLACE), and the calls that make them."""
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.events import Json
+from localllm.base.i18n import Phrase
+from localllm.base.lazy_patterns import late_pattern
+from localllm.tools.replacement import Replacement
+
+BEGIN = "*** Begin Patch"
+_END = "*** End Patch"
+_HEADER = late_pattern(r"\*\*\* (Add|Update|Delete) File: *(.+?) *")
+_MOVE = late_pattern(r"\*\*\* (?:Move to|Move File To): *(.+?) *", re.IGNORECASE)
+_UNIFIED = late_pattern(r"(---|\+\+\+) (?:[ab]/)?(.+?)(?:\t.*)?")
+_NOWHERE = "/dev/null"
+_HUNK = late_pattern(r"@@(?: -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)?(?: @@)? ?(.*?)(?: @@)?")
+_BLOCK = late_pattern(
+    r"^[<-]{5,9} ?SEARCH>?[ \t]*\n(?:(?::\w+:.*\n)+-{5,9}\n)?(.*?)^={5,9}[ \t]*\n(.*?)^[>+]{5,9} ?REPLACE",
+    re.MULTILINE | re.DOTALL,
+)
+_HEREDOC = late_pattern(
+    r"""\s*(?:cd\s+(?P<folder>[^\s;&|]+)\s*&&\s*)?apply_?patch\s+"""
+    r"""<<-?\s*(?P<quote>['"]?)(?P<word>\w+)(?P=quote)[ \t]*\n"""
+    r"(?P<patch>.*?)\n[ \t]*(?P=word)\s*",
+    re.DOTALL,
+)
+
+
+class FileChange(NamedTuple):
+    """What a patch does to the file `path`; `new_path`: where it is moved to then."""
+
+    kind: Literal["add", "update", "delete"]
+    path: str
+    content: str = ""
+    replacements: tuple[Replacement, ...] = ()
+    new_path: str = ""
+
+
+Call = tuple[str, dict[str, Json]]
+"""The name of a tool and its arguments."""
+
+
+def parse_patch(text: str) -> list[FileChange]:
+    """The changes of a patch in their order. Raises ToolExecutionError patch_unreadable."""
+    lines = text.replace("\r\n", "\n").strip("\n").split("\n")
+    starts = [number for number, line in enumerate(lines) if line.strip() == BEGIN]
+    if starts:
+        lines = lines[starts[0] + 1 :]
+    changes = [_change(header, body) for header, body in _sections(lines)] or _unified(lines)
+    if not changes:
+        raise _unreadable(Phrase("it names no file"))
+    return changes
+
+
+def calls_of(changes: Sequence[FileChange], folder: str = "") -> list[Call]:
+    """The calls that make the changes, each judged as what it is. `folder`: where the paths begin."""
+    return [call for change in changes for call in _calls(change, folder)]
+
+
+def replacements_in(text: str) -> list[Replacement]:
+    """The replacements of SEARCH/REPLACE blocks, or of the hunks of a diff of one file; none where there are none."""
+    text = text.replace("\r\n", "\n")
+    if blocks := _BLOCK.findall(text + "\n"):
+        return [Replacement(_without_last_newline(old), _without_last_newline(new)) for old, new in blocks]
+    lines = [line for line in text.split("\n") if not _UNIFIED.fullmatch(line)]
+    return list(_hunks("", lines)) if any(line.startswith("@@") for line in lines) else []
+
+
+def patch_in_command(command: str) -> tuple[str, str]:
+    """The patch that a command gives to apply_patch, and the folder it goes to first; "" where it is another one."""
+    if found := _HEREDOC.fullmatch(command):
+        return found["patch"], found["folder"] or ""
+    if BEGIN not in command:
+        return "", ""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return "", ""
+    return (words[1], "") if len(words) == 2 and words[0] in ("apply_patch", "applypatch") else ("", "")
+
+
+def _sections(lines: Sequence[str]) -> Iterator[tuple[re.Match[str], list[str]]]:
+    header: re.Match[str] | None = None
+    body: list[str] = []
+    for line in lines:
+        if line.strip() == _END:
+            break
+        if found := _HEADER.fullmatch(line):
+            if header:
+                yield header, body
+            header, body = found, []
+        elif header or line.strip():
+            body.append(line)
+    if header:
+        yield header, body
+
+
+def _change(header: re.Match[str], body: list[str]) -> FileChange:
+    path = header[2].strip("`\"'")
+    match header[1]:
+        case "Delete":
+            return FileChange("delete", path)
+        case "Add":
+            return FileChange("add", path, content=_added(path, body))
+        case _:
+            moved = _MOVE.fullmatch(body[0]) if body else None
+            hunks = tuple(_hunks(path, body[1:] if moved else body))
+            if not hunks and not moved:
+                raise _unreadable(Phrase("it changes nothing in {path}", path=path))
+            return FileChange("update", path, replacements=hunks, new_path=moved[1] if moved else "")
+
+
+def _added(path: str, body: list[str]) -> str:
+    while body and not body[-1]:
+        body.pop()
+    if any(line.startswith("+") for line in body):
+        if any(line and not line.startswith("+") for line in body):
+            raise _unreadable(Phrase("each line of the new file {path} must begin with +", path=path))
+        body = [line[1:] for line in body]
+    return "".join(f"{line}\n" for line in body)
+
+
+def _unified(lines: Sequence[str]) -> list[FileChange]:
+    """The changes of a unified diff: `--- a/x`, `+++ b/x`, hunks."""
+    changes: list[FileChange] = []
+    before, at = "", 0
+    while at < len(lines):
+        found = _UNIFIED.fullmatch(lines[at])
+        at += 1
+        if not found or found[1] == "---":
+            before = found[2] if found else before
+            continue
+        end = next((n for n in range(at, len(lines)) if re.match(r"--- \S|diff --git ", lines[n])), len(lines))
+        body, after = lines[at:end], found[2]
+        if after == _NOWHERE:
+            changes.append(FileChange("delete", before))
+        elif before == _NOWHERE:
+            content = "".join(f"{line[1:]}\n" for line in body if line.startswith("+"))
+            changes.append(FileChange("add", after, content=content))
+        else:
+            moved = after if before not in ("", after) else ""
+            changes.append(FileChange("update", before or after, "", tuple(_hunks(after, body)), moved))
+        at = end
+    return changes
+
+
+def _hunks(path: str, lines: Sequence[str]) -> Iterator[Replacement]:
+    """A replacement for each hunk. Its header, where it names a line, says where new lines without others go."""
+    header, hunk = "", list[str]()
+    for line in [*lines, "@@"]:
+        if line.startswith("@@"):
+            if made := _replacement(path, header, hunk):
+                yield made
+            found = _HUNK.fullmatch(line)
+            header, hunk = (found[1] if found else "").strip(), []
+        elif line.strip() != "*** End of File" and not line.startswith("\\ No newline"):
+            hunk.append(line)
+
+
+def _replacement(path: str, header: str, hunk: list[str]) -> Replacement | None:
+    while hunk and not hunk[-1]:
+        hunk.pop()
+    old = [line[1:] if line[:1] in (" ", "-") else line for line in hunk if not line.startswith("+")]
+    new = [line[1:] if line[:1] in (" ", "+") else line for line in hunk if not line.startswith("-")]
+    if old == new:
+        return None
+    if not old:
+        if not header:
+            raise _unreadable(Phrase("a hunk of {path} holds no line of the file to find its place by", path=path))
+        old, new = [header], [header, *new]
+    if not new:
+        return Replacement("\n".join([*old, ""]), "")
+    return Replacement("\n".join(old), "\n".join(new))
+
+
+def _calls(change: FileChange, folder: str) -> Iterator[Call]:
+    path = posixpath.join(folder, change.path)
+    if change.kind == "add":
+        yield "write_file", {"file_path": path, "content": change.content}
+    elif change.kind == "delete":
+        yield "run_command", {"command": f"rm -- {shlex.quote(path)}"}
+    elif change.replacements:
+        yield "edit_file", edit(path, change.replacements)
+    if change.new_path:
+        target = posixpath.join(folder, change.new_path)
+        above = posixpath.dirname(target)
+        first = f"mkdir -p -- {shlex.quote(above)} && " if above not in ("", posixpath.dirname(path)) else ""
+        yield "run_command", {"command": f"{first}mv -- {shlex.quote(path)} {shlex.quote(target)}"}
+
+
+def edit(path: str, replacements: Sequence[Replacement]) -> dict[str, Json]:
+    """The arguments of edit_file that make the replacements."""
+    pairs = [{"old_string": one.old_string, "new_string": one.new_string} for one in replacements]
+    return {"file_path": path, **(pairs[0] if len(pairs) == 1 else {"edits": pairs})}
+
+
+def _without_last_newline(text: str) -> str:
+    return text.removesuffix("\n")
+
+
+def _unreadable(reason: Phrase) -> ToolExecutionError:
+    return ToolExecutionError("patch_unreadable", reason=reason)
