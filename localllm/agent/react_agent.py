@@ -322,7 +322,10 @@ class ReActAgent:
             return self._tally.finished("limit", answer)
         if thought.finish_reason == "content_filter":
             emit(Notice(text=_("The server's content filter cut the answer short."), level="warning"))
-        if not self._tally.refused:
+        if self._tally.refused and not self._tally.missing:
+            calls = "; ".join(self._tally.refused)
+            emit(Notice(text=_("Refused on the way: {calls}.", calls=calls)))
+        if not self._tally.missing:
             return self._tally.finished("done", answer)
         return self._tally.finished(
             "refused",
@@ -333,7 +336,7 @@ class ReActAgent:
                 "Not done, because nobody was there to confirm it: {tools}. It can be allowed in the "
                 "chat, or with --yes or an allow rule (safety.allow); dangerous commands in the chat "
                 "alone.",
-                tools="; ".join(self._tally.refused),
+                tools="; ".join(self._tally.missing),
             ),
         )
 

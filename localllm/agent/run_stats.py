@@ -18,10 +18,12 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.llm.messages import in_few_words
+from localllm.safety.rules import COMMAND_TOOL
 from localllm.tools.results import ToolResult
 
 _NOT_PERMITTED = {
     "denied_unattended",
+    "denied_unattended_command",
     "denied_dangerous",
     "denied_address",
     "command_no_sandbox",
@@ -95,6 +97,10 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.answer
 
 
+def _is_command(result: ToolResult) -> bool:
+    return result.call.name == COMMAND_TOOL
+
+
 class Tally:
     """Of the run that goes on, or the last one: how many steps, what tokens, what was refused, what the tools gave."""
 
@@ -106,6 +112,8 @@ class Tally:
         self.steps = 0
         self.usage = Usage()
         self.refused: list[str] = []
+        self.missing: list[str] = []
+        self._commands: set[str] = set()
         self._data: dict[str, Json] = {}
 
     def counting(self, emit: Emit) -> Emit:
@@ -122,11 +130,17 @@ class Tally:
         return counted
 
     def note(self, result: ToolResult) -> None:
-        """Take down what a call gave, or that a person would have had to permit it."""
+        """Take down what a call gave, or that a person would have had to permit it. What was refused is not `missing`
+        any more once another call of its kind, a command or a change, has done something."""
         if result.success:
             self._data |= result.payload
+            if result.acted:
+                self.missing = [one for one in self.missing if (one in self._commands) != _is_command(result)]
         elif result.error and result.error.key in _NOT_PERMITTED:
             self.refused.append(in_few_words(result.call.name, result.call.arguments))
+            self.missing.append(self.refused[-1])
+            if _is_command(result):
+                self._commands.add(self.refused[-1])
 
     def finished(self, status: Any, answer: str, *, error_code: str = "", error: str = "") -> RunFinished:
         """The end of the run."""

@@ -226,7 +226,8 @@ class SafetySettings(Section, frozen=True):
     mode: plan only reads; ask asks before changes and commands; auto-edit before commands; auto before dangerous ones.
     require_confirmation: false is another word for mode = "auto".
     auto_backup: keep the earlier version of every file a tool changes, for /undo.
-    dangerous_commands: commands always asked about, whatever the rules allow.
+    dangerous_commands: commands always asked about, whatever the rules allow. Unless you write a list yourself, rm is
+    none of them where /undo brings back all it removes.
     allow: rules for what is not asked about: "edit_file", "edit_file(docs/)", "run_command(python -m pytest)", …
     ask: rules of the same form for what is asked about in every mode, also where an allow rule holds.
     deny: rules of the same form for what is refused; deny wins. None of them has wildcards.
@@ -245,7 +246,7 @@ class SafetySettings(Section, frozen=True):
     deny: tuple[str, ...] = ()
     rules: tuple[SafetyRule, ...] = ()
     network_hosts: tuple[str, ...] = ()
-    command_timeout: Positive = 30.0
+    command_timeout: Positive = 120.0
 
 
 class WebSettings(Section, frozen=True):

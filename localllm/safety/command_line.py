@@ -146,10 +146,10 @@ class Line:
         moving = (command.words for command in self.script.commands if command.words[0].text in ("cd", "pushd", "popd"))
         return [words[1].text if len(words) > 1 else "~" for words in moving]
 
-    def danger(self, entries: Iterable[str]) -> str:
-        """The entry of `dangerous_commands` that a part of it matches, or nothing."""
-        found = (entry for entry in entries if entry.strip() and any(is_dangerous(w, entry) for w in self.commands))
-        return next(found, "")
+    def danger(self, entries: Iterable[str], kept: frozenset[tuple[str, ...]] = frozenset()) -> str:
+        """The entry of `dangerous_commands` that a part of it matches, or nothing. `kept`: see Situation."""
+        commands = [w for w in self.commands if tuple(word.text for word in w) not in kept] if kept else self.commands
+        return next((one for one in entries if one.strip() and any(is_dangerous(w, one) for w in commands)), "")
 
     def may_run(self, wanted: Sequence[str]) -> bool:
         """Whether a part of it may be the command that begins with these words."""

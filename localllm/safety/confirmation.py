@@ -7,7 +7,7 @@ from localllm.base.errors import LocalLLMError, SafetyViolationError
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested, ToolCall
 from localllm.base.i18n import N_, Phrase, _
 from localllm.safety.policy import Verdict
-from localllm.safety.rules import lasting_rule
+from localllm.safety.rules import COMMAND_TOOL, lasting_rule
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Preview, Tool
 
@@ -60,7 +60,8 @@ def refusal(request: ConfirmationRequested, verdict: Verdict, answer: Confirmati
         return SafetyViolationError("denied_dangerous", name=request.tool, rule=_reason(verdict))
     if request.needs_person:
         return SafetyViolationError("denied_address", name=request.tool, site=request.scope)
-    return SafetyViolationError("denied_unattended", name=request.tool)
+    key = "denied_unattended_command" if request.tool == COMMAND_TOOL else "denied_unattended"
+    return SafetyViolationError(key, name=request.tool)
 
 
 def _reason(verdict: Verdict) -> str | Phrase:

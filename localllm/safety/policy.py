@@ -1,7 +1,7 @@
 """What may run, what is asked about, what is refused: judged before a tool runs.
 
-The policy decides what a person is asked. It protects nothing by itself: that is the sandbox's part. Whatever it reads
-in a command can only make it ask more.
+The policy decides what a person is asked. It protects nothing by itself: that is the sandbox's part. What it reads in
+a command makes it ask more, and less only where it is told so: see `Situation`.
 """
 
 import re
@@ -25,6 +25,9 @@ _LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf
 _UNSPACED = late_pattern(f"[{_LETTERS}]")
 _SPACED = rf"[^\W{_LETTERS}]"
 
+_BUILT_IN = SafetySettings().dangerous_commands
+"""The list where nobody has written one: its entries are judged by what they would destroy."""
+
 
 class Verdict(msgspec.Struct, frozen=True):
     """The decision, the rule it comes from, and whether only a person at the keyboard may say yes.
@@ -47,7 +50,9 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     `tainted`: text from the web is in the conversation. `network`: commands can reach other machines. `said`: what the
     user has typed so far. `found`: the addresses that searches have found. `led_by`: the page that has led to the
     address, one that may be read. `touched`: the files the call changes that no argument of it names. `is_file`:
-    whether something in the project is called so.
+    whether something in the project is called so. `only_reads`: the command is known to read the project and no more,
+    in a sandbox that holds it. `kept`: the parts of the command, by their words, that only remove what /undo brings
+    back.
     """
 
     tainted: bool = False
@@ -57,6 +62,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     led_by: str = ""
     touched: tuple[str, ...] = ()
     is_file: Callable[[str], bool] = lambda _name: False
+    only_reads: bool = False
+    kept: frozenset[tuple[str, ...]] = frozenset()
 
 
 class Policy:
@@ -68,6 +75,7 @@ class Policy:
     def __init__(self, settings: SafetySettings, remembered: Callable[[], Sequence[Rule]] = tuple) -> None:
         self.mode: Mode = mode_of(settings)
         self._dangerous = settings.dangerous_commands
+        self._is_own_list = settings.dangerous_commands is not _BUILT_IN
         self._rules = rules_of(settings)
         self._remembered = remembered
 
@@ -90,7 +98,7 @@ class Policy:
             return Verdict("deny", rule)
         if self.mode == "plan" and (not is_safe or tool.writes):
             return Verdict("deny", why="plan")
-        if found := call.line.danger(self._dangerous) if call.line else "":
+        if found := self._danger(call, situation):
             return Verdict("ask", found, dangerous=True)
         if rule := self._touching(call, "ask"):
             return Verdict("ask", rule)
@@ -101,7 +109,7 @@ class Policy:
             return Verdict("ask", why="untrusted")
         if is_safe:
             return Verdict("allow")
-        if allowed:
+        if allowed or situation.only_reads:
             return Verdict("allow", allowed)
         if call.line and call.line.unreadable:
             return Verdict("ask", why="unreadable", lasting=True)
@@ -119,6 +127,12 @@ class Policy:
     def dangerous_part(self, command: str) -> str:
         """The entry of `dangerous_commands` that a part of the command line matches, or nothing."""
         return line_of(command).danger(self._dangerous)
+
+    def _danger(self, call: Call, situation: Situation) -> str:
+        """The entry of `dangerous_commands` that a part of the command matches, or nothing. Entries a user has written
+        count whatever they would do."""
+        kept = frozenset[tuple[str, ...]]() if self._is_own_list else situation.kept
+        return call.line.danger(self._dangerous, kept) if call.line else ""
 
     def _touching(self, call: Call, decision: Decision) -> str:
         return next((str(rule) for rule in self._rules if rule.decision == decision and call.touches(rule)), "")

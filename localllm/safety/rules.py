@@ -105,6 +105,16 @@ def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str])
     return sorted({folder for path in paths for folder in _leading(path, canonical)})
 
 
+def asked_before_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
+    """The same paths, and those that somebody is asked about before `read_file` reads them; "." where that is all."""
+    asking = [
+        rule.prefix or "."
+        for rule in rules_of(settings)
+        if rule.decision != "allow" and rule.tool in (_READING_TOOL, "*") and "://" not in (rule.prefix or "")
+    ]
+    return sorted({folder for path in asking for folder in _leading(path, canonical)})
+
+
 def read_rule(text: str, decision: Decision) -> Rule | None:
     """The rule written as `text`; None where it is no rule."""
     found = _RULE.fullmatch(text.strip())

@@ -88,13 +88,34 @@ _PASSING = frozenset({"echo", "printf", "cat", "tee", "cd", "true"})
 """What may stand in a line with a shell that reads its input, which is then seen all the same."""
 
 
+_LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
+"""Where a trap that runs before each command would take its time."""
+
+_APART = ("command_substitution", "process_substitution", "subshell", "function_definition")
+_SAYING = frozenset({"echo", "printf", "exit", "true", "false", ":", "test", "[", "cd", "pwd"})
+"""Commands of the shell's own."""
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """Where a command's input comes from and its output goes. `fed`: from a pipe, a file or a here-document;
+    `drained`: into a pipe or a file; `apart`: nobody waits for it (`&`); `limited`: by `timeout`; `sets`: the variables
+    that are set."""
+
+    fed: bool = False
+    drained: bool = False
+    apart: bool = False
+    limited: bool = False
+    sets: frozenset[str] = frozenset()
+
+
 class Command(msgspec.Struct, frozen=True):
     """A simple command. `through`: it only runs others, which are commands of their own here. `guessed`: it stands in
-    a program of another language, which may run it or not."""
+    a program of another language, which may run it or not. `flow`: None where the line does not run it itself."""
 
     words: tuple[Word, ...]
     through: bool = False
     guessed: bool = False
+    flow: Flow | None = None
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +124,8 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
     `sound`: the grammar understood all of it. `opaque`: something runs that the line does not show, as the output of
     another command. `assigns`: it sets variables. `texts`: all that was read, the line and the texts in it, without
-    comments and here-documents.
+    comments and here-documents. `apart`: what the line starts with `&`, as written. `pipeline`: the parts of the
+    pipeline it ends with, but for what is said of it, where it can be found out how these end.
     """
 
     commands: tuple[Command, ...] = ()
@@ -113,18 +135,21 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     opaque: bool = False
     assigns: bool = False
     texts: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    pipeline: tuple[str, ...] = ()
 
 
 def read_script(line: str) -> Script:
     """Read `line`, and the texts in it that a shell would read in its turn. Raises nothing, whatever the line."""
-    texts, seen = [_Text(line)], {line}
+    texts, seen = [_Text(line, flow=Flow())], {line}
     scripts: list[Script] = []
     deadline = time.monotonic() + _SECONDS
     while texts:
         text = texts.pop()
-        script, within = _Reader(text.text, deadline).read()
+        script, within = _Reader(text.text, deadline, text.flow).read()
         scripts.append(_only_guessed(script) if text.guessed else script)
-        fresh = [_Text(part.text, part.guessed or text.guessed) for part in within if part.text.strip()]
+        fresh = [msgspec.structs.replace(part, guessed=part.guessed or text.guessed) for part in within]
+        fresh = [part for part in fresh if part.text.strip()]
         fresh = [part for part in fresh if part.text not in seen]
         seen |= {part.text for part in fresh}
         texts.extend(fresh)
@@ -140,26 +165,30 @@ def read_script(line: str) -> Script:
         opaque=any(script.opaque for script in scripts),
         assigns=any(script.assigns for script in scripts),
         texts=tuple(text for script in scripts for text in script.texts),
+        apart=scripts[0].apart,
+        pipeline=scripts[0].pipeline,
     )
 
 
 class _Text(msgspec.Struct, frozen=True):
-    """A text to read; `guessed` as a Command is."""
+    """A text to read; `guessed` as a Command is; `flow` of the shell that runs it, None where none does."""
 
     text: str
     guessed: bool = False
+    flow: Flow | None = None
 
 
 def _only_guessed(script: Script) -> Script:
-    commands = [msgspec.structs.replace(command, guessed=True) for command in script.commands]
+    commands = [msgspec.structs.replace(command, guessed=True, flow=None) for command in script.commands]
     return Script(commands=tuple(commands), texts=script.texts)
 
 
 class _Reader:
     """Reads one text."""
 
-    def __init__(self, text: str, deadline: float) -> None:
+    def __init__(self, text: str, deadline: float, flow: Flow | None = None) -> None:
         self._deadline = deadline
+        self._flow = flow
         self._source = text.encode("utf-8", "surrogatepass")
         self._known: dict[str, Variable] = {"IFS": Variable(BLANKS)}
         self._changing: set[str] = set()
@@ -200,8 +229,53 @@ class _Reader:
             opaque=self._opaque,
             assigns=self._assigns,
             texts=(self._bare() if sound else self._text(0, len(self._source)),),
+            apart=tuple(self._of(node) for node in nodes if _is_apart(node)) if sound else (),
+            pipeline=self._pipeline(root, nodes) if sound else (),
         )
         return script, self._within
+
+    def _pipeline(self, root: "Node", nodes: "Sequence[Node]") -> tuple[str, ...]:
+        """The parts of the one pipeline of the last statement, or of the last before others that only say something."""
+        statements = [node for node in root.named_children if node.type != "comment"]
+        inside: list[Node] = []
+        while statements and not inside:
+            last = statements.pop()
+            if _is_apart(last) or not self._ends_in_shell(last):
+                return ()
+            inside = [node for node in nodes if node.type == "pipeline" and _is_run_by(node, last)]
+        is_left_alone = any(node.type in _LOOPS and _is_run_by(node, root, "pipeline") for node in nodes) or any(
+            map(_shows_traps, self._commands)
+        )
+        return tuple(map(self._of, inside[0].named_children)) if len(inside) == 1 and not is_left_alone else ()
+
+    def _ends_in_shell(self, statement: "Node") -> bool:
+        """Whether the shell goes on after what the statement does last: it would become another program else."""
+        while statement.type in ("list", "redirected_statement") and statement.named_children:
+            statement = statement.named_children[-1 if statement.type == "list" else 0]
+        return statement.type != "command" or self._of(statement).split(None, 1)[0] in _SAYING
+
+    def _flow_of(self, node: "Node") -> Flow | None:
+        """That of a command, by what stands around it."""
+        if self._flow is None:
+            return None
+        fed, drained, apart = self._flow.fed, self._flow.drained, self._flow.apart
+        sets = {self._of(child).partition("=")[0] for child in node.children if child.type == "variable_assignment"}
+        above: Node | None = node
+        while above is not None:
+            apart = apart or _is_apart(above)
+            around = above.parent
+            if around is not None and around.type == "pipeline":
+                fed = fed or above.start_byte != around.named_children[0].start_byte
+                drained = drained or above.end_byte != around.named_children[-1].end_byte
+            for child in above.children if above.type in ("command", "redirected_statement") else ():
+                fed = fed or child.type in ("herestring_redirect", "heredoc_redirect")
+                if child.type == "file_redirect":
+                    operator = next((part.type for part in child.children if not part.is_named), "")
+                    to = child.child_by_field_name("descriptor")
+                    fed = fed or operator == "<"
+                    drained = drained or (operator in _WRITING and (to is None or self._of(to) == "1"))
+            above = around
+        return Flow(fed, drained, apart, self._flow.limited, self._flow.sets | sets | self._known.keys())
 
     def _parsed(self) -> "Tree | None":
         """None where it is too long, or takes too long."""
@@ -242,7 +316,7 @@ class _Reader:
     def _take(self, node: "Node") -> None:
         match node.type:
             case "command":
-                self._add_command(list(self._words(node)))
+                self._add_command(list(self._words(node)), self._flow_of(node))
             case "test_command" | "unset_command" | "declaration_command":
                 self._add_command([Word(self._of(node).split(None, 1)[0])])
                 self._add_subscripts(self._of(node))
@@ -259,7 +333,7 @@ class _Reader:
             case _:
                 pass
 
-    def _add_command(self, words: list[Word]) -> None:
+    def _add_command(self, words: list[Word], flow: Flow | None = None) -> None:
         """A command and those it runs in its turn."""
         pending = [words]
         while pending:
@@ -271,8 +345,14 @@ class _Reader:
                 self._opaque = True
                 return
             seen = look_through(words)
-            self._commands.append(Command(tuple(words), through=seen.through))
-            self._within.extend(_Text(text) for text in seen.texts)
+            self._commands.append(Command(tuple(words), through=seen.through, flow=flow))
+            name = program_of(words[0])
+            if name == "timeout" and flow:
+                flow = msgspec.structs.replace(flow, limited=True)
+            elif name == "command" and words[1:] and words[1].text in ("-v", "-V"):  # it only says what that is
+                flow = None
+            inner = flow if name in SHELLS or name == "eval" else None
+            self._within.extend(_Text(text, flow=inner) for text in seen.texts)
             for code in seen.code:
                 self._add_code(code)
             self._opaque = self._opaque or seen.opaque
@@ -453,6 +533,28 @@ def _walk(root: "Node") -> Iterator["Node"]:
         yield node
         if node.type not in ("word", "raw_string", "string_content"):
             pending.extend(reversed(node.children))
+
+
+def _shows_traps(command: Command) -> bool:
+    """Whether it would show what traps do, or change that."""
+    name, *options = (word.text for word in command.words)
+    return name in ("trap", "ulimit") or (name == "set" and any("v" in option for option in options))
+
+
+def _is_apart(node: "Node") -> bool:
+    """Whether a statement is followed by `&`."""
+    return node.is_named and node.next_sibling is not None and node.next_sibling.type == "&"
+
+
+def _is_run_by(node: "Node", statement: "Node", *others: str) -> bool:
+    """Whether a part of the statement is run by the same shell: not in a substitution or a subshell, or in one of the
+    `others`. Nor in a function: nobody knows when that runs."""
+    above: Node | None = node
+    while above is not None and above.id != statement.id:
+        above = above.parent
+        if above is not None and above.type in (*_APART, *others):
+            return False
+    return above is not None
 
 
 def _is_word(node: "Node") -> bool:

@@ -23,6 +23,7 @@ class Done(msgspec.Struct, frozen=True):
     ending: Ending
     reverted: tuple[str, ...]
     overlooked: bool = False
+    statuses: tuple[int, ...] = ()
 
 
 class Job:
@@ -58,8 +59,10 @@ class Job:
         """The command, for at most `seconds`. Raises ToolExecutionError where it cannot be run."""
         await asyncio.to_thread(self._protected.begin)
         watching = asyncio.ensure_future(self._watch()) if self._together else None
+        statuses: tuple[int, ...] = ()
         try:
             outcome, ending = await self._run(seconds)
+            statuses = self._scratch.statuses() if self._scratch else ()
         finally:
             try:
                 if watching:
@@ -69,7 +72,7 @@ class Job:
                 await asyncio.to_thread(self._tidy_up)
             if self._scratch:  # nobody has to wait for that
                 asyncio.get_running_loop().run_in_executor(None, self._scratch.remove)
-        return Done(outcome, ending, self.reverted, self._protected.is_overlooked)
+        return Done(outcome, ending, self.reverted, self._protected.is_overlooked, statuses)
 
     @property
     def reverted(self) -> tuple[str, ...]:

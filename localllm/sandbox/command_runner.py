@@ -45,10 +45,11 @@ class CommandRunner(Protocol):
         cwd: Path,
         timeout: float,  # noqa: ASYNC109
         files: Mapping[str, bytes] | None = None,
+        statuses: bool = False,
     ) -> "CommandResult":
         """Run `command` with bash in `cwd` for at most `timeout` seconds; nothing it started is left behind.
 
-        `files` are in $TMPDIR when it starts.
+        `files` are in $TMPDIR when it starts. `statuses`: find out how each part of its last pipeline ended.
 
         Cancelling kills it. Raises ToolExecutionError("command_failed_to_start") when the sandbox could not be
         set up (the command was not run) and SafetyViolationError("command_no_sandbox") where there is none.
@@ -108,9 +109,10 @@ class LateRunner:
         cwd: Path,
         timeout: float,  # noqa: ASYNC109 - see CommandRunner
         files: Mapping[str, bytes] | None = None,
+        statuses: bool = False,
     ) -> "CommandResult":
         """See CommandRunner."""
-        return await self._runner.run(command, cwd=cwd, timeout=timeout, files=files)
+        return await self._runner.run(command, cwd=cwd, timeout=timeout, files=files, statuses=statuses)
 
     async def begin(self, command: str, *, cwd: Path) -> "BegunCommand":
         """See CommandRunner."""

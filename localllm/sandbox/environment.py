@@ -83,7 +83,7 @@ def _look(name: str, *, is_git: bool) -> Callable[[Path], bool] | None:
 
 
 _KEPT = (
-    "PATH TERM TZ USER LOGNAME SHELL VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME GOROOT "
+    "PATH TZ USER LOGNAME SHELL VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV JAVA_HOME GOROOT "
     "PYENV_ROOT PYENV_VERSION RUSTUP_HOME RUSTUP_TOOLCHAIN CARGO_HOME NVM_DIR RBENV_ROOT SDKMAN_DIR"
 )
 """Variables a command gets from the user's. Everything else may be a secret, or a lever."""
@@ -97,12 +97,15 @@ _LOCALE = (
 _ONE_LOCALE = r"(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]{1,12})?(@[a-z]{1,12})?"
 _LOCALE_VALUE = re.compile(f"{_ONE_LOCALE}(:{_ONE_LOCALE})*")
 _NAME_VALUE = re.compile(r"[A-Za-z0-9_.+/: -]{0,64}")
-_NAMES = "TERM TZ USER LOGNAME CONDA_DEFAULT_ENV PYENV_VERSION RUSTUP_TOOLCHAIN"
+_NAMES = "TZ USER LOGNAME CONDA_DEFAULT_ENV PYENV_VERSION RUSTUP_TOOLCHAIN"
 """Kept where their values are short names; the other variables are paths."""
 
 _SET = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
+    "TERM": "dumb",
+    "EDITOR": "true",
+    "VISUAL": "true",
     "GIT_EDITOR": "true",
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",
@@ -110,6 +113,21 @@ _SET = {
     "TAR_OPTIONS": "--no-same-owner",  # as for everybody but root, who cannot give files away here either
 }
 """Variables every command gets: there is no terminal, and nobody to answer."""
+
+_OFFLINE = {
+    "npm_config_fetch_retries": "0",
+    "npm_config_update_notifier": "false",
+    "npm_config_audit": "false",
+    "npm_config_fund": "false",
+    "PIP_RETRIES": "0",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "UV_OFFLINE": "1",
+    "GOPROXY": "off",
+    "GOTOOLCHAIN": "local",
+    "CARGO_NET_OFFLINE": "true",
+    "BUNDLE_RETRY": "0",
+}
+"""Where there is no network: package managers say so at once, and do not try again for minutes."""
 
 _DEFAULTS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
@@ -270,11 +288,12 @@ def _exists(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - Path.exists raises where a folder on the way is closed
 
 
-def variables(environment: Mapping[str, str], **fixed: str) -> dict[str, str]:
-    """The variables for a command: an allow-list of the user's, and what makes programs work without a terminal."""
+def variables(environment: Mapping[str, str], *, offline: bool = False, **fixed: str) -> dict[str, str]:
+    """The variables for a command: an allow-list of the user's, and what makes programs work without a terminal.
+    `offline`: and without a network."""
     kept = {name: value for name, value in environment.items() if _is_kept(name, value)}
     kept = {name: value for name, value in kept.items() if not _is_default(name, value, environment)}
-    return {**_DEFAULTS, **kept, **_SET, **fixed}
+    return {**_DEFAULTS, **kept, **_SET, **(_OFFLINE if offline else {}), **fixed}
 
 
 def _is_kept(name: str, value: str) -> bool:

@@ -23,11 +23,12 @@ Excess = Literal["", "output", "processes", "memory", "disk", "files", "time"]
 
 class Ending(msgspec.Struct, frozen=True):
     """How a command ended: its return code (-N: killed by signal N), and the reason if it was killed. `contacts`: the
-    hosts it asked for."""
+    hosts it asked for. `left`: something it had started in the background had to be ended with it."""
 
     return_code: int
     excess: Excess = ""
     contacts: tuple[Contact, ...] = ()
+    left: bool = False
 
 
 class Running(Protocol):
@@ -127,6 +128,7 @@ class PlainLaunch:
         self.environment = environment
         self._group = 0
         self._killed = False
+        self._left = False
 
     async def start(self, stdout: int, stderr: int) -> Running:
         return await execute(self, stdout, stderr)
@@ -140,19 +142,23 @@ class PlainLaunch:
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        self._killed = True
-        self._signal(signal.SIGKILL)
+        is_first, self._killed = not self._killed, True
+        is_there = self._signal(signal.SIGKILL)
+        self._left = is_there if is_first else self._left
 
     def ending(self, exit_status: int) -> Ending:
-        return Ending(exit_status)
+        return Ending(exit_status, left=self._left)
 
     def close(self) -> None:
         self.kill()
 
-    def _signal(self, number: signal.Signals) -> None:
+    def _signal(self, number: signal.Signals) -> bool:
+        """Whether anybody was there."""
         if self._group:
             with suppress(ProcessLookupError, PermissionError):  # nobody is left, or (macOS) only what has ended
                 os.killpg(self._group, number)
+                return True
+        return False
 
 
 _HEAD = 0.2  # the share of the cap that goes to the head of an output that is cut

@@ -53,7 +53,8 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     changed, which are as they were again. `unlinked`: files that were also files outside by a hard link, and before the
     command became the project's own. `overlooked`: there was more than there was time to look into for what it
     must not put there. `network`: what of it was open; `contacts`: the hosts it asked for, refused or
-    not.
+    not. `left`: something it had started in the background ended with it. `statuses`: how each part of its last
+    pipeline ended, where that was asked for.
     """
 
     stdout: str
@@ -69,6 +70,8 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     overlooked: bool = False
     network: Network = "off"
     contacts: tuple[Contact, ...] = ()
+    left: bool = False
+    statuses: tuple[int, ...] = ()
 
 
 class Inspected(msgspec.Struct, frozen=True, kw_only=True):
@@ -224,10 +227,11 @@ class SandboxRunner:
         cwd: Path,
         timeout: float,  # noqa: ASYNC109 - see CommandRunner
         files: Mapping[str, bytes] | None = None,
+        statuses: bool = False,
     ) -> CommandResult:
         """See CommandRunner. Also raises SafetyViolationError for a project that holds the user's home. `files` are in
         $TMPDIR when it starts."""
-        job, result = await self._job(command, cwd, files=files or {})
+        job, result = await self._job(command, cwd, files=files or {}, statuses=statuses)
         task = asyncio.ensure_future(job.run(timeout))
         try:
             return result(await asyncio.shield(task))
@@ -245,12 +249,18 @@ class SandboxRunner:
         return BegunCommand(job, output, result, self.level, self._longest_background)
 
     async def _job(
-        self, command: str, cwd: Path, together: HeadAndTail | None = None, files: Mapping[str, bytes] = {}
+        self,
+        command: str,
+        cwd: Path,
+        together: HeadAndTail | None = None,
+        files: Mapping[str, bytes] = {},
+        *,
+        statuses: bool = False,
     ) -> tuple[Job, Callable[[Done], CommandResult]]:
         severed = await asyncio.to_thread(self._prepare)
         copies: list[OwnCopy] = []
         job = Job(
-            partial(self._launch, command, self._folder(cwd), severed.shared, files, copies),
+            partial(self._launch, command, self._folder(cwd), severed.shared, files, copies, statuses=statuses),
             toolchains=self._toolchains,
             protected=self._protected,
             output_cap=self._output_cap,
@@ -324,8 +334,12 @@ class SandboxRunner:
         files: Mapping[str, bytes],
         copies: list[OwnCopy],
         scratch: Scratch,
+        *,
+        statuses: bool,
     ) -> Launch:
         put_into(scratch.temporary, files)
+        if statuses:
+            scratch.ask_for_statuses()
         if self.level != "none":
             surroundings = self._surroundings(shared)
             if copy := self._own_copy():
@@ -333,8 +347,8 @@ class SandboxRunner:
                 surroundings = self._with_copy(surroundings, copy.folder)
             put_into(scratch.home, settings_for(os.environ, self._root))
             return self._confinement.launch(command, folder, scratch, os.environ, surroundings)
-        home = os.environ.get("HOME", str(scratch.home))
-        return PlainLaunch(command, folder, variables(os.environ, HOME=home, TMPDIR=str(scratch.temporary)))
+        given = scratch.variables | {"HOME": os.environ.get("HOME", str(scratch.home))}
+        return PlainLaunch(command, folder, variables(os.environ, offline=False, **given))
 
     def _surroundings(self, shared: tuple[str, ...]) -> Surroundings:
         backend = BACKENDS[self.level]
@@ -392,6 +406,8 @@ class SandboxRunner:
             overlooked=done.overlooked,
             network=self.network,
             contacts=done.ending.contacts,
+            left=done.ending.left,
+            statuses=done.statuses,
         )
 
 

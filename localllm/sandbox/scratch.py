@@ -8,9 +8,22 @@ from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.files import try_lock
+from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.launcher.removal import delete_tree
 
 _NAME = re.compile(r"localllm-[0-9a-f]{16}")
+_STARTUP = """\
+unset BASH_ENV
+trap '{{ case "${{PIPESTATUS[@]}}" in
+    *" "*) builtin printf "%s " "${{PIPESTATUS[@]}}" "|" "$_" >| {file} || builtin : "$_" ;;
+esac; }} 2> /dev/null' DEBUG EXIT
+builtin : /bin/bash
+"""
+"""Before each command and at the end: what there is of a pipeline. The last words of commands are for `$_`, which is as
+it would be without all this. Nothing of it is shown by `set -x`."""
+
+_PLAIN_PATH = re.compile(r"[\w/.+-]+", re.ASCII)
+_MOST_STATUSES = 1_000  # bytes
 _STALE = 3600.0  # seconds; a moment would do, in which one is made but not locked yet
 
 
@@ -24,6 +37,8 @@ class Scratch:
         self.folder = _base() / f"localllm-{os.urandom(8).hex()}"
         self.temporary = self.folder / "tmp"
         self.home = self.folder / "home"
+        self._startup = self.folder / "startup"
+        self._statuses = self.folder / "statuses"
         self.folder.mkdir(mode=0o700)
         self._lock = _lock(self.folder)
         try:
@@ -40,6 +55,26 @@ class Scratch:
             if "/" in name:
                 link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What tells a command of it."""
+        found = {"HOME": str(self.home), "TMPDIR": str(self.temporary)}
+        return found | {"BASH_ENV": str(self._startup)} if self._startup.exists() else found
+
+    def ask_for_statuses(self) -> None:
+        """Have the shell write down how each part of its last pipeline ended: see `statuses`. Nothing else changes for
+        the command: bash reads this file before it, and what the trap does is not in what it prints."""
+        if not _PLAIN_PATH.fullmatch(str(self._statuses)):  # it stands in a text for the shell
+            return
+        self._startup.write_text(_STARTUP.format(file=self._statuses), encoding="utf-8")
+
+    def statuses(self) -> tuple[int, ...]:
+        """The exit status of each part of the last pipeline; empty where nobody asked, or the shell did not get to
+        it. The command may have written the file itself."""
+        with suppress(OSError, ValueError), opened(os.open(self._statuses, READ | NO_LINK)) as file:
+            return tuple(map(int, file.read(_MOST_STATUSES).partition(b"|")[0].split()))
+        return ()
 
     def __enter__(self) -> "Scratch":
         return self

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -40,6 +41,8 @@ MOST_BYTES = 300_000_000
 
 MOST_CHANGES = 10_000
 """Files a command made that are recorded; what it changed or deleted is recorded whatever there is of it."""
+
+_MOST_LOOKED_AT = 20_000  # files and folders that one command would remove
 
 _UNSETTLED = 50_000_000  # ns: a file changed this short before it was looked at may change again unseen
 
@@ -138,6 +141,38 @@ class CommandSnapshots:
                 tree.forget()
                 raise
         return self.left_out
+
+    def would_bring_back(self, root: ProjectRoot, paths: Iterable[str]) -> bool:
+        """Whether /undo brings back all that is at these paths if a command removes it: regular files that are kept,
+        none that .gitignore leaves out, no links, no repository."""
+        try:
+            self.keep(root)
+            with self._working:
+                return all(self._is_kept(root.path, path) for path in paths)
+        except (OSError, LocalLLMError):
+            return False
+
+    def _is_kept(self, root: Path, path: str) -> bool:
+        pending = [os.path.normpath(path)]
+        looked_at = 0
+        for name in pending:
+            looked_at += 1
+            place = root / name
+            if (
+                looked_at > _MOST_LOOKED_AT
+                or name in (".", "..")
+                or name.startswith("../")
+                or ".git" in place.parts[len(root.parts) :]
+            ):
+                return False
+            facts = place.lstat()
+            if stat.S_ISDIR(facts.st_mode):
+                pending += [f"{name}/{entry}" for entry in os.listdir(place)]  # noqa: PTH208 - names
+                continue
+            known = self._index.get(name) if stat.S_ISREG(facts.st_mode) else None
+            if known is None or not known.state or known.ignored or known.sign != sign_of(facts):
+                return False
+        return True
 
     def keep_repositories(self, root: ProjectRoot) -> bool:
         """Keep the project's repositories; whether all of them is kept now."""

@@ -100,7 +100,7 @@ def keep_same(text: str, context: ToolContext, name: str) -> str:
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a call: `for_model` goes into the history, the rest into the event and the log. `changes`: the
-    states in which it left the files it has changed."""
+    states in which it left the files it has changed. `acted`: it ran, and could have changed something."""
 
     call: ToolCall
     success: bool
@@ -110,6 +110,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     error: LocalLLMError | None = None
     images: tuple[Image, ...] = ()
     changes: dict[str, str] = {}
+    acted: bool = False
 
     @property
     def refused(self) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 import signal
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,8 +13,10 @@ from localllm.base.i18n import N_, Phrase, _, plural
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import shown, some_of
+from localllm.safety.rules import line_of
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.sandbox.background import BackgroundCommand
+from localllm.text.terminal_output import plain_output
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import tool
 from localllm.tools.results import cap
@@ -96,7 +99,8 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
                 "Ask the user if it has to be changed.]"
             ),
         ]
-    written = cap(text.rstrip("\n"), context, "command_output", faults=True) if text.strip() else "[no new output]"
+    plain = plain_output(text).rstrip("\n")
+    written = cap(plain, context, "command_output", faults=True) if plain.strip() else "[no new output]"
     code = command.outcome.return_code if command.outcome else None
     return ToolOutput(
         payload={
@@ -113,12 +117,29 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
 
 
 _LONGEST = 600.0  # seconds a model may ask for
+_LONGEST_NAMED = 60  # characters of a part of a command that is named
 
 _DENIED = late_pattern(
     r"permission denied|operation not permitted|read-only file system|resource busy|network is unreachable"
-    r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror|eacces|eperm",
+    r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror|eacces|eperm"
+    r"|eai_again|enotfound|enetunreach|getaddrinfo|no matching distribution found|module lookup disabled by goproxy=off"
+    r"|in offline mode|because network access is disabled|network connectivity is disabled",
     re.IGNORECASE,
 )
+"""What programs say of what the sandbox has refused them."""
+
+_INSTALLS = late_pattern(
+    r"\b(?:npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|conda|mamba|gem|bundle|composer|cargo|go|apt|apt-get|apk|dnf|brew)\b"
+    r"[^\n;|&]*\b(?:install|i|ci|add|get|download|update|upgrade|sync|fetch|mod|create|init|require)\b"
+    r"|\b(?:npx|curl|wget|git (?:clone|fetch|pull|push))\b"
+)
+"""Commands that wait for the network; looked for in one that was killed for taking too long."""
+
+_ANSWER_NO = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "git diff", "git grep", "test", "["})
+"""Programs whose exit status 1 is an answer, and no failure."""
+
+_BROKEN_PIPE = late_pattern(r"broken ?pipe|EPIPE", re.IGNORECASE)
+_SIGPIPE = 128 + 13
 
 
 def _preview(
@@ -128,6 +149,10 @@ def _preview(
     timeout: float = 0,
     background: bool = False,
 ) -> Preview:
+    from localllm.safety.terminal_programs import waiting  # the shell is read when the first command comes
+
+    if found := waiting(line_of(command).script, background=background):
+        raise ToolExecutionError("command_needs_terminal", program=found.program, instead=found.instead)
     folder = working_dir or "."
     in_time = _("Run in {folder} (at most {seconds:g} s)", folder=folder, seconds=_seconds(context, timeout))
     summary = _("Run in {folder}, in the background", folder=folder) if background else in_time
@@ -142,7 +167,7 @@ async def run_command(
     timeout: float = 0,  # noqa: ASYNC109 - an argument of the model's
     background: bool = False,
 ) -> ToolOutput:
-    """Run a bash command. No input, no network.
+    """Run a bash command in the project root (each anew; /tmp does not last). No input, no network.
 
     timeout: seconds
     background: for what takes long; read it with command_output
@@ -153,12 +178,19 @@ async def run_command(
     if background:
         return await begin(context, command, folder)
     seconds = _seconds(context, timeout)
-    result = await context.runner.run(command, cwd=context.root.path / folder, timeout=seconds)
+    parts = line_of(command).script.pipeline
+    cwd = context.root.path / folder
+    result = await context.runner.run(command, cwd=cwd, timeout=seconds, statuses=bool(parts))
     report = cap(_result(result, seconds), context, "run_command", whole=not result.truncated, faults=True)
+    failed = _failed_parts(parts, result)
+    payload = _payload(result, folder)
+    if failed:
+        payload["failed_parts"] = [f"{part}: {status}" for part, status, _ in failed]
+    remarks = [*_how_it_went(command, failed, result), *(remark.english for remark in remarks_on(result, command))]
     return ToolOutput(
-        payload=_payload(result, folder),
-        for_model="\n".join([report, *(remark.english for remark in remarks_on(result))]),
-        summary=_summary(result),
+        payload=payload,
+        for_model="\n".join([report, *remarks]),
+        summary=_summary(result, failed),
         success=result.return_code == 0,
     )
 
@@ -192,17 +224,48 @@ def _network(result: "CommandResult") -> dict[str, object]:
     return {"network": contacts} if contacts else {}
 
 
+def _failed_parts(parts: Sequence[str], result: "CommandResult") -> list[tuple[str, int, str]]:
+    """The parts of the last pipeline that failed and whose exit status another one's has hidden: each as written, its
+    status, and the program behind it. Not those that nobody listened to any more."""
+    if len(parts) != len(result.statuses) or _BROKEN_PIPE.search(result.stderr):
+        return []
+    found: list[tuple[str, int, str]] = []
+    for at, status in enumerate(result.statuses[:-1]):
+        program, _, rest = parts[at].strip().partition(" ")
+        names = {program, f"{program} {rest.partition(' ')[0]}"}
+        if status not in (0, _SIGPIPE) and not (status == 1 and names & _ANSWER_NO):
+            found.append((_in_brief(parts[at]), status, parts[at + 1].split(None, 1)[0]))
+    return found
+
+
+def _in_brief(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_NAMED else f"{line[: _LONGEST_NAMED - 2]} …"
+
+
+def _how_it_went(command: str, failed: Sequence[tuple[str, int, str]], result: "CommandResult") -> Iterator[str]:
+    """What the exit status and the output do not tell."""
+    for part, status, behind in failed:
+        yield f"[{part} exited with {status} (its output was piped into {behind})]"
+    apart = [_in_brief(text) for text in line_of(command).script.apart]
+    if result.left and apart and not result.timed_out:
+        yield f"[Ended with the command: {'; '.join(apart)}. Put what needs it into the same command.]"
+
+
 def _result(result: "CommandResult", seconds: float) -> str:
     """The output as the model reads it: how it ended, if not well; stdout; stderr under its name."""
-    parts = [_ending(result, seconds), result.stdout.rstrip("\n")]
-    if errors := result.stderr.rstrip("\n"):
+    parts = [_ending(result, seconds), plain_output(result.stdout).rstrip("\n")]
+    if errors := plain_output(result.stderr).rstrip("\n"):
         parts += ["stderr:", errors]
     return "\n".join(filter(None, parts)) or "[done, without output]"
 
 
 def _ending(result: "CommandResult", seconds: float) -> str:
     if result.timed_out:
-        return f"Killed: not done after {seconds:g} s. timeout can be up to {_LONGEST:g}."
+        return (
+            f"Killed: not done after {seconds:g} s. timeout can be up to {_LONGEST:g}. "
+            "A server: start it with & and use it in the same command."
+        )
     if result.excess:
         return _EXCESS[result.excess]
     if result.return_code < 0:
@@ -217,7 +280,7 @@ def _signal_name(number: int) -> str:
         return f"SIG{number}"
 
 
-def remarks_on(result: "CommandResult") -> list[Phrase]:
+def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
     """What the model, or whoever runs it, must know besides its output."""
     remarks: list[Phrase] = []
     if result.reverted:
@@ -235,16 +298,18 @@ def remarks_on(result: "CommandResult") -> list[Phrase]:
                 "the like. Tell the user before they open or use what the command made.]"
             )
         )
-    if result.unlinked:
+    unlinked = [path for path in result.unlinked if "/.git/objects/" not in f"/{path}"]
+    if unlinked:
         remarks.append(
             Phrase(
                 "[These files were also files outside the project, by hard links; they are the "
                 "project's own copies now: {paths}]",
-                paths=some_of(result.unlinked),
+                paths=some_of(unlinked),
             )
         )
     output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr
-    if result.level != "none" and _DENIED.search(output):
+    is_denied = _DENIED.search(output) or (result.timed_out and _INSTALLS.search(command))
+    if result.level != "none" and is_denied:
         remarks.append(
             Phrase(
                 N_(
@@ -276,8 +341,12 @@ def remarks_on(result: "CommandResult") -> list[Phrase]:
     return remarks
 
 
-def _summary(result: "CommandResult") -> Phrase:
+def _summary(result: "CommandResult", failed: Sequence[tuple[str, int, str]]) -> Phrase:
     """One line for a person."""
     if result.timed_out:
         return Phrase("killed after {seconds:.1f} s", seconds=result.execution_time)
+    if failed:
+        parts = "; ".join(f"{part}: {status}" for part, status, _ in failed)
+        text = N_("exit {code} (in the pipe {parts}), {seconds:.1f} s")
+        return Phrase(text, code=result.return_code, parts=parts, seconds=result.execution_time)
     return Phrase("exit {code}, {seconds:.1f} s", code=result.return_code, seconds=result.execution_time)

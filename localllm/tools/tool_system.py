@@ -23,7 +23,7 @@ from localllm.base.events import (
     ToolStarted,
 )
 from localllm.base.foreign_tools import NOTE, UNNAMED
-from localllm.base.i18n import N_, _
+from localllm.base.i18n import N_, _, plural
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, ToolSpec
 from localllm.memory.project_memory import ProjectMemory
@@ -32,9 +32,11 @@ from localllm.safety.confirmation import Confirmer, question, refusal, remember
 from localllm.safety.journal import Journal, JournalEntry
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.policy import Policy, Situation, Verdict
-from localllm.safety.rules import COMMAND_TOOL, listed
+from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, listed
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
+from localllm.snapshots.change_log import Change
+from localllm.snapshots.file_state import ABSENT, is_repository
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots, Transition, held
 from localllm.tools.context import ToolContext
@@ -49,6 +51,17 @@ _GOES_ON = {
 }
 
 _MOST_NAMED = 20
+_MOST_CHANGED = 6  # files that a command has changed and the model is told of by name
+
+
+class _CommandSeen(msgspec.Struct, frozen=True):
+    """What was found out about a command line; see Situation."""
+
+    only_reads: bool = False
+    kept: frozenset[tuple[str, ...]] = frozenset()
+
+
+_NOTHING_SEEN = _CommandSeen()
 
 
 class ToolSystem:
@@ -305,7 +318,7 @@ class ToolSystem:
             result = failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
-            result = self._with_instructions_named(result, emit)
+            result = self._with_instructions_named(_with_changes_named(result, record.changes), emit)
         self._finish(result, record, emit)
         return result
 
@@ -318,10 +331,11 @@ class ToolSystem:
             tool, arguments = self._tools[meant[0]], meant[1]
         record.arguments = arguments
         emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
-        if tool.name == COMMAND_TOOL:
-            await asyncio.to_thread(self._policy.dangerous_part, arguments.get("command", ""))  # it may take a moment
         context = msgspec.structs.replace(self._context, root=self._context.root.for_one_call())
-        verdict = self._judge(tool, arguments, context.root)
+        seen = _NOTHING_SEEN
+        if tool.name == COMMAND_TOOL:
+            seen = await asyncio.to_thread(self._look_at_command, arguments, context.root)  # it may take a moment
+        verdict = self._judge(tool, arguments, context.root, seen=seen)
         preview = await _preview(context, tool, arguments)
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
@@ -342,7 +356,43 @@ class ToolSystem:
         remarks += self._new_remarks(call, fitted.left_out)
         if remarks:
             output = msgspec.structs.replace(output, for_model="\n".join([output.for_model, *remarks]))
-        return succeeded(call, output, preview)
+        result = succeeded(call, output, preview)
+        return msgspec.structs.replace(result, acted=tool.risk is not Risk.SAFE and not seen.only_reads)
+
+    def _look_at_command(self, arguments: dict[str, Any], root: ProjectRoot) -> _CommandSeen:
+        """What the policy has to know of a command line, the project and the sandbox to ask no more than needed."""
+        command, folder = arguments["command"], arguments["working_dir"] or "."
+        with suppress(LocalLLMError):  # a folder outside, say: running it will tell
+            folder = root.relative(folder)
+            if not self._policy.dangerous_part(command):
+                return _CommandSeen(only_reads=self._only_reads(command, folder, root))
+            if self._context.settings.safety.auto_backup and not self._context.background.is_any_running:
+                return _CommandSeen(kept=self._kept(command, folder, root))
+        return _NOTHING_SEEN
+
+    def _only_reads(self, command: str, folder: str, root: ProjectRoot) -> bool:
+        from localllm.safety.reading_commands import Place, only_reads  # they come with the first command
+        from localllm.sandbox.backend import BACKENDS
+
+        closed = asked_before_reading(self._context.settings.safety, root.relative)
+        place = Place(root.path, folder, root.relative, closed, os.environ.get("PATH", ""))
+        if not only_reads(command, place):
+            return False
+        level = self._context.runner.level
+        return level in BACKENDS and BACKENDS[level].closes_names
+
+    def _kept(self, command: str, folder: str, root: ProjectRoot) -> frozenset[tuple[str, ...]]:
+        from localllm.safety.plain_commands import removed
+
+        inside = f"{root.path}/"
+        return frozenset(
+            words
+            for words, paths in removed(command).items()
+            if self._commands.would_bring_back(
+                root,
+                [os.path.join(folder, path.removeprefix(inside)) for path in paths],  # noqa: PTH118 - strings
+            )
+        )
 
     def _new_remarks(self, call: ToolCall, left_out: Sequence[str]) -> list[str]:
         """What was understood otherwise than it was written, each the first time in a conversation."""
@@ -399,7 +449,14 @@ class ToolSystem:
     def _own(self, name: str) -> Tool | None:
         return self._tools.get(own_name(name, self._tools)) or (note if name == NOTE else None)
 
-    def _judge(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot, led_by: str = "") -> Verdict:
+    def _judge(
+        self,
+        tool: Tool,
+        arguments: dict[str, Any],
+        root: ProjectRoot,
+        led_by: str = "",
+        seen: _CommandSeen = _NOTHING_SEEN,
+    ) -> Verdict:
         """The policy's verdict, unless it is to deny: then SafetyViolationError. `root`: that of the call. `led_by`:
         see Situation."""
         has_network = self._tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
@@ -413,6 +470,8 @@ class ToolSystem:
             led_by=led_by,
             touched=touched,
             is_file=self._is_file,
+            only_reads=seen.only_reads,
+            kept=seen.kept,
         )
         verdict = self._policy.judge(tool, arguments, root.relative, situation)
         if verdict.decision == "deny":
@@ -524,6 +583,18 @@ class ToolSystem:
             self._journal.write(entry)
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
+
+
+def _with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolResult:
+    """The result of a command, which also says which files it has changed."""
+    files = list(dict.fromkeys(change.path for change in changes if not is_repository(change.before)))
+    if result.call.name != COMMAND_TOOL or not files:
+        return result
+    gone = {change.path for change in changes if change.after == ABSENT}
+    named = [f"{shown(path)} (deleted)" if path in gone else shown(path) for path in files[:_MOST_CHANGED]]
+    more = ", …" if len(files) > _MOST_CHANGED else ""
+    remark = f"[changed: {len(files)} {plural(len(files), 'file', 'files')}: {', '.join(named)}{more}]"
+    return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
 
 
 async def _preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:

@@ -230,6 +230,41 @@ class TestSafety:
         assert done.returncode == 4
         assert (project / "prices.py").exists()
 
+    def test_a_command_that_only_reads_needs_no_yes(self, project: Path) -> None:
+        with WireServer([calls(("run_command", {"command": "ls | head; cat prices.py"})), says("Read.")]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "What is here?")
+        assert done.returncode == 0
+        assert BUG.splitlines()[0] in server.bodies()[-1]["messages"][-1]["content"]
+
+    def test_a_refused_command_names_the_tools_that_need_no_yes(self, project: Path) -> None:
+        with WireServer([calls(("run_command", {"command": "make"})), says("No.")]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Build it")
+        assert done.returncode == 4
+        assert "list_files, read_file and search_files" in server.bodies()[-1]["messages"][-1]["content"]
+
+    @pytest.mark.parametrize(
+        ("afterwards", "exit_code"),
+        [
+            (("run_command", {"command": "rm -r old"}), 0),
+            (("run_command", {"command": "ls"}), 4),
+            (("run_command", {"command": "false"}), 4),
+            (("write_file", {"file_path": "b.txt", "content": "b"}), 4),
+            (("read_file", {"file_path": "prices.py"}), 4),
+        ],
+    )
+    def test_a_refusal_that_was_made_up_for_is_listed_and_no_failure(
+        self, project: Path, afterwards: tuple[str, dict[str, str]], exit_code: int
+    ) -> None:
+        (project / "old").mkdir()
+        refused = ("run_command", {"command": "sudo rm -r old"})
+        with WireServer([calls(refused), calls(afterwards), says("Removed.")]) as server:
+            configure(project, server.url)
+            done = localllm(project, "-p", "Remove old", "--yes", "--output", "json")
+        assert done.returncode == exit_code
+        assert json.loads(done.stdout)["refused"] == ["run_command sudo rm -r old"]
+
 
 class TestEndings:
     def test_no_server(self, project: Path) -> None:

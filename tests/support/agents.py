@@ -61,6 +61,7 @@ def make_tools(
     safety: SafetySettings | None = None,
     output_limit: int = 30_000,
     tools: Sequence[Tool] = TOOLS,
+    runner: SandboxRunner | None = None,
 ) -> ToolSystem:
     """The built-in tools over `root`, with their state beside it."""
     state = root.parent / f"{root.name}-state"
@@ -69,7 +70,7 @@ def make_tools(
     context = ToolContext(
         root=ProjectRoot(root),
         settings=settings,
-        runner=SandboxRunner(root, state_folder=state),
+        runner=runner or SandboxRunner(root, state_folder=state),
         output_limit=output_limit,
         overflow_folder=root / ".localllm" / "tool-output",
     )

@@ -25,7 +25,13 @@ class NoRunner:
         raise AssertionError(script)
 
     async def run(
-        self, command: str, *, cwd: Path, timeout: float, files: Mapping[str, bytes] | None = None
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout: float,
+        files: Mapping[str, bytes] | None = None,
+        statuses: bool = False,
     ) -> CommandResult:
         raise AssertionError(command)
 

@@ -26,6 +26,15 @@ SAFETY = {
         "",
         ("Tell the user what you would have done, and that --yes, --mode or an allow rule permits it."),
     ),
+    "denied_unattended_command": ErrorText(
+        "E9018",
+        "{name} needs a confirmation for this command and nobody is there to give it.",
+        "",
+        (
+            "list_files, read_file and search_files need none. Else tell the user what you would "
+            "have done, and that --yes, --mode or an allow rule permits it."
+        ),
+    ),
     "denied_address": ErrorText(
         "E9017",
         ("{name} was not run: the user has neither typed nor allowed this address, and nobody is there to be asked."),

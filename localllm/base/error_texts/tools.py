@@ -265,6 +265,9 @@ TOOLS = {
         "E8051", "{path} could not be analysed: {reason}.", "", "Use search_files or read_file instead."
     ),
     "command_failed_to_start": ErrorText("E8060", "The command was not run: {reason}."),
+    "command_needs_terminal": ErrorText(
+        "E8065", "The command was not run: {program} would wait for a terminal, and there is none.", "", "{instead}"
+    ),
     "command_no_sandbox": ErrorText(
         "E8061",
         "The command was not run: there is no sandbox on this machine ({reason}).",

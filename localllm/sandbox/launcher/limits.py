@@ -60,7 +60,8 @@ class Supervisor:
     """Waits for a command; when it ends, or must end, ends everything it started.
 
     To be made before the command is started, and after `Kernel.adopt_orphans`, so that nothing can leave the family.
-    `is_enclosed`: what `landlock.enclose_signals` said.
+    `is_enclosed`: what `landlock.enclose_signals` said. `left`: the command had ended, and something it had started
+    had not.
     """
 
     def __init__(self, spec: LaunchSpec, *, is_enclosed: bool) -> None:
@@ -74,6 +75,7 @@ class Supervisor:
         self._most_threads = most_threads(spec)
         self._memory = spec.memory or os.sysconf("SC_PHYS_PAGES") * _PAGE * 3 // 4
         self.abandoned = False
+        self.left = False
 
     def wait(self, pid: int) -> tuple[int, str]:
         """The return code of the command `pid` (-N: killed by signal N), and what it used too much of, or ""."""
@@ -92,6 +94,7 @@ class Supervisor:
         while True:
             ready = {fd for fd, _ in poller.poll(_TICK)}
             if command in ready:
+                self.left = bool(self._reap() - {self._pid})
                 return ""
             if self._spec.live_fd in ready and self._is_abandoned():
                 return ""

@@ -24,7 +24,8 @@ _OOM_FIRST = b"800"  # of -1000 to 1000: under memory pressure the command goes 
 
 
 def main(spec: LaunchSpec, kernel: Kernel | None = None) -> None:
-    """Run the command; write `failed …` or `ended RETURN_CODE EXCESS` to the status pipe. Does not return."""
+    """Run the command; write `failed …` or `ended RETURN_CODE LEFT EXCESS` to the status pipe (LEFT: 1 where
+    something had to be ended with it). Does not return."""
     if spec.error_fd >= 0:
         os.dup2(spec.error_fd, 2)
         os.close(spec.error_fd)
@@ -130,7 +131,7 @@ def _supervise(kernel: Kernel, spec: LaunchSpec, supervisor: limits.Supervisor, 
         code, excess = supervisor.wait(pid)
         if supervisor.abandoned and spec.level == "landlock":
             delete_tree(spec.scratch)  # the assistant is gone: nobody else will
-        _tell(spec, f"ended {code} {excess}")
+        _tell(spec, f"ended {code} {int(supervisor.left)} {excess}")
         os._exit(_ABANDONED if supervisor.abandoned and spec.level != "landlock" else 0)
     finally:
         os._exit(2)  # told nothing: nobody knows how it ended

@@ -153,7 +153,7 @@ class LinuxConfinement:
     ) -> "ConfinedLaunch":
         """A launch of `command` in `folder`. `environment` is the user's; `read_only`: it may change nothing but its
         scratch folder. `disk`: bytes it may take. Raises ToolExecutionError."""
-        names = variables(environment, HOME=str(scratch.home), TMPDIR=str(scratch.temporary))
+        names = variables(environment, offline=not self._hosts, **scratch.variables)
         if self._hosts:
             names |= VARIABLES
         spec = LaunchSpec(
@@ -252,9 +252,9 @@ class ConfinedLaunch:
     def ending(self, exit_status: int) -> Ending:
         said = os.read(self._status[0], _MOST_STATUS).decode("utf-8", "replace")
         match said.split():
-            case ["ended", code, *excess]:
+            case ["ended", code, left, *excess]:
                 contacts = tuple(self._gate.contacts) if self._gate else ()
-                return Ending(int(code), msgspec.convert("".join(excess), Excess), contacts)
+                return Ending(int(code), msgspec.convert("".join(excess), Excess), contacts, left == "1")
             case ["failed", *_]:
                 reason = said.partition("\n")[0].removeprefix("failed ")
                 raise ToolExecutionError("command_failed_to_start", reason=reason)

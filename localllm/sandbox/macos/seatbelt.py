@@ -17,7 +17,7 @@ from localllm.sandbox.backend import NO_CARE, Surroundings
 from localllm.sandbox.environment import Visibility, variables
 from localllm.sandbox.launcher.spec import BASH
 from localllm.sandbox.linux.confinement import Parts
-from localllm.sandbox.process import Ending, PlainLaunch
+from localllm.sandbox.process import PlainLaunch
 from localllm.sandbox.protect.protected_paths import PROTECTED_NAMES, may_be_read_only
 from localllm.sandbox.scratch import Scratch
 
@@ -130,9 +130,6 @@ class SeatbeltLaunch(PlainLaunch):
         super().__init__(command, folder, environment)
         self.arguments = tuple(command_line(rules, self.arguments[-1]))
 
-    def ending(self, exit_status: int) -> Ending:
-        return Ending(exit_status)
-
 
 class SeatbeltConfinement:
     """As `Confinement` is elsewhere: makes launches of the commands of one project."""
@@ -161,7 +158,7 @@ class SeatbeltConfinement:
             pinned=surroundings.pinned,
             held=surroundings.held,
         )
-        names = variables(environment, HOME=str(scratch.home), TMPDIR=str(scratch.temporary))
+        names = variables(environment, offline=True, **scratch.variables)
         return SeatbeltLaunch(rules, command, folder, names)
 
 

@@ -89,7 +89,7 @@ async def test_no_other_host_and_no_other_way(outside: Outside, level: Level) ->
 
 
 async def test_without_hosts_nothing_tells_of_a_proxy(outside: Outside) -> None:
-    assert (await outside.run("env | grep -i proxy", hosts=[])).stdout == ""
+    assert (await outside.run("env | grep -i _proxy", hosts=[])).stdout == ""
 
 
 async def test_the_commands_own_servers_still_work(outside: Outside, level: Level) -> None:

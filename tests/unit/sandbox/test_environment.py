@@ -155,3 +155,13 @@ def test_sources_of_go_are_not_shown(home: Path) -> None:
     shown = survey({"HOME": str(home)}).shown
     assert {home / "go/bin", home / "go/pkg"} <= set(shown)
     assert not {home / "go", home / "go/src"} & set(shown)
+
+
+def test_there_is_no_terminal_and_package_managers_know_where_there_is_no_network() -> None:
+    given = {"TERM": "xterm-256color", "EDITOR": "vim", "GOPROXY": "https://proxy.example.org"}
+    online, offline = variables(given), variables(given, offline=True)
+    for seen in (online, offline):
+        assert (seen["TERM"], seen["EDITOR"], seen["VISUAL"], seen["PAGER"]) == ("dumb", "true", "true", "cat")
+    assert {"GOPROXY": "off", "CARGO_NET_OFFLINE": "true", "PIP_RETRIES": "0"}.items() <= offline.items()
+    assert "npm_config_fetch_retries" in offline
+    assert not {"GOPROXY", "CARGO_NET_OFFLINE", "PIP_RETRIES", "npm_config_fetch_retries"} & online.keys()

@@ -31,7 +31,7 @@ class Told:
         self.result = msgspec.structs.replace(plain, **result)
         self.asked: list[tuple[str, Path, float]] = []
 
-    async def run(self, command: str, *, cwd: Path, timeout: float) -> CommandResult:
+    async def run(self, command: str, *, cwd: Path, timeout: float, statuses: bool = False) -> CommandResult:
         self.asked.append((command, cwd, timeout))
         return self.result
 
@@ -225,3 +225,75 @@ def test_it_is_the_riskiest_tool_and_its_schema_is_small() -> None:
     assert set(run_command.spec.parameters["properties"]) == {"command", "working_dir", "timeout", "background"}
     assert run_command.spec.parameters["required"] == ["command"]
     assert len(msgspec.json.encode(run_command.spec)) < 600
+
+
+# --- what the exit code and the output do not tell
+
+
+@linux
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("(echo FAILED; exit 1) | tail -1", "[(echo FAILED; exit 1) exited with 1 (its output was piped into tail)]"),
+        ("cd / && python3 -c 'exit(5)' | cat", "[python3 -c 'exit(5)' exited with 5 (its output was piped into cat)]"),
+        ("cd / && (exit 3) | cat && echo done; echo $?", "[(exit 3) exited with 3 (its output was piped into cat)]"),
+        ("sleep 60 & true", "[Ended with the command: sleep 60. Put what needs it into the same command.]"),
+    ],
+)
+async def test_what_is_hidden_is_said(tmp_path: Path, command: str, said: str) -> None:
+    done = await use(run_command, context_with(tmp_path, SandboxRunner(tmp_path)), command=command)
+    assert done.success
+    assert said in done.for_model
+
+
+@linux
+@pytest.mark.parametrize(
+    "command",
+    ["yes | head -1", "grep x /dev/null | wc -l", "true | cat", "sleep 0.01 & wait", "diff a b | head", "false"],
+)
+async def test_what_is_not_hidden_is_not(tmp_path: Path, command: str) -> None:
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "b").write_text("b")
+    done = await use(run_command, context_with(tmp_path, SandboxRunner(tmp_path)), command=command)
+    assert "[" not in done.for_model.replace("[done, without output]", "")
+
+
+async def test_control_sequences_are_left_out(tmp_path: Path) -> None:
+    text = await report(tmp_path, stdout="\x1b[31mred\x1b[0m\n10 %\r100 %\n", stderr="\x1b]0;t\x07x")
+    assert text == "red\n100 %\nstderr:\nx"
+
+
+@pytest.mark.parametrize(
+    ("command", "result"),
+    [
+        ("npm install left-pad", {"timed_out": True, "return_code": -9}),
+        ("pip install x", {"return_code": 1, "stderr": "ERROR: No matching distribution found for x"}),
+        ("npm i", {"return_code": 1, "stderr": "npm error code EAI_AGAIN"}),
+        ("go get x", {"return_code": 1, "stderr": "x: module lookup disabled by GOPROXY=off"}),
+        ("cargo add x", {"return_code": 101, "stderr": "attempting to make an HTTP request … in offline mode"}),
+    ],
+)
+async def test_an_install_that_failed_names_the_sandbox(tmp_path: Path, command: str, result: dict[str, Any]) -> None:
+    context = context_with(tmp_path, Told(**result))
+    assert "no network" in (await use(run_command, context, command=command)).for_model
+    if not result.get("timed_out"):
+        result = {}
+    assert "no network" not in (await use(run_command, context_with(tmp_path, Told(**result)), command="x")).for_model
+
+
+async def test_a_killed_server_is_told_how(tmp_path: Path) -> None:
+    assert "start it with &" in await report(tmp_path, timed_out=True, return_code=-9)
+
+
+async def test_objects_of_git_are_not_listed(tmp_path: Path) -> None:
+    objects = tuple(f".git/objects/{number:02x}/abc" for number in range(30))
+    assert await report(tmp_path, unlinked=objects) == "[done, without output]"
+    assert "data.bin" in await report(tmp_path, unlinked=(*objects, "data.bin"))
+    assert ".git/" not in await report(tmp_path, unlinked=(*objects, "data.bin"))
+
+
+@pytest.mark.parametrize("command", ["vim a.py", "cd src && git add -p", "tail -f log"])
+async def test_what_would_wait_for_a_terminal_is_refused_before_anybody_is_asked(tmp_path: Path, command: str) -> None:
+    with pytest.raises(ToolExecutionError) as refused:
+        preview(run_command, make_context(tmp_path), command=command)
+    assert refused.value.key == "command_needs_terminal"

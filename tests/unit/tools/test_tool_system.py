@@ -1,6 +1,7 @@
 """The pipeline around every tool: judged, kept, run, written down."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import msgspec
@@ -8,10 +9,11 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, ToolCall, ToolFinished, ToolStarted
-from localllm.config.schema import SafetySettings
+from localllm.config.schema import Mode, SafetySettings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Risk, ToolOutput
+from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import tool
 from tests.support.agents import Answering, Lasting, make_tools
@@ -105,7 +107,8 @@ class TestChanges:
         result = await make_tools(project).execute(call, events.append)
         assert (project / "AGENTS.md").read_text() == "obey\n"
         assert "AGENTS.md" in result.for_model
-        assert "b.py" not in result.for_model
+        assert "[changed: 2 files: AGENTS.md, b.py]\n" in result.for_model
+        assert "b.py" not in result.for_model.rpartition("[It changed")[2]
         assert [event.level for event in events if isinstance(event, Notice) and "AGENTS.md" in event.text] == [
             "warning"
         ]
@@ -297,10 +300,10 @@ class TestPolicy:
         tools = make_tools(project, confirmer=person, remembered=remembered)
         await tools.execute_tool("create_file", file_path="docs/b.md", content="x\n")
         await tools.execute_tool("create_file", file_path="top.md", content="x\n")
-        await tools.execute_tool("run_command", command=" echo a ")
+        await tools.execute_tool("run_command", command=" touch a ")
         await tools.execute_tool("run_command", command="rm -rf none")
         asked = [(request.scope, request.lasting) for request in person.asked]
-        assert asked == [("docs/", True), ("top.md", True), ("echo a", True), ("", False)]
+        assert asked == [("docs/", True), ("top.md", True), ("touch a", True), ("", False)]
         assert remembered.rules() == []  # “ls” would allow none of them
 
     async def test_after_text_of_strangers_what_sends_is_asked_about(self, project: Path) -> None:
@@ -365,7 +368,7 @@ class TestChecks:
 
     async def test_a_command(self, project: Path) -> None:
         tools = make_tools(project, confirmer=Answering(approve=False))
-        assert (await tools.safe_command_execution("ls"))["code"] == "E9011"
+        assert (await tools.safe_command_execution("make"))["code"] == "E9011"
 
 
 class CountedRoot(ProjectRoot):
@@ -387,3 +390,123 @@ async def test_an_edit_that_is_asked_about_is_read_and_planned_once(project: Pat
     assert (await tools.execute(edit, lambda _: None)).success
     assert (project / "a.py").read_text() == "x = 2\n"
     assert root.read == ["a.py"]
+
+
+def committed(project: Path) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(project)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    (project / ".gitignore").write_text("ignored/\n*.log\n")
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "x"], check=True)
+
+
+class TestRemovals:
+    """A dangerous command of the built-in list is judged by what it would destroy."""
+
+    @staticmethod
+    async def asked(project: Path, command: str, **safety: object) -> bool:
+        person = Answering(approve=False)
+        tools = make_tools(project, safety=SafetySettings(mode="auto", **safety), confirmer=person)
+        await tools.execute_tool("run_command", command=command)
+        return bool(person.asked)
+
+    @pytest.mark.parametrize(
+        "command",
+        ["rm -rf build", "rm -rf ./build/ && mkdir build", "rm -rf build/deep a.py", "cd build && rm -rf deep"],
+    )
+    async def test_what_undo_brings_back_is_removed_and_brought_back(self, project: Path, command: str) -> None:
+        (project / "build/deep").mkdir(parents=True)
+        (project / "build/deep/x.txt").write_text("x")
+        committed(project)
+        person = Answering(approve=False)
+        tools = make_tools(project, safety=SafetySettings(mode="auto"), confirmer=person)
+        answer = await tools.execute_tool("run_command", command=command)
+        assert (answer["success"], person.asked) == (True, [])
+        assert not (project / "build/deep").exists()
+        tools.undo()
+        assert (project / "build/deep/x.txt").read_text() == "x"
+        assert (project / "a.py").read_text() == "x = 1\n"
+
+    async def test_what_was_made_in_the_session_is_kept_as_well(self, project: Path) -> None:
+        person = Answering(approve=False)
+        tools = make_tools(project, safety=SafetySettings(mode="auto"), confirmer=person)
+        await tools.execute_tool("run_command", command="mkdir build && echo x > build/x.txt")
+        await tools.execute_tool("run_command", command="rm -rf build")
+        assert (person.asked, (project / "build").exists()) == ([], False)
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "rm -rf ignored",
+            "rm -rf build ignored",
+            "rm -rf a.log",
+            "rm -rf .git",
+            "rm -rf .",
+            "rm -rf links",
+            "rm -rf none",
+            "rm -rf nested",
+            "rm -rf big.bin",
+            "rm -rf ../project",
+            "rm -rf build/*",
+            "rm -rf $PWD/build",
+            "mv ignored build/x; rm -rf build",
+            "find . -delete",
+            "sudo rm -rf build",
+            "chmod 777 build",
+        ],
+    )
+    async def test_what_undo_does_not_bring_back_is_asked_about(self, project: Path, command: str) -> None:
+        for name in ("build", "ignored", "links", "nested/.git"):
+            (project / name).mkdir(parents=True)
+            (project / name / "x.txt").write_text("x")
+        (project / "links/a").symlink_to("../a.py")
+        (project / "a.log").write_text("x")
+        (project / "big.bin").write_bytes(bytes(1_100_000))
+        committed(project)
+        assert await self.asked(project, command)
+
+    async def test_entries_the_user_wrote_count_whatever_they_remove(self, project: Path) -> None:
+        committed(project)
+        assert not await self.asked(project, "rm -rf a.py")
+        (project / "a.py").write_text("x = 1\n")
+        assert await self.asked(project, "rm -rf a.py", dangerous_commands=("rm -rf",))
+        same = SafetySettings().dangerous_commands
+        assert await self.asked(project, "rm -rf a.py", dangerous_commands=(*same, "git push"))
+        assert await self.asked(project, "rm -rf a.py", ask=("run_command(rm)",))
+        assert await self.asked(project, "rm -rf a.py", auto_backup=False)
+
+
+class TestReading:
+    """Commands that only read the project run without a question where a full sandbox holds them."""
+
+    @pytest.mark.skipif(level_here() not in ("namespaces", "bubblewrap"), reason="no full sandbox here")
+    @pytest.mark.parametrize("mode", ["ask", "auto-edit", "auto"])
+    async def test_nobody_is_asked(self, project: Path, mode: Mode) -> None:
+        person = Answering(approve=False)
+        tools = make_tools(project, safety=SafetySettings(mode=mode), confirmer=person)
+        assert (await tools.execute_tool("run_command", command="cat a.py | head -1"))["stdout"] == "x = 1\n"
+        assert person.asked == []
+
+    @pytest.mark.parametrize(
+        ("safety", "code"),
+        [
+            (SafetySettings(deny=("run_command(cat)",)), "E9010"),
+            (SafetySettings(deny=("run_command",)), "E9010"),
+            (SafetySettings(ask=("run_command(cat)",)), "E9011"),
+            (SafetySettings(deny=("read_file(a.py)",)), "E9011"),
+            (SafetySettings(ask=("read_file(a.py)",)), "E9011"),
+            (SafetySettings(ask=("*(a.py)",)), "E9011"),
+            (SafetySettings(ask=("read_file",)), "E9011"),
+            (SafetySettings(dangerous_commands=("cat",)), "E9011"),
+            (SafetySettings(mode="plan"), "E9015"),
+        ],
+    )
+    async def test_rules_come_first(self, project: Path, safety: SafetySettings, code: str) -> None:
+        tools = make_tools(project, safety=safety, confirmer=Answering(approve=False))
+        assert (await tools.execute_tool("run_command", command="cat a.py"))["code"] == code
+
+    async def test_where_the_sandbox_is_no_full_one_it_is_asked_about(self, project: Path) -> None:
+        person = Answering(approve=False)
+        tools = make_tools(project, confirmer=person, runner=SandboxRunner(project, levels=("landlock",)))
+        assert (await tools.execute_tool("run_command", command="cat a.py"))["code"] == "E9011"
+        assert len(person.asked) == 1

@@ -1,0 +1,314 @@
+"""Commands that only read the project: a closed list, with the options that are known to do nothing else.
+
+What is not in it may be as harmless; it is asked about, that is all.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from localllm.base.errors import SafetyViolationError
+from localllm.base.lazy_patterns import late_pattern
+from localllm.safety.plain_commands import PlainCommand, PlainWord, plain_commands
+from localllm.safety.rules import is_within
+from localllm.sandbox.git_programs import PROGRAM_NAMES
+from localllm.sandbox.protect.repository import find_place, settings_of
+
+
+class Reads(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program may be given. `flags`: letters that stand alone; `valued`: those whose value follows; `long`: the
+    long options, with `=` where a value must follow and `[=]` where one may. `number`: `-5` is an option.
+
+    `operands`: what is no option: paths, texts, or a pattern and paths (which, if one of `given` is there, are paths
+    only); or, as there are no options, words. `most`: of them at most.
+    """
+
+    flags: str = ""
+    valued: str = ""
+    long: str = ""
+    number: bool = False
+    operands: str = "paths"
+    given: tuple[str, ...] = ()
+    most: int = 1_000
+
+
+_GREP = Reads(
+    flags="EFGPivwxcLlqsonHhbUzZrTay",
+    valued="emABC",
+    number=True,
+    operands="pattern",
+    given=("-e", "--regexp"),
+    long="--include= --exclude= --exclude-dir= --color[=] --colour[=] --count --ignore-case --line-number --recursive "
+    "--files-with-matches --files-without-match --word-regexp --line-regexp --extended-regexp --fixed-strings "
+    "--perl-regexp --basic-regexp --invert-match --only-matching --max-count= --context= --after-context= "
+    "--before-context= --no-messages --no-filename --with-filename --null --text --regexp= --quiet --silent",
+)
+
+COMMANDS: dict[str, Reads] = {
+    "pwd": Reads(flags="LP", most=0),
+    "echo": Reads(operands="words"),
+    "true": Reads(most=0),
+    "ls": Reads(
+        flags="1aAcCdfFghiklmnopqQrRsStuUvxX",
+        long="--all --almost-all --human-readable --recursive --reverse --size --inode --directory --full-time "
+        "--classify --group-directories-first --sort= --time= --color[=] --time-style= --ignore= --format=",
+    ),
+    "cat": Reads(flags="AbeEnstTuv", long="--number --number-nonblank --show-all --show-ends --show-tabs"),
+    "head": Reads(flags="qv", valued="nc", number=True, long="--lines= --bytes= --quiet --silent --verbose"),
+    "tail": Reads(flags="qv", valued="nc", number=True, long="--lines= --bytes= --quiet --silent --verbose"),
+    "wc": Reads(flags="clmwL", long="--bytes --chars --lines --words --max-line-length"),
+    "nl": Reads(valued="bnwsv"),
+    "cut": Reads(flags="sn", valued="dfbc", long="--delimiter= --fields= --only-delimited --complement"),
+    "tr": Reads(flags="cCdst", operands="texts", long="--delete --squeeze-repeats --complement"),
+    "uniq": Reads(flags="cdiuD", valued="fsw", long="--count --repeated --unique --ignore-case", most=1),
+    "sort": Reads(
+        flags="bdfghiMnrRVcCmsuz",
+        valued="kt",
+        long="--numeric-sort --reverse --unique --ignore-case --human-numeric-sort --version-sort --key= "
+        "--field-separator= --stable",
+    ),
+    "du": Reads(flags="abchkmsx", valued="d", long="--max-depth= --human-readable --summarize --all --total --bytes"),
+    "stat": Reads(flags="t", valued="c", long="--format= --printf="),
+    "grep": _GREP,
+    "egrep": _GREP,
+    "fgrep": _GREP,
+    "rg": Reads(
+        flags="nNiSswvclFoHhxUauq.",
+        valued="egtTmABCrM",
+        operands="pattern",
+        given=("-e", "--regexp", "--files", "--type-list"),
+        long="--files --type-list --hidden --no-ignore --glob= --iglob= --type= --type-not= --ignore-case --smart-case "
+        "--case-sensitive --line-number --no-line-number --no-heading --heading --files-with-matches "
+        "--files-without-match --count --count-matches --word-regexp --fixed-strings --multiline --max-count= "
+        "--context= --after-context= --before-context= --color= --sort= --max-depth= --only-matching --invert-match "
+        "--json --stats --no-filename --with-filename --vimgrep --column --trim --regexp= --no-config",
+    ),
+}
+"""By program. None of these options writes, runs another program, follows links or reads further names from a file."""
+
+_TESTS = frozenset(
+    {"-print", "-print0", "-prune", "-not", "-a", "-o", "-and", "-or", "!", "(", ")", ",", "-ls", "-quit", "-empty"}
+    | {"-readable", "-executable", "-writable", "-true", "-false", "-xdev", "-mount", "-daystart", "-noleaf", "-depth"}
+)
+_VALUED_TESTS = frozenset(
+    {"-name", "-iname", "-path", "-ipath", "-wholename", "-type", "-maxdepth", "-mindepth", "-size", "-mtime", "-mmin"}
+    | {"-ctime", "-cmin", "-perm", "-regex", "-iregex", "-regextype", "-printf", "-links", "-user", "-group"}
+)
+"""What `find` may be asked: nothing that runs, deletes, writes a file, follows links or reads names from one."""
+
+_DIFFERENCES = (
+    "--stat[=] --shortstat --numstat --name-only --name-status --summary --patch --no-patch --unified= --diff-filter= "
+    "--word-diff[=] --ignore-all-space --ignore-space-change --ignore-blank-lines --no-color --color[=] --raw "
+    "--no-ext-diff --no-textconv --no-renames --abbrev[=] --dirstat[=] --cached --staged --exit-code --quiet --check"
+)
+_COMMITS = (
+    "--oneline --max-count= --skip= --all --graph --decorate[=] --no-decorate --author= --committer= --since= --until= "
+    "--after= --before= --grep= --follow --first-parent --merges --no-merges --reverse --format= --pretty[=] "
+    "--abbrev-commit --date= --branches --tags --remotes --topo-order --date-order --left-right --cherry-pick"
+)
+
+GIT: dict[str, Reads] = {
+    "status": Reads(
+        flags="sbz", long="--short --branch --long --porcelain[=] --untracked-files[=] --ignored[=] --show-stash"
+    ),
+    "log": Reads(flags="piwbMzu", valued="nUSG", number=True, long=f"{_DIFFERENCES} {_COMMITS}"),
+    "show": Reads(flags="pwbMzsu", valued="nUSG", number=True, long=f"{_DIFFERENCES} {_COMMITS}"),
+    "diff": Reads(flags="pwbMzRsu", valued="USG", long=_DIFFERENCES),
+}
+"""By git's command. None of these writes a file of its own, or runs what a setting does not name."""
+
+_NUMBER = late_pattern(r"-\d+")
+_CERTAIN_OPTION = late_pattern(r"--[a-z-]+=")
+_AFTER_PATTERN = late_pattern(r"[^*?\]]*\Z")
+_ENTRIES = 2_000  # of a folder whose names stand for a pattern
+_CHECKS_SIGNATURES = "%G"
+_LINK_TO_REPOSITORY = b"\x00\x00\xe0\x00"  # the mode 160000; see gitformat-index(5)
+_FETCHING = frozenset({"promisor", "partialclone", "partialclonefilter"})
+"""Settings that have git ask a server for what the repository lacks."""
+
+_LARGEST_INDEX = 20_000_000  # bytes
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a line runs. `canonical`: see `Policy.judge`; `closed`: the paths that are not freely read, as
+    `canonical` gives them; `search`: the folders of PATH."""
+
+    root: Path
+    folder: str
+    canonical: Callable[[str], str]
+    closed: Sequence[str] = ()
+    search: str = ""
+
+
+def only_reads(line: str, place: Place) -> bool:
+    """Whether the line does nothing but read what `read_file` may read."""
+    commands = plain_commands(line)
+    return bool(commands) and all(_only_reads(command, place) for command in commands)
+
+
+def _only_reads(command: PlainCommand, place: Place) -> bool:
+    first, *words = command.words
+    if first.glob >= 0 or _is_of_project(first.text, place):
+        return False
+    if first.text == "find":
+        paths = _searched(words)
+    elif first.text == "git":
+        paths = _of_git(words, place)
+    else:
+        known = COMMANDS.get(first.text)
+        paths = known and _operands(words, known)
+        if paths == [] and known and known.operands in ("paths", "pattern") and known.most:
+            paths = [PlainWord(".")]
+    return paths is not None and all(_is_inside(path, place) for path in paths)
+
+
+def _operands(words: Sequence[PlainWord], known: Reads) -> list[PlainWord] | None:
+    """The paths among the words; None where one of them is not known to do no more than read."""
+    if known.operands == "words":
+        return None if any(word.glob >= 0 for word in words) else []
+    operands: list[PlainWord] = []
+    options: set[str] = set()
+    rest = iter(words)
+    for word in rest:
+        if word.text == "--":
+            operands += rest
+        elif word.text[:1] != "-" or word.text == "-":
+            operands.append(word)
+        elif (option := _option(word, rest, known)) is None:
+            return None
+        else:
+            options.add(option)
+    if len(operands) > known.most or any(known.operands == "texts" and word.glob >= 0 for word in operands):
+        return None
+    if known.operands == "texts":
+        return []
+    if known.operands == "pattern" and not options & {*known.given}:
+        if operands and operands[0].glob >= 0:
+            return None
+        operands = operands[1:]
+    return [word for word in operands if word.text != "-"]
+
+
+def _option(word: PlainWord, rest: "Iterator[PlainWord]", known: Reads) -> str | None:
+    """The name of the option, whose value is taken off the rest; None of an unknown one."""
+    name, given, _ = word.text.partition("=")
+    certain = _CERTAIN_OPTION.match(word.text)
+    if word.glob >= 0 and (certain is None or certain.end() > word.glob):  # more words may come of it, or other ones
+        return None
+    if known.number and _NUMBER.fullmatch(word.text):
+        return "-n"
+    if word.text.startswith("--"):
+        long = known.long.split()
+        if f"{name}=" in long:
+            return name if given or _take(rest) else None
+        return name if f"{name}[=]" in long or (not given and name in long) else None
+    for at, letter in enumerate(word.text[1:], start=1):
+        if letter in known.valued:
+            return f"-{letter}" if word.text[at + 1 :] or _take(rest) else None
+        if letter not in known.flags:
+            return None
+    return word.text
+
+
+def _take(rest: "Iterator[PlainWord]") -> bool:
+    word = next(rest, None)
+    return word is not None and word.glob < 0
+
+
+def _searched(words: Sequence[PlainWord]) -> list[PlainWord] | None:
+    """Where `find` begins; None where it may do more than print what it finds."""
+    count = next((at for at, word in enumerate(words) if word.text[:1] in ("-", "(", "!")), len(words))
+    rest = iter(words[count:])
+    for word in rest:
+        if word.glob >= 0 or (word.text in _VALUED_TESTS and next(rest, None) is None):
+            return None
+        if word.text not in _TESTS | _VALUED_TESTS:
+            return None
+    return list(words[:count]) or [PlainWord(".")]
+
+
+def _of_git(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | None:
+    """The paths, and what may be one, among the words; None where git may do more than read."""
+    words = words[1:] if words and words[0].text == "--no-pager" else words
+    known = GIT.get(words[0].text) if words else None
+    if known is None or any(_CHECKS_SIGNATURES in word.text for word in words) or not _is_harmless(place.root):
+        return None
+    operands = _operands(words[1:], known)
+    if operands is None or any(word.text[:1] == ":" for word in operands):
+        return None
+    return [
+        PlainWord("."),
+        *operands,
+        *(PlainWord(word.text.rpartition(":")[2]) for word in operands if ":" in word.text),
+    ]
+
+
+def _is_harmless(root: Path) -> bool:
+    """Whether the project's repository is its own, and its settings have git run nothing."""
+    found = find_place(root)
+    if found is None or not (root / ".git").is_dir() or (root / ".git/hooks/post-index-change").exists():
+        return False
+    if any(_names_repository(index) for index in (root / ".git").glob("*index*")):
+        return False
+    return not any(
+        setting.name in PROGRAM_NAMES | _FETCHING
+        or setting.section in ("pager", "include", "includeif", "protocol")
+        or (setting.section, setting.name) in (("core", "hookspath"), ("core", "worktree"), ("log", "showsignature"))
+        or _CHECKS_SIGNATURES in setting.value
+        for setting in settings_of(found)
+    )
+
+
+def _names_repository(index: Path) -> bool:
+    """Whether an index may list a repository within the project, whose own settings git would obey."""
+    try:
+        with index.open("rb") as file:
+            content = file.read(_LARGEST_INDEX + 1)
+    except OSError:
+        return index.is_file()
+    return len(content) > _LARGEST_INDEX or _LINK_TO_REPOSITORY in content
+
+
+def _is_inside(word: PlainWord, place: Place) -> bool:
+    """Whether what is at the path, or at all that a pattern may stand for, may be read."""
+    if word.glob < 0 or not _may_be_read(word.text, place):  # a pattern nothing matches is left as it is
+        return word.glob < 0 and _may_be_read(word.text, place)
+    folder, _, last = word.text.rpartition("/")
+    ending = _AFTER_PATTERN.search(last)
+    if word.glob < len(word.text) - len(last) or not _may_be_read(folder or ".", place):
+        return False
+    try:
+        with os.scandir(place.root / place.folder / folder) as entries:
+            names = [entry.name for entry, _ in zip(entries, range(_ENTRIES + 1), strict=False)]
+    except OSError:
+        return False
+    if len(names) > _ENTRIES or (not folder and any(name.startswith("-") for name in names)):
+        return False
+    matching = (name for name in names if name.endswith(ending[0] if ending else ""))
+    return all(_may_be_read(os.path.join(folder, name), place) for name in matching)  # noqa: PTH118 - strings
+
+
+def _may_be_read(path: str, place: Place) -> bool:
+    if path.startswith("~"):  # the shell leaves it as it is where it was quoted, but who would mean that
+        return False
+    with suppress(SafetyViolationError):
+        leads = place.canonical(os.path.join(place.folder, path))  # noqa: PTH118 - strings
+        return not any(is_within(leads, one) or is_within(one, leads) for one in place.closed)
+    return False
+
+
+def _is_of_project(program: str, place: Place) -> bool:
+    """Whether the program may be a file of the project, which anybody may have put there."""
+    if "/" in program:
+        return True
+    for folder in place.search.split(os.pathsep):
+        if not folder.startswith("/"):
+            return True
+        with suppress(OSError):
+            real = os.path.realpath(folder)
+            if f"{real}/".startswith(f"{place.root}/") and os.path.lexists(f"{real}/{program}"):
+                return True
+    return False
