@@ -1,373 +1,307 @@
-"""Completion checks: a model that announces a step and makes no call is nudged once, then has to call a tool."""
+"""Completion checks: the end of a run is compared with what has happened in it before it is believed.
 
-import re
-from collections.abc import Iterator, Sequence
-
-from localllm.agent.middleware import Decision, Inject, Middleware, RunState
-from localllm.agent.plan_mode import is_told_to_plan
-from localllm.agent.system_prompt import remark
-from localllm.base.events import Notice
-from localllm.base.i18n import _
-from localllm.llm.messages import Completion
-from localllm.tools.results import ToolResult
-
-_LONGEST_PROMISE = 800
-"""Characters: after more than that “I will …” is more often the end of an explanation than the next step."""
-
-_WORK = """
-    add address adjust analyse analyze append apply assemble begin benchmark bisect build bump call change check
-    clean collect commit compare compile complete configure confirm connect consult continue convert copy correct create
-    cross-check debug declare define delete determine dig disable dive do double-check download draft drop dump edit
-    enable ensure examine execute explore expose extend extract fetch figure fill find finish fix format gather generate
-    get go grab grep handle hook hunt identify implement import insert inspect install investigate isolate jump lint
-    list locate look make measure merge migrate modify move navigate open parse patch peek pin port prepare print probe
-    proceed profile pull put query read rebuild re-build recheck re-check recreate redo refactor re-factor register
-    reload re-load remove rename reorganize replace reproduce reread re-read rerun re-run reset resolve restart re-start
-    restore restructure retest re-test retry re-try revert review rewrite re-write roll run save scaffold scan search
-    see set simplify skim sort split start study swap switch tackle take test tidy trace track try turn tweak undo
-    uninstall update upgrade use validate verify view wire work wrap write
+A model that announces a step and makes no call is asked for it, then has to call a tool. Where facts of the run speak
+against its answer it is told once of each, at most three times in all; then the answer is taken, and the user is told
+what was not checked, or is not so.
 """
-_ADVERBS = (
-    r"(?:(?:now|first|then|next|also|just|quickly|again|immediately|carefully|briefly|finally|simply|actually|instead"
-    r"|go ahead and|try to|attempt to|need to|want to|have to|(?:start|begin) (?:off )?(?:by|with) (?=\w+ing\b))\s+)*"
-)
-_WORD = r"(?P<verb>[a-z]+(?:-[a-z]+)?)\b(?P<rest>[^.!?]*)"
 
-_NO_STEP = r"\s+(?:that|if|whether|with my|it up as)\b"
-"""“I should add that …”, “I want to see if you …” say something else, where they follow these verbs."""
-_SAYING = frozenset({"add", "see"})
-_TAKING = r"\s+(?:a|an|another|one more|the)\s+(?:\w+\s+)?(?:look|peek|step|approach|pass)\b|\s+care of\b"
-_DOING_IT = r"\s+(?:that|this|it|so|both|the same|them|these|those|exactly that)\b"
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
-_INTERJECTIONS = (
-    r"(?:ok(?:ay)?|alright|all right|sure(?: thing)?|great|good|perfect|right|now|next|first(?:ly)?|then|so|and"
-    r"|to do (?:this|that|so)|finally|hm+|ah|oh|oops|wait|actually|well|very well|yes|got it|i see|thanks|thank you"
-    r"|understood|noted|no problem|of course|certainly|absolutely|after that|from there|with that(?: done)?|therefore"
-    r"|as a (?:first|next|last|final) step|at this point|for now|to (?:begin|start)(?: with)?|instead|also|meanwhile)\b"
-)
-_INTRODUCTION = (
-    r"(?:(?:now that|before|with|since|because|as|given|based on|for|in order to|to|from|because of|first of)"
-    r" [^,:;]{3,110},\s+(?=(?:i|let|we)\b))?"
-    r"(?:to [^,:;]{3,80}?,?\s+(?=i'll|i will|i'm|i am|let))?"
-)
-_OPENING = rf"(?i)(?:{_INTERJECTIONS}[,:.!…—-]*\s*)*{_INTRODUCTION}"
-"""Taken off before the patterns below are tried, and they are tried with it too."""
+import msgspec
 
-_LET_ME = r"(?:let me|let's|let us|allow me to|(?:it's )?time to|time for me to|now to|on to)"
-_I_WILL = (
-    r"(?:i will|i'll|i shall|(?:i am|i'm) (?:now )?(?:going to|about to|gonna)|i need to|i've got to|i gotta"
-    r"|(?:i have to|i must)(?! use\b)"
-    r"|i should|i'd like to|i would like to|i want to|i plan to|i intend to|i can now(?! (?:see|confirm|say|answer)\b)"
-    r"|my (?:next (?:step|move|task)|plan|first step) (?:is|will be) to|next,? i'd"
-    r"|we(?:'ll| will)(?= (?:now|first|next)\b))"
-)
-_STEP = rf"(?i)(?:(?P<let>{_LET_ME})|(?P<will>{_I_WILL}))\s+{_ADVERBS}{_WORD}"
-_FIRST_WORDS = r"(?i)\b(?:i|let|let's|me|my|now|on|time|we)\b"
-"""Without one of them no sentence is such a step, and the long patterns need not be compiled."""
-_LAST_CLAUSE = (
-    r"(?i).{8,}?(?:[,;:]|\s[—–-])\s+(?:(?:so|and|then|but|therefore|hence)\s+)*"
-    r"(?=(?:let me|let's|let us|i'll|i will|i am going to|i'm going to)\b)"
-)
-"""What comes before the last clause of a sentence: “…, so I'll look there”."""
-
-_NO_GERUND = (
-    r"(?:any|every|no|some)thing|interesting|according|during|following|missing|including|excluding|regarding"
-    r"|assuming|considering|string|king|thing|being|having|meaning|warning|pending|using"
-)
-_DOING = rf"(?i)(?:i am |i'm )?(?:now )?(?!(?:{_NO_GERUND})\b)[a-z]+ing\b(?:[^.!?…:]|\.(?=\w))*(?:\.\.\.|…|:|\bnow\.?)$"
-_I_AM_DOING = (
-    r"(?i)(?:i am|i'm) (?:now |just |currently )?(?:adding|applying|calling|changing|checking(?! in)|creating"
-    r"|editing|executing|fetching|fixing|inspecting|looking (?:at|for|in|into|up|through)|opening"
-    r"|reading(?! this as| it as)|running|searching|scanning|updating|verifying|writing)\b(?:[^.!?,;]|\.(?=\w))*\.?$"
-)
-_LONGEST_FRAGMENT = 12
-_NOUN = r"[\w`'./()\[\]-]+"
-_NO_VERB = (
-    r"(?!\w+ed\b)(?:(?=(?:calls|changes|definitions|dependencies|docs|files|imports|logs|results|settings|tests)\b)"
-    r"|(?!\w+s\b))"
-)
-_FRAGMENT = (
-    rf"(?i)(?:adding|applying|calling|changing|checking|creating|deleting|editing|examining|executing"
-    r"|fetching|fixing|inspecting|listing|opening|reading|removing|renaming|running|searching(?: for| in| through)?"
-    r"|scanning|updating|verifying|writing|looking (?:at|for|in|into|up|through))"
-    rf"(?: (?:the|a|an|my|this|that|both|all) {_NOUN}| {_NO_VERB}{_NOUN})"
-    rf"(?: {_NO_VERB}{_NOUN})?(?: again| next| first)?\.?$"
-)
-"""A sentence that is only this: “Checking the logs.” With more words it could tell what something does."""
-_GOING_ON = (
-    r"(?i)(?:(?:continuing|proceeding|moving on|moving|turning|switching(?: over)?|going on|going back|back)"
-    r" (?:with|to) (?!you\b)(?![^,.]*\b(?:is|was|will|would|can|has|makes|means|takes)\b)"
-    r"|(?:diving|digging|jumping|looking) in(?:to)?\b[^,]*\.?$"
-    r"|on to (?!you\b)|now to (?=the\b|`)|on it[.!]?$|working on it[.!]?$|next up\b"
-    r"|getting started[.!]?$|here (?:goes|we go)[.!]?$"
-    r"|(?:starting|beginning) (?:with|by|from|on) (?!version\b|v?\d|python\b|node\b)[^,;]{2,60}"
-    r"(?:[.…]?$|, (?:since|because|as|then|and then)\b))"
-)
-_WAITING = (
-    r"(?i)(?:please )?(?:one (?:moment|second|sec|minute)|(?:just )?a (?:moment|second|minute)"
-    r"|hold on(?! to)|hang on(?! to)|bear with me|stand by|please wait"
-    r"|give me (?:a|one|just a) (?:moment|second|sec|minute))\b"
-    r"(?:,? please)?(?:[.…!]*$|[, ]+(?:while i|to|and i'll|i'll)\b)"
-)
-_PRESENTING = r"(?i)here(?:'s| is| are) .{0,60}\b(?:i am|i'm|i'll|i will)\b[^?]*:$"
-
-_NOT_NOW = (
-    r"(?i)\b(?:let me know|let you|i'll (?:be|wait|leave|stop|keep)|i (?:will|am going to) (?:be|wait|leave|stop|keep)"
-    r"|if (?:you|that|this|it|needed|not|so|there)|once"
-    r"|after you|when(?:ever)? you|unless|until|would you|should i|shall i|do you|can you|could you|please"
-    r"|from now on|next time|in (?:the )?future|going forward|tomorrow|later|feel free|tell me"
-    r"|your (?:approval|confirmation|go-ahead|permission)|wait for|instead of|as soon as|whether you"
-    r"|depending on|either)\b"
-)
-_TO_YOU = r"(?i)\b(?:you|your|yourself|enter|type|choose|note|example|e\.g\.)\b"
-_LIST = r"\s*(?:[-+•・]|\*(?!\*)|\d{1,3}[.)](?!\d))\s*\S"
-
-
-def announces_english(text: str, sentences: list[str], *, breaks_off: bool) -> bool:
-    """Whether `text`, of which `sentences` are left without its code, ends with a step. `breaks_off`: a colon is the
-    very last of it."""
-    last = sentences[-1].replace("’", "'")
-    starts = _starts(last)
-    if _matches(_WAITING, starts):
-        return True
-    is_plan = any(re.match(_LIST, line) for line in text.splitlines()) and not last.endswith(":")
-    is_promise = not is_plan and len(text) <= _LONGEST_PROMISE
-    is_step = (
-        any(_matches(pattern, starts) for pattern in _patterns_for(last))
-        or (breaks_off and (bool(re.match(_PRESENTING, last)) or not re.search(_TO_YOU, last)))
-        or _means_to(last, starts, is_promise=is_promise)
-    )
-    return is_step and not re.search(_NOT_NOW, last)
-
-
-def _starts(sentence: str) -> tuple[str, ...]:
-    """The sentence, and without words such as “Okay, now”."""
-    opening = re.match(_OPENING, sentence)
-    return (sentence, sentence[opening.end() :]) if opening and opening.end() else (sentence,)
-
-
-def _matches(pattern: str, starts: tuple[str, ...]) -> bool:
-    return any(re.match(pattern, start) for start in starts)
-
-
-def _patterns_for(sentence: str) -> Iterator[str]:
-    """Those without a verb in the future. Most sentences can be none of these, and need no pattern compiled."""
-    yield _GOING_ON
-    if sentence.endswith(("...", "…", ":", "now", "now.")):
-        yield _DOING
-    if re.search(r"(?i)\bi(?:'m| am) ", sentence):
-        yield _I_AM_DOING
-    if len(sentence.split()) <= _LONGEST_FRAGMENT and "ing " in sentence:
-        yield _FRAGMENT
-
-
-def _means_to(sentence: str, starts: tuple[str, ...], *, is_promise: bool) -> bool:
-    """Whether it, or its last clause, says that the model will do some work. `is_promise`: “I will” is no less than
-    “let me” here."""
-    if not re.search(_FIRST_WORDS, sentence):
-        return False
-    before = re.match(_LAST_CLAUSE, sentence)
-    for said in (*starts, sentence[before.end() :] if before else ""):
-        found = re.match(_STEP, said)
-        if found and (found["let"] or is_promise) and _is_work(found["verb"].lower(), found["rest"]):
-            return True
-    return False
-
-
-def _is_work(verb: str, rest: str) -> bool:
-    if verb.endswith("ing"):  # “let me start by reading”
-        return True
-    match verb:
-        case "take":
-            return bool(re.match(_TAKING, rest))
-        case "do":
-            return bool(re.match(_DOING_IT, rest))
-        case "make":
-            return not re.match(r"(?i)\s+(?:sure|it clear)\b.*\bi\b", rest)
-        case _:
-            return verb in _WORK.split() and not (verb in _SAYING and re.match(_NO_STEP, rest))
-
-
-# Patterns are compiled at their first use, by re itself, and only those of the language it is in.
-_HALF_CALL = (
-    r"(?m)^[ \t]*(?:"
-    r"(?:```\w*\s*)?(?:\{\s*\"(?:name|tool|tool_name|function|action)\"\s*:|<\|?(?:tool_|function[_=])|\[TOOL_CALLS?\])"
-    r"[\s\S]*|`?\w+\([^\n]*\)`?\s*)\Z"
-)
-"""A call at the end that could not be read as one: it was broken off, or no tool is called so."""
-
-_LAST_CODE = r"(?m)^[ \t]*```[^`]*(?:```)?\s*\Z"
-_COMMANDS = r"(?m)^[ \t]*```(?:bash|sh|shell|zsh|console|powershell)\n[^`]*(?:```)?\s*\Z"
-_FILE_NAME = r"[\w-]\.[a-zA-Z]\w{0,5}\b"
-_TOGETHER = r"(?i)\blet(?:'s| us)\b"
-"""Commands after this are as often a lesson for the person as a step of the model's."""
-
-_CODE = r"(?m)^```[\s\S]*?^```[ \t]*$"
-
-_BREAKS_OFF = r"[\W_]{0,4}[A-Z][^\s]* +\S+ +\S.*:[*_`\s]*$"
-"""A sentence that ends with a colon; no line of code (`def area(a, b):`), no heading of a word or two."""
-
-_JAPANESE_LIST = r"\s*(?:[-+•・]|\*(?!\*)|\d{1,3}[.)、．](?!\d))\s*\S"
-_SENTENCE_END = r"(?<=[.!?…:])\s+(?=[A-Z\"'`*(])|(?<=[。！？!?])\s*|\n+"
-
-_VERBS_JA = (
-    "確認|調査|検索|実行|修正|編集|変更|作成|追加|更新|削除|分析|解析|検証|適用|実装|取得|参照|テスト|チェック|再実行"
-    "|レビュー|インストール|コミット|置換|対応|開始|把握"
-)
-_DOES_JA = (
-    rf"(?:(?:{_VERBS_JA})(?:を)?(?:し|いたし|して(?:み|い)|していき|してまいり)"
-    r"|読(?:み|んで(?:み|い|いき)|み込み|み込んで(?:み|いき)|み直し)|見(?:て(?:み|い|いき)|直し)?|調べ(?:て(?:み|いき))?"
-    r"|開(?:き|いて(?:み|い))|探(?:し|して(?:み|い))|直(?:し|して(?:み|い))|書(?:き|き換え|き込み|いて(?:み|い))"
-    r"|試(?:し|して(?:み|い))|使(?:い|って(?:み|い))|進(?:め|めていき|み)|行(?:い|っていき)|始め)"
-)
-_WILL_JA = rf"{_DOES_JA}(?:ます|ましょう|たいと思います)(?:ね)?[。：:…．.！!\s]*$"
-_NOW_JA = (
-    r"^(?:はい|了解(?:しました|です)|わかりました|承知(?:いた)?しました|では|それでは|じゃあ|まず(?:は)?|次(?:に|は)"
-    r"|次のステップとして|すぐに|続いて|続けて|さらに|その後|これから|今から|いまから|ここで|早速|さっそく|最初に|はじめに|もう一度|再度|一度"
-    r"|引き続き|最後に)[、,。\s]*"
-)
-_TRYING_JA = r"(?:て(?:み|いき|まいり)ます|ましょう|たいと思います)(?:ね)?[。：:…．.！!\s]*$"
-_NOT_NOW_JA = (
-    r"ください|でしょうか|ですか|ますか|よろしければ|ご希望|必要(?:で|が|に応じ|なら)|ご(?:指示|連絡|確認)|お知らせ"
-    r"|場合|もし|たら|なら|れば|、(?:次に|続いて|最後に|その後)|今後|次回|以降|いつでも|お待ち|後(?:で|ほど)|毎回|ことができ"
-)
-_SEQUENCE_JA = r"^(?:次(?:に|は)|続いて|さらに|その後|最後に)"
-_BEGINNING_JA = r"(?:まず|最初に|はじめに)(?!.*ましょう)|は.*(?:[^たい]ます|[うくすつぬむるぐぶ])。?$"
-"""Sentences that follow such ones tell what something does, step by step."""
-_TO_FIND_OUT_JA = r"^[^、。]{0,30}(?:調べ|確認す|確かめ|特定す|把握す|見|探|理解す)るため(?:に)?、?"
-_PLAIN_JA = (
-    rf"(?:(?:{_VERBS_JA})(?:を)?する|読(?:む|み込む)|開く|見る|調べる|探す|直す|書(?:く|き換える)|試す|進める|行う)"
-    r"[。：:…．.\s]*$"
-)
-_HOLD_ON_JA = r"(?:ています|ます)(?:ので|から)、?(?:少々|しばらく|少し)お待ちください[。…\s]*$"
-_DONE_JA = r"(?:(?:ました|でした|ている|ています|いません|必要があります|ようです)[。！!]?)$"
-_MADE_JA = r"(?:作成|追加|実装|用意|導入|設定|生成)(?:し|いたし)(?:ました|ています)"
-_LOOKING_JA = (
-    r"(?:(?:確認|検索|調査|検証)し(?:てみ)?|調べ(?:てみ)?|探し(?:てみ)?|開(?:き|いてみ)|見てみ)ます[。：:…\s]*$"
-)
-_AGAIN_JA = r"もう一度|再度|改めて|やり直"
-_THIS_JA = r"^この(?:変更|修正|差分|パッチ|問題|不具合|エラー|バグ|ファイル)を"
-_FOUND_JA = r"(?:原因|問題|箇所|場所|誤り).*(?:わかり|分かり|判明し|特定し|見つか|見つけ|でし)"
-_MENDING_JA = r"(?:修正し|変更し|対応し|直し)ます[。：:…\s]*$"
-_SUBJECT_JA = r"(?<=[一-龠々ァ-ヶーa-zA-Z0-9`」』)）])が"
-_GENERAL_JA = (
-    r"(?<=[一-龠々ァ-ヶーa-zA-Z0-9`」』)）])[はがも]|[でに][はも](?!う)|[時際前後]に|とき|ごとに|たびに"
-    r"|[うくすつぬむるぐぶ]と[、ァ-ヶ一-龠]|[しりきみえけせ]、"
-)
-"""In a sentence that tells what a program does, not what the model does next."""
-_TOPIC_JA = r"[^で](?:は|が|も)[、,]?[^、。]*を"
-
-
-def announces(text: str) -> bool:
-    """Whether an answer without a call ends with the step the model means to take now."""
-    said, calls = _without_call(text.strip())
-    lines = [line for line in said.splitlines() if line.strip()]
-    if not lines or re.match(_JAPANESE_LIST, lines[-1]) or lines[-1].lstrip().startswith(("```", "|", ">", "#")):
-        return False
-    said = re.sub(_CODE, "", said)
-    sentences = [part.strip(" *_`\t") for part in re.split(_SENTENCE_END, said) if part.strip(" *_`\t")]
-    if not sentences or "?" in sentences[-1] or "？" in sentences[-1]:
-        return False
-    if re.search(r"[ぁ-ん]", sentences[-1]):
-        return _announces_ja(sentences, calls=calls)
-    breaks_off = bool(re.match(_BREAKS_OFF, text.rstrip().rpartition("\n")[2]))
-    return announces_english(said, sentences, breaks_off=breaks_off)
-
-
-def _without_call(text: str) -> tuple[str, bool]:
-    """The text before a call that was written into it, or before the commands or the content of a file it was to be
-    about, and whether there was any."""
-    said = re.sub(_HALF_CALL, "", text).rstrip()
-    if said != text:
-        return said, True
-    said = re.sub(_LAST_CODE, "", text).rstrip()
-    last = re.split(_SENTENCE_END, said)[-1]
-    is_step = re.search(_COMMANDS, text) or (last.endswith((":", "：")) and re.search(_FILE_NAME, last))
-    return (said, True) if said != text and is_step and not re.search(_TOGETHER, last) else (text, False)
-
-
-def _announces_ja(sentences: list[str], *, calls: bool) -> bool:
-    last = sentences[-1]
-    if re.search(_HOLD_ON_JA, last):
-        return True
-    rest = re.sub(_TO_FIND_OUT_JA, "", last)
-    while opening := re.match(_NOW_JA, rest):
-        rest = rest[opening.end() :]
-    is_said_now = rest != last
-    if not re.search(_WILL_JA, last) and not (is_said_now and re.search(_PLAIN_JA, last)):
-        return False
-    if re.search(_NOT_NOW_JA, rest) or re.search(_TOPIC_JA, rest) or _is_told_in_order(sentences):
-        return False
-    is_agreed = len(sentences) > 1 and not re.sub(_NOW_JA, "", sentences[-2]) and not re.search(_SUBJECT_JA, last)
-    is_begun = last.rstrip().endswith(("：", ":", "…")) or bool(re.search(_TRYING_JA, last))
-    return calls or is_agreed or is_said_now or is_begun or _follows_from_what_was_done(sentences)
-
-
-def _is_told_in_order(sentences: list[str]) -> bool:
-    """Whether the last sentence is one of several that tell what something does: first this, then that."""
-    return bool(re.match(_SEQUENCE_JA, sentences[-1])) and any(
-        re.search(_BEGINNING_JA, said) for said in sentences[:-1]
-    )
-
-
-def _follows_from_what_was_done(sentences: list[str]) -> bool:
-    """Whether the last sentence, without a word such as “now” in it, can only be the model's next step: after what it
-    has done or found, it looks at something, does something again, or does something to what it was speaking of."""
-    before, last = sentences[-2] if len(sentences) > 1 else "", sentences[-1]
-    if re.search(_GENERAL_JA, last):
-        return False
-    if re.search(_THIS_JA, last):
-        return True
-    if not re.search(_DONE_JA, before) or re.search(_MADE_JA, before):
-        return False
-    is_mending = re.search(_FOUND_JA, before) and re.search(_MENDING_JA, last)
-    return bool(is_mending or re.search(_AGAIN_JA, last) or re.search(_LOOKING_JA, last))
-
+from localllm.agent import answer_claims as claims
+from localllm.agent.announcements import announces, is_only_call, last_command
+from localllm.agent.answer_calls import calls_in, command_in, holds_change
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState, goal_of
+from localllm.agent.plan_mode import is_told_to_plan
+from localllm.agent.run_facts import RunFacts
+from localllm.agent.system_prompt import remark
+from localllm.base.events import Notice, ToolCall
+from localllm.base.i18n import Phrase, _
+from localllm.base.jsontext import encode_json
+from localllm.llm.messages import Completion, UserMessage
+from localllm.safety.paths import shown
+from localllm.tools.results import ToolResult
+from localllm.tools.tool_system import ToolSystem
 
 _BROKEN_OFF = frozenset({"length", "content_filter", "chanting", "interrupted"})
 
 _LONGEST_BEFORE_PLAN = 200
+_MOST_REMARKS = 3
+_MOST_NAMED = 3
+_LONGEST_NAMED = 120
+_WRITERS = frozenset({"edit_file", "write_file", "create_file"})
+_ANY_TEST = "make test"
+"""Stands for the tests of a project, where it is asked whether a command could run and none has."""
 
 
-def has_announced(state: RunState, answer: Completion) -> bool:
+def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False) -> bool:
     """Whether the answer is an announcement, and there are tools to do it with. In plan mode only a short one is: a
     plan ends with what will be done."""
     text = answer.message.text
     is_plan = len(text) > _LONGEST_BEFORE_PLAN and is_told_to_plan(state.history)
-    return bool(state.tools) and answer.finish_reason not in _BROKEN_OFF and not is_plan and announces(text)
+    may_be = bool(state.tools) and answer.finish_reason not in _BROKEN_OFF and not is_plan
+    return may_be and announces(text, is_asked=is_asked)
+
+
+class Finding(NamedTuple):
+    """Something a run's answer has to be told of: `name` of the remark, None where it is only said to the user;
+    `reason` for the user; whether it `contradicts` the answer."""
+
+    name: str | None
+    reason: Phrase
+    contradicts: bool
+    params: Mapping[str, str] = MappingProxyType({})
+
+
+class Ending(NamedTuple):
+    """How a run's answer stands to what has happened: what `contradicts` it, and what else was not checked."""
+
+    contradicts: tuple[Phrase, ...] = ()
+    unverified: tuple[Phrase, ...] = ()
 
 
 class Finishing(Middleware):
-    """Asks for an announced call, then requires one, then lets the run end with what was said."""
+    """Asks for an announced call, then requires one; tells the model what speaks against its answer; at last judges
+    how the run has ended. `max_steps`: the run's limit, 0 for none."""
 
-    def __init__(self) -> None:
-        self._asked = 0
+    def __init__(self, tools: ToolSystem, max_steps: int = 0) -> None:
+        self._tools = tools
+        self._max_steps = max_steps
+        self._facts = RunFacts()
+        self.begin()
 
     def begin(self) -> None:
-        """Nothing has been announced."""
+        """The user spoke: nothing has been announced or done."""
         self._asked = 0
+        self._told: set[str] = set()
+        self._facts.begin()
+        self._position = self._tools.position
+        self.ending = Ending()
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
-        """A call has come."""
+        """Calls have come."""
         self._asked = 0
+        self._facts.note(results)
+
+    def with_calls(self, state: RunState, answer: Completion) -> Completion:
+        """The answer with the calls it plainly stands for, where a change was asked for and nothing has been changed:
+        not in plan mode, and not where strangers' text may have suggested them."""
+        text = answer.message.text
+        if answer.message.tool_calls or answer.finish_reason in _BROKEN_OFF or not text.strip():
+            return answer
+        if not self._awaits_change(state) or self._tools.tainted:
+            return answer
+        calls = calls_in(text, self._tools.root, lambda said: announces(said, is_asked=True))
+        offered = {tool.name for tool in state.tools}
+        if not calls or not all(call.name in offered for call in calls):
+            return answer
+        state.emit(Notice(text=_("It wrote out a step and made no call: it is done as {calls}.", calls=_names(calls))))
+        message = msgspec.structs.replace(answer.message, tool_calls=tuple(calls))
+        return msgspec.structs.replace(answer, message=message, finish_reason="tool_calls")
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
-        """Ask for the call, where one was announced and there are tools."""
-        if not has_announced(state, answer):
-            return None
-        self._asked += 1
-        match self._asked:
-            case 1:
-                state.emit(Notice(text=_("It announced a step without taking it: it was asked to.")))
-                return Inject(remark("announced"))
-            case 2:
-                state.emit(Notice(text=_("It announced a step again: it must take one now.")))
-                return Inject(remark("call_required"), require_call=True)
-            case _:
-                state.emit(
-                    Notice(
-                        text=_("The model announced a step and did not take it, though it was asked to twice."),
-                        level="warning",
-                    )
+        """Ask for the call where one was announced; tell what speaks against the answer; else let it be the last."""
+        text, is_last = answer.message.text, 0 < self._max_steps <= state.step
+        if self._is_announcement(state, answer):
+            self._asked += 1
+            if self._asked <= 2:
+                return self._ask_for_call(state, text)
+            state.emit(
+                Notice(
+                    text=_("The model announced a step and did not take it, though it was asked to twice."),
+                    level="warning",
                 )
-                return None
+            )
+            self.ending = Ending((Phrase("a step was announced and not taken"),))
+            return None
+        findings = [] if answer.finish_reason in _BROKEN_OFF else await self._findings(state, text)
+        if not is_last and len(self._told) < _MOST_REMARKS:
+            for finding in findings:
+                if finding.name and finding.name not in self._told:
+                    self._told.add(finding.name)
+                    state.emit(
+                        Notice(text=_("Its answer does not agree with the run: {reason}.", reason=finding.reason))
+                    )
+                    return Inject(remark(finding.name, **finding.params))
+        self.ending = Ending(
+            tuple(finding.reason for finding in findings if finding.contradicts),
+            tuple(finding.reason for finding in findings if not finding.contradicts),
+        )
+        return None
+
+    # Announcements.
+
+    def _is_announcement(self, state: RunState, answer: Completion) -> bool:
+        text, is_asked = answer.message.text, self._awaits_change(state)
+        if has_announced(state, answer, is_asked=is_asked):
+            return True
+        if not state.tools or answer.finish_reason in _BROKEN_OFF:
+            return False
+        is_wanted = is_asked or (not self._facts.calls and claims.asks_for_check(_request(state)))
+        if is_wanted and _alone(text):
+            return True
+        return self._asked > 0 and bool(last_command(text))
+
+    def _ask_for_call(self, state: RunState, text: str) -> Inject:
+        if self._asked == 1 and not command_in(text) and not is_only_call(text):
+            state.emit(Notice(text=_("It announced a step without taking it: it was asked to.")))
+            return Inject(remark("announced"))
+        if self._asked == 1:
+            state.emit(Notice(text=_("It wrote out a call without making it: it was asked to.")))
+        else:
+            state.emit(Notice(text=_("It announced a step again: it must take one now.")))
+        command = command_in(text) or last_command(text)
+        call = f": run_command {encode_json({'command': command}).decode()}" if command else ""
+        return Inject(remark("call_required", call=call), require_call=True)
+
+    # What speaks against the answer.
+
+    def _awaits_change(self, state: RunState) -> bool:
+        """Whether files are to be changed and could be, and none was so far."""
+        return (
+            not self._facts.changed
+            and not self._facts.was_refused
+            and any(tool.name in _WRITERS for tool in state.tools)
+            and not is_told_to_plan(state.history)
+            and claims.asks_for_change(_request(state))
+        )
+
+    async def _findings(self, state: RunState, text: str) -> list[Finding]:
+        """All that speaks against the answer, or was not checked; what is to be put right first comes first."""
+        found = [*self._of_failed_edit(text), *await self._of_syntax(text)]
+        of_tests = list(self._of_tests(state, text))
+        return [
+            *found,
+            *of_tests,
+            *self._of_nothing_done(state, text),
+            *(() if of_tests else self._of_rest(state, text)),
+        ]
+
+    def _of_failed_edit(self, text: str) -> Iterator[Finding]:
+        if path := self._facts.failed_edit:
+            is_denied = not claims.admits_failure(text)
+            reason = Phrase("the last edit of {path} was not made", path=path)
+            yield Finding("edit_failed" if is_denied else None, reason, is_denied, {"path": path})
+
+    async def _of_syntax(self, text: str) -> list[Finding]:
+        broken = await asyncio.to_thread(self._tools.broken_since, self._position, self._facts.edited)
+        is_denied = not claims.admits_failure(text)
+        return [
+            Finding(
+                "syntax_error" if is_denied else None,
+                Phrase("{path} has a syntax error since it was changed", path=path),
+                is_denied,
+                {"path": path, "errors": errors},
+            )
+            for path, errors in broken.items()
+        ]
+
+    def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
+        """The last test failed, or the answer says that tests passed and they did not."""
+        facts, failed = self._facts, self._facts.failed_test
+        passed = claims.says_tests_pass(text)
+        if failed is None:
+            if passed and not facts.is_tested and self._could_know_of_no_test(state):
+                yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
+            return
+        command = _short(failed.command)
+        if since := [path for path in facts.unchecked if facts.changed[path] > failed.at]:
+            reason = Phrase(
+                "the last test run failed ({command}), and {paths} was changed since",
+                command=command,
+                paths=_listed(since),
+            )
+            finding = self._to_be_run(state, text, reason, is_wanted=True)
+            is_denied = finding.name == "run_tests" and not claims.admits_failing_tests(text)
+            yield finding._replace(name=finding.name if is_denied or passed else None, contradicts=is_denied)
+        elif facts.changed or passed:
+            is_denied = not claims.admits_failing_tests(text)
+            reason = Phrase("the last test run failed ({command})", command=command)
+            yield Finding("tests_failed" if is_denied else None, reason, is_denied, {"command": command})
+
+    def _could_know_of_no_test(self, state: RunState) -> bool:
+        """Whether nothing else can have told the model that tests passed: an earlier run, or the user."""
+        if self._facts.changed:
+            return True
+        request = _request(state)
+        is_about_work = claims.asks_for_change(request) or claims.asks_for_check(request)
+        asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
+        is_told = "<stdin>" in asked or "<file " in asked or "[The user ran" in asked
+        return is_about_work and not is_told and len(state.history.words) == 1 and not self._facts.tests
+
+    def _of_nothing_done(self, state: RunState, text: str) -> Iterator[Finding]:
+        """A change was asked for, none was made, and the answer is no reason why."""
+        facts, is_alone = self._facts, not self._tools.is_attended
+        lacks_input = is_alone and bool(state.tools) and not facts.calls and claims.wants_input(text)
+        if lacks_input:
+            yield Finding("nobody", Phrase("it asks for what it can read itself"), contradicts=True)
+        elif (
+            not self._awaits_change(state)
+            or facts.may_have_changed
+            or facts.failed_edit
+            or claims.needs_nothing(text)
+            or claims.admits_failure(text)
+        ):
+            return
+        elif holds_change(text):
+            yield Finding("not_written", Phrase("the change in the answer was not made"), contradicts=True)
+        elif claims.says_changed(text):
+            yield Finding("no_change", Phrase("the answer tells of a change, and none was made"), contradicts=True)
+        elif is_alone and claims.asks_user(text):
+            yield Finding("nobody", Phrase("it asks, and nothing was changed"), contradicts=True)
+        elif is_alone and claims.is_plan(text):
+            yield Finding("only_plan", Phrase("there is only a plan; nothing was changed"), contradicts=True)
+
+    def _of_rest(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Code was changed after the last command."""
+        if paths := self._facts.unchecked:
+            is_wanted = bool(self._facts.tests) or claims.asks_for_check(_request(state))
+            reason = Phrase("nothing was run after {paths} was changed", paths=_listed(paths))
+            yield self._to_be_run(state, text, reason, is_wanted=is_wanted)
+
+    def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
+        """That a test is missing, which is asked for where that makes sense and nobody has to be asked; a wrong claim
+        is put right in any case."""
+        facts, passed = self._facts, claims.says_tests_pass(text)
+        command = facts.tests[-1].command if facts.tests else _ANY_TEST
+        is_known = claims.admits_not_run(text) and not passed
+        if (
+            is_wanted
+            and not is_known
+            and not claims.forbids_check(_request(state))
+            and self._tools.runs_unasked(command)
+        ):
+            return Finding(
+                "run_tests", reason, contradicts=False, params={"paths": _listed(facts.unchecked) or "Nothing"}
+            )
+        return Finding("no_test" if passed else None, reason, contradicts=False)
+
+
+def _request(state: RunState) -> str:
+    """What this run is to do: where it is only to go on, what was asked for before."""
+    goal = goal_of(state)
+    if not claims.is_agreement(goal):
+        return goal
+    return next((words for words in reversed(state.history.words) if not claims.is_agreement(words)), goal)
+
+
+def _alone(text: str) -> str:
+    """The commands of a text that has nothing before them."""
+    return command_in(text) if text.lstrip().startswith(("```", "~~~")) else ""
+
+
+def _names(calls: Sequence[ToolCall]) -> str:
+    return ", ".join(dict.fromkeys(call.name for call in calls))
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join(shown(path) for path in paths[:_MOST_NAMED]) + (" …" if len(paths) > _MOST_NAMED else "")
+
+
+def _short(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= _LONGEST_NAMED else f"{line[: _LONGEST_NAMED - 1]}…"

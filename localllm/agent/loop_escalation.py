@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from localllm.agent.completion import FINISH_REASON
 from localllm.agent.completion_checks import has_announced
 from localllm.agent.loop_detection import Loop, LoopDetector, Step
-from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop
+from localllm.agent.middleware import Decision, Inject, Middleware, RunState, Stop, goal_of
 from localllm.agent.panel.dossier import Advisers, Attempt, Consultation, Dossier
 from localllm.agent.system_prompt import remark
 from localllm.base.events import Notice
@@ -265,14 +265,6 @@ def step_of(result: ToolResult) -> Step:
         changed=result.changes,
         waits=result.call.name == "command_output" and result.payload.get("running") is True,
     )
-
-
-def goal_of(state: RunState) -> str:
-    """What the person wants: the request, and what was said since, in the middle of the run."""
-    words = list(state.history.words)
-    if state.query not in words:
-        return state.query
-    return "\n".join(words[len(words) - 1 - words[::-1].index(state.query) :])
 
 
 def _said(loop: Loop) -> Phrase:

@@ -30,6 +30,14 @@ class RunState(msgspec.Struct):
     started: float = msgspec.field(default_factory=time.monotonic)
 
 
+def goal_of(state: RunState) -> str:
+    """What the person wants: the request, and what was said since, in the middle of the run."""
+    words = list(state.history.words)
+    if state.query not in words:
+        return state.query
+    return "\n".join(words[len(words) - 1 - words[::-1].index(state.query) :])
+
+
 class Inject(msgspec.Struct, frozen=True):
     """Tell the model `text` with the next request: at the end of the newest tool result or user message, or, after an
     answer of its own, as a message. `require_call`: it must answer that request with a call; `thinking` False: without

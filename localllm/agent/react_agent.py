@@ -1,8 +1,9 @@
 """ReActAgent: thinks, acts, observes, until the model answers without calling a tool."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -86,6 +87,7 @@ class ReActAgent:
             surroundings=msgspec.structs.replace(surroundings, situation=self._situation, keep=tool_system.keep_words),
             note=self._note_compaction,
         )
+        self._finishing = Finishing(tool_system, settings.max_iterations)
         # Before each step they are asked in this order, and the first that stops the run is the last that is asked. Of
         # an answer without a call the first that has something to say decides.
         policies = [
@@ -94,7 +96,7 @@ class ReActAgent:
             self.compaction,  # room for the request, with what steering has added to it
             Unanswered(llm_client),  # an answer that is none
             self.ladder,  # hint, panel, boss or end of a run that is stuck
-            Finishing(),  # an answer that announces a step and does not take it
+            self._finishing,  # an answer that announces a step and does not take it, or is not what has happened
             *middleware,  # of the session: plan mode
         ]
         self._policies = Policies(policies, self._tell)
@@ -130,7 +132,7 @@ class ReActAgent:
             if stop := await self._policies.before_step(state):
                 return await self._stopped(stop, query)
             state.step = self._tally.steps = state.step + 1
-            thought = await self.think(emit)
+            thought = await self.think(emit, partial(self._finishing.with_calls, state))
             state.usage = self._tally.usage
             if thought.message.tool_calls:
                 results: list[ToolResult] = []
@@ -144,8 +146,9 @@ class ReActAgent:
             elif isinstance(said, Stop):
                 return await self._stopped(said, query)
 
-    async def think(self, emit: Emit) -> Completion:
-        """Ask the model, show its answer as it arrives, and keep it. A broken-off answer is kept as far as it came."""
+    async def think(self, emit: Emit, read: Callable[[Completion], Completion] = lambda said: said) -> Completion:
+        """Ask the model, show its answer as it arrives, and keep it as it is `read`. A broken-off answer is kept as far
+        as it came."""
         answer = Answer(self.llm_client, self.compaction, emit, is_shown=self._shows_pieces, thinking=self._thinking)
         try:
             completion = await answer.get(
@@ -161,7 +164,7 @@ class ReActAgent:
         finally:
             self._tally.usage += answer.spent
         self._require_call, self._thinking = False, True
-        completion = self._understood(completion, emit)
+        completion = read(self._understood(completion, emit))
         self.thought_history.append(completion)
         self._tally.usage += completion.usage
         self._keep(completion, emit)
@@ -325,8 +328,13 @@ class ReActAgent:
         if self._tally.refused and not self._tally.missing:
             calls = "; ".join(self._tally.refused)
             emit(Notice(text=_("Refused on the way: {calls}.", calls=calls)))
+        ending = self._finishing.ending
+        unverified = [*map(str, ending.contradicts), *map(str, ending.unverified)]
+        if not self._tally.missing and ending.contradicts:
+            known = _("Not finished: {reasons}.", reasons="; ".join(map(str, ending.contradicts)))
+            return self._tally.finished("incomplete", f"{answer}\n\n{known}", unverified=unverified)
         if not self._tally.missing:
-            return self._tally.finished("done", answer)
+            return self._tally.finished("done", answer, unverified=unverified)
         return self._tally.finished(
             "refused",
             answer
@@ -338,6 +346,7 @@ class ReActAgent:
                 "alone.",
                 tools="; ".join(self._tally.missing),
             ),
+            unverified=unverified,
         )
 
     async def _stopped(self, stop: Stop, query: str) -> RunFinished:

@@ -90,6 +90,7 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     steps: int = 0
     refused: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
     error_code: str = ""
     error: str = ""
 
@@ -142,7 +143,9 @@ class Tally:
             if _is_command(result):
                 self._commands.add(self.refused[-1])
 
-    def finished(self, status: Any, answer: str, *, error_code: str = "", error: str = "") -> RunFinished:
+    def finished(
+        self, status: Any, answer: str, *, unverified: Sequence[str] = (), error_code: str = "", error: str = ""
+    ) -> RunFinished:
         """The end of the run."""
         return RunFinished(
             status=status,
@@ -152,6 +155,7 @@ class Tally:
             error_code=error_code,
             error=error,
             refused=tuple(self.refused),
+            unverified=tuple(unverified),
         )
 
     def result(self, finished: RunFinished) -> AgentResult:
@@ -164,6 +168,7 @@ class Tally:
             usage=finished.usage,
             steps=finished.steps,
             refused=finished.refused,
+            unverified=finished.unverified,
             error_code=finished.error_code,
             error=finished.error,
         )

@@ -228,22 +228,25 @@ class Consulted(Event, frozen=True):
 class RunFinished(Event, frozen=True):
     """The end of the run.
 
-    `status`: done; limit and stuck (the work is not finished); refused (safety); error; interrupted. `error` has
-    what, why and the fix, on a line each.
+    `status`: done; limit and stuck (the work is not finished); incomplete (what happened in the run contradicts its
+    answer); refused (safety); error; interrupted. `error` has what, why and the fix, on a line each. `unverified`: what
+    of the work was not checked, or is known to be not as the answer says.
     """
 
-    status: Literal["done", "limit", "stuck", "refused", "error", "interrupted"]
+    status: Literal["done", "limit", "stuck", "incomplete", "refused", "error", "interrupted"]
     answer: str
     steps: int = 0
     usage: Usage = Usage()
     error_code: str = ""
     error: str = ""
     refused: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
 
 
 ENDS = {
     "limit": N_("A limit was reached; the work is not finished."),
     "stuck": N_("Stuck; the work is not finished."),
+    "incomplete": N_("The work is not finished, whatever the answer says."),
     "refused": N_("Something was refused; the work may be incomplete."),
     "interrupted": N_("Interrupted."),
 }

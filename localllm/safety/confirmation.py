@@ -1,6 +1,6 @@
 """The question whether a call may be made, who answers it, and what a no means."""
 
-from typing import Protocol
+from typing import Literal, Protocol
 from uuid import uuid4
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError
@@ -21,8 +21,14 @@ _WHY = {
 }
 
 
+Answers = Literal["person", "yes", "no"]
+
+
 class Confirmer(Protocol):
     """Gives the answer to a confirmation."""
+
+    answers: Answers
+    """Who answers: a person; or nobody, and all is approved that needs no person ("yes"), or nothing ("no")."""
 
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
         """The answer to `request`. Cancelling it cancels the call."""

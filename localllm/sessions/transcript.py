@@ -137,7 +137,7 @@ def _remarks(entry: Entry) -> Iterator[Part]:
             yield Remarked(text, level)
         case RunFinished(status="error", error=error):
             yield Remarked(" ".join(error.split()), "error")
-        case RunFinished(status="limit" | "stuck" | "refused" | "interrupted" as status):
+        case RunFinished(status="limit" | "stuck" | "incomplete" | "refused" | "interrupted" as status):
             yield Remarked(ENDS[status], "warning")
         case Rewound(taken_back=taken_back):
             yield Remarked(

@@ -177,6 +177,10 @@ class Snapshots:
         """Keep a content that is in memory; its SHA-256."""
         return self._contents.put_bytes(data)
 
+    def content(self, state: str) -> bytes:
+        """What a file held in that state, nothing where there was none. Raises OSError where it was not kept."""
+        return b"" if state == ABSENT else self._contents.get(content_of(state))
+
     def record(self, *changes: Change, ended: str = "", taken_back: Sequence[Change] = ()) -> None:
         """Put changes into the journal, which were `taken_back`, and that the call `ended`; now and then what is too
         old or too much is dropped."""

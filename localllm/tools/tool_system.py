@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Container, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Container, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from localllm.snapshots.change_log import Change
 from localllm.snapshots.file_state import ABSENT, is_repository
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots, Transition, held
+from localllm.text.decoding import NotTextError, decode
 from localllm.tools.context import ToolContext
 from localllm.tools.foreign_calls import Translator, answer_in, is_finishing, note, own_name
 from localllm.tools.registry import first_line, parse_arguments
@@ -154,6 +155,39 @@ class ToolSystem:
     def taint(self) -> None:
         """Text of strangers has come into the conversation."""
         self._tainted = True
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether a person is there, who can be asked."""
+        return self._confirmer.answers == "person"
+
+    def runs_unasked(self, command: str) -> bool:
+        """Whether the model could run the command without anybody being asked."""
+        tool = self._tools.get(COMMAND_TOOL)
+        if tool is None or all(spec.name != COMMAND_TOOL for spec in self._specs):
+            return False
+        try:
+            verdict = self._judge(tool, tool.parse({"command": command}), self._context.root)
+        except LocalLLMError:
+            return False
+        is_approved = self._confirmer.answers == "yes" and not verdict.dangerous and verdict.why != "address"
+        return verdict.decision == "allow" or is_approved
+
+    def broken_since(self, position: int, paths: Collection[str]) -> dict[str, str]:
+        """Those of the files `paths` that tools have changed since `position` and that have syntax errors now they did
+        not have then, with what to tell of these. Reads files; none where earlier versions are not kept."""
+        from localllm.safety.destruction import new_errors
+
+        before: dict[str, str] = {}
+        for made in self._snapshots.made_since(position):
+            before.setdefault(made.path, made.before)
+        found: dict[str, str] = {}
+        for path in before.keys() & set(paths):
+            with suppress(LocalLLMError, OSError, NotTextError):
+                old = decode(self._snapshots.content(before[path])).text
+                if errors := new_errors(path, old, load(self._context.root, path).text):
+                    found[path] = " ".join(errors)
+        return found
 
     def begin_turn(self, said: str = "", *, beside: str = "") -> None:
         """The user spoke, these words: what is changed from here on is taken back together by `undo(turn=True)`.

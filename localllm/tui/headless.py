@@ -27,9 +27,10 @@ from localllm.base.events import (
     ToolStarted,
 )
 from localllm.base.jsontext import encode_json
+from localllm.safety.confirmation import Answers
 from localllm.text.sanitising import clean, escape_json
 from localllm.tui.render.activity import Activity
-from localllm.tui.render.report import cost, failure_lines, notice_lines, split_error
+from localllm.tui.render.report import cost, failure_lines, notice_lines, split_error, unverified_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.render.tool_lines import finished_lines, started_line
 from localllm.tui.theme import choose_theme
@@ -68,11 +69,11 @@ _REPAINT_SECONDS = 0.25
 
 
 def exit_code(event: RunFinished) -> int:
-    """The program's exit code: 0 done, 1 error, 2 usage, 3 limit or stuck, 4 refused, 5 no model, 130 interrupted."""
+    """The program's exit code: 0 done, 1 error, 2 usage, 3 not finished, 4 refused, 5 no model, 130 interrupted."""
     match event.status:
         case "done":
             return 0
-        case "limit" | "stuck":
+        case "limit" | "stuck" | "incomplete":
             return 3
         case "refused":
             return 4
@@ -87,6 +88,7 @@ class HeadlessConfirmer:
 
     def __init__(self, *, approve_all: bool) -> None:
         self._approve_all = approve_all
+        self.answers: Answers = "yes" if approve_all else "no"
 
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
         """The answer, at once."""
@@ -197,6 +199,7 @@ class HeadlessPrinter:
         if event.status == "error":
             what, why, fix = split_error(event.error)
             self._progress.print_lines(failure_lines(event.error_code, what, why, fix, self._progress.width))
+        self._progress.print_lines(unverified_lines(event, self._progress.width))
         if self._verbose:
             self._progress.print(("dim", "  " + cost(event.steps, event.usage, seconds)))
 
@@ -216,6 +219,8 @@ class HeadlessPrinter:
         report: dict[str, Json] = {
             "success": event.status == "done",
             "status": event.status,
+            "verified": event.status == "done" and not event.unverified,
+            "unverified": list(event.unverified),
             "answer": event.answer,
             "session_id": self._started.session_id,
             "provider": self._provider,

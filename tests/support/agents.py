@@ -12,6 +12,7 @@ from localllm.config.schema import AgentSettings, SafetySettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.scripted import Script, Scripted
+from localllm.safety.confirmation import Answers
 from localllm.safety.journal import Journal
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
@@ -26,6 +27,8 @@ from localllm.tools.tool_system import ToolSystem
 
 class Answering:
     """A person who gives the same answer to every confirmation, and remembers what was asked."""
+
+    answers: Answers = "person"
 
     def __init__(self, *, approve: bool, feedback: str = "", by: str = "user") -> None:
         self.approve = approve

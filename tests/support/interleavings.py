@@ -356,6 +356,8 @@ class Interleaving:
 
     # --- the person who is asked, and the advisers
 
+    answers = "person"
+
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
         """Yes, no, no with words, or nothing but a crash."""
         await self.pause("confirmation")

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
 from localllm.base.i18n import N_, _, ngettext
+from localllm.safety.confirmation import Answers
 from localllm.safety.rules import lasting_rule
 from localllm.text.sanitising import clean, clusters
 from localllm.tui.render.report import choice_lines, wrapped
@@ -99,6 +100,7 @@ class TerminalConfirmer:
         self._screen = screen
         self._stage = stage
         self._interrupt = interrupt
+        self.answers: Answers = "person"
 
     async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
         """The person's answer. Ctrl+C says no and breaks off the run; the end of input says no."""

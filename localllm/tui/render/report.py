@@ -80,7 +80,15 @@ def status_lines(event: RunFinished, seconds: float, width: int) -> list[Line]:
         lines += failure_lines(event.error_code, what, why, fix, width)
     elif event.status != "done":
         lines += wrapped("! ", _(ENDS[event.status]), "warning", width)
+    lines += unverified_lines(event, width)
     return lines + wrapped("  ", cost(event.steps, event.usage, seconds), "dim", width)
+
+
+def unverified_lines(event: RunFinished, width: int) -> list[Line]:
+    """What of a run that is done was not checked."""
+    if event.status != "done" or not event.unverified:
+        return []
+    return wrapped("! ", _("Not verified: {reasons}.", reasons="; ".join(event.unverified)), "warning", width)
 
 
 def cost(steps: int, usage: Usage, seconds: float) -> str:

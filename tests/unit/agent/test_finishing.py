@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agent.completion_checks import announces
+from localllm.agent.announcements import announces
 from localllm.agent.plan_mode import plan_note
 from localllm.base.events import Notice
 from localllm.llm.messages import CompletionRequest, ToolChoice, UserMessage
@@ -73,8 +73,8 @@ class TestInARun:
         model = recording("Let me read the file.", "I will read the file.", "I will now read the file.", "more")
         events = await play(make_agent(model, project), "go")
         assert model.choices == ["auto", "auto", "required"]
-        assert getattr(events[-1], "answer", "") == "I will now read the file."
-        assert getattr(events[-1], "status", "") == "done"
+        assert getattr(events[-1], "answer", "").startswith("I will now read the file.\n\nNot finished: a step was")
+        assert getattr(events[-1], "status", "") == "incomplete"
         assert any(isinstance(event, Notice) and "announced a step" in event.text for event in events)
 
     async def test_after_a_call_the_next_announcement_is_the_first_again(self, project: Path) -> None:

@@ -251,7 +251,7 @@ class TestComingDown:
         assert (end(events).status, end(events).steps) == ("stuck", len(turns))
 
     async def test_the_person_who_speaks_again_begins_on_the_ground(self, project: Path) -> None:
-        agent = an_agent(project, *[MISS] * 7, *[MISS] * 3, "done")
+        agent = an_agent(project, *[MISS] * 7, *[MISS] * 3, "It could not be done.")
         await play(agent, "go")
         assert agent.ladder.rung is Rung.STOP
         events = await play(agent, "again")

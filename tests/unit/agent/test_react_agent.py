@@ -169,9 +169,9 @@ class TestMistakesOfTheModel:
         ],
     )
     async def test_a_bad_call_is_explained_and_the_model_goes_on(self, project: Path, turn: dict, told: str) -> None:
-        agent = make_agent(scripted(turn, "I see."), project)
+        agent = make_agent(scripted(turn, "It could not be done."), project)
         result = await agent.execute_query("go")
-        assert result.answer.startswith("I see.")
+        assert result.answer.startswith("It could not be done.")
         assert told in results(agent)[0]
         assert (project / "a.py").read_text() == "x = 1\n"
 
@@ -288,6 +288,8 @@ class TestPermission:
 
     async def test_what_changed_while_the_person_was_asked_is_not_overwritten(self, project: Path) -> None:
         class Meddling(Answering):
+            answers = "person"
+
             async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
                 (project / "a.py").write_text("x = 1\ny = 2\n")
                 return await super().confirm(request)
@@ -412,6 +414,8 @@ class TestInterrupts:
 
     async def test_while_a_person_is_asked(self, project: Path) -> None:
         class Silent(Answering):
+            answers = "person"
+
             async def confirm(self, request: ConfirmationRequested) -> ConfirmationAnswered:
                 await asyncio.Event().wait()
                 raise AssertionError("never answered")

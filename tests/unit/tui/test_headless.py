@@ -94,6 +94,8 @@ async def test_json() -> None:
     assert json.loads(printed.out.getvalue()) == {
         "success": True,
         "status": "done",
+        "verified": True,
+        "unverified": [],
         "answer": "# The *answer*",
         "session_id": "s1",
         "provider": "scripted",
@@ -203,6 +205,7 @@ async def test_a_closed_stdout_ends_the_run_quietly() -> None:
         ("error", "E2001", 5),
         ("limit", "", 3),
         ("stuck", "", 3),
+        ("incomplete", "", 3),
         ("refused", "", 4),
         ("interrupted", "", 130),
     ],

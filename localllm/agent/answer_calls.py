@@ -1,0 +1,181 @@
+"""Calls an answer was meant to make: commands and files that were written out as text, and nothing else with them."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+from localllm.base.events import Json, ToolCall
+from localllm.base.jsontext import encode_json
+from localllm.base.lazy_patterns import late_pattern
+
+_OPENING = late_pattern(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)")
+_SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"})
+_PLACEHOLDER = late_pattern(
+    r"<(?:your|path|file|name|the)[\w /._-]*>|\bpath/to/|\byour[-_]\w+|\.\.\.[ \t]*$|…", re.MULTILINE | re.IGNORECASE
+)
+_PATH = r"(?:[\w.@+-]+/)*(?:[\w.@+-]+\.[A-Za-z]\w{0,9}|Makefile|Dockerfile|Gemfile|Rakefile)"
+_NAME_LINE = late_pattern(
+    rf"\W*(?:(?:file(?:name| path)?|path|ファイル(?:名)?)\s*[:：]\s*)?[`*\"'「]*(?P<path>{_PATH})"
+    r"[`*\"'」]*\s*[:：]?\W*",
+    re.IGNORECASE,
+)
+_INFO_NAME = late_pattern(rf"(?:[\w+#-]+[\s:]+)?(?:(?:title|file|filename|path)=)?[\"']?(?P<path>{_PATH})[\"']?")
+_COMMENT_NAME = late_pattern(
+    rf"\s*(?:#|//|--|;|/\*|<!--)\s*(?:file(?:name)?:\s*)?(?P<path>{_PATH})\s*(?:\*/|-->)?\s*", re.IGNORECASE
+)
+_NAMED = late_pattern(rf"(?<![\w/.])(?:{_PATH})(?![\w/])", re.ASCII)
+_REPLACEMENT = late_pattern(
+    r"^<{5,9} ?SEARCH[^\n]*\n(?P<old>(?:(?!={5,9}$)[^\n]*\n)*)={5,9}\n"
+    r"(?P<new>(?:(?!>{5,9} ?REPLACE)[^\n]*\n)*)>{5,9} ?REPLACE[ \t]*$",
+    re.MULTILINE,
+)
+_DIFF = late_pattern(r"^(?:<{5,9} ?SEARCH\b|\*\*\* Begin Patch\b|--- \S.*\n\+\+\+ \S|@@ -\d)", re.MULTILINE)
+_FEWEST_LINES = 5
+"""Lines from which on code under the name of a file is meant to be in it."""
+
+_LARGEST = 1_000_000
+
+
+class Block(NamedTuple):
+    """A fenced block: what stands before it since the last one, what its fence says, and its text."""
+
+    before: str
+    info: str
+    body: str
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether it holds commands."""
+        return self.info.lower() in _SHELLS
+
+    @property
+    def path(self) -> str:
+        """The file it is said to be, by the line before it, its fence, or its first line; "" where nothing says so."""
+        lines = self.before.rstrip().splitlines()
+        by_line = _NAME_LINE.fullmatch(lines[-1]) if lines else None
+        named = by_line or _INFO_NAME.fullmatch(self.info) or _COMMENT_NAME.fullmatch(self.body.partition("\n")[0])
+        return named["path"].removeprefix("./") if named else ""
+
+    @property
+    def prose(self) -> str:
+        """What stands before it, without the line that names the file."""
+        lines = self.before.rstrip().splitlines()
+        return "\n".join(lines[:-1] if lines and _NAME_LINE.fullmatch(lines[-1]) else lines).strip()
+
+
+def split_blocks(text: str) -> tuple[list[Block], str] | None:
+    """The fenced blocks of a text and what follows the last; None where one has no end."""
+    blocks: list[Block] = []
+    before: list[str] = []
+    body: list[str] = []
+    opening: re.Match[str] | None = None
+    for line in text.splitlines():
+        found = _OPENING.fullmatch(line)
+        if opening is None and found:
+            opening, body = found, []
+        elif opening is None:
+            before.append(line)
+        elif found and not found["info"] and found["fence"].startswith(opening["fence"]):
+            blocks.append(Block("\n".join(before), opening["info"].strip(), "\n".join(body)))
+            opening, before = None, []
+        else:
+            body.append(line)
+    return None if opening else (blocks, "\n".join(before).strip())
+
+
+def holds_change(text: str) -> bool:
+    """Whether a text holds a change that was meant to be made: a diff, a replacement, code under a file's name."""
+    if _DIFF.search(text):
+        return True
+    blocks, _rest = split_blocks(text) or ([], "")
+    return any(block.path and not block.is_shell and block.body.count("\n") + 1 >= _FEWEST_LINES for block in blocks)
+
+
+def command_in(text: str) -> str:
+    """The commands a text consists of, or ends with after an introduction; "" where it holds anything else."""
+    found = split_blocks(text)
+    if found is None or len(found[0]) != 1 or found[1] or not found[0][0].is_shell:
+        return ""
+    command = found[0][0].body.strip()
+    lines = [line for line in command.splitlines() if line.strip()]
+    if lines and all(line.lstrip().startswith("$ ") for line in lines):
+        command = "\n".join(line.lstrip().removeprefix("$ ") for line in lines)
+    elif any(line.lstrip().startswith("$ ") for line in lines):  # with what they print
+        return ""
+    return "" if _PLACEHOLDER.search(command) else command
+
+
+def calls_in(text: str, root: Path, announces: Callable[[str], bool]) -> Sequence[ToolCall]:
+    """The calls that an answer plainly stands for; none where it could also be words for the user.
+
+    It is nothing but commands, replacements or whole files under their names, or ends with them after a sentence that
+    `announces` them. Where a file exists already, its new text must hold most of the old.
+    """
+    if "<<<<<<<" in text or "SEARCH" in text:
+        return _replacements(text, announces)
+    found = split_blocks(text)
+    if found is None or not found[0] or found[1]:
+        return ()
+    blocks = found[0]
+    if command := command_in(text):
+        return [_call("run_command", command=command)] if _leads(blocks[0].before, announces) else ()
+    files = [_written_file(block, root, announces) for block in blocks]
+    return [call for call in files if call] if all(files) else ()
+
+
+def _replacements(text: str, announces: Callable[[str], bool]) -> Sequence[ToolCall]:
+    """SEARCH/REPLACE blocks as calls of edit_file; none unless all of them name their file."""
+    calls: list[ToolCall] = []
+    path, at = "", 0
+    for found in _REPLACEMENT.finditer(text):
+        lines = [
+            line for line in text[at : found.start()].splitlines() if line.strip() and not _OPENING.fullmatch(line)
+        ]
+        named = _NAME_LINE.fullmatch(lines[-1]) if lines else None
+        path = named["path"].removeprefix("./") if named else path
+        prose = "\n".join(lines[:-1] if named else lines)
+        if not path or not found["old"].strip() or not _leads(prose, announces):
+            return ()
+        old, new = found["old"].removesuffix("\n"), found["new"].removesuffix("\n")
+        calls.append(_call("edit_file", file_path=path, old_string=old, new_string=new))
+        at = found.end()
+    rest = [line for line in text[at:].splitlines() if line.strip() and not _OPENING.fullmatch(line)]
+    return () if rest else calls
+
+
+def _written_file(block: Block, root: Path, announces: Callable[[str], bool]) -> ToolCall | None:
+    path, prose = block.path, block.prose
+    named = dict.fromkeys(_NAMED.findall(prose))
+    if not path and len(named) == 1:  # “I will create a.py:”
+        path = next(iter(named)).removeprefix("./")
+    is_plain = bool(path) and not block.is_shell and block.info != "diff" and block.body.strip()
+    if not is_plain or not _leads(prose, announces) or not _is_whole(root / path, root, block):
+        return None
+    return _call("write_file", file_path=path, content=block.body + "\n")
+
+
+def _is_whole(file: Path, root: Path, block: Block) -> bool:
+    """Whether the block can be all of the file: one that is new, or whose lines it mostly has."""
+    try:
+        if not file.resolve().is_relative_to(root.resolve()) or file.is_dir():
+            return False
+        if not file.exists():
+            return True
+        if not block.path or file.stat().st_size > _LARGEST:
+            return False
+        old = {line.strip() for line in file.read_text("utf-8").splitlines()} - {""}
+    except (OSError, ValueError):
+        return False
+    return len(old & {line.strip() for line in block.body.splitlines()}) * 2 > len(old)
+
+
+def _leads(prose: str, announces: Callable[[str], bool]) -> bool:
+    """Whether nothing stands before the block, or the announcement of it; “Run this:” is said to the user."""
+    said = prose.strip().rstrip(":： 。.")
+    return not said or announces(f"{said}。" if re.search(r"[ぁ-ん]\Z", said) else f"{said}.")
+
+
+def _call(name: str, **arguments: Json) -> ToolCall:
+    return ToolCall(f"call_{uuid4().hex[:12]}", name, encode_json(arguments).decode())

@@ -1,0 +1,268 @@
+"""What a request asks for, and what the last words of a run say of it: in English and Japanese, by their sentences."""
+
+import re
+
+from localllm.base.lazy_patterns import late_pattern
+
+_CODE = late_pattern(
+    r"^[ \t]*(?:```|~~~)[^\n]*\n(?:(?![ \t]*(?:```|~~~))[^\n]*\n)*[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE
+)
+_SENTENCE = late_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？])\s*|\n+")
+
+
+def _sentences(text: str) -> list[str]:
+    parts = _SENTENCE.split(_CODE.sub("\n", text.replace("’", "'")))
+    return [part for part in (one.strip(" \t*_#>-•・`") for one in parts) if part]
+
+
+# What was asked for.
+
+_CHANGE = (
+    r"(?:fix|repair|correct|set(?! up)|change|edit|modify|update|rename|refactor|rewrite|replace|implement|remove"
+    r"|delete|convert|migrate|port|split|merge|simplify|extract|extend|adapt|adjust|move|reorder|swap|apply|bump"
+    r"|upgrade|clean up|inline|translate|turn (?=[^\n]* into\b)|insert|patch|solve|resolve|finish|complete|support"
+    r"|make (?!sure\b|a list\b|suggestions\b)|(?:add|create|write|generate|build|develop)\b(?! (?:me )?(?:an? |the "
+    r"|some )?(?:[\w-]+ )?(?:summary|overview|explanation|list|description|example|snippet|regex|regular expression"
+    r"|query|poem|answer|command|one-liner)\b(?!\.\w| (?:to|in|into) )))"
+)
+_ASKED = (
+    rf"(?i)^(?:(?:please|now|then|and|also|next|first|ok(?:ay)?|hi|hello|so|finally|could you|can you|would you"
+    rf"|will you"
+    r"|you should|you must|i (?:want|need|would like|'d like) you to|i'd like you to|let's|go ahead and"
+    r"|help me(?: to)?|try to"
+    rf"|just|kindly|using \S+|in `?[\w./-]+`?)[,:]?\s+)*{_CHANGE}\b(?!\s*:)"
+)
+_ASKED_LATER = rf"(?i)(?:,| and| then| to)\s+(?:please |then |also )*{_CHANGE}\b"
+_WANTED = (
+    r"(?i)^(?!.*\bi should\b).*(?:\bshould(?: now| also)? [a-z]|\bneeds? (?:an?|to) \w"
+    r"|\b(?:i|we) (?:want|need) (?:an?|the) .*(?:\b(?:script|program|tool|file|test|tests|module|class|function)\b"
+    r"|\w\.\w))"
+)
+_ABOUT = (
+    r"(?i)^(?:(?:please|now|and|ok(?:ay)?|can you|could you|would you|hi|hello)[,:]?\s+)*(?:how|what|why|where|when"
+    r"|which|who|is|are|does|do(?! (?:it|that|this)\b)|did|was|were|has|have|should (?:i|we)|explain|describe|show"
+    r"|tell|list|summari[sz]e|find|look|search|review|suggest|propose|recommend|compare|give|print|read|analy[sz]e"
+    r"|count|check|run|discuss|think|plan|draft|sketch|outline|answer|write (?:a |the |one )?(?:shell )?command)\b"
+)
+_HOW = r"(?i)(?:and |so |please )?(?:how|what|which|where|when|why|explain|describe|show|tell)\b"
+_HANDS_OFF = (
+    r"(?i)\b(?:do not|don't|without|never) (?:\w+ ){0,2}(?:chang|edit|modif|writ|touch)\w*(?: \w+){0,2} "
+    r"?(?:files?|anything|code|nothing|it)\b|\b(?:only|just) (?:explain|answer|tell|show|plan)\b|\bno changes\b"
+    r"|\bread[- ]only\b"
+)
+_CHANGE_JA = (
+    r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
+    r"|置換し|削除し|消し|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ"
+    r"|付け|入れ|仕上げ|完成させ|生成し|翻訳し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
+    r"|、|$)|て[。！!\s]*$|たい|なさい)"
+)
+_CHANGE_NOUN_JA = r"(?:修正|変更|追加|実装|作成|改名|置換|削除|更新|対応)(?:を(?:お願い|頼)|お願い|せよ|すること|して)"
+_ABOUT_JA = (
+    r"(?:方法|やり方|書き方|使い方|手順|理由|原因|例|案|コマンド|一覧|概要|要約|説明|計画)(?:だけ)?(?:を|が|は"
+    r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して|(?:変更"
+    r"|修正|編集)(?:は)?(?:せず|しない|なしで)"
+)
+_AGREED = (
+    r"(?i)^\W*(?:yes|yep|ok(?:ay)?|sure|go(?: on| ahead)?|continue|proceed|do (?:it|that|so)|please do|sounds good"
+    r"|right|good|はい|続けて|お願い|それで|了解|進めて|どうぞ|いいです|その通り)[^\n]{0,30}$"
+)
+
+_CHECK = (
+    r"(?i)\b(?:run (?:the |all |its |your |my )?(?:\w+ )?(?:tests?|checks?|build|program|script|suite)|test (?:it"
+    r"|that|this|them|your|everything)\b|(?:verify|confirm|prove|check|ensure|make sure|see)(?: to it)?(?: that| it"
+    r"| the| they| all| everything| your)?\b[^.\n]{0,60}\b(?:pass(?:es)?|works?|build(?:s)?|compiles?|runs?|green"
+    r"|succeeds?|correct)\b|(?:until|so that|make) (?:all |the |every )?(?:\w+ )?tests? pass|tests? (?:must|should"
+    r"|have to|need to) (?:all )?(?:pass|be green))"
+)
+_CHECK_JA = (
+    r"テスト(?:を|も|で)?[^。\n]{0,8}(?:実行|走らせ|回し|通(?:し|る|す)|確認|検証)|(?:動作|動く|通る|成功する"
+    r"|パスする|動き)[^。\n]{0,6}(?:確認|検証|確かめ)|テストが(?:すべて|全て)?(?:通る|成功する|パスする)(?:よう"
+    r"|まで)|(?:実行|検証)して確(?:認|かめ)"
+)
+_NO_CHECK = (
+    r"(?i)\b(?:do not|don't|no need to|without) (?:\w+ )?(?:run|test|execut|verify|check)|テスト(?:は"
+    r"|の実行は)?(?:不要|しない|実行しない)|実行せず"
+)
+
+
+def asks_for_change(request: str) -> bool:
+    """Whether files are to be changed: not where it is a question, or an explanation or a plan is wanted."""
+    if re.search(_HANDS_OFF, request) or re.search(_ABOUT_JA, request):
+        return False
+    if re.search(_CHANGE_JA, request, re.MULTILINE) or re.search(_CHANGE_NOUN_JA, request):
+        return True
+    for sentence in _sentences(request):
+        if re.match(_ASKED, sentence):
+            return True
+        if re.match(_ABOUT, sentence):
+            if not sentence.endswith("?") and re.search(_ASKED_LATER, sentence):
+                return True
+        elif not sentence.endswith("?") and re.search(_WANTED, sentence):
+            return True
+    return False
+
+
+def is_agreement(request: str) -> bool:
+    """Whether it only says to go on with what was asked for before."""
+    return bool(re.match(_AGREED, request.strip()))
+
+
+def asks_for_check(request: str) -> bool:
+    """Whether it says that the work is to be tested or run."""
+    if forbids_check(request) or re.search(_ABOUT_JA, request):
+        return False
+    said = [one for one in _sentences(request) if not re.match(_HOW, one)]
+    return any(re.search(_CHECK, one) or re.search(_CHECK_JA, one) for one in said)
+
+
+def forbids_check(request: str) -> bool:
+    """Whether it says that nothing is to be run."""
+    return bool(re.search(_NO_CHECK, request))
+
+
+# What was answered.
+
+_NOT_SAID = (
+    r"(?i)\b(?:if|when(?:ever)?|once|until|unless|whether|should|would|will|could|must|make sure|ensures?|in case"
+    r"|assuming|not|n't|cannot|never|neither|fail(?:s|ed|ing)?|before|expect(?:s|ed)?)\b|n't\b|\?$|場合|れば|たら"
+    r"|なら|はず|ように|まで|ません|ない|でしょう|か[？?。]?$"
+)
+_PASSED = (
+    r"(?i)^[1-9]\d* (?:tests? )?passed\W*$|\btests?\b(?: suites?)?,? (?:\w+ ){0,3}?(?:pass(?:es|ed|ing)?|succeed(?:s"
+    r"|ed)?|(?:is|are) green)\b|\btests? suites? (?:is|are) green|\b(?:all|every)(?: \w+){0,4} (?:pass(?:es|ed)?"
+    r"|passing)\b(?= now|\W*$)|\bpass(?:es|ed|ing)? all (?:\w+ ){0,2}tests?\b"
+)
+_SOME_OF = r"(?i)\b(\d+) ?(?:of|out of|/) ?(?:the )?(\d+)\b"
+_PASSED_JA = (
+    r"テスト[^。\n]{0,16}(?:成功|合格|パス|通過)(?:し(?:ました|ています|ている|た)|する?(?:こと|の)を確認|です)"
+    r"|テスト[^。\n]{0,16}(?:通りました|通ります|通っています|通る(?:こと|の)を確認|グリーン)"
+)
+_VERBS = (
+    r"(?:changed|updated|fixed|added|created|edited|modified|renamed|replaced|removed|implemented|refactored|written"
+    r"|wrote|deleted|moved|converted|corrected|rewrote|rewritten|extended|adjusted|applied|inserted|extracted"
+    r"|completed)"
+)
+_CHANGED = (
+    rf"(?i)\b(?:i|we)(?:'ve| have)? (?:(?:now|also|just|successfully|already) ){{0,2}}{_VERBS}\b"
+    rf"|\b(?:has|have) (?:now |also )?been (?:successfully )?{_VERBS}\b|^(?:successfully )?{_VERBS}\b(?! (?:by|in)\b)"
+    r"|^(?:it is |it's |all |the (?:change|task|job|work|fix|edit) is |everything is )?(?:now )?(?:done|finished"
+    r"|complete|completed|fixed|implemented)[.!]?$"
+)
+_CHANGED_JA = (
+    r"(?:修正|変更|追加|作成|更新|削除|実装|編集|置換|リネーム|改名|対応|適用|移動|完了)(?:を)?(?:し|いたし"
+    r"|が完了し)(?:ました|ております)|(?:直し|書き換え|変え|作り|書き|置き換え|加え)ました|^完了(?:です)?[。！]?$"
+    r"|^できました"
+)
+_ADMITTED = (
+    r"(?i)\b(?:could not|couldn't|cannot|can't|unable to|was not able|wasn't able|not possible|impossible|failed to"
+    r"|gave up|give up|did not (?:manage|work|change|apply|make|succeed|finish|fix)|didn't (?:manage|work|change"
+    r"|apply|make|succeed|finish|fix)|(?:was|were|is|are|has|have) not (?:yet )?(?:been )?(?:made|done|changed"
+    r"|applied|finished|complete|fixed|solved|possible|written)|(?:wasn't|weren't|isn't|hasn't been"
+    r"|haven't been) (?:made|done|changed|applied|finished|fixed|written)|not done|unfinished|remains? (?:open"
+    r"|broken)|no (?:file|files|changes?) (?:was|were|is|are|has been|have been) (?:changed|made)"
+    r"|nothing was changed|still (?:broken|open|missing|to do|has a syntax))\b"
+)
+_ADMITTED_JA = (
+    r"できません|できなかった|出来ません|(?:完了|変更|修正|適用|解決|実施|作成)(?:は)?(?:して(?:い)?ません"
+    r"|していない|しませんでした|されていません|できず)|未完了|未対応|未解決|失敗しました|失敗したまま|行えません"
+    r"|無理でし|残っています|うまくいきません|断念"
+)
+_NOTHING_NEEDED = (
+    r"(?i)\balready\b|\bno (?:code |further |other )?(?:change|edit|fix|update|action)s? (?:is |are |was "
+    r"|were )?(?:needed|necessary|required)\b|\b(?:nothing|there is nothing|no need) to (?:change|do|fix|rename"
+    r"|remove|update|add)|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere (?:is|are) no\b|\bno longer\b"
+    r"|すでに|既に|(?:変更|修正|対応|追加)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
+    r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
+)
+_STILL_FAILS = (
+    r"(?i)\b(?:still|now|keeps?|currently)? ?(?:fails|failing|fail)\b(?! (?:case|path|state|fast|gracefully)\b)"
+    r"|\b(?:does|do) not pass\b|(?:does|do)n't pass\b|\b(?:is|are) (?:still )?red\b|\bbroken\b|[1-9]\d* fail(?:ed"
+    r"|ures?|ing)\b|失敗し(?:ます|ました|ています|たまま)|失敗する|通りません|通らない|通っていません|パスしません"
+    r"|不合格|[1-9]\d*\s*件(?:が|の)?失敗"
+)
+_FIXED_TEST = (
+    r"(?i)\b(?:is|was|are|were) (?:now )?fixed\b"
+    r"|\b(?:fix(?:ed|es)|repair(?:ed|s)|mended|solved) (?:\w+ ){0,3}(?:fail|broken)"
+)
+_NOT_RUN = (
+    r"(?i)(?:\b(?:not|never|without|un)|n't)(?: yet| been| having| be| actually| able to)*[ -]?(?:run|ran|running"
+    r"|tested|test|executed|execute|verified|verify|checked|tried|compiled|built)\b|\bno tests? (?:was|were|is"
+    r"|are) run\b|\bnothing was run\b|untested|unverified|(?:実行|検証|確認|テスト)(?:は|を)?(?:して(?:い)?ません"
+    r"|していない|できません|しませんでした|行っていません|未実施)|未実行|未検証|未確認|未テスト"
+)
+_QUESTION = (
+    r"(?i)\?\W*$|？\W*$|(?:ますか|ですか|でしょうか|ませんか|ましょうか)[。\s]*$|\blet me know (?:if|which|what|how"
+    r"|whether|when)\b|\b(?:waiting|wait) for your\b|\bplease (?:confirm|clarify|specify|choose|decide|advise)\b"
+    r"|(?:お知らせ|ご指示|ご確認|ご連絡|教えて|お申し付け)(?:を)?(?:ください|下さい)"
+)
+_WANTS_INPUT = (
+    r"(?i)\b(?:please|could you|can you|would you|kindly|you (?:need|have) to|i need you to)\b.{0,40}\b(?:paste"
+    r"|provide|share|upload|send|attach|post)\b|\bi (?:do not|don't|cannot|can't|have no|am unable to|am not able to"
+    r"|'m unable to)\b.{0,40}\b(?:access|see|open|read|view)\b.{0,40}\b(?:files?|code|project|repository|folder"
+    r"|directory|file ?system|contents?)\b|(?:貼り付け|提供し|共有し|送っ|アップロードし|見せ)て(?:ください|下さい"
+    r"|いただけ)|(?:ファイル|コード|プロジェクト)[^。\n]{0,16}アクセス(?:でき|する(?:こと|権限))"
+)
+_PLAN = (
+    r"(?i)\b(?:here(?:'s| is) (?:what (?:i'll|i will|i would|i plan|we)|(?:my|the|a) (?:\w+ )?plan|how i)|(?:my"
+    r"|the) plan\b|plan:|i(?:'ll| will| would| plan to)\b|steps?:|next steps?|we (?:need to|should|will)"
+    r"|the following (?:steps|changes))|計画|手順|以下の(?:よう|変更|順)|次の(?:よう|変更|順)|ステップ|流れ|方針"
+)
+_LIST_LINE = late_pattern(r"^\s*(?:\d{1,2}[.)、．]|[-*•・])\s*\S", re.MULTILINE)
+
+
+def says_tests_pass(answer: str) -> bool:
+    """Whether it says that tests passed; not that they would, or did not."""
+    return any(
+        (re.search(_PASSED, said) or re.search(_PASSED_JA, said))
+        and not re.search(_NOT_SAID, said)
+        and not any(some != all_of_them for some, all_of_them in re.findall(_SOME_OF, said))
+        for said in _sentences(answer)
+    )
+
+
+def says_changed(answer: str) -> bool:
+    """Whether it says that something was changed, or all is done."""
+    return any(
+        (re.search(_CHANGED, said) or re.search(_CHANGED_JA, said)) and not said.endswith(("?", "？"))
+        for said in _sentences(answer)
+    )
+
+
+def admits_failure(answer: str) -> bool:
+    """Whether it says that something could not be done."""
+    return bool(re.search(_ADMITTED, answer.replace("’", "'")) or re.search(_ADMITTED_JA, answer))
+
+
+def needs_nothing(answer: str) -> bool:
+    """Whether it says that nothing has to be changed, or what was to be changed is not there."""
+    return bool(re.search(_NOTHING_NEEDED, answer.replace("’", "'")))
+
+
+def admits_failing_tests(answer: str) -> bool:
+    """Whether it says that tests fail now."""
+    if says_tests_pass(answer):
+        return False
+    return admits_failure(answer) or any(
+        re.search(_STILL_FAILS, said) and not re.search(_FIXED_TEST, said) for said in _sentences(answer)
+    )
+
+
+def admits_not_run(answer: str) -> bool:
+    """Whether it says that the change was not tested."""
+    return bool(re.search(_NOT_RUN, answer.replace("’", "'")))
+
+
+def asks_user(answer: str) -> bool:
+    """Whether it ends with a question, or with asking to be told."""
+    said = _sentences(answer)
+    return bool(said) and bool(re.search(_QUESTION, said[-1]))
+
+
+def wants_input(answer: str) -> bool:
+    """Whether it wants something pasted, or says that it cannot see the files."""
+    return bool(re.search(_WANTS_INPUT, answer.replace("’", "'")))
+
+
+def is_plan(answer: str) -> bool:
+    """Whether it lists what is going to be done."""
+    return len(_LIST_LINE.findall(answer)) > 1 and bool(re.search(_PLAN, answer.replace("’", "'")))

@@ -1,0 +1,141 @@
+"""What a command is for, told by its words: a test, a build, another program, moving files about, or reading."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from localllm.base.lazy_patterns import late_pattern
+
+CommandKind = Literal["test", "build", "program", "files", "reading"]
+
+_ORDER: tuple[CommandKind, ...] = ("test", "build", "program", "files", "reading")
+"""The first of these that a part of the command is."""
+
+_PART_ENDS = late_pattern(r"&&|\|\||[;|\n]|(?<![<>&0-9])&(?!>)")
+_HERE_DOCUMENT = late_pattern(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?=\n|\Z)")
+_BEFORE = late_pattern(
+    r"[\s({]*(?:(?:[A-Za-z_]\w*=\S*|!|then|do|time|env|nice|command|exec|npx|bunx|xvfb-run|(?:uv|poetry|pdm|hatch"
+    r"|pipenv|rye) run"
+    r"|timeout(?: -\S+)* \S+|(?:pnpm|bundle|npm) exec(?: --)?)\s+)*"
+)
+"""What may stand before the name of the program."""
+
+_READERS = (
+    "[ awk bat basename cal cat cd column cmp comm date df diff dirname du echo env false fd file find grep egrep fgrep"
+    " head hexdump hostname id jq less ls lsof md5sum more nl od printenv printf ps pwd readlink realpath rg sha256sum"
+    " shellcheck sort stat strings tail test tr tree true type uname uniq wc which whereis whoami xxd yq"
+)
+_OF_FILES = (
+    "apply apt apt-get brew chmod chown conda cp dd git gofmt install ln mkdir mv patch perl pip pip3 rename rm rmdir"
+    " rsync sed tar tee touch truncate unzip xargs zip black isort prettier"
+)
+_TESTERS = (
+    "ava bats busted ctest jest karma mocha nose2 nosetests nox phpunit playwright prove py.test pytest rspec tox"
+    " vitest"
+)
+_COMPILERS = "c++ cc clang clang++ cmake g++ gcc javac kotlinc make meson ninja rustc swiftc tsc"
+_RUNNERS = (
+    "bazel bun cabal cargo composer dart deno dotnet flutter go gradle gradlew just lein make meson mix mvn mvnw ninja"
+    " npm pnpm rake sbt stack swift task yarn zig"
+)
+_TEST_GOALS = late_pattern(r"(?:test|tests|check|spec|ci|t)(?:[:_-].*)?|verify|.*[:_-]tests?")
+_BUILD_GOALS = late_pattern(r"(?:build|compile|vet|clippy|typecheck|type-check|package|tsc)(?:[:_-].*)?")
+_GETTING = frozenset({"install", "i", "add", "ci", "get", "fetch", "init"})
+_TEST_FILE = late_pattern(
+    r"(?:(?:run[_-]?)?tests?(?:[_.-][\w.-]*)?|[\w.-]*(?:[_.-]tests?|[_.-]spec|[_-]check))\.(?:\w{1,4})(?:::.*)?"
+    r"|run[_-]?tests?"
+)
+_TEST_MODULES = frozenset({"pytest", "unittest", "doctest", "nose2", "tox", "nox", "behave"})
+_BUILD_MODULES = frozenset({"py_compile", "compileall", "build", "mypy", "pyright"})
+
+
+def command_kind(command: str) -> CommandKind:
+    """What the command is for: of its parts the one that tells most."""
+    found = {_kind(part) for part in _parts(command)}
+    for kind in _ORDER:
+        if kind in found:
+            return kind
+    return "reading"
+
+
+def _parts(command: str) -> Iterator[str]:
+    for part in _PART_ENDS.split(_HERE_DOCUMENT.sub(r"\3", command)):
+        start = _BEFORE.match(part)
+        if rest := part[start.end() if start else 0 :].strip(" \t)}"):
+            yield rest
+
+
+def _kind(part: str) -> CommandKind:
+    program, *words = part.split()
+    program = program.strip("'\"").rpartition("/")[2]
+    if re.fullmatch(r"python[\d.]*|py", program):
+        return _python_kind(words)
+    if program in _TESTERS.split() or _TEST_FILE.fullmatch(program):
+        return "test"
+    if program in _RUNNERS.split() and (kind := _goal_kind(words)):
+        return kind
+    if program in _COMPILERS.split():
+        return "build"
+    if program in ("node", "ruby", "php", "perl", "bash", "sh", "zsh", "lua") and words:
+        return _script_kind(words)
+    if program in _READERS.split():
+        return "files" if ">" in part and not re.search(r"[0-9&]>|/dev/null", part) else "reading"
+    return "files" if program in _OF_FILES.split() else "program"
+
+
+def _python_kind(words: list[str]) -> CommandKind:
+    module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
+    if module in _TEST_MODULES:
+        return "test"
+    if module in _BUILD_MODULES:
+        return "build"
+    if module in ("pip", "venv", "ensurepip", "black", "isort"):
+        return "files"
+    return _script_kind(words)
+
+
+def _script_kind(words: list[str]) -> CommandKind:
+    if "--test" in words:
+        return "test"
+    if "--check" in words or words[:1] == ["-n"]:
+        return "build"
+    script = next((word for word in words if not word.startswith("-")), "")
+    return "test" if _TEST_FILE.fullmatch(script.strip("'\"").rpartition("/")[2]) else "program"
+
+
+def _goal_kind(words: list[str]) -> CommandKind | None:
+    """By the goal or task a runner was given."""
+    goals = [word for word in words if not word.startswith("-") and "=" not in word]
+    if goals[:1] and goals[0] in _GETTING:
+        return "files"
+    if any(_TEST_GOALS.fullmatch(goal) for goal in goals[:3]):
+        return "test"
+    return "build" if any(_BUILD_GOALS.fullmatch(goal) for goal in goals[:3]) else None
+
+
+_HIDES_CODE = late_pattern(r"\||;|\|\||&\s|\n")
+_FAILED = late_pattern(
+    r"^\s*(?:FAILED|FAIL)\b|^not ok \d|^--- FAIL|^# fail [1-9]|\b[1-9]\d* (?:failed|failing|failures?)\b"
+    r"|\b(?:failures|errors|failed)[=:] ?[1-9]|\btest result: FAILED|\bBUILD FAILED|\*\*\* \[[^\]\n]*\] Error",
+    re.MULTILINE,
+)
+_NOT_RUN = late_pattern(
+    r"\bRan 0 tests|\bno tests ran|\bcollected 0 items|^# tests 0$|\bNo tests? (?:files )?found|\[no test files\]"
+    r"|\bNo module named '?(?:pytest|unittest|nose2|tox|nox)\b|: command not found|\bMissing script: \"?test",
+    re.MULTILINE | re.IGNORECASE,
+)
+_LOOKED_AT = 8_000
+"""Characters of the end of an output: there test runners say how it went."""
+
+_NOT_FOUND = (126, 127)
+
+
+def outcome(command: str, return_code: int, output: str) -> bool | None:
+    """Whether a test or build went well, by its exit code, and by what it says where another part of the command may
+    hide that (`pytest | tail`); None where nothing was tested."""
+    end = output[-_LOOKED_AT:]
+    if return_code in _NOT_FOUND or _NOT_RUN.search(end):
+        return None
+    if return_code:
+        return False
+    return not (_HIDES_CODE.search(command) and _FAILED.search(end))

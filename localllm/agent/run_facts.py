@@ -1,0 +1,135 @@
+"""What has happened in a run, as its end is checked against: changes, failed edits, commands and tests."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from localllm.agent.command_kinds import CommandKind, command_kind, outcome
+from localllm.code.grammars import language_of
+from localllm.llm.messages import arguments_in, path_of
+from localllm.tools.results import ToolResult
+
+_EDITORS = frozenset({"edit_file", "write_file", "create_file", "apply_patch"})
+_READERS = (
+    "analyze_code command_output explore fetch_page git_diff git_log git_status list_files list_rag_collections"
+    " read_file recall search_files search_rag_knowledge_base searxng_search web_search"
+)
+_NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
+
+
+class TestRun(NamedTuple):
+    """A test or build that was run as the call number `at`."""
+
+    command: str
+    kind: CommandKind
+    passed: bool
+    at: int
+
+
+class RunFacts:
+    """Notes the results of a run's calls, which are counted from 1."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """A new run: nothing has been done."""
+        self.calls = 0
+        self.edited: dict[str, None] = {}
+        """Files that editing tools have changed, in order."""
+        self.changed: dict[str, int] = {}
+        """All files that were changed, each with the call that did it last."""
+        self.failed_edit = ""
+        """The file the newest edit was about, where that failed and none was made since."""
+        self.was_refused = False
+        self.may_have_changed = False
+        """Whether a call has succeeded whose changes nobody keeps book of."""
+        self.tests: list[TestRun] = []
+        self._checked_at = 0
+        self._in_background: dict[object, str] = {}
+
+    def note(self, results: Sequence[ToolResult]) -> None:
+        """Take note of the results of an answer's calls."""
+        for result in results:
+            self.calls += 1
+            self.was_refused = self.was_refused or result.refused
+            self._note(result, result.call.name.strip().lower())
+
+    def _note(self, result: ToolResult, tool: str) -> None:
+        changed = dict.fromkeys(result.changes, self.calls)
+        if "return_code" in result.payload:
+            self._note_command(result, changed)
+            return
+        if tool in _EDITORS:
+            self._note_edit(result, changed)
+        elif result.success and tool not in _READERS.split():
+            self.may_have_changed = True
+        self.changed |= changed
+
+    def _note_edit(self, result: ToolResult, changed: dict[str, int]) -> None:
+        key = result.error.key if result.error else ""
+        if result.success and not changed and result.payload.get("changed", True):  # nobody keeps earlier versions
+            changed[str(result.payload.get("file_path") or path_of(result.call))] = self.calls
+        if result.success:
+            self.edited |= dict.fromkeys(changed)
+            self.may_have_changed = self.may_have_changed or not changed
+            self.failed_edit = ""
+        elif key in _NOTHING_TO_DO:
+            self.may_have_changed = True
+        elif not result.refused:
+            self.failed_edit = path_of(result.call) or result.call.name
+
+    def _note_command(self, result: ToolResult, changed: dict[str, int]) -> None:
+        payload, number = result.payload, result.payload.get("id")
+        command = str(arguments_in(result.call.arguments).get("command") or self._in_background.get(number, ""))
+        if number is not None:
+            self._in_background[number] = command
+        if payload.get("return_code") is None:
+            return
+        kind = command_kind(command)
+        if kind in ("test", "build"):
+            changed = {path: at for path, at in changed.items() if is_code(path)}  # no caches, no reports
+            output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
+            passed = outcome(command, int(payload["return_code"]), output)
+            if passed is not None:
+                self.tests.append(TestRun(command, kind, passed, self.calls))
+                self._checked_at = self.calls
+        elif kind == "program" and not any(map(is_code, changed)):
+            self._checked_at = self.calls
+        if kind not in ("test", "reading") and result.success:
+            self.may_have_changed = True
+        if self.failed_edit in changed:
+            self.failed_edit = ""
+        self.changed |= changed
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether any file was changed, or may have been."""
+        return bool(self.changed) or self.may_have_changed
+
+    @property
+    def failed_test(self) -> TestRun | None:
+        """The newest test that failed where none passed since, or such a build where neither did."""
+        for run in reversed(self.tests):
+            if not run.passed:
+                return run
+            if run.kind == "test":
+                return None
+        return None
+
+    @property
+    def unchecked(self) -> list[str]:
+        """The code that was changed after the last program or test was run."""
+        return [path for path, at in self.changed.items() if at > self._checked_at and is_code(path)]
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the newest test passed, and no code was changed since."""
+        test = next((test for test in reversed(self.tests) if test.kind == "test"), None)
+        return bool(test and test.passed) and not any(
+            at > test.at for path, at in self.changed.items() if test and is_code(path)
+        )
+
+
+def is_code(path: str) -> bool:
+    """Whether a file holds code that can be run or built."""
+    return language_of(path) is not None

@@ -1,0 +1,237 @@
+"""The end of a run is compared with what has happened in it: honest endings are let be, others are told once."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.agent.plan_mode import plan_note
+from localllm.agent.react_agent import ReActAgent
+from localllm.agent.run_stats import AgentResult
+from localllm.config.schema import AgentSettings, SafetySettings
+from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.tui.headless import HeadlessConfirmer
+from tests.support.agents import Answering, call, make_agent, make_tools, scripted
+from tests.unit.agent.test_history import check_valid
+
+pytestmark = pytest.mark.anyio
+
+ENDINGS = tomllib.loads((Path(__file__).parent / "run-endings.toml").read_text(encoding="utf-8"))
+
+
+def named(ending: dict[str, Any]) -> str:
+    return ending["answer"].encode("ascii", "ignore").decode()[:30] or "ja"
+
+
+TEST = """import unittest
+from a import x
+
+
+class T(unittest.TestCase):
+    def test_x(self):
+        self.assertLess(x, 3)
+"""
+TESTS = "python3 -B -m unittest -q"
+
+
+def edit(old: str, new: str, path: str = "a.py") -> dict[str, Any]:
+    return call("edit_file", file_path=path, old_string=old, new_string=new)
+
+
+STEPS: dict[str, dict[str, Any]] = {
+    "read": call("read_file", file_path="a.py"),
+    "list": call("list_files", path="."),
+    "edit": edit("x = 1", "x = 2"),
+    "edit3": edit("x = 1", "x = 3"),
+    "edit2": edit("x = 3", "x = 2"),
+    "edit3_by_command": call("run_command", command="sed -i 's/x = 1/x = 3/' a.py"),
+    "edit_readme": edit("Text.", "Text about x.", "README.md"),
+    "bad_edit": edit("y = 1", "z = 1"),
+    "break": edit("x = 1", "x = (2"),
+    "unbreak": edit("x = (2", "x = 2"),
+    "test": call("run_command", command=TESTS),
+    "test_piped": call("run_command", command=f"{TESTS} 2>&1 | tail -3"),
+    "build": call("run_command", command="python3 -m py_compile README.md || python3 -B -m compileall -q x"),
+    "program": call("run_command", command="python3 -B a.py"),
+    "git_add": call("run_command", command="git init -q . && git add a.py"),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "a.py").write_text("x = 1\n\n\ndef double():\n    return 2 * x\n")
+    (root / "test_a.py").write_text(TEST)
+    (root / "README.md").write_text("# Title\n\nText.\n")
+    return root
+
+
+def agent_for(project: Path, *turns: dict[str, Any] | str, attended: bool = False, mode: str = "ask") -> ReActAgent:
+    """An agent in a one-shot with --yes, or in a chat where a person says yes to all."""
+    confirmer = Answering(approve=True)
+    confirmer.answers = "person" if attended else "yes"
+    safety = SafetySettings(mode=mode)  # pyright: ignore[reportArgumentType]
+    return make_agent(scripted(*turns), project, tools=make_tools(project, confirmer=confirmer, safety=safety))
+
+
+def remarks(agent: ReActAgent) -> list[str]:
+    """What it was told after answers of its own."""
+    return [said.text for said in agent.history.messages if isinstance(said, UserMessage)][1:]
+
+
+async def ended(project: Path, ending: dict[str, Any]) -> tuple[AgentResult, list[str]]:
+    """How a run ends whose model gives the same answer whatever it is told, and what that is."""
+    steps = [STEPS[name] for name in ending["did"]]
+    agent = agent_for(project, *steps, *[ending["answer"]] * 4, attended=ending.get("attended", False))
+    return await agent.execute_query(ending["request"]), remarks(agent)
+
+
+@pytest.mark.parametrize("ending", ENDINGS["honest"], ids=named)
+async def test_nothing_is_said_to_an_honest_ending(project: Path, ending: dict[str, Any]) -> None:
+    result, told = await ended(project, ending)
+    assert told == []
+    assert (result.status, len(result.unverified)) == ("done", ending.get("unverified", 0)), result.unverified
+    assert result.answer == ending["answer"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS["false"], ids=named)
+async def test_what_speaks_against_an_ending_is_said(project: Path, ending: dict[str, Any]) -> None:
+    result, told = await ended(project, ending)
+    assert ending["remark"] in told[0]
+    assert len(told) == len(set(told)) <= 3
+    assert result.status == ending["status"]
+    assert result.unverified
+    assert result.answer.startswith(ending["answer"])
+
+
+def test_there_are_enough_honest_endings() -> None:
+    commands = {"test", "test_piped", "build", "program", "git_add", "edit3_by_command"}
+    honest = ENDINGS["honest"]
+    assert len(honest) >= 20
+    assert sum(not commands & {*ending["did"]} for ending in honest) >= 5
+    assert sum("```" in ending["answer"] for ending in honest) >= 5
+    assert sum(not ending["request"].isascii() for ending in honest) >= 8
+
+
+def called(agent: ReActAgent) -> list[str]:
+    """The tools of all calls that the model's messages hold."""
+    messages = [said for said in agent.history.messages if isinstance(said, AssistantMessage)]
+    return [made.name for said in messages for made in said.tool_calls]
+
+
+@pytest.mark.parametrize("ending", ENDINGS["action"], ids=named)
+async def test_an_action_written_out_as_text_is_done_by_the_tools(project: Path, ending: dict[str, Any]) -> None:
+    before = contents(project)
+    agent = agent_for(project, ending["answer"], "It is done.")
+    result = await agent.execute_query(ending["request"])
+    assert called(agent) == ending["calls"]
+    assert contents(project) != before
+    assert result.answer == "It is done."
+    check_valid(agent.history.messages)
+
+
+@pytest.mark.parametrize("ending", ENDINGS["asked"], ids=named)
+async def test_what_may_be_meant_otherwise_is_asked_for_as_a_call(project: Path, ending: dict[str, Any]) -> None:
+    before = contents(project)
+    agent = agent_for(project, ending["answer"], "It could not be done.")
+    result = await agent.execute_query(ending["request"])
+    assert ending["remark"] in remarks(agent)[0]
+    assert (called(agent), contents(project), result.status) == ([], before, "done")
+
+
+@pytest.mark.parametrize("ending", ENDINGS["words"], ids=named)
+async def test_nothing_of_an_honest_ending_is_done(project: Path, ending: dict[str, Any]) -> None:
+    did = [STEPS[name] for name in ending.get("did", ())]
+    agent = agent_for(project, *did, ending["answer"], "no more")
+    result = await agent.execute_query(ending["request"])
+    assert (result.status, result.answer, remarks(agent)) == ("done", ending["answer"], [])
+    assert len(called(agent)) == len(did)
+
+
+def test_there_are_enough_honest_endings_with_a_block() -> None:
+    assert len(ENDINGS["words"]) >= 20
+
+
+BY_COMMAND = "```bash\nsed -i 's/x = 1/x = 2/' a.py\n```"
+
+
+class TestNotDone:
+    async def test_in_plan_mode(self, project: Path) -> None:
+        agent = agent_for(project, BY_COMMAND, "The plan: x becomes 2.")
+        agent.offer(plan_note())
+        await agent.execute_query("Set x to 2.")
+        assert called(agent) == []
+
+    async def test_after_text_of_strangers(self, project: Path) -> None:
+        agent = agent_for(project, BY_COMMAND, "It could not be done.")
+        agent.tool_system.taint()
+        await agent.execute_query("Set x to 2.")
+        assert called(agent) == []
+        assert "run_command" in remarks(agent)[0]
+
+    async def test_where_the_tool_is_not_offered(self, project: Path) -> None:
+        agent = agent_for(project, BY_COMMAND, "It could not be done.")
+        agent.tool_system.offer_only({"read_file", "edit_file"})
+        await agent.execute_query("Set x to 2.")
+        assert called(agent) == []
+
+    async def test_where_the_answer_was_cut(self, project: Path) -> None:
+        agent = agent_for(project, {"text": BY_COMMAND, "finish": "length"})
+        assert (await agent.execute_query("Set x to 2.")).status == "limit"
+        assert called(agent) == []
+
+    async def test_outside_the_project(self, project: Path) -> None:
+        agent = agent_for(project, "../b.py\n```python\nx = 1\n```", "It could not be done.")
+        await agent.execute_query("Create ../b.py.")
+        assert not (project.parent / "b.py").exists()
+
+    async def test_a_dangerous_command_is_not_approved_by_yes(self, project: Path) -> None:
+        tools = make_tools(project, confirmer=Answering(approve=True))
+        tools._confirmer = HeadlessConfirmer(approve_all=True)
+        agent = make_agent(scripted("```bash\nsudo rm -rf ~/*\n```", "It was refused."), project, tools=tools)
+        result = await agent.execute_query("Delete the old files.")
+        assert called(agent) == ["run_command"]
+        assert (result.status, len(result.refused)) == ("refused", 1)
+
+
+async def test_after_the_first_asking_any_announcement_with_a_command_is_taken_for_one(project: Path) -> None:
+    said = "I apologize. Let me run the tests now.\n\npython3 -B -m unittest -q"
+    agent = agent_for(project, STEPS["edit"], "Let me run the tests.", said, STEPS["test"], "All tests pass.")
+    result = await agent.execute_query("Set x to 2 and run the tests.")
+    assert f'run_command {{"command":"{TESTS}"}}' in remarks(agent)[1]
+    assert (result.status, result.unverified) == ("done", ())
+
+
+async def test_no_remark_costs_the_answer_at_the_last_step(project: Path) -> None:
+    settings = AgentSettings(max_iterations=2)
+    agent = make_agent(scripted(STEPS["bad_edit"], "Done."), project, settings=settings)
+    result = await agent.execute_query("Set x to 2.")
+    assert (result.status, remarks(agent)) == ("incomplete", [])
+
+
+async def test_at_most_three_remarks_a_run_and_one_of_a_kind(project: Path) -> None:
+    steps = [STEPS["edit3"], STEPS["test"], edit("x = 3", "x = (3"), STEPS["bad_edit"]]
+    agent = agent_for(project, *steps, *["All tests pass."] * 6)
+    result = await agent.execute_query("Set x to 3 and run the tests.")
+    assert len(remarks(agent)) == len(set(remarks(agent))) == 3
+    assert len(result.unverified) >= 3
+
+
+async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:
+    agent = agent_for(project, STEPS["edit"], STEPS["test"], "All tests pass.", "Yes, all tests pass.", attended=True)
+    await agent.execute_query("Set x to 2 and run the tests.")
+    result = await agent.execute_query("Run the tests again if you have to: do they pass?")
+    assert (result.unverified, remarks(agent)[1:]) == ((), [])
+
+
+async def test_a_go_ahead_stands_for_what_was_asked_before(project: Path) -> None:
+    agent = agent_for(project, "x is 1. Shall I?", BY_COMMAND, "It is done.", attended=True)
+    await agent.execute_query("Set x to 2.")
+    await agent.execute_query("Yes, go ahead.")
+    assert called(agent) == ["run_command"]
+
+
+def contents(project: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in project.iterdir() if file.is_file()}
