@@ -32,7 +32,6 @@ _DIGEST = {
     "more": "(and {count} more)",
     "more_found": "(and {count} more: recall finds them)",
     "decisions": "Decisions:",
-    "style": "Coding style:",
     "preferences": "Preferences:",
     "session": "Last session:",
     "doing": "in progress",

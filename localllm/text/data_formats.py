@@ -54,8 +54,8 @@ def _json_fault(text: str) -> Fault | None:
     return None
 
 
-_COMMENTS = late_pattern(r'("(?:[^"\\\n]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = late_pattern(r'("(?:[^"\\\n]|\\.)*+")|,(?=\s*[\]}])')
+_COMMENTS = late_pattern(r'("(?:[^"\\\n]|\\.)*+"?)|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
+_LAST_COMMA = late_pattern(r'("(?:[^"\\\n]|\\.)*+"?)|,(?=\s*[\]}])')
 
 
 def _without_comments(text: str) -> str:
@@ -75,7 +75,7 @@ def _toml_fault(text: str) -> Fault | None:
     return None
 
 
-_QUOTED = late_pattern(r"\"(?:[^\"\\]|\\.)*+\"|(?<![^\s\[{(,:-])'(?:[^']|'')*+'")
+_QUOTED = late_pattern(r"\"(?:[^\"\\]|\\.)*+(\"?)|(?<![^\s\[{(,:-])'(?:[^']|'')*+('?)")
 _YAML_COMMENT = late_pattern(r"(?:^|(?<=\s))#.*")
 _BLOCK_TEXT = late_pattern(r"(?:^|[:\-]\s+(?:[&!]\S+\s+)*)[|>][+\-\d]*$")
 _ITEM = late_pattern(r"(?:-\s+)+(?=\S)|-$")
@@ -83,7 +83,12 @@ _KEY = late_pattern(r"[^\s\-?\[\]{},&*!|>%@`\"'][^:]*?:(?=\s|$)|\"[^\"]*\":(?=\s
 _OPENS = late_pattern(r"(?::|-|\?)(?:\s+[&!]\S+)*$")
 
 
+_LONGEST_YAML = 200_000  # characters
+
+
 def _yaml_fault(text: str) -> Fault | None:
+    if len(text) > _LONGEST_YAML:
+        return None
     check = _YamlCheck()
     for number, line in enumerate(text.splitlines(), start=1):
         if reason := check.fault_of(line):
@@ -109,7 +114,7 @@ class _YamlCheck:
         if not raw.strip() or -1 < self._text_below < indent:
             return ""
         self._text_below = -1
-        line = _YAML_COMMENT.sub("", _QUOTED.sub('""', raw)).strip()
+        line = _YAML_COMMENT.sub("", _QUOTED.sub(lambda found: '""' if found[1] or found[2] else '"', raw)).strip()
         if not line:
             return ""
         if not indent and re.match(r"---|\.\.\.|%", line):

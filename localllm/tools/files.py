@@ -138,7 +138,7 @@ async def read_file(
     return await reading.read(context, path, encoding, reading.Wanted(start_line, max_lines, end_line))
 
 
-@tool(risk=Risk.SAFE, paths=("path",), unlisted=("recursive",), brief="List files.")
+@tool(risk=Risk.SAFE, paths=("path",), rare=("recursive",), brief="List files.")
 async def list_files(context: ToolContext, path: str = ".", pattern: str = "", recursive: bool = True) -> ToolOutput:
     """List files, but not those git ignores.
 

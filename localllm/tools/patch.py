@@ -10,7 +10,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
-from localllm.tools.replacement import Replacement
+from localllm.tools.edit_arguments import Replacement
 
 BEGIN = "*** Begin Patch"
 _END = "*** End Patch"

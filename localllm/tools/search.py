@@ -377,7 +377,7 @@ def _left_out(outcome: Outcome, *, found: bool) -> list[str]:
     return notes
 
 
-@tool(risk=Risk.SAFE, paths=("path",), unlisted=("code", "max_results"), rare=("ignore_case",))
+@tool(risk=Risk.SAFE, paths=("path",), unlisted=("code",), rare=("ignore_case", "max_results"))
 async def search_files(
     context: ToolContext,
     pattern: str,

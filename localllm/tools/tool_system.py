@@ -277,8 +277,8 @@ class ToolSystem:
         """Count the files that earlier calls of the conversation have read or written as known to the model."""
         for call in calls:
             with suppress(LocalLLMError):
-                tool = self._find(call.name)
-                named = parse_arguments(tool, call.arguments, was_cut=False).get("file_path")
+                tool = self._find(call)
+                named = parse_arguments(tool, call.arguments, was_cut=False).values.get("file_path")
                 if named and (tool.writes or tool.name == "read_file"):
                     self._context.seen.assume(self._context.root.relative(named))
 

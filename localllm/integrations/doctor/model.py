@@ -12,7 +12,8 @@ from localllm.llm.model_profiles import Profile, choose
 
 _PROFILES = {
     "compact": N_("The model gets the compact profile: a short prompt and eight tools (agent.profile)."),
-    "standard": N_("The model gets the standard profile: all tools (agent.profile)."),
+    "standard": N_("The model gets the standard profile: twelve tools (agent.profile)."),
+    "embedded": N_("The embedded engine plans with all tools."),
 }
 
 LEAST_WINDOW = 4_096

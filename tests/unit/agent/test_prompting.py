@@ -9,7 +9,7 @@ import pytest
 
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.error_texts import ERRORS
-from localllm.llm.model_features import COMPACT, STANDARD, Profile
+from localllm.llm.model_profiles import COMPACT, STANDARD, Profile
 from localllm.tools.builtin import TOOLS
 
 

@@ -22,7 +22,7 @@ from localllm.config.schema import (
     Settings,
 )
 from localllm.llm.messages import framed_in
-from localllm.llm.model_features import COMPACT, STANDARD
+from localllm.llm.model_profiles import COMPACT, STANDARD
 from localllm.sandbox.backend import LEVELS
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support import peers

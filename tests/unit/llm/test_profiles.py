@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.llm.gguf.model_file import Header
-from localllm.llm.model_profiles import COMPACT, STANDARD, Profile, choose, parameters, read_parameters
+from localllm.llm.model_profiles import COMPACT, EMBEDDED, STANDARD, Profile, choose, parameters, read_parameters
 from localllm.llm.providers.base import ModelInfo
 from localllm.lookup.engine import MODEL
 from localllm.tools.builtin import TOOLS, all_tools
@@ -78,7 +78,7 @@ def test_the_settings_come_first() -> None:
 
 
 def test_the_embedded_engine_has_every_tool_to_plan_with() -> None:
-    assert choose("compact", MODEL, 4_096, assumed=False) is STANDARD
+    assert choose("compact", MODEL, 4_096, assumed=False) is EMBEDDED
 
 
 def test_the_compact_profile_offers_eight_tools_and_the_web() -> None:

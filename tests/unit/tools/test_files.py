@@ -13,6 +13,7 @@ from localllm.base import i18n
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.llm.messages import Image
 from localllm.safety.tool_definition import Risk, Tool
+from localllm.text.data_formats import new_fault
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.reading import HugeFile
 from localllm.tools.text_files import Patience
@@ -539,6 +540,12 @@ async def test_data_that_is_valid_or_was_not_is_not_remarked_on(
         put(tmp_path / path, before)
     output = await use(write_file, make_context(tmp_path), file_path=path, content=after)
     assert "Syntax errors" not in output.for_model
+
+
+@pytest.mark.parametrize("passage", ['"', "'", '"\\', "/*", "'a", "a: ", "- ", "{", "[,", ": "])
+@pytest.mark.parametrize("path", ["a.json", "a.yaml", "a.toml"])
+def test_data_is_looked_at_in_bounded_time(path: str, passage: str) -> None:
+    new_fault(path, "", passage * 60_000)  # would take minutes if it grew with the square: the time limit of a test
 
 
 @pytest.mark.parametrize("tool", [write_file, create_file], ids=lambda tool: tool.name)

@@ -43,10 +43,10 @@ def test_brackets_stay_open_where_the_answer_was_cut() -> None:
         ("read_file", {"input": '{"file_path": "a"}'}, {"file_path": "a"}),
         ("read_file", {"name": "read_file", "parameters": {"args": {"file_path": "a"}}}, {"file_path": "a"}),
         ("read_file", {"path": "a"}, {"path": "a"}),
-        ("read_file", {"file_path": "a", "max_lines": None}, {"file_path": "a"}),
-        ("read_file", {"file_path": "a", "max_lines": "null", "encoding": ""}, {"file_path": "a", "encoding": ""}),
+        ("read_file", {"file_path": "a", "end_line": None}, {"file_path": "a"}),
+        ("read_file", {"file_path": "a", "end_line": "null", "encoding": ""}, {"file_path": "a", "encoding": ""}),
         ("read_file", {"file_path": None}, {"file_path": None}),
-        ("read_file", {"file_path": 7, "max_lines": " 3 "}, {"file_path": "7", "max_lines": "3"}),
+        ("read_file", {"file_path": 7, "end_line": " 3 "}, {"file_path": "7", "end_line": "3"}),
         ("write_file", {"file_path": "a", "content": {"a": 1}}, {"file_path": "a", "content": {"a": 1}}),
         ("write_file", {"file_path": "a", "content": ""}, {"file_path": "a", "content": ""}),
         ("git_commit", {"message": "x", "files": '["a", "b"]'}, {"message": "x", "files": ["a", "b"]}),
@@ -70,5 +70,5 @@ def test_an_object_where_an_object_is_wanted() -> None:
 
 
 def test_large_numbers_keep_their_digits() -> None:
-    text = '{"file_path": "a", "max_lines": 123456789012345678901234567890,}'
-    assert msgspec.json.decode(settle(text, TOOLS["read_file"]))["max_lines"] == 123456789012345678901234567890
+    text = '{"file_path": "a", "end_line": 123456789012345678901234567890,}'
+    assert msgspec.json.decode(settle(text, TOOLS["read_file"]))["end_line"] == 123456789012345678901234567890
