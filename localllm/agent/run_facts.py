@@ -76,7 +76,7 @@ class RunFacts:
         elif key in _NOTHING_TO_DO:
             self.may_have_changed = True
         elif not result.refused:
-            self.failed_edit = path_of(result.call) or result.call.name
+            self.failed_edit = path_of(result.call) or "a file"
 
     def _note_command(self, result: ToolResult, changed: dict[str, int]) -> None:
         payload, number = result.payload, result.payload.get("id")

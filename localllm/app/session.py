@@ -55,6 +55,7 @@ from localllm.sessions.entries import Changed, Entry, Kept, Planned, Profiled, R
 from localllm.sessions.log import Seal, SessionLog, new_session_id
 from localllm.sessions.relocation import settle
 from localllm.snapshots.store import Snapshots, Transition
+from localllm.text.terminal_output import plain_output
 from localllm.tools.builtin import tools_for
 from localllm.tools.context import ToolContext
 from localllm.tools.shell import note_end
@@ -260,7 +261,7 @@ class Conversation:
         """Let the model read, with the next request, what a command of the person's own printed."""
         self.agent.offer(
             f"[The user ran this himself, outside the sandbox: {command}\nExit code {return_code}. "
-            f"Output:]\n{output.rstrip()}\n[End of output]"
+            f"Output:]\n{plain_output(output).rstrip()}\n[End of output]"
         )
         entry = JournalEntry(
             tool="!",

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 UNNAMED = "unnamed"
 """The name of a call whose name cannot be read."""
 
-NOTE = "note"
+NOTE = "noted"
 """The tool of what is only thought: nothing is done."""
 
 FINISH = "finish"

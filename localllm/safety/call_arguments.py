@@ -24,7 +24,7 @@ _MOST_SECONDS = 1_000
 """A longer timeout is in milliseconds."""
 
 _UNITS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
-_DURATION = r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*"
+_DURATION = r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*"
 _NUMBERS = r"(?<!\d)-?\d+"
 _GLOB = "*?"
 
@@ -133,7 +133,7 @@ def _convert_timeout(values: dict[str, Any], faults: list[str]) -> None:
     timeout = values.get("timeout")
     unit = 0.001 if milliseconds is not None else 0
     if isinstance(timeout, str) and (found := re.fullmatch(_DURATION, timeout.lower())):
-        timeout, unit = found[1], _UNITS.get(found[2], 0)
+        timeout, unit = found[1], _UNITS.get(found[2]) or _UNITS.get(found[2].removesuffix("s"), 0)
         if not unit:
             faults.append(f"timeout: the unit {found[2]} is not known")
     try:

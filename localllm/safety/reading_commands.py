@@ -232,6 +232,8 @@ def _searched(words: Sequence[PlainWord]) -> list[PlainWord] | None:
 
 def _of_git(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | None:
     """The paths, and what may be one, among the words; None where git may do more than read."""
+    if place.folder != ".":  # there may be another repository around it
+        return None
     words = words[1:] if words and words[0].text == "--no-pager" else words
     known = GIT.get(words[0].text) if words else None
     if known is None or any(_CHECKS_SIGNATURES in word.text for word in words) or not _is_harmless(place.root):
@@ -277,6 +279,8 @@ def _is_inside(word: PlainWord, place: Place) -> bool:
     if word.glob < 0 or not _may_be_read(word.text, place):  # a pattern nothing matches is left as it is
         return word.glob < 0 and _may_be_read(word.text, place)
     folder, _, last = word.text.rpartition("/")
+    if last.startswith("."):  # it may stand for `..`
+        return False
     ending = _AFTER_PATTERN.search(last)
     if word.glob < len(word.text) - len(last) or not _may_be_read(folder or ".", place):
         return False

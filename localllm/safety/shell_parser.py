@@ -13,6 +13,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import parser
 from localllm.safety.dangerous_commands import PRINTERS
 from localllm.safety.nested_commands import READERS, SHELLS, commands_in_code, look_through, program_of
+from localllm.safety.shell_flow import WRITING, Flow, Walk
 from localllm.safety.shell_words import BLANKS, Piece, Variable, Word, ansi_text, expand
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ _LONGEST_SUBSCRIPTED = 10_000  # characters of a word: it may be tried for its s
 _MOST_CHARACTERS = 200_000  # of texts within texts
 _SECONDS = 1.0  # for one line; a line of a thousand commands takes a tenth of it
 _DEEPEST = 4  # how deep substitutions in substitutions are guessed at
-_WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _WORDS = frozenset(
     {"word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation"}
     | {"simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"}
@@ -88,24 +88,7 @@ _PASSING = frozenset({"echo", "printf", "cat", "tee", "cd", "true"})
 """What may stand in a line with a shell that reads its input, which is then seen all the same."""
 
 
-_LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
-"""Where a trap that runs before each command would take its time."""
-
-_APART = ("command_substitution", "process_substitution", "subshell", "function_definition")
-_SAYING = frozenset({"echo", "printf", "exit", "true", "false", ":", "test", "[", "cd", "pwd"})
-"""Commands of the shell's own."""
-
-
-class Flow(msgspec.Struct, frozen=True):
-    """Where a command's input comes from and its output goes. `fed`: from a pipe, a file or a here-document;
-    `drained`: into a pipe or a file; `apart`: nobody waits for it (`&`); `limited`: by `timeout`; `sets`: the variables
-    that are set."""
-
-    fed: bool = False
-    drained: bool = False
-    apart: bool = False
-    limited: bool = False
-    sets: frozenset[str] = frozenset()
+_EDITORS = frozenset({"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"})
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -189,6 +172,7 @@ class _Reader:
     def __init__(self, text: str, deadline: float, flow: Flow | None = None) -> None:
         self._deadline = deadline
         self._flow = flow
+        self._walk: Walk | None = None
         self._source = text.encode("utf-8", "surrogatepass")
         self._known: dict[str, Variable] = {"IFS": Variable(BLANKS)}
         self._changing: set[str] = set()
@@ -210,7 +194,8 @@ class _Reader:
         if tree is None:
             return Script(sound=False, opaque=True, texts=(self._text(0, len(self._source)),)), []
         root = tree.root_node
-        nodes = list(_walk(root))
+        walk = self._walk = Walk(root, self._flow or Flow(), _MOST_NODES)
+        nodes = walk.nodes
         strange = any(node.type == "command" and not all(map(_is_understood, node.named_children)) for node in nodes)
         sound = not (root.has_error or strange or len(nodes) >= _MOST_NODES)
         self._changing = {name for name, count in Counter(map(self._assigned, nodes)).items() if count > 1}
@@ -221,6 +206,8 @@ class _Reader:
             self._learn(node)
             self._take(node)
         self._feed()
+        is_left_alone = not sound or any(map(_shows_traps, self._commands))
+        parts = () if is_left_alone else walk.last_pipeline(self._of)
         script = Script(
             commands=tuple(self._commands),
             writes=tuple(self._writes),
@@ -229,53 +216,10 @@ class _Reader:
             opaque=self._opaque,
             assigns=self._assigns,
             texts=(self._bare() if sound else self._text(0, len(self._source)),),
-            apart=tuple(self._of(node) for node in nodes if _is_apart(node)) if sound else (),
-            pipeline=self._pipeline(root, nodes) if sound else (),
+            apart=tuple(map(self._of, walk.apart)) if sound else (),
+            pipeline=tuple(map(self._of, parts)),
         )
         return script, self._within
-
-    def _pipeline(self, root: "Node", nodes: "Sequence[Node]") -> tuple[str, ...]:
-        """The parts of the one pipeline of the last statement, or of the last before others that only say something."""
-        statements = [node for node in root.named_children if node.type != "comment"]
-        inside: list[Node] = []
-        while statements and not inside:
-            last = statements.pop()
-            if _is_apart(last) or not self._ends_in_shell(last):
-                return ()
-            inside = [node for node in nodes if node.type == "pipeline" and _is_run_by(node, last)]
-        is_left_alone = any(node.type in _LOOPS and _is_run_by(node, root, "pipeline") for node in nodes) or any(
-            map(_shows_traps, self._commands)
-        )
-        return tuple(map(self._of, inside[0].named_children)) if len(inside) == 1 and not is_left_alone else ()
-
-    def _ends_in_shell(self, statement: "Node") -> bool:
-        """Whether the shell goes on after what the statement does last: it would become another program else."""
-        while statement.type in ("list", "redirected_statement") and statement.named_children:
-            statement = statement.named_children[-1 if statement.type == "list" else 0]
-        return statement.type != "command" or self._of(statement).split(None, 1)[0] in _SAYING
-
-    def _flow_of(self, node: "Node") -> Flow | None:
-        """That of a command, by what stands around it."""
-        if self._flow is None:
-            return None
-        fed, drained, apart = self._flow.fed, self._flow.drained, self._flow.apart
-        sets = {self._of(child).partition("=")[0] for child in node.children if child.type == "variable_assignment"}
-        above: Node | None = node
-        while above is not None:
-            apart = apart or _is_apart(above)
-            around = above.parent
-            if around is not None and around.type == "pipeline":
-                fed = fed or above.start_byte != around.named_children[0].start_byte
-                drained = drained or above.end_byte != around.named_children[-1].end_byte
-            for child in above.children if above.type in ("command", "redirected_statement") else ():
-                fed = fed or child.type in ("herestring_redirect", "heredoc_redirect")
-                if child.type == "file_redirect":
-                    operator = next((part.type for part in child.children if not part.is_named), "")
-                    to = child.child_by_field_name("descriptor")
-                    fed = fed or operator == "<"
-                    drained = drained or (operator in _WRITING and (to is None or self._of(to) == "1"))
-            above = around
-        return Flow(fed, drained, apart, self._flow.limited, self._flow.sets | sets | self._known.keys())
 
     def _parsed(self) -> "Tree | None":
         """None where it is too long, or takes too long."""
@@ -316,7 +260,8 @@ class _Reader:
     def _take(self, node: "Node") -> None:
         match node.type:
             case "command":
-                self._add_command(list(self._words(node)), self._flow_of(node))
+                flow = self._flow_of(node)
+                self._add_command(list(self._words(node)), flow)
             case "test_command" | "unset_command" | "declaration_command":
                 self._add_command([Word(self._of(node).split(None, 1)[0])])
                 self._add_subscripts(self._of(node))
@@ -332,6 +277,13 @@ class _Reader:
                 self._data.append((node.start_byte, node.end_byte))
             case _:
                 pass
+
+    def _flow_of(self, node: "Node") -> Flow | None:
+        """That of a command; None where the line does not run it itself."""
+        if self._flow is None or self._walk is None:
+            return None
+        own = {self._of(child).partition("=")[0] for child in node.children if child.type == "variable_assignment"}
+        return self._walk.flow_of(node, frozenset(own | (_EDITORS & self._known.keys())))
 
     def _add_command(self, words: list[Word], flow: Flow | None = None) -> None:
         """A command and those it runs in its turn."""
@@ -392,7 +344,7 @@ class _Reader:
         operator = next((child.type for child in node.children if not child.is_named), "")
         groups = self._groups(node.children_by_field_name("destination"))
         first, *more = [word for group in groups for word in group] or [Word("", computed=True)]
-        if operator not in _WRITING:
+        if operator not in WRITING:
             self._reads.append(first)
         elif not (operator == ">&" and (first.text.isdigit() or first.text == "-")):
             self._writes.append(first)
@@ -524,37 +476,10 @@ def _is_several(word: Word) -> bool:
     return len(word.text.split()) > 1
 
 
-def _walk(root: "Node") -> Iterator["Node"]:
-    """The nodes in the order they stand, not too many."""
-    pending, count = [root], 0
-    while pending and count < _MOST_NODES:
-        node = pending.pop()
-        count += 1
-        yield node
-        if node.type not in ("word", "raw_string", "string_content"):
-            pending.extend(reversed(node.children))
-
-
 def _shows_traps(command: Command) -> bool:
     """Whether it would show what traps do, or change that."""
     name, *options = (word.text for word in command.words)
     return name in ("trap", "ulimit") or (name == "set" and any("v" in option for option in options))
-
-
-def _is_apart(node: "Node") -> bool:
-    """Whether a statement is followed by `&`."""
-    return node.is_named and node.next_sibling is not None and node.next_sibling.type == "&"
-
-
-def _is_run_by(node: "Node", statement: "Node", *others: str) -> bool:
-    """Whether a part of the statement is run by the same shell: not in a substitution or a subshell, or in one of the
-    `others`. Nor in a function: nobody knows when that runs."""
-    above: Node | None = node
-    while above is not None and above.id != statement.id:
-        above = above.parent
-        if above is not None and above.type in (*_APART, *others):
-            return False
-    return above is not None
 
 
 def _is_word(node: "Node") -> bool:

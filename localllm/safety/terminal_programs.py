@@ -9,7 +9,8 @@ import msgspec
 from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.nested_commands import program_of
-from localllm.safety.shell_parser import Flow, Script
+from localllm.safety.shell_flow import Flow
+from localllm.safety.shell_parser import Script
 
 
 class Waiting(msgspec.Struct, frozen=True):

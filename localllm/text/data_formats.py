@@ -54,8 +54,8 @@ def _json_fault(text: str) -> Fault | None:
     return None
 
 
-_COMMENTS = late_pattern(r'("(?:[^"\\\n]|\\.)*+"?)|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
-_LAST_COMMA = late_pattern(r'("(?:[^"\\\n]|\\.)*+"?)|,(?=\s*[\]}])')
+_COMMENTS = late_pattern(r'("(?>(?:[^"\\\n]|\\.)*)"?)|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
+_LAST_COMMA = late_pattern(r'("(?>(?:[^"\\\n]|\\.)*)"?)|,(?=\s*[\]}])')
 
 
 def _without_comments(text: str) -> str:
@@ -75,7 +75,7 @@ def _toml_fault(text: str) -> Fault | None:
     return None
 
 
-_QUOTED = late_pattern(r"\"(?:[^\"\\]|\\.)*+(\"?)|(?<![^\s\[{(,:-])'(?:[^']|'')*+('?)")
+_QUOTED = late_pattern(r"\"(?>(?:[^\"\\]|\\.)*)(\"?)|(?<![^\s\[{(,:-])'(?>(?:[^']|'')*)('?)")
 _YAML_COMMENT = late_pattern(r"(?:^|(?<=\s))#.*")
 _BLOCK_TEXT = late_pattern(r"(?:^|[:\-]\s+(?:[&!]\S+\s+)*)[|>][+\-\d]*$")
 _ITEM = late_pattern(r"(?:-\s+)+(?=\S)|-$")

@@ -8,8 +8,9 @@ import msgspec
 
 from localllm.base import foreign_tools as foreign
 from localllm.base.events import Json, ToolCall
-from localllm.base.foreign_tools import FINISH, NOTE, PATCH, argument_meant, folded, tool_meant
+from localllm.base.foreign_tools import FINISH, KINDS, NOTE, PATCH, argument_meant, folded, tool_meant
 from localllm.base.jsontext import encode_json
+from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.call_arguments import joined
 from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.tools.context import ToolContext
@@ -21,12 +22,12 @@ TextOf = Callable[[str], str | None]
 
 _ANSWERS = ("result", "answer", "final_answer", "summary", "message", "question", "text", "content", "output")
 _STATES = {"pending": "", "in_progress": "start", "doing": "start", "completed": "finish", "done": "finish"}
-_CHECKLIST = re.compile(r"^\s*(?:[-*]|\d+[.)])?\s*\[([ xX~-])\]\s*(.+?)\s*$", re.MULTILINE)
+_CHECKLIST = late_pattern(r"^[ \t]*(?:[-*]|\d+[.)])?[ \t]*\[([ xX~-])\](.+)$", re.MULTILINE)
 _MARKS = {" ": "", "x": "finish", "X": "finish", "-": "start", "~": "start"}
 
 
 @tool(risk=Risk.SAFE)
-async def note(context: ToolContext, text: str = "") -> ToolOutput:
+async def noted(context: ToolContext, text: str = "") -> ToolOutput:
     """Note a thought; nothing is done."""
     del context
     return ToolOutput(payload={"text": text}, for_model="[Noted; go on.]", summary="")
@@ -40,19 +41,17 @@ class Translator:
         self._text_of = text_of
         self._plan: dict[str, str] = {}
 
-    def meant(self, name: str) -> str:
-        """The tool, or kind of tool, that `name` means; that of the name itself where there is one."""
-        return own_name(name, self._tools) or tool_meant(name)
-
     def translate(self, call: ToolCall) -> list[ToolCall]:
         """The calls that do what `call` says; itself where nothing is to be translated, or nobody knows how. Raises
         ToolExecutionError for a patch that cannot be read."""
-        meant = self.meant(call.name)
+        own = own_name(call.name, self._tools)
+        meant = own or tool_meant(call.name)
         given = _decoded(call.arguments)
-        calls = [(meant, given)] if given is None else [*self._expanded(meant, given)]
+        is_plain = own and meant in KINDS  # a tool that is there has its name for itself
+        calls = [(meant, given)] if given is None or is_plain else [*self._expanded(meant, given)]
         if not calls or any(name not in (*self._tools, NOTE) for name, _ in calls):
             return [call]
-        written = "" if own_name(call.name, self._tools) else call.name
+        written = "" if own else call.name
         if meant == "run_command" != calls[0][0] and given is not None:
             written = PATCH
         return [
@@ -190,7 +189,7 @@ def _steps(given: dict[str, Json]) -> dict[str, str]:
     steps: dict[str, str] = {}
     for value in given.values():
         if isinstance(value, str):
-            steps |= {text: _MARKS[mark] for mark, text in _CHECKLIST.findall(value)}
+            steps |= {text.strip(): _MARKS[mark] for mark, text in _CHECKLIST.findall(value)}
         for entry in cast("list[Json]", value) if isinstance(value, list) else ():
             if isinstance(entry, dict):
                 told = cast("dict[str, Json]", entry)

@@ -14,15 +14,14 @@ from localllm.tools.edit_arguments import Replacement
 
 BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
-_HEADER = late_pattern(r"\*\*\* (Add|Update|Delete) File: *(.+?) *")
-_MOVE = late_pattern(r"\*\*\* (?:Move to|Move File To): *(.+?) *", re.IGNORECASE)
+_HEADER = late_pattern(r"\*\*\* (Add|Update|Delete) File:(.+)")
+_MOVE = late_pattern(r"\*\*\* (?:Move to|Move File To):(.+)", re.IGNORECASE)
 _UNIFIED = late_pattern(r"(---|\+\+\+) (?:[ab]/)?(.+?)(?:\t.*)?")
 _NOWHERE = "/dev/null"
 _HUNK = late_pattern(r"@@(?: -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)?(?: @@)? ?(.*?)(?: @@)?")
-_BLOCK = late_pattern(
-    r"^[<-]{5,9} ?SEARCH>?[ \t]*\n(?:(?::\w+:.*\n)+-{5,9}\n)?(.*?)^={5,9}[ \t]*\n(.*?)^[>+]{5,9} ?REPLACE",
-    re.MULTILINE | re.DOTALL,
-)
+_SEARCH = late_pattern(r"[<-]{5,9} ?SEARCH>?[ \t]*")
+_REPLACE = late_pattern(r"[>+]{5,9} ?REPLACE.*")
+_DIVIDER = late_pattern(r"={5,9}[ \t]*")
 _HEREDOC = late_pattern(
     r"""\s*(?:cd\s+(?P<folder>[^\s;&|]+)\s*&&\s*)?apply_?patch\s+"""
     r"""<<-?\s*(?P<quote>['"]?)(?P<word>\w+)(?P=quote)[ \t]*\n"""
@@ -64,11 +63,31 @@ def calls_of(changes: Sequence[FileChange], folder: str = "") -> list[Call]:
 
 def replacements_in(text: str) -> list[Replacement]:
     """The replacements of SEARCH/REPLACE blocks, or of the hunks of a diff of one file; none where there are none."""
-    text = text.replace("\r\n", "\n")
-    if blocks := _BLOCK.findall(text + "\n"):
-        return [Replacement(_without_last_newline(old), _without_last_newline(new)) for old, new in blocks]
-    lines = [line for line in text.split("\n") if not _UNIFIED.fullmatch(line)]
+    lines = text.replace("\r\n", "\n").split("\n")
+    if blocks := list(_blocks(lines)):
+        return blocks
+    lines = [line for line in lines if not _UNIFIED.fullmatch(line)]
     return list(_hunks("", lines)) if any(line.startswith("@@") for line in lines) else []
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[Replacement]:
+    """The SEARCH/REPLACE blocks that have all their three marks. What Roo says of the place is passed over."""
+    old: list[str] | None = None
+    new: list[str] | None = None
+    for line in lines:
+        if _SEARCH.fullmatch(line):
+            old, new = [], None
+        elif old is not None and new is None and _DIVIDER.fullmatch(line):
+            new = []
+        elif old is not None and new is not None and _REPLACE.fullmatch(line):
+            yield Replacement("\n".join(old), "\n".join(new))
+            old = new = None
+        elif new is not None:
+            new.append(line)
+        elif old is not None and line.startswith("-----") and all(one.startswith(":") for one in old):
+            old = []
+        elif old is not None:
+            old.append(line)
 
 
 def patch_in_command(command: str) -> tuple[str, str]:
@@ -101,7 +120,7 @@ def _sections(lines: Sequence[str]) -> Iterator[tuple[re.Match[str], list[str]]]
 
 
 def _change(header: re.Match[str], body: list[str]) -> FileChange:
-    path = header[2].strip("`\"'")
+    path = _path(header[2])
     match header[1]:
         case "Delete":
             return FileChange("delete", path)
@@ -112,7 +131,7 @@ def _change(header: re.Match[str], body: list[str]) -> FileChange:
             hunks = tuple(_hunks(path, body[1:] if moved else body))
             if not hunks and not moved:
                 raise _unreadable(Phrase("it changes nothing in {path}", path=path))
-            return FileChange("update", path, replacements=hunks, new_path=moved[1] if moved else "")
+            return FileChange("update", path, replacements=hunks, new_path=_path(moved[1]) if moved else "")
 
 
 def _added(path: str, body: list[str]) -> str:
@@ -199,8 +218,8 @@ def edit(path: str, replacements: Sequence[Replacement]) -> dict[str, Json]:
     return {"file_path": path, **(pairs[0] if len(pairs) == 1 else {"edits": pairs})}
 
 
-def _without_last_newline(text: str) -> str:
-    return text.removesuffix("\n")
+def _path(written: str) -> str:
+    return written.strip().strip("`\"'")
 
 
 def _unreadable(reason: Phrase) -> ToolExecutionError:

@@ -167,7 +167,7 @@ async def run_command(
     timeout: float = 0,  # noqa: ASYNC109 - an argument of the model's
     background: bool = False,
 ) -> ToolOutput:
-    """Run a bash command in the project root (each anew; /tmp does not last). No input, no network.
+    """Run a bash command in the project root, /tmp anew each time. No input, no network.
 
     timeout: seconds
     background: for what takes long; read it with command_output

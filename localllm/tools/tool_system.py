@@ -32,7 +32,7 @@ from localllm.safety.confirmation import Confirmer, question, refusal, remember
 from localllm.safety.journal import Journal, JournalEntry
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.safety.policy import Policy, Situation, Verdict
-from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, listed
+from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, line_of, listed
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
 from localllm.snapshots.change_log import Change
@@ -41,7 +41,7 @@ from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots, Transition, held
 from localllm.text.decoding import NotTextError, decode
 from localllm.tools.context import ToolContext
-from localllm.tools.foreign_calls import Translator, answer_in, is_finishing, note, own_name
+from localllm.tools.foreign_calls import Translator, answer_in, is_finishing, noted, own_name
 from localllm.tools.registry import first_line, parse_arguments
 from localllm.tools.results import Record, ToolResult, failed, keep_same, own_entry, succeeded
 from localllm.tools.text_files import SeenFiles, load
@@ -410,7 +410,7 @@ class ToolSystem:
 
         closed = asked_before_reading(self._context.settings.safety, root.relative)
         place = Place(root.path, folder, root.relative, closed, os.environ.get("PATH", ""))
-        if not only_reads(command, place):
+        if line_of(command).unreadable or not only_reads(command, place):
             return False
         level = self._context.runner.level
         return level in BACKENDS and BACKENDS[level].closes_names
@@ -481,7 +481,7 @@ class ToolSystem:
         return tool
 
     def _own(self, name: str) -> Tool | None:
-        return self._tools.get(own_name(name, self._tools)) or (note if name == NOTE else None)
+        return self._tools.get(own_name(name, self._tools)) or (noted if name == NOTE else None)
 
     def _judge(
         self,

@@ -142,7 +142,7 @@ async def long_chat(
                     events = [event async for event in agent.run(request(number, pasted))]
                 finished = events[-1]
                 assert isinstance(finished, RunFinished)
-                server.figures.unfinished += finished.status != "done"
+                server.figures.unfinished += finished.status not in ("done", "incomplete")
         finally:
             await client.aclose()
     return server.figures

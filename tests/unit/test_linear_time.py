@@ -2,16 +2,21 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from localllm.base.errors import ToolExecutionError
 from localllm.config.schema import SafetySettings
 from localllm.safety.dangerous_commands import uses_network
+from localllm.safety.plain_commands import plain_commands
 from localllm.safety.policy import Policy
 from localllm.safety.shell_words import Word
 from localllm.sandbox.git_config import parse
+from localllm.text.terminal_output import plain_output
 from localllm.tools.builtin import TOOLS
+from localllm.tools.patch import parse_patch, patch_in_command, replacements_in
 
 
 def _settings(text: str) -> None:
@@ -27,6 +32,11 @@ def _judge(text: str) -> None:
     Policy(SafetySettings(deny=("run_command(git push)",))).judge(tool, {"command": text}, lambda path: path)
 
 
+def _patch(text: str) -> None:
+    with suppress(ToolExecutionError):
+        parse_patch(text)
+
+
 HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (_settings, "\n", 10_000),
     (_settings, "[\n", 10_000),
@@ -35,6 +45,21 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (_judge, "eval '", 2_000),
     (_judge, "git -a ", 2_000),
     (_judge, "bash ", 2_000),
+    (replacements_in, "<<<<<<< SEARCH\n", 10_000),
+    (replacements_in, "<<<<<<< SEARCH\n=======\n", 10_000),
+    (replacements_in, "@@\n", 10_000),
+    (_patch, "*** Update File: a\n", 10_000),
+    (_patch, "@@ a" + " " * 50, 1_000),
+    (_patch, "--- a\n+++ b\n", 3_000),
+    (patch_in_command, "apply_patch <<E\n", 3_000),
+    (patch_in_command, "apply_patch <<E\n E\n", 3_000),
+    (_judge, "a && ", 1_500),
+    (_judge, "a & ", 1_500),
+    (_judge, "(", 2_000),
+    (plain_commands, "a | ", 300),
+    (plain_output, "\x1b[", 20_000),
+    (plain_output, "\x1b]", 20_000),
+    (plain_output, "a\b\r", 20_000),
 ]
 
 

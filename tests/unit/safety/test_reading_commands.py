@@ -86,6 +86,8 @@ def test_an_absolute_path_into_the_project_and_one_from_a_folder(project: Path) 
         "cat l*/secret",
         "cat leads_*",
         "ls *",
+        "ls .*",
+        "grep -r x .?",
         "head -n 5 -- /etc/passwd",
         "find / -name x",
         "find src /etc -name x",
@@ -254,3 +256,4 @@ def test_no_repository_and_one_around_the_project_are_asked_about(project: Path,
     assert not reads(project / "src", "git log")
     put(tmp_path / "plain/a")
     assert not reads(tmp_path / "plain", "git diff a a")
+    assert not reads(project, "git status", folder="src")

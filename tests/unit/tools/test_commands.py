@@ -168,8 +168,24 @@ async def test_only_refusals_are_explained(tmp_path: Path, result: dict[str, Any
 # --- what is asked for
 
 
-@pytest.mark.parametrize(("asked", "given"), [(0, 12), (-5, 12), (5, 5), (999, 600), (30_000, 30), (float("nan"), 12)])
-async def test_the_time_allowed(tmp_path: Path, asked: float, given: float) -> None:
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        (0, 12),
+        (-5, 12),
+        (5, 5),
+        (999, 600),
+        (30000, 30),
+        (float("nan"), 12),
+        ("10s", 10),
+        ("500ms", 0.5),
+        ("2 minutes", 120),
+        ("1.5m", 90),
+        ("45", 45),
+        ("45000", 45),
+    ],
+)
+async def test_the_time_allowed(tmp_path: Path, asked: float | str, given: float) -> None:
     runner = Told()
     await use(run_command, context_with(tmp_path, runner, timeout=12), command="x", timeout=asked)
     assert runner.asked == [("x", tmp_path, given)]

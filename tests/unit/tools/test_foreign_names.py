@@ -211,14 +211,17 @@ async def test_what_is_left_out_is_told(project: Path) -> None:
     assert text.endswith("[Left out, run_command has no such argument: explanation, login.]")
 
 
-async def test_a_tool_that_is_there_keeps_its_name(project: Path) -> None:
-    @tool(risk=Risk.SAFE)
-    async def bash(context: ToolContext, line: str) -> ToolOutput:
+@pytest.mark.parametrize(
+    "name", ["bash", "apply_patch", "finish", "think", "note", "update_plan", "str_replace_editor", "edit"]
+)
+async def test_a_tool_that_is_there_keeps_its_name(project: Path, name: str) -> None:
+    async def plugin(context: ToolContext, patch: str) -> ToolOutput:
         """Another one."""
-        return ToolOutput(payload={}, for_model=f"plugin: {line}", summary="")
+        return ToolOutput(payload={}, for_model=f"plugin: {patch}", summary="")
 
-    tools = make_tools(project, tools=[*TOOLS, bash])
-    assert await send(tools, "Bash", {"line": "x"}) == "\nplugin: x"
+    plugin.__name__ = name
+    tools = make_tools(project, tools=[*TOOLS, tool(risk=Risk.SAFE)(plugin)])
+    assert await send(tools, name.title(), {"patch": "x"}) == "\nplugin: x"
 
 
 @pytest.mark.parametrize(
@@ -253,8 +256,9 @@ async def test_a_rule_on_the_tool_holds_for_all_its_names(
     assert not (project / "made.txt").exists()
 
 
-async def test_what_may_not_be_read_does_not_come_back_by_an_insertion(project: Path) -> None:
-    tools = make_tools(project, safety=SafetySettings(deny=("read_file(src/)",)))
+@pytest.mark.parametrize("kind", ["deny", "ask"])
+async def test_what_may_not_be_read_does_not_come_back_by_an_insertion(project: Path, kind: str) -> None:
+    tools = make_tools(project, safety=SafetySettings(**{kind: ("read_file(src/)",)}))
     arguments = json.dumps({"command": "insert", "path": P, "insert_line": 1, "new_str": "x"})
     message = tools.understood(AssistantMessage("", (ToolCall("1", "str_replace_editor", arguments),)))
     assert "def add" not in message.tool_calls[0].arguments
@@ -281,7 +285,7 @@ async def test_the_question_is_about_the_real_tool(project: Path) -> None:
     person = Answering(approve=False)
     tools = make_tools(project, confirmer=person)
     await send(tools, "str_replace", EDIT)
-    await send(tools, "bash", {"command": ["bash", "-lc", "rm -rf src"]})
+    await send(tools, "bash", {"command": ["bash", "-lc", "sudo rm -rf src"]})
     assert [asked.tool for asked in person.asked] == ["edit_file", "run_command"]
     assert person.asked[1].risk == "dangerous"
 

@@ -25,7 +25,7 @@ from localllm.llm.tool_calling.text_tool_calls.payloads import (
 )
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
 from localllm.llm.tool_calling.text_tool_calls.tagged import TaggedReader, end_of
-from localllm.llm.tool_calling.text_tool_calls.yaml_calls import yaml_calls
+from localllm.llm.tool_calling.text_tool_calls.yaml_calls import names_call, yaml_calls
 
 _KEY = re.compile(r"[\w.\-$]")
 _DEEPEST_LIST = 4
@@ -428,6 +428,10 @@ class CallReader:
     def _yaml(self) -> Reading[Calls]:
         """A call in YAML that is all of a code block, whose end is left."""
         source = self._source
+        start = source.place
+        if not names_call((yield from source.line())[0], self._offer):
+            return None
+        source.go(start)
         text, fence = yield from source.until(_FENCE, len("\n```"))
         source.go(source.place - len(fence))
         return yaml_calls(text, self._offer, strict=True)

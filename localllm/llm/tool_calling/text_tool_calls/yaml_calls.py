@@ -17,9 +17,18 @@ from localllm.llm.tool_calling.text_tool_calls.payloads import (
     calls_in,
 )
 
-_KEY = late_pattern(r"( *)(- +)?([\w.\-]+):(?: +(.*?))? *")
-_ITEM = late_pattern(r" *- +(.*?) *")
+_KEY = late_pattern(r"( *)(- +)?([\w.\-]+):(?: (.*))?")
+_ITEM = late_pattern(r" *- (.*)")
 _BLOCK = late_pattern(r"([|>])[+-]?")
+
+
+_MOST_LINES = 5_000
+
+
+def names_call(line: str, offer: Offer) -> bool:
+    """Whether the first line of a YAML text names a tool, so that the rest is worth waiting for."""
+    key = _KEY.fullmatch(line.rstrip())
+    return bool(key and key[3] in NAME_KEYS and key[4] and offer.names.understand(key[4]))
 
 
 class _NotYamlError(Exception):
@@ -29,9 +38,11 @@ class _NotYamlError(Exception):
 def yaml_calls(text: str, offer: Offer, *, strict: bool) -> list[Found] | None:
     """The calls a YAML text stands for, None where it is something else. `strict`: see read_calls."""
     lines = text.replace("\t", "    ").rstrip().split("\n")
+    if len(lines) > _MOST_LINES:
+        return None
     try:
         value, rest = _mapping([line for line in lines if not re.match(r"\s*(?:#|---\s*$)", line)], 0)
-    except _NotYamlError:
+    except (_NotYamlError, RecursionError):
         return None
     keys = {*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS}
     if rest or not value.keys() & set(NAME_KEYS) or not value.keys() & set(ARGUMENT_KEYS) or value.keys() - keys:
@@ -55,7 +66,7 @@ def _mapping(lines: list[str], indent: int) -> tuple[dict[str, Json], list[str]]
         if found and (at != indent or key[2]):
             raise _NotYamlError
         indent = at
-        found[key[3]], lines = _value(key[4] or "", lines[1:], indent)
+        found[key[3]], lines = _value((key[4] or "").strip(), lines[1:], indent)
     return found, lines
 
 
@@ -71,7 +82,7 @@ def _value(written: str, lines: list[str], indent: int) -> tuple[Json, list[str]
         return text + ("" if written.endswith("-") else "\n"), rest
     items = [_ITEM.fullmatch(line) for line in below if line.strip()]
     if items and all(items):
-        return [_scalar(item[1]) for item in items if item], rest
+        return [_scalar(item[1].strip()) for item in items if item], rest
     if not below:
         return "", rest
     value, more = _mapping(below, indent + 1)
@@ -86,6 +97,8 @@ def _indent(line: str) -> int:
 
 def _scalar(written: str) -> Json:
     """A value on one line: a text in quotes, JSON, or a text as it is."""
+    if not written:
+        return ""
     if written[0] == "'" == written[-1] and len(written) > 1:
         return written[1:-1].replace("''", "'")
     if written[0] in '"{[':

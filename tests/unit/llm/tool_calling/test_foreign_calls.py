@@ -123,6 +123,7 @@ HONEST = [
     "Ansible has it so:\n\n```yaml\nname: shell\nargs:\n  command: ls\n```",
     "```yaml\n# compose\nservices:\n  web:\n    command: ls\n```",
     "```yaml\n- name: bash\n  run: ls\n```",
+    "```yaml\nname: bash\n" + "".join(f"{' ' * n}a:\n" for n in range(2_000)) + "```",
     "<search>\n<query>x</query>\n</search>",
     "<edit>\n<path>a.py</path>\n</edit>",
     "Cline sends\n\n<execute_command>\n<command>npm test</command>\n</execute_command>\n\nand waits for the output.",
@@ -165,6 +166,12 @@ def test_it_is_a_call(text: str, name: str, arguments: dict[str, str], size: int
 @pytest.mark.parametrize("text", HONEST, ids=lambda value: value[:40])
 def test_it_is_an_answer(text: str, size: int) -> None:
     assert read(NativeDialect().reader(REQUEST), text, size) == (text, [])
+
+
+def test_yaml_that_is_none_passes_from_its_first_line_on() -> None:
+    reader = NativeDialect().reader(REQUEST)
+    told = [*reader.feed(TextChunk("```yaml\nname: Build\n")), *reader.feed(TextChunk("on: push"))]
+    assert "".join(chunk.text for chunk in told if isinstance(chunk, TextChunk)) == "```yaml\nname: Build\non: push"
 
 
 def test_without_tools_nothing_is_a_call() -> None:
