@@ -330,7 +330,7 @@ def _without_call(text: str) -> tuple[str, bool]:
     if said != text:
         return said, True
     code = re.search(_LAST_CODE, text)
-    if not code:
+    if not code or len(re.findall(r"(?m)^[ \t]*```", text[: code.start()])) % 2:  # else it is the end of a block
         return text, False
     said = text[: code.start()].rstrip()
     last = re.split(_SENTENCE_END, said)[-1]

@@ -90,7 +90,12 @@ def holds_change(text: str) -> bool:
     if _DIFF.search(text):
         return True
     blocks, _rest = split_blocks(text) or ([], "")
-    return any(block.path and not block.is_shell and block.body.count("\n") + 1 >= _FEWEST_LINES for block in blocks)
+    return any(
+        (block.path or _NAMED.search(block.before.rstrip().rpartition("\n")[2]))
+        and not block.is_shell
+        and block.body.count("\n") + 1 >= _FEWEST_LINES
+        for block in blocks
+    )
 
 
 def command_in(text: str) -> str:

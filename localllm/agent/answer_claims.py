@@ -59,9 +59,9 @@ _CHANGE_JA = (
 _CHANGE_NOUN_JA = r"(?:修正|変更|追加|実装|作成|改名|置換|削除|更新|対応)(?:を(?:お願い|頼)|お願い|せよ|すること|して)"
 _ABOUT_JA = (
     r"(?:方法|やり方|書き方|使い方|手順|理由|原因|例|案|コマンド|一覧|概要|要約|説明|計画)(?:だけ)?(?:を|が|は"
-    r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して|(?:変更"
-    r"|修正|編集)(?:は)?(?:せず|しない|なしで)"
+    r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して"
 )
+_HANDS_OFF_JA = r"(?:変更|修正|編集)(?:は)?(?:せず|しない|なしで)"
 _AGREED = (
     r"(?i)^\W*(?:yes|yep|ok(?:ay)?|sure|go(?: on| ahead)?|continue|proceed|do (?:it|that|so)|please do|sounds good"
     r"|right|good|はい|続けて|お願い|それで|了解|進めて|どうぞ|いいです|その通り)[^\n]{0,30}$"
@@ -87,9 +87,10 @@ _NO_CHECK = (
 
 def asks_for_change(request: str) -> bool:
     """Whether files are to be changed: not where it is a question, or an explanation or a plan is wanted."""
-    if re.search(_HANDS_OFF, request) or re.search(_ABOUT_JA, request):
+    if re.search(_HANDS_OFF, request) or _wants_words(request):
         return False
-    if re.search(_CHANGE_JA, request, re.MULTILINE) or re.search(_CHANGE_NOUN_JA, request):
+    wishes = _wishes(request)
+    if re.search(_CHANGE_JA, wishes, re.MULTILINE) or re.search(_CHANGE_NOUN_JA, wishes):
         return True
     for sentence in _sentences(request):
         if re.match(_ASKED, sentence):
@@ -102,6 +103,21 @@ def asks_for_change(request: str) -> bool:
     return False
 
 
+def _wants_words(request: str) -> bool:
+    """Whether a Japanese request begins with what it wants to be told, or wants nothing changed."""
+    first = next(iter(_lines_ja(request)), "")
+    return bool(re.search(_HANDS_OFF_JA, request) or re.search(_ABOUT_JA, first))
+
+
+def _wishes(request: str) -> str:
+    """The request without the Japanese sentences that ask for words."""
+    return "\n".join(said for said in _lines_ja(request) if not re.search(_ABOUT_JA, said))
+
+
+def _lines_ja(request: str) -> list[str]:
+    return [said for said in re.split(r"(?<=[。！？])|\n", request) if said.strip()]
+
+
 def is_agreement(request: str) -> bool:
     """Whether it only says to go on with what was asked for before."""
     return bool(re.match(_AGREED, request.strip()))
@@ -109,9 +125,9 @@ def is_agreement(request: str) -> bool:
 
 def asks_for_check(request: str) -> bool:
     """Whether it says that the work is to be tested or run."""
-    if forbids_check(request) or re.search(_ABOUT_JA, request):
+    if forbids_check(request) or _wants_words(request):
         return False
-    said = [one for one in _sentences(request) if not re.match(_HOW, one)]
+    said = [one for one in _sentences(_wishes(request)) if not re.match(_HOW, one)]
     return any(re.search(_CHECK, one) or re.search(_CHECK_JA, one) for one in said)
 
 

@@ -144,6 +144,8 @@ class Finishing(Middleware):
         is_wanted = is_asked or (not self._facts.calls and claims.asks_for_check(_request(state)))
         if is_wanted and _alone(text):
             return True
+        if claims.is_plan(text) and (self._facts.failed_test or self._facts.failed_edit):
+            return True
         return self._asked > 0 and bool(last_command(text))
 
     def _ask_for_call(self, state: RunState, text: str) -> Inject:

@@ -84,7 +84,7 @@ _ARGUMENTS = {
     "include": "glob glob_pattern include_pattern file_pattern file_glob include_files includes",
     "ignore_case": "case_insensitive insensitive i",
     "max_results": "limit head_limit max_count max_matches",
-    "start_line": "offset from_line line_start start from begin_line first_line start_line_one_indexed",
+    "start_line": "offset from_line line_number line_start start from begin_line first_line start_line_one_indexed",
     "end_line": "line_end end to_line to last_line end_line_one_indexed end_line_one_indexed_inclusive",
     "max_lines": "limit num_lines line_count count lines_to_read",
     "view_range": "line_range lines range",
