@@ -290,6 +290,14 @@ _TOLD_HOW_JA = r"(?:次|以下|下記)の(?:コマンド|方法|手順|ように
 _TOPIC_JA = r"[^で](?:は|が|も)[、,]?[^、。]*を"
 
 
+_WILL_ZH = (
+    r"(?:好的?[，。]|那么[，]?|首先[，]?|接下来[，]?|然后[，]?|现在[，]?|下面[，]?|让){0,2}我(?:们)?"
+    r"(?:现在|接下来|马上|先|将|会|要|来|需要|再)+[^。？?！]{0,40}"
+    r"(?:修改|创建|运行|编辑|添加|检查|查看|更新|执行|修复|读取|搜索|写入|实现|测试|替换|删除)(?!了)"
+)
+"""Chinese, into which some models fall whatever they were asked in: "I am going to change …"."""
+
+
 def announces(text: str, *, is_asked: bool = False) -> bool:
     """Whether an answer without a call ends with the step the model means to take now, or is a call that could not be
     made. `is_asked`: a change was asked for and none was made, so that what would be done is believed to be meant."""
@@ -303,6 +311,8 @@ def announces(text: str, *, is_asked: bool = False) -> bool:
     sentences = [part.strip(" *_`\t") for part in re.split(_SENTENCE_END, said) if part.strip(" *_`\t")]
     if not sentences or "?" in sentences[-1] or "？" in sentences[-1]:
         return False
+    if any(re.match(_WILL_ZH, said) for said in sentences[-2:]) and not re.search(r"[ぁ-ん]", said):
+        return True
     if re.search(r"[ぁ-ん]", sentences[-1]):
         return _announces_ja(sentences, calls=calls, is_asked=is_asked)
     if is_asked and re.match(_NEXT_STEP, sentences[-1]):

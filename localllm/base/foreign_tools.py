@@ -121,7 +121,9 @@ _OTHER_KEYS = {
 
 
 def folded(name: str) -> str:
-    """A name without what differs from one writer to the next: its case, `_`, `-`, `.` and blanks."""
+    """A name without what differs from one writer to the next: its case, `_`, `-`, `.`, blanks, and what a model's
+    own markup has left behind it (`run_command<|channel|>json`)."""
+    name = name.partition("<|")[0] or name
     return "".join(character for character in name if character.isalnum()).casefold()
 
 

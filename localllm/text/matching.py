@@ -114,6 +114,13 @@ _MOST_COMPARED = 1_000_000  # characters of overlapping places
 _MOST_WRAPPINGS = 3  # numbers in a fence, or the like
 
 _NUMBERED = late_pattern(r"[ \t]*L?(\d{1,9})(?:: ?|[→\t]|[ ]?[|│] ?)(.*)", re.DOTALL)
+_NUMBERED_CLOSE = late_pattern(r"[ \t]*L?(\d{1,9})(?::|[→\t]|[ ]?[|│])(.*)", re.DOTALL)
+_CLOSE = late_pattern(r"^[ \t]*L?\d{1,9}(?::|[ ]?[|│])[^\s|│]", re.MULTILINE)
+"""A line right behind its number, as grep -n shows it: then a blank there is the line's own."""
+
+
+def _numbered(passage: str) -> re.Pattern[str]:
+    return _NUMBERED_CLOSE if _CLOSE.search(passage) else _NUMBERED
 
 
 def without_numbers(passage: str) -> str | None:
@@ -121,12 +128,12 @@ def without_numbers(passage: str) -> str | None:
 
     They must count on by one, and every line with anything on it must have one.
     """
-    lines = passage.split("\n")
-    found = [(_NUMBERED.fullmatch(line), index) for index, line in enumerate(lines) if line.strip()]
+    lines, numbered = passage.split("\n"), _numbered(passage)
+    found = [(numbered.fullmatch(line), index) for index, line in enumerate(lines) if line.strip()]
     numbers = {int(match[1]) - index for match, index in found if match}
     if not found or len(numbers) != 1 or not all(match for match, _ in found):
         return None
-    bare = [match[2] if (match := _NUMBERED.fullmatch(line)) else line for line in lines]
+    bare = [match[2] if (match := numbered.fullmatch(line)) else line for line in lines]
     return "\n".join(bare)
 
 
@@ -135,10 +142,11 @@ def _without_same_numbers(old: str, new: str) -> str:
     among those that have them."""
     if (bare := without_numbers(new)) is not None:
         return bare
-    numbers = [int(found[1]) for line in old.split("\n") if (found := _NUMBERED.fullmatch(line))]
+    numbered = _numbered(old)
+    numbers = [int(found[1]) for line in old.split("\n") if (found := numbered.fullmatch(line))]
     lines = new.split("\n")
     listed = range(numbers[0], numbers[0] + max(len(numbers), len(lines)))
-    matches = [_NUMBERED.fullmatch(line) for line in lines]
+    matches = [numbered.fullmatch(line) for line in lines]
     return "\n".join(
         match[2] if match and int(match[1]) in listed else line for match, line in zip(matches, lines, strict=True)
     )
