@@ -209,18 +209,20 @@ _FOREIGN = (
 """Names by which models call tools, here or elsewhere."""
 
 _ONLY_CALL = (
-    r"(?is)\s*(?:```[\w-]*[ \t]*\n)?\s*(?:"
+    r"(?is)(?:```[\w-]*[ \t]*\n)?\s*(?:"
     r"\{[^{}]{0,80}\"(?:name|tool|tool_name|function|function_name|action)\"\s*:\s*\"[\w.:/-]{2,60}\"[^{}]{0,120}"
-    r"\"(?:arguments|parameters|args|params|input|action_input|tool_input)\"\s*:.*\}\s*"
-    rf"|<(?P<tag>{_FOREIGN})>\s*<(?P<first>\w+)>.*</(?P=first)>.*"
-    rf"|action:\s*(?:{_FOREIGN})\s*\n\s*action input:.*"
-    rf"|(?:print\()?(?:{_FOREIGN})\([^\n]*\)\s*"
-    rf"|(?:tool|name|action|function):\s*[\"']?(?:{_FOREIGN})[\"']?\s*\n\s*(?:arguments|parameters|args|params|input"
-    rf"|\w+):.*"
-    r")(?:```\s*)?"
+    r"\"(?:arguments|parameters|args|params|input|action_input|tool_input)\"\s*:.*\}"
+    rf"|<(?:{_FOREIGN})>\s*<\w{{1,40}}>.*</\w{{1,40}}>"
+    rf"|action:[ \t]*(?:{_FOREIGN})[ \t]*\n\s*action input:.*"
+    rf"|(?:print\()?(?:{_FOREIGN})\([^\n]*\)"
+    rf"|(?:tool|name|action|function):[ \t]*[\"']?(?:{_FOREIGN})[\"']?[ \t]*\n\s*\w{{1,40}}:.*"
+    r")(?:\n```)?"
 )
 """An answer that is a call and nothing else, though none that can be made: of a tool there is not, or in a form that
 nobody reads. It may end without its fence."""
+
+_CALL_BEGINS = r"(?m)^(?:```|\{|<\w)"
+_KNOWN_CALL = rf"(?i)\A<(?:{_FOREIGN})>|\"(?:name|tool|tool_name|function|action)\"\s*:\s*\"(?:{_FOREIGN})\""
 
 _BARE_COMMAND = (
     r"(?:\$ |`)?(?P<command>(?:cd \S+ && )?(?:python3?|py|pytest|npm|npx|node|pnpm|yarn|bun|deno|go|cargo|make|cmake"
@@ -322,8 +324,13 @@ def announces(text: str, *, is_asked: bool = False) -> bool:
 
 
 def is_only_call(text: str) -> bool:
-    """Whether a text is a call and nothing else, which could not be made."""
-    return bool(re.fullmatch(_ONLY_CALL, text))
+    """Whether a text is a call and nothing else, which could not be made; or ends with one by a name tools have."""
+    text = text.strip()
+    if re.fullmatch(_ONLY_CALL, text):
+        return True
+    begun = re.search(_CALL_BEGINS, text)
+    call = text[begun.start() :] if begun else ""
+    return bool(re.fullmatch(_ONLY_CALL, call) and re.search(_KNOWN_CALL, call))
 
 
 def last_command(text: str) -> str:

@@ -17,8 +17,8 @@ _PLACEHOLDER = late_pattern(
 )
 _PATH = r"(?:[\w.@+-]+/)*(?:[\w.@+-]+\.[A-Za-z]\w{0,9}|Makefile|Dockerfile|Gemfile|Rakefile)"
 _NAME_LINE = late_pattern(
-    rf"\W*(?:(?:file(?:name| path)?|path|ファイル(?:名)?)\s*[:：]\s*)?[`*\"'「]*(?P<path>{_PATH})"
-    r"[`*\"'」]*\s*[:：]?\W*",
+    rf"[\s#>*_-]*(?:(?:file(?:name| path)?|path|ファイル(?:名)?)\s*[:：]\s*)?[`*\"'「]*(?P<path>{_PATH})"
+    r"[`*_\"'」]*\s*[:：]?[\s*_`]*",
     re.IGNORECASE,
 )
 _INFO_NAME = late_pattern(rf"(?:[\w+#-]+[\s:]+)?(?:(?:title|file|filename|path)=)?[\"']?(?P<path>{_PATH})[\"']?")
@@ -27,8 +27,8 @@ _COMMENT_NAME = late_pattern(
 )
 _NAMED = late_pattern(rf"(?<![\w/.])(?:{_PATH})(?![\w/])", re.ASCII)
 _REPLACEMENT = late_pattern(
-    r"^<{5,9} ?SEARCH[^\n]*\n(?P<old>(?:(?!={5,9}$)[^\n]*\n)*)={5,9}\n"
-    r"(?P<new>(?:(?!>{5,9} ?REPLACE)[^\n]*\n)*)>{5,9} ?REPLACE[ \t]*$",
+    r"^<{5,9} ?SEARCH[^\n]*\n(?P<old>(?:(?!={5,9}$|<{5,9} ?SEARCH)[^\n]*\n)*)={5,9}\n"
+    r"(?P<new>(?:(?!>{5,9} ?REPLACE|<{5,9} ?SEARCH)[^\n]*\n)*)>{5,9} ?REPLACE[ \t]*$",
     re.MULTILINE,
 )
 _DIFF = late_pattern(r"^(?:<{5,9} ?SEARCH\b|\*\*\* Begin Patch\b|--- \S.*\n\+\+\+ \S|@@ -\d)", re.MULTILINE)
@@ -96,6 +96,18 @@ def holds_change(text: str) -> bool:
         and block.body.count("\n") + 1 >= _FEWEST_LINES
         for block in blocks
     )
+
+
+def holds_commands(text: str) -> bool:
+    """Whether a text holds a block of commands."""
+    blocks, _rest = split_blocks(text) or ([], "")
+    return any(block.is_shell and block.body.strip() for block in blocks)
+
+
+def ends_with_replacement(text: str) -> bool:
+    """Whether a text ends with a SEARCH/REPLACE block: nobody shows a change that is made in this form."""
+    last = max(_REPLACEMENT.finditer(text), key=lambda found: found.end(), default=None)
+    return last is not None and not text[last.end() :].strip("`~ \t\n")
 
 
 def command_in(text: str) -> str:

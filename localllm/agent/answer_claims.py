@@ -1,6 +1,7 @@
 """What a request asks for, and what the last words of a run say of it: in English and Japanese, by their sentences."""
 
 import re
+from collections.abc import Collection
 
 from localllm.base.lazy_patterns import late_pattern
 
@@ -10,8 +11,18 @@ _CODE = late_pattern(
 _SENTENCE = late_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？])\s*|\n+")
 
 
+_LONGEST = 4_000
+"""Characters at either end of a text that are looked at."""
+
+
+def _ends(text: str) -> str:
+    """The text without the middle of a very long one, and with plain apostrophes."""
+    text = text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}\n{text[-_LONGEST:]}"
+    return text.replace("’", "'")
+
+
 def _sentences(text: str) -> list[str]:
-    parts = _SENTENCE.split(_CODE.sub("\n", text.replace("’", "'")))
+    parts = _SENTENCE.split(_CODE.sub("\n", _ends(text)))
     return [part for part in (one.strip(" \t*_#>-•・`") for one in parts) if part]
 
 
@@ -34,9 +45,9 @@ _ASKED = (
 )
 _ASKED_LATER = rf"(?i)(?:,| and| then| to)\s+(?:please |then |also )*{_CHANGE}\b"
 _WANTED = (
-    r"(?i)^(?!.*\bi should\b).*(?:\bshould(?: now| also)? [a-z]|\bneeds? (?:an?|to) \w"
-    r"|\b(?:i|we) (?:want|need) (?:an?|the) .*(?:\b(?:script|program|tool|file|test|tests|module|class|function)\b"
-    r"|\w\.\w))"
+    r"(?i)\bshould(?: now| also)? (?!i\b|we\b)[a-z]|\bneeds? (?:an?|to) \w"
+    r"|\b(?:i|we) (?:want|need) (?:an?|the) .{0,60}"
+    r"(?:\b(?:script|program|tool|file|tests?|module|class|function)\b|\w\.\w)"
 )
 _ABOUT = (
     r"(?i)^(?:(?:please|now|and|ok(?:ay)?|can you|could you|would you|hi|hello)[,:]?\s+)*(?:how|what|why|where|when"
@@ -87,6 +98,7 @@ _NO_CHECK = (
 
 def asks_for_change(request: str) -> bool:
     """Whether files are to be changed: not where it is a question, or an explanation or a plan is wanted."""
+    request = _ends(request)
     if re.search(_HANDS_OFF, request) or _wants_words(request):
         return False
     wishes = _wishes(request)
@@ -125,7 +137,7 @@ def is_agreement(request: str) -> bool:
 
 def asks_for_check(request: str) -> bool:
     """Whether it says that the work is to be tested or run."""
-    if forbids_check(request) or _wants_words(request):
+    if forbids_check(request) or _wants_words(_ends(request)):
         return False
     said = [one for one in _sentences(_wishes(request)) if not re.match(_HOW, one)]
     return any(re.search(_CHECK, one) or re.search(_CHECK_JA, one) for one in said)
@@ -133,7 +145,7 @@ def asks_for_check(request: str) -> bool:
 
 def forbids_check(request: str) -> bool:
     """Whether it says that nothing is to be run."""
-    return bool(re.search(_NO_CHECK, request))
+    return bool(re.search(_NO_CHECK, _ends(request)))
 
 
 # What was answered.
@@ -223,7 +235,7 @@ _PLAN = (
     r"|the) plan\b|plan:|i(?:'ll| will| would| plan to)\b|steps?:|next steps?|we (?:need to|should|will)"
     r"|the following (?:steps|changes))|計画|手順|以下の(?:よう|変更|順)|次の(?:よう|変更|順)|ステップ|流れ|方針"
 )
-_LIST_LINE = late_pattern(r"^\s*(?:\d{1,2}[.)、．]|[-*•・])\s*\S", re.MULTILINE)
+_LIST_LINE = late_pattern(r"^[ \t]*(?:\d{1,2}[.)、．]|[-*•・])[ \t]*\S", re.MULTILINE)
 
 
 def says_tests_pass(answer: str) -> bool:
@@ -246,12 +258,12 @@ def says_changed(answer: str) -> bool:
 
 def admits_failure(answer: str) -> bool:
     """Whether it says that something could not be done."""
-    return bool(re.search(_ADMITTED, answer.replace("’", "'")) or re.search(_ADMITTED_JA, answer))
+    return bool(re.search(_ADMITTED, _ends(answer)) or re.search(_ADMITTED_JA, _ends(answer)))
 
 
 def needs_nothing(answer: str) -> bool:
     """Whether it says that nothing has to be changed, or what was to be changed is not there."""
-    return bool(re.search(_NOTHING_NEEDED, answer.replace("’", "'")))
+    return bool(re.search(_NOTHING_NEEDED, _ends(answer)))
 
 
 def admits_failing_tests(answer: str) -> bool:
@@ -265,7 +277,21 @@ def admits_failing_tests(answer: str) -> bool:
 
 def admits_not_run(answer: str) -> bool:
     """Whether it says that the change was not tested."""
-    return bool(re.search(_NOT_RUN, answer.replace("’", "'")))
+    return bool(re.search(_NOT_RUN, _ends(answer)))
+
+
+def asks_about_file(answer: str, request: str, changed: Collection[str]) -> str:
+    """The file that an answer ends with a question about, though the request named it and it was not changed yet;
+    "" where there is none."""
+    if not asks_for_change(request) or not asks_user(answer):
+        return ""
+    asked = _FILE.findall(answer.replace("`", " ").rstrip().rpartition("\n")[2])
+    wanted = set(_FILE.findall(request))
+    done = {path.rpartition("/")[2] for path in changed}
+    return next((path for path in asked if path in wanted and path.rpartition("/")[2] not in done), "")
+
+
+_FILE = late_pattern(r"[\w./-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b", re.ASCII)
 
 
 def asks_user(answer: str) -> bool:
@@ -276,9 +302,9 @@ def asks_user(answer: str) -> bool:
 
 def wants_input(answer: str) -> bool:
     """Whether it wants something pasted, or says that it cannot see the files."""
-    return bool(re.search(_WANTS_INPUT, answer.replace("’", "'")))
+    return bool(re.search(_WANTS_INPUT, _ends(answer)))
 
 
 def is_plan(answer: str) -> bool:
     """Whether it lists what is going to be done."""
-    return len(_LIST_LINE.findall(answer)) > 1 and bool(re.search(_PLAN, answer.replace("’", "'")))
+    return len(_LIST_LINE.findall(answer)) > 1 and bool(re.search(_PLAN, _ends(answer)))

@@ -20,6 +20,8 @@ _BEFORE = late_pattern(
 )
 """What may stand before the name of the program."""
 
+_LONGEST_COMMAND = 8_000
+
 _READERS = (
     "[ awk bat basename cal cat cd column cmp comm date df diff dirname du echo env false fd file find grep egrep fgrep"
     " head hexdump hostname id jq less ls lsof md5sum more nl od printenv printf ps pwd readlink realpath rg sha256sum"
@@ -59,7 +61,7 @@ def command_kind(command: str) -> CommandKind:
 
 
 def _parts(command: str) -> Iterator[str]:
-    for part in _PART_ENDS.split(_HERE_DOCUMENT.sub(r"\3", command)):
+    for part in _PART_ENDS.split(_HERE_DOCUMENT.sub(r"\3", command[:_LONGEST_COMMAND])):
         start = _BEFORE.match(part)
         if rest := part[start.end() if start else 0 :].strip(" \t)}"):
             yield rest
@@ -115,7 +117,7 @@ def _goal_kind(words: list[str]) -> CommandKind | None:
 
 _HIDES_CODE = late_pattern(r"\||;|\|\||&\s|\n")
 _FAILED = late_pattern(
-    r"^\s*(?:FAILED|FAIL)\b|^not ok \d|^--- FAIL|^# fail [1-9]|\b[1-9]\d* (?:failed|failing|failures?)\b"
+    r"^[ \t]*(?:FAILED|FAIL)\b|^not ok \d|^--- FAIL|^# fail [1-9]|\b[1-9]\d* (?:failed|failing|failures?)\b"
     r"|\b(?:failures|errors|failed)[=:] ?[1-9]|\btest result: FAILED|\bBUILD FAILED|\*\*\* \[[^\]\n]*\] Error",
     re.MULTILINE,
 )

@@ -6,7 +6,7 @@ what was not checked, or is not so.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ import msgspec
 
 from localllm.agent import answer_claims as claims
 from localllm.agent.announcements import announces, is_only_call, last_command
-from localllm.agent.answer_calls import calls_in, command_in, holds_change
+from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState, goal_of
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import RunFacts
@@ -66,11 +66,13 @@ class Ending(NamedTuple):
 
 class Finishing(Middleware):
     """Asks for an announced call, then requires one; tells the model what speaks against its answer; at last judges
-    how the run has ended. `max_steps`: the run's limit, 0 for none."""
+    how the run has ended. `max_steps`: the run's limit, 0 for none. `is_exact`: whether who answers works by rules, so
+    that its words are what they say."""
 
-    def __init__(self, tools: ToolSystem, max_steps: int = 0) -> None:
+    def __init__(self, tools: ToolSystem, max_steps: int = 0, is_exact: Callable[[], bool] = lambda: False) -> None:
         self._tools = tools
         self._max_steps = max_steps
+        self._is_exact = is_exact
         self._facts = RunFacts()
         self.begin()
 
@@ -93,7 +95,7 @@ class Finishing(Middleware):
         text = answer.message.text
         if answer.message.tool_calls or answer.finish_reason in _BROKEN_OFF or not text.strip():
             return answer
-        if not self._awaits_change(state) or self._tools.tainted:
+        if self._is_exact() or not self._awaits_change(state) or self._tools.tainted:
             return answer
         calls = calls_in(text, self._tools.root, lambda said: announces(said, is_asked=True))
         offered = {tool.name for tool in state.tools}
@@ -105,6 +107,8 @@ class Finishing(Middleware):
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
         """Ask for the call where one was announced; tell what speaks against the answer; else let it be the last."""
+        if self._is_exact():
+            return None
         text, is_last = answer.message.text, 0 < self._max_steps <= state.step
         if self._is_announcement(state, answer):
             self._asked += 1
@@ -141,8 +145,8 @@ class Finishing(Middleware):
             return True
         if not state.tools or answer.finish_reason in _BROKEN_OFF:
             return False
-        is_wanted = is_asked or (not self._facts.calls and claims.asks_for_check(_request(state)))
-        if is_wanted and _alone(text):
+        request = _request(state)
+        if _alone(text) and (claims.asks_for_change(request) or claims.asks_for_check(request)):
             return True
         if claims.is_plan(text) and (self._facts.failed_test or self._facts.failed_edit):
             return True
@@ -241,6 +245,11 @@ class Finishing(Middleware):
         lacks_input = is_alone and bool(state.tools) and not facts.calls and claims.wants_input(text)
         if lacks_input:
             yield Finding("nobody", Phrase("it asks for what it can read itself"), contradicts=True)
+        elif is_alone and (path := claims.asks_about_file(text, _request(state), facts.changed)):
+            reason = Phrase("it asks, and {path}, which it was asked for, was not changed", path=path)
+            yield Finding("nobody", reason, contradicts=True)
+        elif facts.changed and ends_with_replacement(text) and claims.asks_for_change(_request(state)):
+            yield Finding("not_written", Phrase("the change in the answer was not made"), contradicts=True)
         elif (
             not self._awaits_change(state)
             or facts.may_have_changed
@@ -251,6 +260,8 @@ class Finishing(Middleware):
             return
         elif holds_change(text):
             yield Finding("not_written", Phrase("the change in the answer was not made"), contradicts=True)
+        elif holds_commands(text):
+            yield Finding("not_run", Phrase("the commands in the answer were not run"), contradicts=True)
         elif claims.says_changed(text):
             yield Finding("no_change", Phrase("the answer tells of a change, and none was made"), contradicts=True)
         elif is_alone and claims.asks_user(text):
@@ -277,9 +288,10 @@ class Finishing(Middleware):
             and not claims.forbids_check(_request(state))
             and self._tools.runs_unasked(command)
         ):
-            return Finding(
-                "run_tests", reason, contradicts=False, params={"paths": _listed(facts.unchecked) or "Nothing"}
+            why = (
+                f"{_listed(facts.unchecked)} was changed after the last test" if facts.unchecked else "No test was run"
             )
+            return Finding("run_tests", reason, contradicts=False, params={"why": why})
         return Finding("no_test" if passed else None, reason, contradicts=False)
 
 

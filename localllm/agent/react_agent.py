@@ -66,8 +66,6 @@ class ReActAgent:
         self.llm_client = llm_client
         self.tool_system = tool_system
         self.session_id = session_id
-        self.is_attended = True
-        """Whether somebody could answer a question of the model's."""
         self._time_limit = settings.time_limit
         self._shows_pieces = shows_pieces
         self.thought_history: list[Completion] = []
@@ -87,7 +85,7 @@ class ReActAgent:
             surroundings=msgspec.structs.replace(surroundings, situation=self._situation, keep=tool_system.keep_words),
             note=self._note_compaction,
         )
-        self._finishing = Finishing(tool_system, settings.max_iterations)
+        self._finishing = Finishing(tool_system, settings.max_iterations, lambda: llm_client.answering.info.exact)
         # Before each step they are asked in this order, and the first that stops the run is the last that is asked. Of
         # an answer without a call the first that has something to say decides.
         policies = [
@@ -253,14 +251,14 @@ class ReActAgent:
     def _with_situation(self, query: str) -> str:
         if len(self.history.messages) == 1:
             return f"{query}\n\n{self._situation()}"
-        return query if self.is_attended else f"{query}\n\n{self._here_and_now()}"
+        return query if self.tool_system.is_attended else f"{query}\n\n{self._here_and_now()}"
 
     def _situation(self) -> str:
         return "\n\n".join(filter(None, (self._notes(), self._here_and_now())))
 
     def _here_and_now(self) -> str:
         today = datetime.now(UTC).astimezone().date()
-        return situation(self.tool_system.root, today, is_attended=self.is_attended)
+        return situation(self.tool_system.root, today, is_attended=self.tool_system.is_attended)
 
     def steer(self, text: str) -> bool:
         """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""

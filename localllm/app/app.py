@@ -140,7 +140,6 @@ class LocalLLMCode(Answerer):
             raise ConfigurationError("usage_no_prompt")
         if (project_folder(self.root) / "sessions").is_dir():
             await self.keeping.adopt()
-        self.react_agent.is_attended = False
         await self._front_end.consume(self.run(prompt, piped))
         return self._conversation.finished
 

@@ -3,10 +3,14 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from localllm.agent.announcements import announces
+from localllm.agent.answer_calls import calls_in, holds_change
+from localllm.agent.answer_claims import admits_failing_tests, asks_for_change, is_plan, says_changed
 from localllm.base.errors import ToolExecutionError
 from localllm.config.schema import SafetySettings
 from localllm.safety.dangerous_commands import uses_network
@@ -37,6 +41,10 @@ def _patch(text: str) -> None:
         parse_patch(text)
 
 
+def _calls(text: str) -> None:
+    calls_in(text, Path(), announces)
+
+
 HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (_settings, "\n", 10_000),
     (_settings, "[\n", 10_000),
@@ -60,6 +68,15 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (plain_output, "\x1b[", 20_000),
     (plain_output, "\x1b]", 20_000),
     (plain_output, "a\b\r", 20_000),
+    (announces, " ", 5_000),
+    (announces, "\n", 5_000),
+    (_calls, "<<<<<<< SEARCH\n", 1_000),
+    (_calls, "*", 5_000),
+    (holds_change, "```\n", 2_000),
+    (asks_for_change, "i want a ", 1_000),
+    (admits_failing_tests, "tests ", 2_000),
+    (says_changed, "i have ", 2_000),
+    (is_plan, "\n", 5_000),
 ]
 
 

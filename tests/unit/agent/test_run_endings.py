@@ -11,6 +11,8 @@ from localllm.agent.react_agent import ReActAgent
 from localllm.agent.run_stats import AgentResult
 from localllm.config.schema import AgentSettings, SafetySettings
 from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.llm.providers.base import ModelInfo
+from localllm.llm.providers.scripted import Scripted
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import Answering, call, make_agent, make_tools, scripted
 from tests.unit.agent.test_history import check_valid
@@ -134,11 +136,11 @@ async def test_an_action_written_out_as_text_is_done_by_the_tools(project: Path,
 
 @pytest.mark.parametrize("ending", ENDINGS["asked"], ids=named)
 async def test_what_may_be_meant_otherwise_is_asked_for_as_a_call(project: Path, ending: dict[str, Any]) -> None:
-    before = contents(project)
-    agent = agent_for(project, ending["answer"], "It could not be done.")
+    did = [STEPS[name] for name in ending.get("did", ())]
+    agent = agent_for(project, *did, ending["answer"], "It could not be done.")
     result = await agent.execute_query(ending["request"])
     assert ending["remark"] in remarks(agent)[0]
-    assert (called(agent), contents(project), result.status) == ([], before, "done")
+    assert (len(called(agent)), result.status) == (len(did), "done")
 
 
 @pytest.mark.parametrize("ending", ENDINGS["words"], ids=named)
@@ -185,6 +187,7 @@ class TestNotDone:
     async def test_outside_the_project(self, project: Path) -> None:
         agent = agent_for(project, "../b.py\n```python\nx = 1\n```", "It could not be done.")
         await agent.execute_query("Create ../b.py.")
+        assert called(agent) == []
         assert not (project.parent / "b.py").exists()
 
     async def test_a_dangerous_command_is_not_approved_by_yes(self, project: Path) -> None:
@@ -211,9 +214,20 @@ async def test_no_remark_costs_the_answer_at_the_last_step(project: Path) -> Non
     assert (result.status, remarks(agent)) == ("incomplete", [])
 
 
+async def test_whoever_answers_by_rules_is_told_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def describe(_self: Scripted, model: str, _listed: object = ()) -> ModelInfo:
+        return ModelInfo(model, exact=True)
+
+    monkeypatch.setattr(Scripted, "describe", describe)
+    agent = agent_for(project, STEPS["bad_edit"], "I did nothing else; done.", "no more")
+    result = await agent.execute_query("Set x to 2.")
+    assert (result.status, remarks(agent)) == ("done", [])
+
+
 async def test_at_most_three_remarks_a_run_and_one_of_a_kind(project: Path) -> None:
     steps = [STEPS["edit3"], STEPS["test"], edit("x = 3", "x = (3"), STEPS["bad_edit"]]
-    agent = agent_for(project, *steps, *["All tests pass."] * 6)
+    says = "All tests pass."
+    agent = agent_for(project, *steps, says, says, says, STEPS["test"], *[says] * 3)
     result = await agent.execute_query("Set x to 3 and run the tests.")
     assert len(remarks(agent)) == len(set(remarks(agent))) == 3
     assert len(result.unverified) >= 3
@@ -224,6 +238,13 @@ async def test_what_was_done_in_an_earlier_run_is_known(project: Path) -> None:
     await agent.execute_query("Set x to 2 and run the tests.")
     result = await agent.execute_query("Run the tests again if you have to: do they pass?")
     assert (result.unverified, remarks(agent)[1:]) == ((), [])
+
+
+@pytest.mark.parametrize("attended", [True, False])
+async def test_a_one_shot_is_told_that_nobody_can_answer(project: Path, attended: bool) -> None:
+    agent = agent_for(project, "It is.", attended=attended)
+    await agent.execute_query("Is x 1?")
+    assert ("Nobody can answer" in agent.history.messages[1].text) != attended
 
 
 async def test_a_go_ahead_stands_for_what_was_asked_before(project: Path) -> None:
