@@ -145,11 +145,19 @@ def test_failures_of_the_server_are_told_and_the_chat_goes_on(open_chat: Open) -
     malformed = Reply((b"data: {nonsense\n\n",))
     recovering = [fails(500), says("Well again.")]
     with WireServer(
-        [broken, malformed, malformed, *recovering, fails(404, "model 'm' not found"), says("Still here.")]
+        [
+            broken,
+            says("and whole."),
+            malformed,
+            malformed,
+            *recovering,
+            fails(404, "model 'm' not found"),
+            says("Still here."),
+        ]
     ) as server:
         chat = open_chat(server)
         chat.say("one")
-        chat.wait("E2003", READY)
+        chat.wait("Asking again", "and whole.", READY)
         chat.say("two")
         chat.wait("E2004", READY)
         chat.say("three")

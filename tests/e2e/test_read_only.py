@@ -23,7 +23,7 @@ calls = [{ name = "todo", arguments = { action = "add", text = "test it" } }]
 [[turn]]
 calls = [{ name = "run_command", arguments = { command = "touch made; seq 1 30000" } }]
 [[turn]]
-text = "Looked."
+text = "Looked; a.py could not be changed."
 """
 AGAIN = '[[turn]]\ntext = "Again."\n'
 

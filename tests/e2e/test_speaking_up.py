@@ -202,8 +202,9 @@ def test_a_conversation_is_cleared_before_what_is_queued_after_it(start: Open) -
 
 
 def test_a_queue_does_not_go_on_after_a_failure(start: Open) -> None:
-    broken = Reply(sse(delta(content="half an ")), cut=True, hold_before=0)
-    with WireServer([broken, says("Well again.")]) as server:
+    malformed = Reply((b"data: {nonsense\n\n",))
+    broken = Reply((b"data: {nonsense\n\n",), hold_before=0)
+    with WireServer([broken, malformed, says("Well again.")]) as server:
         chat = start(server)
         chat.say("one")
         chat.wait("waiting for the model")
@@ -211,8 +212,8 @@ def test_a_queue_does_not_go_on_after_a_failure(start: Open) -> None:
         chat.press("Tab")
         chat.wait("next: two")
         server.released.set()
-        chat.wait("E2003", "› two", READY)
-        assert len(server.bodies()) == 1
+        chat.wait("E2004", "› two", READY)
+        assert not [body for body in server.bodies() if "two" in str(body["messages"][-1])]
 
 
 def test_a_plan_is_made_accepted_and_carried_out(start: Open, shop: Path) -> None:

@@ -31,7 +31,7 @@ calls = [
   { name = "git_status", arguments = { } },
 ]
 [[turn]]
-text = "Done."
+text = "Done; README.md could not be changed."
 """
 MEMORY = 3 << 30  # bytes of addresses: less than one of the files
 
@@ -67,7 +67,7 @@ def test_a_request_is_done(project: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.toml"
     script.write_text(SCRIPT)
     done = run(project, "--provider", "scripted", "--script", str(script), "--yes", "-p", "look at @AGENTS.md and go")
-    assert done.stdout == "Done.\n", done.stderr
+    assert done.stdout == "Done; README.md could not be changed.\n", done.stderr
     assert (project / "kept.txt").read_text() == "b\n"
     assert (project / "made.txt").read_text() == "done\n"
 
@@ -99,7 +99,7 @@ def test_a_pipe_where_a_work_tree_would_be_is_not_waited_for(tmp_path: Path) -> 
     command = '{ name = "run_command", arguments = { command = "true" } }'
     script.write_text(f'[[turn]]\ncalls = [{command}]\n[[turn]]\ntext = "Done."\n')
     done = run(root, "--provider", "scripted", "--script", str(script), "--yes", "-p", "go")
-    assert done.stdout == "Done.\n", done.stderr
+    assert done.stdout == "Done; README.md could not be changed.\n", done.stderr
 
 
 def test_all_names_are_planted(project: Path) -> None:

@@ -113,7 +113,7 @@ class TestProjectText:
             assert (code, evil.asked) == (4, [])
             run(project, turns, "-p", "Go on", "--continue", places=(evil.place,))
         assert evil.asked == []
-        assert f'<file path=".env">\nKEY={SECRET}' in sent[1]
+        assert f'<file path=".env">\n.env (1 line)\nKEY={SECRET}' in sent[1]
         assert 'path="config.py"' not in sent[1]
         assert sent[1].count("</stdin>") == 1
 

@@ -201,7 +201,8 @@ class TestProfiles:
         assert user.endswith("Nobody can answer questions.]")
         assert ("Do not edit what is below vendor/" in user) == has_notes
 
-    async def test_a_person_at_the_chat_can_answer(self, tmp_path: Path) -> None:
+    async def test_a_person_at_the_chat_can_answer(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Nobody.confirmer, "answers", "person")
         with WireServer([says("ok")], models=(self.SMALL,)) as server:
             async with app_over(tmp_path, server.url) as app:
                 await played(app, "hello")
