@@ -31,6 +31,9 @@ from localllm.text.sanitising import clean
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
+_REPOSITORY = ("HEAD", "objects", "refs")
+"""What git knows a repository's folder by, see is_git_directory in its setup.c."""
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OUTPUTS = ".localllm/tool-output/"
 _NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
@@ -198,6 +201,7 @@ class ProjectRoot:
         relative = self._writable(file_path)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
             _lock_folder(folder, file_path)
+            self._refuse_moved(relative, folder)
             if create_only:
                 atomic_write_at(folder, name, data, create_only=True, mode=mode)
             else:
@@ -207,12 +211,27 @@ class ProjectRoot:
                 if over is not None and not _holds(folder, name, over):
                     raise ToolExecutionError("file_changed_since", path=shown(file_path))
                 atomic_write_at(folder, name, data, mode=mode)
+            try:
+                self._refuse_moved(relative, folder)
+            except ToolExecutionError:
+                os.unlink(name, dir_fd=folder)
+                raise
             with suppress(OSError):  # not every file system can; the file itself is on the disk
                 os.fsync(folder)
             with _open_regular(folder, name) as file:
                 kept = file.read(len(data) + 1)
         if kept != data:
             raise ToolExecutionError("file_not_kept", path=shown(file_path))
+
+    def _refuse_moved(self, relative: str, folder: int) -> None:
+        """Raise file_changed_since where the open folder of a file lies elsewhere by now: it may be a protected one."""
+        try:
+            with self._folder_of(relative, make=False) as (now, _):
+                is_there = os.path.samestat(os.fstat(now), os.fstat(folder))
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise ToolExecutionError("file_changed_since", path=shown(relative))
 
     def delete(self, file_path: str) -> None:
         """Remove a file. Protected names and folders are refused."""
@@ -270,6 +289,7 @@ class ProjectRoot:
         own = (*believed_in(str(self.path)), os.path.realpath(state_folder()))
         return (
             is_protected(relative)
+            or self._is_of_repository(relative)
             or self._is_hidden_in_home(relative)
             or any(self._is_in(path, relative) for path in own)
         )
@@ -277,6 +297,18 @@ class ProjectRoot:
     def _is_in(self, own: str, relative: str) -> bool:
         """Whether the file is, or lies in, what is this program's and may be in the project."""
         return f"{self.path}/{relative}/".casefold().startswith(f"{own}/".casefold()) and Path(own) != self.path
+
+    def _is_of_repository(self, relative: str) -> bool:
+        """Whether it is data of a repository, or would make one: to git a folder with HEAD, objects and refs is one,
+        whose settings and hooks it obeys."""
+        parts = relative.casefold().split("/")
+        if ".git" in parts[:-1]:
+            return not f"/{relative.casefold()}".endswith("/.git/info/exclude")
+        for depth in range(len(parts)):
+            folder = self.path.joinpath(*relative.split("/")[:depth])
+            if all(parts[depth] == mark.casefold() or os.path.lexists(folder / mark) for mark in _REPOSITORY):
+                return True
+        return False
 
     def _is_hidden_in_home(self, relative: str) -> bool:
         """Whether it is in a hidden file or folder of the user's home, where that is the project, or in it: there is

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -365,7 +365,10 @@ class SandboxRunner:
         ours = [f"{self._root}/{path}" for path in ties.sockets]
         pipes = [f"{self._root}/{path}" for path in ties.pipes]  # who is at the other end cannot be told
         masked = dict.fromkeys([*in_use(ours), *pipes, *self._sockets.paths()])
-        return Surroundings(tuple(pinned), (*held, *self._held), tuple(masked))
+        if not backend.follows_names or self._protected.is_alone:
+            # What is closed by its name would be open below a folder of another name.
+            held += folders_above(self._root, [*pinned, *masked, *map(str, self._hidden)])
+        return Surroundings(tuple(pinned), tuple(dict.fromkeys((*held, *self._held))), tuple(masked))
 
     def _own_copy(self) -> OwnCopy | None:
         """A copy of our own folder, where one can be put in its place, and nothing in it is closed by a rule."""
@@ -425,8 +428,18 @@ def _own_environment(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What of the environment this program runs in is in the project, see `believed_in`: what is put there would run
     here, and at once where something is imported late. And the folders above it, which must not be renamed."""
     own = believed_in(str(root))
-    above = dict.fromkeys(str(folder) for path in own for folder in Path(path).parents if root in folder.parents)
-    return tuple(own), tuple(above)
+    return tuple(own), folders_above(root, own)
+
+
+def folders_above(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
+    """The folders between `root` and each of the paths below it."""
+    found: dict[str, None] = {}
+    for path in paths:
+        folder = os.path.dirname(path)  # noqa: PTH120 - of a few hundred paths before each command
+        while folder.startswith(f"{root}/") and folder not in found:
+            found[folder] = None
+            folder = os.path.dirname(folder)  # noqa: PTH120
+    return tuple(found)
 
 
 class BegunCommand:

@@ -383,7 +383,7 @@ class ToolSystem:
         try:
             context = msgspec.structs.replace(context, emit=emit, plan=preview.plan if preview else None)
             output = await self._run(tool, arguments, record, context)
-        except LocalLLMError:
+        except Exception:
             self._tainted = self._tainted or bool(tool.fetches or tool.sends)  # an error may hold strangers' words
             raise
         self._tainted = self._tainted or output.untrusted

@@ -11,6 +11,14 @@ systems are as coarse as two seconds (FAT)."""
 
 _MOST = 150_000  # folders remembered
 _Entries = list[os.DirEntry[str]]
+_Identity = tuple[int, ...]
+"""What tells a folder from all others, and from itself as it was: two can be made within one tick of the clock."""
+
+_UNKNOWN: _Identity = ()
+
+
+def _identity(about: os.stat_result) -> _Identity:
+    return (about.st_dev, about.st_ino, about.st_mtime_ns, about.st_ctime_ns)
 
 
 def _pass_over(path: str) -> None:
@@ -26,8 +34,8 @@ class FolderListings:
     def __init__(self, matters: Callable[[os.DirEntry[str]], bool], settled: int = SETTLED) -> None:
         self._matters = matters
         self._settled = settled
-        self._known: dict[str, tuple[tuple[int, ...], _Entries]] = {}
-        self._trees: dict[str, dict[str, tuple[int, bool]]] = {}
+        self._known: dict[str, tuple[_Identity, _Entries]] = {}
+        self._trees: dict[str, dict[str, tuple[_Identity, bool]]] = {}
         self._cut: set[str] = set()
 
     def knows(self, path: str) -> bool:
@@ -40,7 +48,7 @@ class FolderListings:
             about = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - a Path for each would double the time
             if not stat.S_ISDIR(about.st_mode):
                 return []
-            identity = (about.st_dev, about.st_ino, about.st_mtime_ns, about.st_ctime_ns)
+            identity = _identity(about)
             known = self._known.get(path)
             if known and known[0] == identity:
                 return known[1]
@@ -78,7 +86,7 @@ class FolderListings:
         stat_of = os.lstat
         for path, (moment, _) in tree.items():
             try:
-                if stat_of(path).st_ctime_ns != moment:
+                if _identity(stat_of(path)) != moment:
                     changed.append(path)
             except OSError:
                 changed.append(path)
@@ -90,7 +98,7 @@ class FolderListings:
             tree.pop(path, None)
             changed += self._enter(tree, path, wanted, if_closed)
         for path in changed:
-            tree[path] = (0, False)  # the next time
+            tree[path] = (_UNKNOWN, False)  # the next time
         return [path for path, (_, is_wanted) in tree.items() if is_wanted], not (changed or top in self._cut)
 
     def size_of(self, top: str) -> int:
@@ -99,18 +107,18 @@ class FolderListings:
 
     def _enter(
         self,
-        tree: dict[str, tuple[int, bool]],
+        tree: dict[str, tuple[_Identity, bool]],
         path: str,
         wanted: Callable[[os.DirEntry[str]], bool],
         if_closed: Callable[[str], object],
     ) -> list[str]:
         """Look into one folder of a tree; those in it that are new to the tree."""
         try:
-            moment = os.lstat(path).st_ctime_ns
+            status = os.lstat(path)
         except OSError:
             return []
         entries = self.of(path, if_closed)
-        is_settled = moment + self._settled < time.time_ns()
-        tree[path] = (moment if is_settled else 0, any(map(wanted, entries)))
+        is_settled = status.st_ctime_ns + self._settled < time.time_ns()
+        tree[path] = (_identity(status) if is_settled else _UNKNOWN, any(map(wanted, entries)))
         inside = (f"{path}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False))
         return [folder for folder in inside if folder not in tree]

@@ -5,12 +5,17 @@ files, but in none of them anything that runs and was not there before.
 """
 
 import re
+import shlex
 
 from localllm.sandbox.git_config import parse
 
 NAMES = (
     "rebase-merge/git-rebase-todo",
     "rebase-merge/strategy",
+    "rebase-merge/strategy_opts",
+    "rebase-merge/gpg_sign_opt",
+    "rebase-apply/apply-opt",
+    "rebase-apply/gpg_sign_opt",
     "sequencer/todo",
     "sequencer/opts",
 )
@@ -19,6 +24,12 @@ NAMES = (
 _STEPS = frozenset(
     b"pick p reword r edit e squash s fixup f drop d label l reset t merge m noop break b update-ref u revert".split()
 )
+_OPTION = re.compile(
+    r"(?:--)?(?:ours|theirs|patience|histogram|minimal|ignore-(?:space-change|all-space|space-at-eol|cr-at-eol|whitespace|date)"
+    r"|renormalize|no-renormalize|no-renames|find-renames(?:=\d+%?)?|rename-threshold=\d+%?|subtree"
+    r"|diff-algorithm=[a-z]+|whitespace=[a-z-]+(?:,[a-z-]+)*|keep-cr|no-keep-cr|reject)|-[pC]\d+|-3|"
+)
+"""Options of strategies and of `git apply` that name no file, command or key."""
 _STRATEGIES = frozenset({"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"})
 _FIRST_WORD = re.compile(rb"[ \t]*([^ \t\r]*)")
 
@@ -33,7 +44,8 @@ def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
     if path.casefold().endswith("todo"):
         known = set(before.splitlines())
         return b"".join(line for line in after.splitlines(keepends=True) if line.strip() in known or _is_step(line))
-    return after if after == before or _has_known_strategy(path, after) else None
+    is_known = _has_known_options if path.casefold().endswith(_OPTIONS) else _has_known_strategy
+    return after if after == before or is_known(path, after) else None
 
 
 def _is_step(line: bytes) -> bool:
@@ -42,10 +54,22 @@ def _is_step(line: bytes) -> bool:
     return not word or word.startswith(b"#") or word in _STEPS
 
 
+_OPTIONS = ("/strategy_opts", "/apply-opt", "/gpg_sign_opt")
+
+
+def _has_known_options(_path: str, content: bytes) -> bool:
+    try:
+        return all(_OPTION.fullmatch(one) for one in shlex.split(content.decode()))
+    except ValueError:
+        return False
+
+
 def _has_known_strategy(path: str, content: bytes) -> bool:
     if path.casefold().endswith("opts"):
         named = [
             (one.section, one.value) for one in parse(content) if one.section != "options" or one.name == "strategy"
         ]
-        return all(section == "options" and value in _STRATEGIES for section, value in named)
+        options = [one.value or "" for one in parse(content) if one.name == "strategy-option"]
+        is_known = all(section == "options" and value in _STRATEGIES for section, value in named)
+        return is_known and all(map(_OPTION.fullmatch, options))
     return content.decode("utf-8", "replace").strip() in _STRATEGIES

@@ -23,13 +23,16 @@ _FOLDERS = re.compile(
     r"|branches|remotes|worktrees|modules(?:/.*)?"
 )
 _FILES = re.compile(
-    r"(?:[A-Z][A-Z_-]*|index|packed-refs|shallow|config|config\.worktree|commondir|gitdir|locked|description"
+    r"(?:(?!MERGE_RR|MERGE_AUTOSTASH)[A-Z][A-Z_-]*|index|packed-refs|shallow|config|config\.worktree|commondir|gitdir|locked|description"
     r"|info/(?:exclude|sparse-checkout|attributes|refs)|lfs/lockcache\.db)(?:\.lock|\.new|~)?"
     r"|(?:next-)?index[.-][\w.-]+|sharedindex[._]\w+(?:\.lock)?|shallow_\w+|gc\.(?:pid|log)(?:\.lock)?"
     r"|info/(?:refs|sparse-checkout)_\w+|(?:rebase-apply|rebase-merge|sequencer|fsmonitor--daemon|annex)/.*"
     r"|ADD_EDIT\.patch|addp-hunk-edit\.diff|gitk\.cache|git-daemon-export-ok|fast_import_crash_\d+"
     r"|\.[A-Z_-]+\.sw[a-z]"
 )
+"""Not MERGE_RR unless it is empty: a commit copies each file it names into the repository. Not MERGE_AUTOSTASH: a
+commit applies the stash it names, whatever is in it."""
+_RESOLUTIONS = "MERGE_RR"
 _NOT_ENTERED = "annex/objects"  # large; git itself never goes there
 _MOST_OF_LFS = 2_000  # folders; each object may have one of its own, and each costs some microseconds
 _SECONDS = 3.0  # for folders with many others
@@ -130,7 +133,14 @@ def _sorted(entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: 
 def _is_strange(entry: os.DirEntry[str], path: str) -> bool:
     if entry.is_symlink() or not entry.is_file(follow_symlinks=False):
         return entry.is_symlink() or path != _MONITOR
-    return not _FILES.fullmatch(path)
+    return not _FILES.fullmatch(path) and not (path == _RESOLUTIONS and _is_empty(entry.path))
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.lstat(path).st_size == 0
+    except OSError:  # gone meanwhile
+        return True
 
 
 def _is_told(entry: os.DirEntry[str]) -> bool:
