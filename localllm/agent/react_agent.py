@@ -73,6 +73,7 @@ class ReActAgent:
         self.history = history or History(system_prompt())
         self.read_now = surroundings.read
         self._notes = surroundings.notes
+        self._is_situated = False
         self._here = surroundings.here
         self._stream = EventStream(listeners)
         self.ladder = Ladder(LoopDetector(settings.loop_detection_threshold), advisers, surroundings.read)
@@ -249,9 +250,11 @@ class ReActAgent:
         return "\n\n".join([*self._told, query])
 
     def _with_situation(self, query: str) -> str:
+        was_told, self._is_situated = self._is_situated, True
         if len(self.history.messages) == 1:
             return f"{query}\n\n{self._situation()}"
-        return query if self.tool_system.is_attended else f"{query}\n\n{self._here_and_now()}"
+        is_known = was_told or self.tool_system.is_attended
+        return query if is_known else f"{query}\n\n{self._here_and_now()}"
 
     def _situation(self) -> str:
         return "\n\n".join(filter(None, (self._notes(), self._here_and_now())))

@@ -16,7 +16,7 @@ from localllm.llm.messages import framed_in
 from localllm.memory.external_memory import ExternalMemorySystem
 from localllm.tui.commands.context import ChatContext
 from tests.support.wire_server import WireServer, calls, says
-from tests.unit.app.test_app import app_over, played, state
+from tests.unit.app.test_app import Nobody, app_over, played, state
 
 __all__ = ["state"]
 
@@ -33,6 +33,11 @@ NOTES = """# Notes
 - Answer in short
 """
 STANDARD, COMPACT = AgentSettings(profile="standard"), AgentSettings(profile="compact")
+
+
+@pytest.fixture(autouse=True)
+def a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Nobody.confirmer, "answers", "person")
 
 
 def sent(server: WireServer, number: int = -1) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import pytest
 
 from localllm.sessions.entries import Planned
 from tests.support.wire_server import WireServer, calls, says
-from tests.unit.app.test_app import app_over, played, state
+from tests.unit.app.test_app import Nobody, app_over, played, state
 from tests.unit.app.test_app_memory import COMPACT, STANDARD, sent
 
 __all__ = ["state"]
@@ -15,6 +15,11 @@ pytestmark = pytest.mark.anyio
 
 PLAN = ("todo", {"action": "add", "text": "1. Read it\n2. Fix it"})
 READ = ("todo", {"action": "finish", "text": "Read"})
+
+
+@pytest.fixture(autouse=True)
+def a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Nobody.confirmer, "answers", "person")
 
 
 async def test_a_plan_leaves_nothing_in_the_project_and_survives_a_resumption(tmp_path: Path) -> None:
