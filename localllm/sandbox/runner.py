@@ -359,16 +359,15 @@ class SandboxRunner:
             # It goes by names, and another command might make a link of one at the wrong moment. What is changed at
             # these names is undone all the same.
             pinned, held = [], []
-        pinned += [f"{self._root}/{path}" for path in shared[:_MOST_SHARED]]
-        pinned += self._unwritable
+        closed = [*(f"{self._root}/{path}" for path in shared[:_MOST_SHARED]), *self._unwritable]
         ties = self._inventory.look()
         ours = [f"{self._root}/{path}" for path in ties.sockets]
         pipes = [f"{self._root}/{path}" for path in ties.pipes]  # who is at the other end cannot be told
         masked = dict.fromkeys([*in_use(ours), *pipes, *self._sockets.paths()])
         if not backend.follows_names or self._protected.is_alone:
             # What is closed by its name would be open below a folder of another name.
-            held += folders_above(self._root, [*pinned, *masked, *map(str, self._hidden)])
-        return Surroundings(tuple(pinned), tuple(dict.fromkeys((*held, *self._held))), tuple(masked))
+            held += folders_above(self._root, [*closed, *masked, *map(str, self._hidden)])
+        return Surroundings((*pinned, *closed), tuple(dict.fromkeys((*held, *self._held))), tuple(masked))
 
     def _own_copy(self) -> OwnCopy | None:
         """A copy of our own folder, where one can be put in its place, and nothing in it is closed by a rule."""
