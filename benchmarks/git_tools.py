@@ -53,7 +53,9 @@ def make_repository(project: Path, files: int) -> None:
         folder = project / f"folder{number // IN_A_FOLDER}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"file{number}.py").write_text(str(number))
-    script = "git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm one && git gc -q"
+    script = (
+        "git init -q . && git add . && git -c gc.auto=0 -c user.name=a -c user.email=a@b commit -qm one && git gc -q"
+    )
     subprocess.run(script, shell=True, cwd=project, check=True)
 
 

@@ -12,9 +12,9 @@ from copy import copy
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from localllm.base.directory_walk import DEEPEST, walk
-from localllm.base.environment import believed_in
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.files import (
     FOLDER_PATIENCE,
@@ -26,14 +26,13 @@ from localllm.base.files import (
     real_path,
 )
 from localllm.base.i18n import Phrase
-from localllm.base.paths import state_folder
 from localllm.text.sanitising import clean
+
+if TYPE_CHECKING:
+    from localllm.safety.protection import Protection
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
-_REPOSITORY = ("HEAD", "objects", "refs")
-"""What git knows a repository's folder by, see is_git_directory in its setup.c."""
-
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OUTPUTS = ".localllm/tool-output/"
 _NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
@@ -68,6 +67,7 @@ class ProjectRoot:
         self._outputs = outputs
         self._takes_any_name = False
         self._settled: dict[str, str] | None = None
+        self._protection: Protection | None = None
         self._original: ProjectRoot | None = None  # which closes the folder when it goes
         self._fd = os.open(self.path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
@@ -283,39 +283,11 @@ class ProjectRoot:
 
     def is_protected(self, file_path: str) -> bool:
         """Whether only the user may change it: it would run, or be believed, outside the sandbox later."""
-        from localllm.sandbox.protect.protected_paths import is_protected
+        if self._protection is None:
+            from localllm.safety.protection import Protection  # it comes with the first change
 
-        relative = self.relative(file_path)
-        own = (*believed_in(str(self.path)), os.path.realpath(state_folder()))
-        return (
-            is_protected(relative)
-            or self._is_of_repository(relative)
-            or self._is_hidden_in_home(relative)
-            or any(self._is_in(path, relative) for path in own)
-        )
-
-    def _is_in(self, own: str, relative: str) -> bool:
-        """Whether the file is, or lies in, what is this program's and may be in the project."""
-        return f"{self.path}/{relative}/".casefold().startswith(f"{own}/".casefold()) and Path(own) != self.path
-
-    def _is_of_repository(self, relative: str) -> bool:
-        """Whether it is data of a repository, or would make one: to git a folder with HEAD, objects and refs is one,
-        whose settings and hooks it obeys."""
-        parts = relative.casefold().split("/")
-        if ".git" in parts[:-1]:
-            return not f"/{relative.casefold()}".endswith("/.git/info/exclude")
-        for depth in range(len(parts)):
-            folder = self.path.joinpath(*relative.split("/")[:depth])
-            if all(parts[depth] == mark.casefold() or os.path.lexists(folder / mark) for mark in _REPOSITORY):
-                return True
-        return False
-
-    def _is_hidden_in_home(self, relative: str) -> bool:
-        """Whether it is in a hidden file or folder of the user's home, where that is the project, or in it: there is
-        no end to the names that programs run, or believe, there."""
-        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises where there is none
-        file = self.path / relative
-        return Path(home).is_relative_to(self.path) and str(file).startswith(f"{home}/.")
+            self._protection = Protection(self.path)
+        return self._protection.covers(self.relative(file_path))
 
     def refuse_protected(self, file_path: str) -> None:
         """Raise SafetyViolationError path_protected where `is_protected`."""

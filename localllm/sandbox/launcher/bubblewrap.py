@@ -40,7 +40,7 @@ def _is_the_systems(path: str) -> bool:
 def arguments(steps: list[mounts.Step]) -> list[str]:
     """The command line of bwrap without its own name and without the program it starts."""
     made = _ISOLATION.format(shared=mounts.shared_memory_size(), shared_memory=mounts.SHARED_MEMORY).split()
-    for step in steps:
+    for step in sorted(steps, key=lambda step: step[1].count("/")):  # what it binds comes without what covers it here
         made += _argument(*step)
     for name in mounts.KEYS:
         if os.path.exists(f"/proc/{name}"):

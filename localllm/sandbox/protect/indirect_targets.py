@@ -14,14 +14,15 @@ from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protect.git_settings import local_address
-from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, is_git_settings, names_beneath
+from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
+from localllm.sandbox.protect.symlinks import follow
 
 _GITDIR = b"gitdir: "
 _MOST_WORKTREES = 50
-_MOST_LINKS = 40  # on the way to a file, as for the system itself
+_MOST_ROUNDS = 10  # from settings to included settings, from link to link
 _ALTERNATES = "/objects/info/alternates"
-_MOST_PLACES = 200
+MOST_PLACES = 1_000
 _MOST_SETTINGS = 1 << 19  # bytes of settings files
 _SECONDS = 0.2  # for following links
 
@@ -43,7 +44,8 @@ class Leads:
         self._deadline = time.monotonic() + _SECONDS
         self.is_complete = True
         self.places: set[str] = set()
-        """Absolute paths of folders in the project that git reads as a whole: another repository, its objects."""
+        """Absolute paths that lead git from one place to another: a repository, its objects, work trees. As they are
+        written, so that the links on the way are seen."""
 
     def of(self, entries: Mapping[str, Entry]) -> set[str]:
         """Paths below the root, `/` between their names; not all of them exist."""
@@ -63,6 +65,8 @@ class Leads:
                 continue
             elif name == ".git" and entry.content.startswith(_GITDIR):
                 found.update(self._of_gitdir(path, entry.content))
+            elif name in ("gitdir", "commondir"):
+                self.places.add(str((self._root / path).parent / _text(entry.content)))
             elif f"/{path}".casefold().endswith(_ALTERNATES):
                 found.update(self._of_alternates(path))
             elif is_git_settings(path) or name == "config.worktree":
@@ -86,14 +90,15 @@ class Leads:
         return found
 
     def _of_link(self, path: str) -> Iterator[str]:
-        *links, last = _way(str(self._root / path))
+        *links, last = follow(str(self._root / path))
         yield from self._inside(links)
         for target in self._inside([last]):
             yield from (f"{target}/{name}".rstrip("/") for name in names_beneath(path))
 
     def _of_gitdir(self, path: str, content: bytes) -> Iterator[str]:
-        said = os.fsdecode(content.removeprefix(_GITDIR).strip()).replace("\0", "")
-        *_, data = _way(str((self._root / path).parent / said))
+        said = str((self._root / path).parent / _text(content.removeprefix(_GITDIR)))
+        self.places.add(said)
+        *_, data = follow(said)
         for target in self._inside([data]):
             yield from (f"{target}/{name}" for name in IN_GIT)
 
@@ -112,6 +117,7 @@ class Leads:
         self._room -= len(content)
         settings = list(parse(content))
         named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")][-1:]
+        self.places.update(str(folder / name) for name in named)
         top = folder / named[0] if named else folder.parent if folder.name == ".git" else folder
         for one in settings:
             if one.section == "remote" and one.name in ("url", "pushurl") and (address := local_address(one.value)):
@@ -127,9 +133,48 @@ class Leads:
     def _inside(self, paths: Sequence[str]) -> list[str]:
         """Those below the root, by their names there and by where these really lead."""
         top = f"{self._root}/"
-        both = dict.fromkeys(step for path in paths for step in (path, *_way(path)))
+        both = dict.fromkeys(step for path in paths for step in (path, *follow(path)))
         below = [path.removeprefix(top) for path in both if path.startswith(top)]
         return [path for path in below if path and _is_no_repository(path)]
+
+
+def trace(
+    root: Path,
+    leads: Leads,
+    entries: Mapping[str, Entry],
+    first: set[str],
+    known: Mapping[str, Entry] | None = None,
+    tops: list[str] | None = None,
+    reach: Reach | None = None,
+) -> tuple[dict[str, Entry], set[str], bool]:
+    """Follow what the entries lead to, `first` with it, and what that does in turn.
+
+    The entries that are there, the paths, whether these are all. The rest as for `look_at`.
+    """
+    found: dict[str, Entry] = {}
+    named: set[str] = set()
+    further = (leads.of(entries) | first) - set(tops or ())
+    for _ in range(_MOST_ROUNDS):
+        further -= named
+        if not further:
+            break
+        there = look_at(root, sorted(further), known, tops, reach)
+        found |= there
+        named |= further
+        further = leads.of(there) | leads.of_included(there, further)
+    return found, named, not further - named and leads.is_complete
+
+
+def named_by_git(root: Path, user: Sequence[Setting], home: str) -> set[str]:
+    """Find what the settings of the user's git and of the project's own repository name in the project, and what its
+    hooks are links to; paths below `root`."""
+    leads = Leads(root, user, home)
+    settings = look_at(root, [".git", *(f".git/{name}" for name in IN_GIT if "*" not in name)])
+    return trace(root, leads, settings, set())[1]
+
+
+def _text(content: bytes) -> str:
+    return os.fsdecode(content.strip()).replace("\0", "")
 
 
 def _urgency(found: tuple[str, Entry]) -> tuple[bool, bool, int]:
@@ -142,8 +187,8 @@ def links_to(root: Path, places: Iterable[str]) -> list[str]:
     """The links in the project on the way to absolute paths, and what is a file there; paths below the root."""
     top = f"{root}/"
     found: set[str] = set()
-    for place in sorted(places)[:_MOST_PLACES]:
-        *links, last = _way(place)
+    for place in sorted(places)[:MOST_PLACES]:
+        *links, last = follow(place)
         found.update(links, [last] if os.path.isfile(last) else [])  # noqa: PTH113 - strings
     return [path.removeprefix(top) for path in sorted(found) if path.startswith(top)]
 
@@ -155,26 +200,6 @@ def _place(root: Path) -> Place | None:
     except ToolExecutionError:
         return None  # no tool uses git there
     return None if place is None or place.common.is_relative_to(root) else place
-
-
-def _way(path: str) -> list[str]:
-    """The links on the way to what the absolute path stands for, also those in place of folders, and at last that."""
-    found: list[str] = []
-    at, rest = "/", path.split("/")[::-1]
-    while rest:
-        name = rest.pop()
-        if name == "..":
-            at = os.path.dirname(at)  # noqa: PTH120 - strings
-        elif name not in ("", "."):
-            at = os.path.join(at, name)  # noqa: PTH118 - strings
-            with suppress(OSError):
-                target = os.readlink(at)  # noqa: PTH115 - strings
-                found.append(at)
-                if len(found) > _MOST_LINKS:
-                    break
-                at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120 - strings
-                rest += target.split("/")[::-1]
-    return [*found, at]
 
 
 def _is_no_repository(path: str) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.git_state import is_unfinished_work
 from localllm.sandbox.protect.protected_names import BELIEVED
+from localllm.sandbox.protect.symlinks import SKIPPED
 
 PROTECTED_NAMES = tuple(name for believer in BELIEVED for name in believer.names)
 """As `Believer.names`. A `.git` that is not a folder (but leads to one) is protected as well."""
@@ -45,7 +46,6 @@ _IN_OTHERS = {
 }
 _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs"})
 _LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
-SKIPPED = frozenset({"node_modules", "site-packages"})  # looked into last, and only after a command
 _MOST_FOLDERS = 200_000
 _MOST_BENEATH = 10_000  # files beneath folders that are protected because something names them
 _NAMES_OF_HOOKS = (

@@ -15,6 +15,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.git_config import Setting, parse
+from localllm.sandbox.protect.symlinks import find_plain
 
 _MOST = 1 << 16  # bytes of git's small files
 _MOST_WHOLE = 1 << 22  # bytes of settings, and of a list of alternates
@@ -191,19 +192,18 @@ def linked_git(data: Path) -> Path:
 
 def linked_data(root: Path, git: Path) -> Path | None:
     """The data of a linked work tree or a submodule with the file `git`, if it lies in that of another repository of
-    the project `root`, through no link, and both tell of each other."""
+    the project `root`, and both tell of each other; no link or folder of packages may be on any of the ways."""
     said = _line(git)
-    data = _real(git.parent / said.removeprefix(_GITDIR))
-    owner = next((folder for folder in data.parents if folder.name == ".git"), None)
-    if not said.startswith(_GITDIR) or owner is None:
-        return None
-    if any(not path.is_relative_to(root) or _real(path) != path for path in (git, owner)):
+    data = find_plain(root, git.parent / said.removeprefix(_GITDIR))
+    owner = next((folder for folder in data.parents if folder.name == ".git"), None) if data else None
+    if not said.startswith(_GITDIR) or data is None or owner is None or find_plain(root, git) != git:
         return None
     if data.parent.name == "worktrees":
-        return data if _common(data) == data.parents[1] and linked_git(data) == git else None
+        common = find_plain(root, data / _line(data / "commondir"))
+        return data if common == data.parents[1] and linked_git(data) == git else None
     named = [one.value for one in _settings(data / "config") if (one.section, one.name) == ("core", "worktree")]
     is_module = "modules" in data.relative_to(owner).parts and len(named) == 1
-    return data if is_module and _real(data / named[0]) == git.parent else None
+    return data if is_module and find_plain(root, data / named[0]) == git.parent else None
 
 
 def data_folders(git: Path) -> list[Path]:

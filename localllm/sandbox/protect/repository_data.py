@@ -6,10 +6,12 @@ And a repository that was one before a command is one after it: git would go on 
 import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, identity_of, is_protected, look_at
-from localllm.sandbox.protect.repository import data_folders, has_head
+from localllm.sandbox.protect.repository import all_alternates, data_folders, has_head
 from localllm.sandbox.protect.repository_kinds import Data, RepositoryKinds
 
 _MOST_FOLDERS = 100_000  # as `protected_names` looks into more, too, than a tool of git waits for
@@ -23,6 +25,7 @@ class RepositoryData:
         self._root = root
         self._kinds = RepositoryKinds()
         self._folders: frozenset[str] = frozenset()
+        self._alternates: frozenset[str] = frozenset()
         self._strange: frozenset[str] = frozenset()
         self._heads: dict[str, Entry] = {}
 
@@ -30,6 +33,7 @@ class RepositoryData:
         """What is there and none of the kinds, by path below the root; it may stay as it is. `known`: content that is
         not read again."""
         self._folders = frozenset(self._named(reach.repositories))
+        self._alternates = frozenset(self._alternates_of(reach))
         self._strange = frozenset()
         found = self._look(reach, known)
         if folders := [path for path, entry in found.items() if stat.S_ISDIR(entry.mode)]:
@@ -82,7 +86,7 @@ class RepositoryData:
         whole = {path for path in whole if not os.path.islink(path) and os.path.isdir(path)}  # noqa: PTH112, PTH114
         whole |= self._folders
         found = dict.fromkeys((os.path.join(self._root, folder).rstrip("/") for folder in reach.bare), False)  # noqa: PTH118
-        found |= dict.fromkeys(whole, True)
+        found |= dict.fromkeys(self._alternates, False) | dict.fromkeys(whole, True)
         of_git = [Data(path, found[path]) for path in _outermost(found)]
         of_others = [Data(f"{self._root}/{path}", is_of_git=False) for path in reach.others]
         return sorted(of_git + of_others, key=lambda data: (data.folder.count("/"), data.folder))
@@ -92,6 +96,16 @@ class RepositoryData:
             for data in data_folders(self._root / folder / ".git"):
                 if data.is_relative_to(self._root) and data != self._root:
                     yield str(data)
+
+    def _alternates_of(self, reach: Reach) -> Iterator[str]:
+        """The repositories in the project whose objects others read: also when they are no repositories any more."""
+        gits = [self._root / folder / ".git" for folder in reach.repositories]
+        for data in (*gits, *(self._root / folder for folder in reach.bare)):
+            with suppress(OSError, ToolExecutionError):
+                for _, target in all_alternates(data / "objects"):
+                    folder = Path(os.path.normpath(target)).parent
+                    if folder != self._root and folder.is_relative_to(self._root) and has_head(folder):
+                        yield str(folder)
 
     def _whole_heads(self, repositories: Collection[str]) -> list[str]:
         """The HEAD of each repository that is one."""

@@ -17,9 +17,8 @@ from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.git_settings import is_harmless_change, local_address
 from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
-from localllm.sandbox.protect.indirect_targets import Leads, links_to
+from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.protected_paths import (
-    SKIPPED,
     Entry,
     Reach,
     folders_that_lead_to,
@@ -34,14 +33,15 @@ from localllm.sandbox.protect.protected_paths import (
     may_be_read_only,
     may_matter,
 )
-from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
+from localllm.sandbox.protect.repository import all_alternates, has_head, linked_data, linked_git
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
+from localllm.sandbox.protect.symlinks import SKIPPED, find_plain
 
 _NOTHING = Entry(0, (), b"")
 
 _MOST_PINS = 200  # each is a mount or two
-_MOST_ROUNDS = 10  # from settings to included settings, from link to link
+_MOST_ROUNDS = 10  # of opening what commands have closed
 _MOST_ROUNDS_AHEAD = 100
 _MOST_REPOSITORIES = 2_000  # for which the user's own settings are looked at
 _TIME_BEFORE = 0.5  # seconds for all folders; some 100,000 that are known
@@ -133,18 +133,11 @@ class ProtectedFiles:
     def _look_at_named(self, known: Mapping[str, Entry]) -> tuple[str, ...]:
         """Look at what the protected files themselves lead to, and at what that does in turn."""
         leads = self._leads()
-        named: set[str] = set()
-        further = leads.of(self._before) | leads.of_user(self._absolute(self._reach.repositories))
-        further = (further | self._also) - set(self._tops)
-        for _ in range(_MOST_ROUNDS):
-            if not further:
-                break
-            found = look_at(self._root, sorted(further), known, self._tops, self._reach)
-            self._before |= found
-            named |= further
-            further = (leads.of(found) | leads.of_included(found, further)) - named
-        self._is_overlooked |= bool(further) or not leads.is_complete
+        first = leads.of_user(self._absolute(self._reach.repositories)) | self._also
+        found, named, is_complete = trace(self._root, leads, self._before, first, known, self._tops, self._reach)
+        self._before |= found
         self._places = frozenset(leads.places)
+        self._is_overlooked |= not is_complete or len(self._places) > MOST_PLACES
         self._before |= look_at(self._root, links_to(self._root, self._places), known)
         return tuple(sorted(named))
 
@@ -301,21 +294,26 @@ class ProtectedFiles:
         """Whether a new repository with this data may have the setting: it names a folder of the project, or none on
         this machine."""
         if key == "core.worktree":
-            return linked_data(self._root, Path(real_path(data / value)) / ".git") == data
+            top = find_plain(self._root, data / value)
+            return top is not None and linked_data(self._root, top / ".git") == data
         top = data.parent if data.name == ".git" else data
         address = local_address(value)
         target = Path(real_path(top / address))
         return not address or (target.is_relative_to(self._root) and not target.is_file())
 
     def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
-        """Whether it is a list of alternates that leads to no repository outside the project."""
+        """Whether it is a list of alternates that leads to the objects of other repositories of the project alone."""
         if not f"/{path}".casefold().endswith("/objects/info/alternates") or after.content is None:
             return False
         try:
             alternates = [target for _, target in all_alternates((self._root / path).parents[1])]
-            return all(Path(real_path(one)).is_relative_to(self._root) for one in alternates)
+            return all(self._is_of_repository(Path(os.path.normpath(one))) for one in alternates)  # as git does
         except (OSError, ToolExecutionError):
             return False
+
+    def _is_of_repository(self, objects: Path) -> bool:
+        folder = find_plain(self._root, objects)
+        return folder is not None and folder.name == "objects" and has_head(folder.parent)
 
     def _was_there(self, path: str, entry: Entry) -> bool:
         """Whether it lies in a folder that was not looked into before, and nothing on the way to it is new."""

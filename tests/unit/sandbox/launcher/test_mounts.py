@@ -147,6 +147,19 @@ def test_bubblewrap_does_the_same(machine: Path) -> None:
     assert line.index("--tmpfs home ") < line.index("--ro-bind home/me/.cargo") < line.index("--remount-ro home")
 
 
+def test_bubblewrap_covers_nothing_up_again(machine: Path) -> None:
+    """What it binds comes from the machine itself, without what was put over it before."""
+    project = machine / "home/me/code/project"
+    (project / "conf/inner").mkdir(parents=True)
+    for name in ("conf/key.txt", "conf/inner/key.txt"):
+        (project / name).write_text("secret")
+    order = spec(machine, held=[f"{project}/conf"], pinned=[f"{project}/conf/inner"])
+    order.hidden = [*order.hidden, f"{project}/conf/key.txt", f"{project}/conf/inner/key.txt"]
+    made = bubblewrap.arguments(plan(order))
+    for folder in ("conf", "conf/inner"):
+        assert made.index(f"{project}/{folder}") < made.index(f"{project}/{folder}/key.txt")
+
+
 def test_bubblewrap_is_never_looked_for_on_the_path() -> None:
     assert all(path.startswith(("/usr/bin/", "/usr/local/bin/")) for path in bubblewrap.PROGRAMS)
 

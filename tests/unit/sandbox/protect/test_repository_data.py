@@ -148,12 +148,18 @@ def private(tmp_path: Path) -> Path:
         "git clone -q --shared {private} n",
         "git clone -q --shared . n; mkdir -p s/info; echo {private}/.git/objects > s/info/alternates;"
         "echo ../../../s > n/.git/objects/info/alternates",
+        "git clone -q -s . n; mkdir -p s/o; echo ../../../s/o > n/.git/objects/info/alternates",
+        "git clone -q -s . n; ln -s .git l; echo $PWD/l/objects > n/.git/objects/info/alternates",
+        "git init -q node_modules/s; echo $PWD/node_modules/s/.git/objects > .git/objects/info/alternates",
+        "git worktree add -q a; ln -s .git l; echo gitdir: $PWD/l/worktrees/a > a/.git",
+        "git worktree add -q a; ln -s .git l; echo ../../../l > .git/worktrees/a/commondir",
     ],
 )
 def test_nothing_that_leads_out_stays(root: Path, files: ProtectedFiles, private: Path, script: str) -> None:
     assert after(files, root, script.format(private=private))
 
 
+SHARED = "git init -q --bare s; git clone -q -s . n; echo ../../../s/objects > n/.git/objects/info/alternates"
 OTHER = "mv n m; git clone -q --bare {private} o; git init -q n; cd n; git remote add origin ../o"
 
 
@@ -162,10 +168,13 @@ OTHER = "mv n m; git clone -q --bare {private} o; git init -q n; cd n; git remot
     [
         ("git init -q n; cd n; git remote add origin ../hub", "ln -s {private} hub"),
         ("git init -q n; cd n; git remote add origin ../hub", "echo gitdir: .git/x > hub"),
-        ("git clone -q -s . n; mkdir -p s/o; echo ../../../s/o > n/.git/objects/info/alternates", "mv s t; ln -s . s"),
+        (SHARED, "mv s t; ln -s . s"),
+        (SHARED, "rm s/HEAD; mkdir -p s/objects/info; echo {private}/.git/objects > s/objects/info/alternates"),
+        (SHARED, "rm s/HEAD; ln -s {private}/.git/objects/pack s/objects/00"),
+        ("git worktree add -q d/a", "mv d e; ln -s {private} d"),
         (
-            "git clone -q -s . n; mkdir s; echo ../../../s > n/.git/objects/info/alternates",
-            "mkdir s/info; echo {private}/.git/objects > s/info/alternates",
+            "git init -q n; cd n; git commit -q --allow-empty -m n; git worktree add -q ../a",
+            "mv n m; ln -s {private} n",
         ),
         ("git clone -q . n", OTHER),
     ],

@@ -1,0 +1,83 @@
+"""Which files of a project only the user may change: they would run, or be believed, outside the sandbox later."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from localllm.base.environment import believed_in
+from localllm.base.paths import state_folder
+
+_REPOSITORY = ("HEAD", "objects", "refs")
+"""What git knows a repository's folder by, see is_git_directory in its setup.c."""
+
+_SETTINGS = (".git/config", ".git/config.worktree", ".git/hooks", ".git")
+
+
+class Protection:
+    """Judges paths below the folder `root` (links resolved), `/` between their names."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._named: tuple[object, frozenset[str]] = (None, frozenset())
+
+    def covers(self, relative: str) -> bool:
+        """Whether only the user may change the file."""
+        from localllm.sandbox.protect.protected_paths import is_protected
+
+        own = (*believed_in(str(self._root)), os.path.realpath(state_folder()))
+        return (
+            is_protected(relative)
+            or self._is_of_repository(relative)
+            or self._is_hidden_in_home(relative)
+            or any(self._is_in(path, relative) for path in own)
+            or self._is_named_by_git(relative)
+        )
+
+    def _is_in(self, own: str, relative: str) -> bool:
+        """Whether the file is, or lies in, what is this program's and may be in the project."""
+        return f"{self._root}/{relative}/".casefold().startswith(f"{own}/".casefold()) and Path(own) != self._root
+
+    def _is_of_repository(self, relative: str) -> bool:
+        """Whether it is data of a repository, or would make one: to git a folder with HEAD, objects and refs is one,
+        whose settings and hooks it obeys."""
+        parts = relative.casefold().split("/")
+        if ".git" in parts[:-1]:
+            return not f"/{relative.casefold()}".endswith("/.git/info/exclude")
+        for depth in range(len(parts)):
+            folder = self._root.joinpath(*relative.split("/")[:depth])
+            if all(parts[depth] == mark.casefold() or os.path.lexists(folder / mark) for mark in _REPOSITORY):
+                return True
+        return False
+
+    def _is_hidden_in_home(self, relative: str) -> bool:
+        """Whether it is in a hidden file or folder of the user's home, where that is the project, or in it: there is
+        no end to the names that programs run, or believe, there."""
+        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises where there is none
+        return Path(home).is_relative_to(self._root) and str(self._root / relative).startswith(f"{home}/.")
+
+    def _is_named_by_git(self, relative: str) -> bool:
+        """Whether git's settings, the user's or the project's, name it or a folder above it: as hooks, as a program, as
+        further settings; or a hook is a link to it."""
+        from localllm.sandbox.dotfiles import git_settings_of_user
+
+        settings = git_settings_of_user(os.environ)
+        moment = (settings, *(_identity(self._root / name) for name in _SETTINGS))
+        if self._named[0] != moment:
+            from localllm.sandbox.protect.indirect_targets import named_by_git
+
+            named = named_by_git(self._root, settings, os.environ.get("HOME", ""))
+            self._named = (moment, frozenset(path.casefold() for path in named))
+        parts = relative.casefold().split("/")
+        return not self._named[1].isdisjoint(_with_folders(parts))
+
+
+def _with_folders(parts: Sequence[str]) -> list[str]:
+    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    try:
+        about = path.lstat()
+    except OSError:
+        return ()
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns

@@ -1,0 +1,41 @@
+"""Follow symbolic links name by name, as the system does, without touching what they lead to."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+_MOST_LINKS = 40  # on the way to a file, as for the system itself
+SKIPPED = frozenset({"node_modules", "site-packages"})
+"""Folders of packages: they are looked into last, and only after a command."""
+
+
+def follow(path: str) -> list[str]:
+    """List the links on the way to what the absolute path stands for, also those in place of folders, and at last
+    that."""
+    found: list[str] = []
+    at, rest = "/", path.split("/")[::-1]
+    while rest:
+        name = rest.pop()
+        if name == "..":
+            at = os.path.dirname(at)  # noqa: PTH120 - strings
+        elif name not in ("", "."):
+            at = os.path.join(at, name)  # noqa: PTH118 - strings
+            with suppress(OSError):
+                target = os.readlink(at)  # noqa: PTH115 - strings
+                found.append(at)
+                if len(found) > _MOST_LINKS:
+                    break
+                at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120 - strings
+                rest += target.split("/")[::-1]
+    return [*found, at]
+
+
+def find_plain(root: Path, path: Path) -> Path | None:
+    """Find what an absolute path stands for in the folder `root` (links resolved); None where that lies elsewhere, or
+    the way there goes through a link or a folder of packages, which nobody looks at again."""
+    *links, real = follow(str(path))
+    target = Path(real)
+    if links or not target.is_relative_to(root):
+        return None
+    inside = target.relative_to(root).parts
+    return target if SKIPPED.isdisjoint(part.casefold() for part in inside) else None

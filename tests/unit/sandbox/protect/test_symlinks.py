@@ -1,0 +1,42 @@
+"""Links on the way to a file."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.symlinks import find_plain, follow
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "project"
+    (root / "a/b").mkdir(parents=True)
+    (root / "l").symlink_to("a")
+    (root / "out").symlink_to("..")
+    (root / "loop").symlink_to("loop")
+    return root
+
+
+def test_the_links_on_the_way(root: Path) -> None:
+    assert follow(f"{root}/a/b") == [f"{root}/a/b"]
+    assert follow(f"{root}/l/../l/b") == [f"{root}/l", f"{root}/l", f"{root}/a/b"]
+    assert follow(f"{root}/loop")[:2] == [f"{root}/loop", f"{root}/loop"]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("a/b", "a/b"),
+        ("a/./b/../b/", "a/b"),
+        ("a/missing", "a/missing"),
+        ("l/b", None),
+        ("l/../a", None),
+        ("..", None),
+        ("out/project/a", None),
+        ("loop", None),
+        ("node_modules/x/.git", None),
+        ("a/Site-Packages/x", None),
+    ],
+)
+def test_what_is_reached_through_no_link(root: Path, path: str, found: str | None) -> None:
+    assert find_plain(root, root / path) == (root / found if found else None)
