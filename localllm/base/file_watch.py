@@ -15,7 +15,10 @@ _MODIFY, _ATTRIB, _CLOSE_WRITE, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0x100, 0x200  
 _MOVED_FROM, _MOVED_TO = 0x40, 0x80
 _ONLYDIR, _DONT_FOLLOW, _EXCL_UNLINK = 0x1000000, 0x2000000, 0x4000000
 _CHANGES = _MODIFY | _ATTRIB | _CLOSE_WRITE | _CREATE | _DELETE | _MOVED_FROM | _MOVED_TO
-_WANTED = _CHANGES | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
+_FOLDERS = _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
+NAMES = _CREATE | _DELETE | _MOVED_FROM | _MOVED_TO
+"""Of what comes and goes; not of what changes."""
+
 _UNMOUNT, _OVERFLOW, _IGNORED = 0x2000, 0x4000, 0x8000
 
 _HEAD = struct.Struct("iIII")
@@ -79,12 +82,13 @@ class Watcher:
     An entry that is changed through another hard link is touched only under that name.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, kinds: int = _CHANGES) -> None:
         """For folders on the file system of `root`."""
         if not sys.platform.startswith("linux") or not _is_local(root):
             raise OSError("cannot be watched")
         import ctypes
 
+        self._kinds = kinds
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._errno = ctypes.get_errno
         self._fd: int = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -103,7 +107,7 @@ class Watcher:
         """Watch the folder at `path` under the name `folder`; OSError."""
         if len(self._numbers) >= self._most:
             raise OSError("too many folders")
-        number: int = self._libc.inotify_add_watch(self._fd, os.fsencode(path), _WANTED)
+        number: int = self._libc.inotify_add_watch(self._fd, os.fsencode(path), self._kinds | _FOLDERS)
         if number < 0:
             raise OSError(self._errno(), os.strerror(self._errno()), path)
         self._folders[number] = folder

@@ -6,19 +6,14 @@ The file tools refuse to write there. Commands: see `reverting`.
 import math
 import os
 import stat
-import time
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 
-from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.git_state import is_unfinished_work
 from localllm.sandbox.protect.protected_names import BELIEVED
-from localllm.sandbox.protect.symlinks import SKIPPED
 
 PROTECTED_NAMES = tuple(name for believer in BELIEVED for name in believer.names)
 """As `Believer.names`. A `.git` that is not a folder (but leads to one) is protected as well."""
@@ -39,14 +34,11 @@ IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.st
 
 _NAMES = frozenset(name.casefold() for name in PROTECTED_NAMES)
 _LONGEST = max(name.count("/") for name in _NAMES) + 1  # parts
-_WHOLE = frozenset(name for name in _NAMES if "/" not in name)
-_IN_OTHERS = {
+WHOLE = frozenset(name for name in _NAMES if "/" not in name)
+IN_OTHERS = {
     top: tuple(sorted(name.removeprefix(f"{top}/") for name in _NAMES if name.startswith(f"{top}/")))
-    for top in {name.partition("/")[0] for name in _NAMES - _WHOLE} - {".git"}
+    for top in {name.partition("/")[0] for name in _NAMES - WHOLE} - {".git"}
 }
-_OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs"})
-_LOOKED_FOR = _WHOLE | {".git", *_IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
-_MOST_FOLDERS = 200_000
 _MOST_BENEATH = 10_000  # files beneath folders that are protected because something names them
 _NAMES_OF_HOOKS = (
     "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg "
@@ -66,13 +58,13 @@ def is_protected(relative_path: str) -> bool:
 
 def _begins_protected(parts: list[str]) -> bool:
     top = parts[0]
-    if top in _WHOLE or top.endswith(PROTECTED_ENDINGS):
+    if top in WHOLE or top.endswith(PROTECTED_ENDINGS):
         return True
-    if top != ".git" and top not in _IN_OTHERS:
+    if top != ".git" and top not in IN_OTHERS:
         return False
     if any("/".join(parts[:end]) in _NAMES for end in range(2, min(len(parts), _LONGEST) + 1)):
         return True
-    return len(parts) > 1 and _is_among(parts[1], _IN_OTHERS.get(top, ()))
+    return len(parts) > 1 and _is_among(parts[1], IN_OTHERS.get(top, ()))
 
 
 def _is_among(name: str, names: tuple[str, ...]) -> bool:
@@ -80,21 +72,11 @@ def _is_among(name: str, names: tuple[str, ...]) -> bool:
     return name in names or any(one.startswith("*") and name.endswith(one[1:]) for one in names)
 
 
-@cache
-def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    """The first parts of the names with what follows each ("" for nothing), and the endings of those with `*`."""
-    steps: dict[str, tuple[str, ...]] = {}
-    for name in names:
-        first, _, rest = name.partition("/")
-        steps[first] = (*steps.get(first, ()), rest)
-    return steps, tuple(name[1:] for name in names if name.startswith("*"))
-
-
 def names_beneath(path: str) -> tuple[str, ...]:
     """The names below the link at `path` that are believed: "" where all that it leads to is."""
     parts = path.casefold().split("/")
     for start, part in enumerate(parts):
-        names = IN_GIT if part == ".git" else _IN_OTHERS.get(part, ())
+        names = IN_GIT if part == ".git" else IN_OTHERS.get(part, ())
         way = "".join(f"{one}/" for one in parts[start + 1 :])
         if found := tuple(name.removeprefix(way) for name in names if name.startswith(way) and "*" not in name):
             return found
@@ -103,7 +85,7 @@ def names_beneath(path: str) -> tuple[str, ...]:
 
 def is_seen_from(folder: str, path: str) -> bool:
     """Whether a look into what holds `folder` has seen `path`, which lies beneath it, even if it got no further."""
-    names = _IN_OTHERS.get(folder.rpartition("/")[2].casefold(), ())
+    names = IN_OTHERS.get(folder.rpartition("/")[2].casefold(), ())
     beneath = path[len(folder) + 1 :].casefold()
     return is_protected(folder) or any(f"{beneath}/".startswith(f"{name}/") for name in names)
 
@@ -132,9 +114,9 @@ def folders_that_lead_to(path: str) -> list[str]:
     The outermost first. Those that merely hold such a thing are left out: honest work renames between them.
     """
     *above, name = path.split("/")
-    if name.casefold() in _WHOLE or not above:
+    if name.casefold() in WHOLE or not above:
         return []
-    begins = [at for at, folder in enumerate(above) if folder.casefold() in (".git", *_IN_OTHERS)]
+    begins = [at for at, folder in enumerate(above) if folder.casefold() in (".git", *IN_OTHERS)]
     first = begins[-1] if begins else len(above) - 1
     return ["/".join(above[: at + 1]) for at in range(first, len(above))]
 
@@ -149,24 +131,6 @@ class Entry(msgspec.Struct, frozen=True):
     mode: int
     identity: tuple[int, ...]
     content: bytes | None
-
-
-def may_matter(entry: os.DirEntry[str]) -> bool:
-    """Whether a protected name may be the entry's, or lie beneath it."""
-    return entry.is_dir(follow_symlinks=False) or _is_looked_for(entry.name.casefold())
-
-
-def _is_wanted(entry: os.DirEntry[str]) -> bool:
-    return _is_looked_for(entry.name.casefold())
-
-
-def _is_looked_for(name: str) -> bool:
-    return name in _LOOKED_FOR or name.endswith(PROTECTED_ENDINGS)
-
-
-def _is_link_on_the_way(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a link that a folder may be behind."""
-    return entry.is_symlink() and not os.path.isfile(entry.path)  # noqa: PTH113 - an entry would remember the answer
 
 
 class Reach:
@@ -187,24 +151,6 @@ class Reach:
         self.others: set[str] = set()
         self.last: dict[str, int] = {}
         self.is_complete = True
-
-
-def look(
-    root: Path,
-    known: Mapping[str, Entry] | None = None,
-    listings: FolderListings | None = None,
-    tops: list[str] | None = None,
-    reach: Reach | None = None,
-) -> dict[str, Entry]:
-    """Every protected entry below `root`, folders themselves left out, by its path there.
-
-    Looks in as many folders as `reach` permits: those that are new, then the nearest. Content that is in `known` is not
-    read again, nor are folders `listings` knows (those of entries that `may_matter`). To `tops` go the protected paths
-    themselves, also those of folders that are empty.
-    """
-    reach = reach or Reach()
-    walk = _Walk(root, listings or FolderListings(may_matter), [] if tops is None else tops, reach)
-    return _entries(root, list(walk.protected_paths()), known, reach.closed)
 
 
 def look_at(
@@ -229,7 +175,7 @@ def look_at(
         (folders if is_folder else leaves).append(path)
         if tops is not None:
             tops.append(path)
-    return _entries(root, leaves + _nearest_beneath(root, folders, reach), known, reach.closed)
+    return entries_at(root, leaves + _nearest_beneath(root, folders, reach), known, reach.closed)
 
 
 def _nearest_beneath(root: Path, folders: list[str], reach: Reach) -> list[str]:
@@ -242,19 +188,20 @@ def _nearest_beneath(root: Path, folders: list[str], reach: Reach) -> list[str]:
         if at >= len(folders) and len(hooks) + len(others) > _MOST_BENEATH:
             reach.is_complete = False
             break
-        for inner in _list(root, folder, reach.closed):
-            path = _join(folder, inner.name)
+        for inner in list_folder(root, folder, reach.closed):
+            path = joined(folder, inner.name)
             if not inner.is_dir(follow_symlinks=False):
                 (hooks if inner.name in _HOOKS else others).append(path)
             elif path not in seen:
                 seen.add(path)
                 pending.append(path)
-    found = list(islice(filter(_matters, [*hooks, *others]), _MOST_BENEATH + 1))
+    found = list(islice(filter(matters, [*hooks, *others]), _MOST_BENEATH + 1))
     reach.is_complete &= len(found) <= _MOST_BENEATH
     return found[:_MOST_BENEATH]
 
 
-def _entries(root: Path, paths: list[str], known: Mapping[str, Entry] | None, closed: set[str]) -> dict[str, Entry]:
+def entries_at(root: Path, paths: list[str], known: Mapping[str, Entry] | None, closed: set[str]) -> dict[str, Entry]:
+    """Read what is at the paths below `root`; see `look_at`."""
     there: list[tuple[str, os.stat_result]] = []
     for path in paths:
         try:
@@ -304,115 +251,7 @@ def is_output(path: str) -> bool:
     return path.casefold().startswith(".localllm/tool-output/")
 
 
-class _Walk:
-    """One look through a project for protected paths; those that are whole, files or folders, go to `tops`."""
-
-    def __init__(self, root: Path, listings: FolderListings, tops: list[str], reach: Reach) -> None:
-        self._root = root
-        self._listings = listings
-        self._tops = tops
-        self._reach = reach
-
-    def _folders(self) -> Iterator[tuple[str, list[str]]]:
-        """Each folder, and a list for those in it that are to be looked into as well."""
-        fresh, known = deque([""]), deque[str]()
-        last: list[str] = []
-        knows = self._listings.knows
-        deadline = time.monotonic() + self._reach.seconds
-        for _ in range(_MOST_FOLDERS):
-            if not (fresh or known) or time.monotonic() > deadline:
-                break
-            folder = fresh.popleft() if fresh else known.popleft()
-            inside: list[str] = []
-            yield folder, inside
-            self._reach.visited.add(folder)
-            for path in inside:
-                if path.rpartition("/")[2].casefold() in SKIPPED:
-                    last.append(path)
-                    self._reach.last[path] = inode(self._root / path)
-                else:
-                    (known if knows(f"{self._root}/{path}") else fresh).append(path)
-        self._reach.is_complete = not (fresh or known)
-        for top in last if self._reach.skipped else ():
-            folders, is_complete = self._listings.search(f"{self._root}/{top}", _is_wanted, deadline, self._note_closed)
-            self._reach.is_complete &= is_complete
-            for folder in folders:
-                yield folder[len(str(self._root)) + 1 :], []
-
-    def _note_closed(self, path: str) -> None:
-        self._reach.closed.add(path[len(str(self._root)) + 1 :])
-
-    def protected_paths(self) -> Iterator[str]:
-        """The nearest first. A folder that looks like a bare repository is searched like a `.git`."""
-        for folder, inside in self._folders():
-            entries = self._listings.of(f"{self._root}/{folder}", self._note_closed)
-            names = {entry.name for entry in entries}
-            if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names):
-                self._reach.bare.add(folder)
-                yield from self._beneath_any(folder, entries, IN_GIT)
-            for entry in entries:
-                name, path = entry.name.casefold(), _join(folder, entry.name)
-                is_folder = entry.is_dir(follow_symlinks=False)
-                if name == ".git":
-                    self._reach.repositories.add(folder)
-                if name == ".git" and is_folder:
-                    yield from self._beneath_any(path, self._list(path), IN_GIT)
-                elif (
-                    name == ".git"
-                    or name in _WHOLE
-                    or (name.endswith(PROTECTED_ENDINGS) and not is_folder)
-                    or (name in _IN_OTHERS and _is_link_on_the_way(entry))
-                ):
-                    yield from self._whole(path, entry)
-                elif is_folder:
-                    if name in _IN_OTHERS:
-                        yield from self._beneath_any(path, self._list(path), _IN_OTHERS[name])
-                    if name in _OTHER_REPOSITORIES:
-                        self._reach.others.add(path)
-                    inside.append(path)
-
-    def _beneath_any(self, folder: str, entries: list[os.DirEntry[str]], names: tuple[str, ...]) -> Iterator[str]:
-        """The leaves of those of `entries` whose names begin one of `names` (`a`, `a/b` or `*.a`), and the links in
-        place of folders on the way to these."""
-        steps, endings = _first_steps(names)
-        for entry in entries:
-            name = entry.name.casefold()
-            deeper = steps.get(name, ())
-            if not deeper and not name.endswith(endings):
-                continue
-            path = _join(folder, entry.name)
-            if not deeper or "" in deeper or _is_link_on_the_way(entry):
-                yield from self._whole(path, entry)
-            elif entry.is_dir(follow_symlinks=False):
-                yield from self._beneath_any(path, self._list(path), deeper)
-
-    def _whole(self, path: str, entry: os.DirEntry[str]) -> Iterator[str]:
-        self._tops.append(path)
-        return _leaves(self._root, path, entry, self._reach.closed)
-
-    def _list(self, folder: str) -> list[os.DirEntry[str]]:
-        return _list(self._root, folder, self._reach.closed)
-
-
-def _leaves(root: Path, path: str, entry: os.DirEntry[str], closed: set[str]) -> Iterator[str]:
-    """The entry, or all beneath it that is not a folder; but not what git ships as examples and never runs."""
-    found = _beneath(root, path, closed) if entry.is_dir(follow_symlinks=False) else [(path, False)]
-    return (path for path, is_folder in found if not is_folder and _matters(path))
-
-
-def _beneath(root: Path, top: str, closed: set[str]) -> Iterator[tuple[str, bool]]:
-    """All there, and whether it is a folder; without calls within calls, as folders may nest deeper than those can."""
-    pending = [top]
-    for folder in pending:
-        for inner in _list(root, folder, closed):
-            path = _join(folder, inner.name)
-            is_folder = inner.is_dir(follow_symlinks=False)
-            if is_folder:
-                pending.append(path)
-            yield path, is_folder
-
-
-def _matters(path: str) -> bool:
+def matters(path: str) -> bool:
     """Of a repository's own folder the data does not: it changes with every commit, also in submodules."""
     lower = f"/{path.casefold()}"
     if "/site-packages/" in lower and lower.endswith("customize.py"):
@@ -426,7 +265,8 @@ def _matters(path: str) -> bool:
     return not inside or "/hooks/" in rest or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
 
 
-def _list(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:
+def list_folder(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:
+    """The entries of a folder below `root`; `closed` takes it in where it cannot be read."""
     try:
         with os.scandir(f"{root}/{folder}") as entries:
             return list(entries)
@@ -445,5 +285,6 @@ def inode(path: Path) -> int:
         return 0
 
 
-def _join(folder: str, name: str) -> str:
+def joined(folder: str, name: str) -> str:
+    """The path of an entry of a folder below the project, "" being the project itself."""
     return f"{folder}/{name}" if folder else name

@@ -13,7 +13,6 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
-from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.git_settings import is_harmless_change, local_address
 from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
@@ -28,11 +27,10 @@ from localllm.sandbox.protect.protected_paths import (
     is_output,
     is_protected,
     is_seen_from,
-    look,
     look_at,
     may_be_read_only,
-    may_matter,
 )
+from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.repository import all_alternates, has_head, linked_data, linked_git
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
@@ -67,7 +65,7 @@ class ProtectedFiles:
         self._running = 0
         self._before: dict[str, Entry] = {}
         self._tops: list[str] = []
-        self._listings = FolderListings(may_matter)
+        self._walk = ProtectedWalk(root)
         self._data = RepositoryData(root)
         self._in_data: frozenset[str] = frozenset()
         self._gone: dict[str, Entry] = {}
@@ -88,8 +86,9 @@ class ProtectedFiles:
         for _ in range(_MOST_ROUNDS_AHEAD):
             reach = Reach(_TIME_BEFORE, skipped=True)
             with self._lock:
-                look(self._root, self._before, self._listings, reach=reach)
+                self._walk.look(self._before, reach=reach)
                 if reach.is_complete:
+                    self._walk.look(self._before)  # by now the kernel is asked to tell what is touched
                     self._data.look(reach, self._before)
                     return
 
@@ -101,7 +100,7 @@ class ProtectedFiles:
                 self._tops = []
                 self._reach = Reach(_TIME_BEFORE)
                 known = self._before
-                self._before = look(self._root, known, self._listings, self._tops, self._reach)
+                self._before = self._walk.look(known, self._tops, self._reach)
                 self._is_overlooked = False
                 if self._first is None:
                     self._first = frozenset(self._reach.repositories)
@@ -233,7 +232,7 @@ class ProtectedFiles:
         rounds = 0
         while True:
             reach = Reach(_TIME_AFTER, skipped=True)
-            after = look(self._root, self._before, self._listings, reach=reach)
+            after = self._walk.look(self._before, reach=reach)
             after |= look_at(self._root, self._named, self._before, reach=reach)
             after |= look_at(self._root, links_to(self._root, self._places), self._before, reach=reach)
             after = self._data.look(reach, self._before) | after

@@ -6,7 +6,7 @@ import pytest
 
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.protect.indirect_targets import Leads
-from localllm.sandbox.protect.protected_paths import look
+from localllm.sandbox.protect.protected_walk import look
 
 
 @pytest.fixture

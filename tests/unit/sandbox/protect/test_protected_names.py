@@ -11,8 +11,8 @@ from localllm.sandbox.protect.protected_paths import (
     folders_that_lead_to,
     is_git_settings,
     is_protected,
-    look,
 )
+from localllm.sandbox.protect.protected_walk import look
 from tests.support.each import each
 
 

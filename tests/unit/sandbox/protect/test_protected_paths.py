@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.protected_paths import PROTECTED_NAMES, Reach, is_protected, look
+from localllm.sandbox.protect.protected_paths import PROTECTED_NAMES, Reach, is_protected
+from localllm.sandbox.protect.protected_walk import look
 from tests.support.each import each
 
 

@@ -1,0 +1,308 @@
+"""Look through a project for the files at protected names, the second time only where something came or went.
+
+In a large project the kernel tells where (see `base.file_watch`); where it cannot, each folder is asked for its times.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from localllm.base.file_watch import NAMES, Touched, Watcher
+from localllm.sandbox.protect.folder_listings import FolderListings
+from localllm.sandbox.protect.protected_paths import (
+    IN_GIT,
+    IN_OTHERS,
+    PROTECTED_ENDINGS,
+    WHOLE,
+    Entry,
+    Reach,
+    entries_at,
+    inode,
+    joined,
+    list_folder,
+    matters,
+)
+from localllm.sandbox.protect.symlinks import SKIPPED
+
+_OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs"})
+_LOOKED_FOR = WHOLE | {".git", *IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
+_MOST_FOLDERS = 200_000
+_WATCHED_FROM = 500  # folders: of fewer, asking each takes no longer than being told
+
+
+def look(
+    root: Path, known: Mapping[str, Entry] | None = None, tops: list[str] | None = None, reach: Reach | None = None
+) -> dict[str, Entry]:
+    """Every protected entry below `root`, see `ProtectedWalk.look`."""
+    return ProtectedWalk(root).look(known, tops, reach)
+
+
+class ProtectedWalk:
+    """Walks through one project again and again."""
+
+    def __init__(self, root: Path, watched_from: int = _WATCHED_FROM) -> None:
+        self._root = root
+        self._listings = FolderListings(_may_matter)
+        self._watched_from = watched_from
+        self._watched: _WatchedFolders | None = None
+        self._can_watch = True
+
+    def look(
+        self, known: Mapping[str, Entry] | None = None, tops: list[str] | None = None, reach: Reach | None = None
+    ) -> dict[str, Entry]:
+        """Every protected entry, folders themselves left out, by its path below the root.
+
+        Looks in as many folders as `reach` permits: those that are new, then the nearest. Content that is in `known` is
+        not read again, nor are folders that did not change. To `tops` go the protected paths themselves, also those of
+        folders that are empty.
+        """
+        reach = reach or Reach()
+        search = _Search(self._root, self._listings, reach, [] if tops is None else tops)
+        deadline = time.monotonic() + reach.seconds
+        if not (self._watched and self._look_where_touched(self._watched, search, deadline)):
+            self._look_everywhere(search, deadline)
+        if reach.skipped:
+            self._look_in_packages(search, deadline)
+        return entries_at(self._root, search.leaves, known, reach.closed)
+
+    def _look_everywhere(self, search: "_Search", deadline: float) -> None:
+        """Look into each folder; those that did not change since the last time are not read again."""
+        fresh, known = deque([""]), deque[str]()
+        reach, knows = search.reach, self._listings.knows
+        for _ in range(_MOST_FOLDERS):
+            if not (fresh or known) or time.monotonic() > deadline:
+                break
+            folder = fresh.popleft() if fresh else known.popleft()
+            inside, _ = search.folder(folder)
+            reach.visited.add(folder)
+            for path in inside:
+                (known if knows(f"{self._root}/{path}") else fresh).append(path)
+        reach.is_complete = not (fresh or known)
+        if self._can_watch and reach.is_complete and len(reach.visited) >= self._watched_from:
+            self._watch()
+
+    def _watch(self) -> None:
+        """Be told from now on: the next look goes everywhere once more."""
+        try:
+            self._watched = _WatchedFolders(self._root)
+        except (OSError, ValueError):
+            self._can_watch = False
+
+    def _look_where_touched(self, watched: "_WatchedFolders", search: "_Search", deadline: float) -> bool:
+        """Look where something came or went since the last time; whether that could be told."""
+        if not watched.look(search, deadline):
+            watched.close()
+            self._watched, self._can_watch = None, False
+            return False
+        return True
+
+    def _look_in_packages(self, search: "_Search", deadline: float) -> None:
+        """Look into folders of packages, which are asked in a cheaper way: there may be very many."""
+        start = len(str(self._root)) + 1
+        for top in list(search.reach.last):
+            found = self._listings.search(f"{self._root}/{top}", _is_wanted, deadline, search.note_closed)
+            folders, is_complete = found
+            search.reach.is_complete &= is_complete
+            for path in folders:
+                search.folder(path[start:])
+
+
+class _WatchedFolders:
+    """The folders of a project that the kernel watches, and what lies in them."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._watcher = Watcher(root, NAMES)
+        self._inside: dict[str, Collection[str]] = {}
+        """For each folder that was looked into, those in it that are to be."""
+        self._again: set[str] = set()
+        """Those of them that are looked into each time: they hold something protected, which may lie deeper."""
+        self._left: deque[str] = deque([""])
+        """Those there was no time for yet."""
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._watcher.close()
+
+    def look(self, search: "_Search", deadline: float) -> bool:
+        """Search what was touched, and what holds something protected. Whether all that was touched could be told."""
+        touched = self._watcher.touched()
+        if touched is None:
+            return False
+        self._note(touched)
+        pending = deque(sorted(self._again, key=lambda path: path.count("/")))
+        pending += self._left
+        while pending and len(self._inside) < _MOST_FOLDERS and time.monotonic() <= deadline:
+            folder = pending.popleft()
+            if not self._is_there(folder):
+                continue  # it went with one above
+            if folder not in self._inside and not self._add(folder):
+                return False
+            pending += self._look_into(folder, search)
+        self._left = pending
+        search.reach.is_complete = not pending
+        search.reach.visited |= self._inside.keys()
+        return True
+
+    def _look_into(self, folder: str, search: "_Search") -> Iterable[str]:
+        """Search one folder; the folders in it that are new."""
+        before = self._inside.get(folder, ())
+        inside, is_any = search.folder(folder)
+        self._inside[folder] = inside or ()
+        (self._again.add if is_any else self._again.discard)(folder)
+        for gone in set(before).difference(inside):
+            self._drop(gone)
+        return [path for path in inside if path not in self._inside]
+
+    def _is_there(self, folder: str) -> bool:
+        return not folder or folder in self._inside or folder in self._inside.get(folder.rpartition("/")[0], ())
+
+    def _add(self, folder: str) -> bool:
+        """Watch a folder: before it is listed, so that nothing is missed in between."""
+        try:
+            self._watcher.add(f"{self._root}/{folder}", folder)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # there is nothing to be listed either
+        except OSError:
+            return False
+        return True
+
+    def _note(self, touched: Touched) -> None:
+        for folder in touched.lost:
+            self._drop(folder)
+        for folder, name in touched.entries:
+            if folder in self._inside:
+                self._drop(joined(folder, name))  # another one may have its name
+                self._again.add(folder)
+
+    def _drop(self, top: str) -> None:
+        """Forget a folder and all in it; that above will be looked into."""
+        pending = [top]
+        for folder in pending:
+            if folder in self._inside:
+                pending += self._inside.pop(folder)
+                self._again.discard(folder)
+                self._watcher.remove(folder)
+        above = top.rpartition("/")[0]
+        if top and above in self._inside:
+            self._again.add(above)
+
+
+class _Search:
+    """Gathers what is protected in folders. `leaves`: files, by their paths below the root, some of them twice."""
+
+    def __init__(self, root: Path, listings: FolderListings, reach: Reach, tops: list[str]) -> None:
+        self.reach = reach
+        self.leaves: list[str] = []
+        self._root = root
+        self._start = len(str(root)) + 1
+        self._listings = listings
+        self._tops = tops
+
+    def note_closed(self, path: str) -> None:
+        """Take note of a folder, by its absolute path, that cannot be read."""
+        self.reach.closed.add(path[self._start :])
+
+    def folder(self, folder: str) -> tuple[list[str], bool]:
+        """Search one folder: the folders in it that are to be searched, whether it holds anything else that counts.
+
+        One that looks like a bare repository is searched like a `.git`.
+        """
+        entries = self._listings.of(f"{self._root}/{folder}", self.note_closed)
+        names = {entry.name for entry in entries}
+        inside: list[str] = []
+        is_any = "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names)
+        if is_any:
+            self.reach.bare.add(folder)
+            self._search_for(folder, entries, IN_GIT)
+        for entry in entries:
+            is_any |= self._take(folder, entry, inside)
+        return inside, is_any
+
+    def _take(self, folder: str, entry: os.DirEntry[str], inside: list[str]) -> bool:
+        """Take in one entry, a folder to `inside`; whether it is, or may lead to, more than that."""
+        path, name = joined(folder, entry.name), entry.name.casefold()
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if name == ".git":
+            self.reach.repositories.add(folder)
+        if name == ".git" and is_folder:
+            self._search_for(path, self._list(path), IN_GIT)
+        elif (
+            name == ".git"
+            or name in WHOLE
+            or (name.endswith(PROTECTED_ENDINGS) and not is_folder)
+            or (name in IN_OTHERS and _is_link_on_the_way(entry))
+        ):
+            self._take_whole(path, entry)
+        elif is_folder and name in SKIPPED:
+            self.reach.last[path] = inode(self._root / path)
+        elif is_folder:
+            if name in IN_OTHERS:
+                self._search_for(path, self._list(path), IN_OTHERS[name])
+            if name in _OTHER_REPOSITORIES:
+                self.reach.others.add(path)
+            inside.append(path)
+            return name in IN_OTHERS or name in _OTHER_REPOSITORIES
+        else:
+            return name in IN_OTHERS
+        return True
+
+    def _search_for(self, folder: str, entries: Iterable[os.DirEntry[str]], names: tuple[str, ...]) -> None:
+        """Take those of `entries` whose names begin one of `names` (`a`, `a/b` or `*.a`), and the links in place of
+        folders on the way to these."""
+        steps, endings = _first_steps(names)
+        for entry in entries:
+            name = entry.name.casefold()
+            deeper = steps.get(name, ())
+            if not deeper and not name.endswith(endings):
+                continue
+            path = joined(folder, entry.name)
+            if not deeper or "" in deeper or _is_link_on_the_way(entry):
+                self._take_whole(path, entry)
+            elif entry.is_dir(follow_symlinks=False):
+                self._search_for(path, self._list(path), deeper)
+
+    def _take_whole(self, path: str, entry: os.DirEntry[str]) -> None:
+        """The entry, or all beneath it that is not a folder; but not what git ships as examples and never runs."""
+        self._tops.append(path)
+        pending = [path] if entry.is_dir(follow_symlinks=False) else []
+        leaves = [] if pending else [path]
+        for folder in pending:  # without calls within calls, as folders may nest deeper than those can
+            for inner in self._list(folder):
+                deeper = joined(folder, inner.name)
+                (pending if inner.is_dir(follow_symlinks=False) else leaves).append(deeper)
+        self.leaves += filter(matters, leaves)
+
+    def _list(self, folder: str) -> list[os.DirEntry[str]]:
+        return list_folder(self._root, folder, self.reach.closed)
+
+
+@cache
+def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """The first parts of the names with what follows each ("" for nothing), and the endings of those with `*`."""
+    steps: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        first, _, rest = name.partition("/")
+        steps[first] = (*steps.get(first, ()), rest)
+    return steps, tuple(name[1:] for name in names if name.startswith("*"))
+
+
+def _may_matter(entry: os.DirEntry[str]) -> bool:
+    """Whether a protected name may be the entry's, or lie beneath it."""
+    return entry.is_dir(follow_symlinks=False) or _is_looked_for(entry.name.casefold())
+
+
+def _is_wanted(entry: os.DirEntry[str]) -> bool:
+    return _is_looked_for(entry.name.casefold())
+
+
+def _is_looked_for(name: str) -> bool:
+    return name in _LOOKED_FOR or name.endswith(PROTECTED_ENDINGS)
+
+
+def _is_link_on_the_way(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a link that a folder may be behind."""
+    return entry.is_symlink() and not os.path.isfile(entry.path)  # noqa: PTH113 - an entry would remember the answer
