@@ -187,7 +187,7 @@ class Stage:
             server.shutdown()
             server.server_close()
         project = self.world.names["project"]  # it may nest deeper than Python takes away
-        subprocess.run(["rm", "-rf", project], capture_output=True, timeout=60, check=False)
+        subprocess.run(["rm", "-rf", project], capture_output=True, timeout=300, check=False)
         self.world.close()
         self.world.base.parent.rmdir()
 
