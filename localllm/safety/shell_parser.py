@@ -3,7 +3,7 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from localllm.code.grammars import parser
 from localllm.safety.dangerous_commands import PRINTERS
 from localllm.safety.nested_commands import READERS, SHELLS, commands_in_code, look_through, program_of
 from localllm.safety.shell_flow import WRITING, Flow, Walk
-from localllm.safety.shell_words import BLANKS, Piece, Variable, Word, ansi_text, expand
+from localllm.safety.shell_words import WORD_NODES, Variable, Word, WordReader
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -72,14 +72,6 @@ _MOST_WORDS = 50_000  # of all commands of one text, those that run others count
 _LONGEST_SUBSCRIPTED = 10_000  # characters of a word: it may be tried for its square
 _MOST_CHARACTERS = 200_000  # of texts within texts
 _SECONDS = 1.0  # for one line; a line of a thousand commands takes a tenth of it
-_DEEPEST = 4  # how deep substitutions in substitutions are guessed at
-_WORDS = frozenset(
-    {"word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation"}
-    | {"simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"}
-    | {"brace_expression", "command_name", "variable_name", "variable_assignment", "array", "extglob_pattern", "regex"}
-    | {"$", "==", "="}
-)
-
 
 _SUBSCRIPT = late_pattern(r"\w\[[^\]]*?(?:\$\(|`)([^)`]*)")
 _BACKQUOTED = late_pattern(r"(?<!\\)`([^`]*)(?<!\\)`")
@@ -174,14 +166,14 @@ class _Reader:
         self._flow = flow
         self._walk: Walk | None = None
         self._source = text.encode("utf-8", "surrogatepass")
-        self._known: dict[str, Variable] = {"IFS": Variable(BLANKS)}
+        self._words = WordReader(self._source)
+        self._of = self._words.source_of
         self._changing: set[str] = set()
         self._commands: list[Command] = []
         self._writes: list[Word] = []
         self._reads: list[Word] = []
         self._within: list[_Text] = []
         self._fed: list[str] = []
-        self._depth = 0
         self._looked_at = 0
         self._opaque = False
         self._assigns = False
@@ -192,7 +184,7 @@ class _Reader:
         """What the text runs, and the texts in it to read by themselves."""
         tree = self._parsed()
         if tree is None:
-            return Script(sound=False, opaque=True, texts=(self._text(0, len(self._source)),)), []
+            return Script(sound=False, opaque=True, texts=(self._words.source(0, len(self._source)),)), []
         root = tree.root_node
         walk = self._walk = Walk(root, self._flow or Flow(), _MOST_NODES)
         nodes = walk.nodes
@@ -215,7 +207,7 @@ class _Reader:
             sound=sound,
             opaque=self._opaque,
             assigns=self._assigns,
-            texts=(self._bare() if sound else self._text(0, len(self._source)),),
+            texts=(self._bare() if sound else self._words.source(0, len(self._source)),),
             apart=tuple(map(self._of, walk.apart)) if sound else (),
             pipeline=tuple(map(self._of, parts)),
         )
@@ -245,7 +237,7 @@ class _Reader:
         if not name:
             return
         values = node.children_by_field_name("value")
-        words = [word for value in values for word in self._expanded(value)]
+        words = [word for value in values for word in self._words.expanded(value)]
         if node.type == "for_statement":
             text, changes = (words[0].text if words else ""), len(words) != 1
         else:
@@ -253,22 +245,22 @@ class _Reader:
             self._assigns = True
             self._within.extend(_Text(word.text, guessed=True) for word in words if _is_several(word))
             if any(child.type == "+=" for child in node.children):
-                text, changes = self._known.get(name, Variable("")).value + text, True
+                text, changes = self._words.known.get(name, Variable("")).value + text, True
         is_sure = not (changes or name in self._changing or any(word.computed for word in words))
-        self._known[name] = Variable(text, is_sure)
+        self._words.known[name] = Variable(text, is_sure)
 
     def _take(self, node: "Node") -> None:
         match node.type:
             case "command":
                 flow = self._flow_of(node)
-                self._add_command(list(self._words(node)), flow)
+                self._add_command(list(self._words.of_command(node)), flow)
             case "test_command" | "unset_command" | "declaration_command":
                 self._add_command([Word(self._of(node).split(None, 1)[0])])
                 self._add_subscripts(self._of(node))
             case "file_redirect":
                 self._add_redirect(node)
             case "herestring_redirect":
-                self._fed.extend(word.text for child in node.named_children for word in self._expanded(child))
+                self._fed.extend(word.text for child in node.named_children for word in self._words.expanded(child))
             case "heredoc_body":
                 self._fed.append(self._of(node))
                 self._within.extend(_Text(text) for text in self._run_in_heredoc(node))
@@ -283,7 +275,7 @@ class _Reader:
         if self._flow is None or self._walk is None:
             return None
         own = {self._of(child).partition("=")[0] for child in node.children if child.type == "variable_assignment"}
-        return self._walk.flow_of(node, frozenset(own | (_EDITORS & self._known.keys())))
+        return self._walk.flow_of(node, frozenset(own | (_EDITORS & self._words.known.keys())))
 
     def _add_command(self, words: list[Word], flow: Flow | None = None) -> None:
         """A command and those it runs in its turn."""
@@ -342,7 +334,7 @@ class _Reader:
 
     def _add_redirect(self, node: "Node") -> None:
         operator = next((child.type for child in node.children if not child.is_named), "")
-        groups = self._groups(node.children_by_field_name("destination"))
+        groups = self._words.groups(node.children_by_field_name("destination"))
         first, *more = [word for group in groups for word in group] or [Word("", computed=True)]
         if operator not in WRITING:
             self._reads.append(first)
@@ -375,93 +367,11 @@ class _Reader:
         self._commands.extend(Command(tuple(words), guessed=True) for words in commands if words)
         self._within.extend(_Text(text, guessed=True) for text in texts)
 
-    def _words(self, command: "Node") -> Iterator[Word]:
-        """The words of a command, without assignments and redirections; what is written without a gap is one word."""
-        for group in self._groups(child for child in command.children if _is_word(child)):
-            yield from group
-
-    def _groups(self, nodes: "Iterable[Node]") -> Iterator[list[Word]]:
-        pieces: list[Piece] = []
-        end = -1
-        for node in nodes:
-            if pieces and node.start_byte != end:
-                yield expand(pieces, self._known)
-                pieces = []
-            pieces = _merged([*pieces, *self._pieces(node)])
-            end = node.end_byte
-        if pieces:
-            yield expand(pieces, self._known)
-
-    def _expanded(self, node: "Node") -> list[Word]:
-        return expand(self._pieces(node), self._known)
-
-    def _pieces(self, node: "Node") -> list[Piece]:
-        text = self._of(node)
-        match node.type:
-            case "raw_string":
-                return [Piece("quoted", text[1:-1])]
-            case "ansi_c_string":
-                return [Piece("quoted", ansi_text(text[2:-1]))]
-            case "string" | "translated_string":
-                return self._in_quotes(node)
-            case "command_name" | "concatenation":
-                return _merged([piece for child in node.children for piece in self._pieces(child)])
-            case "expansion" if text[2:-1].isidentifier():
-                return [Piece("plain", text)]
-            case "expansion" | "command_substitution":
-                return [Piece("computed", self._guess(node))]
-            case "process_substitution" | "arithmetic_expansion":
-                return [Piece("computed", "")]
-            case _:
-                return [Piece("plain", text)]
-
-    def _in_quotes(self, node: "Node") -> list[Piece]:
-        """The pieces of a double-quoted string: its text, and guesses at what is substituted in it."""
-        pieces: list[Piece] = [Piece("quoted", "")]
-        start = node.start_byte + self._source[node.start_byte : node.end_byte].find(b'"') + 1
-        for child in node.children:
-            if child.type in ("command_substitution", "expansion", "arithmetic_expansion", "process_substitution"):
-                inner = self._pieces(child)
-                pieces.append(Piece("in quotes", self._text(start, child.start_byte)))
-                pieces.extend(Piece("in quotes", piece.text) if piece.kind == "plain" else piece for piece in inner)
-                start = child.end_byte
-        return [*pieces, Piece("in quotes", self._text(start, node.end_byte - 1))]
-
-    def _guess(self, node: "Node") -> str:
-        """What is put in place of a substitution, where that is easily told. Not too deep: it is but a guess."""
-        if self._depth >= _DEEPEST:
-            return ""
-        self._depth += 1
-        guess = self._default(node) if node.type == "expansion" else self._echoed(node)
-        self._depth -= 1
-        return guess
-
-    def _default(self, node: "Node") -> str:
-        """What `${x:-this}` gives where nothing has set x."""
-        words = [
-            child for child in node.named_children if child.type in ("word", "string", "raw_string", "concatenation")
-        ]
-        return "".join(word.text for child in words for word in self._expanded(child))
-
-    def _echoed(self, node: "Node") -> str:
-        """What `$(echo this)` gives; nothing for any other command."""
-        commands = [child for child in node.named_children if child.type == "command"]
-        if len(commands) != 1 or node.named_child_count != 1:
-            return ""
-        first, *rest = list(self._words(commands[0])) or [Word("")]
-        return " ".join(word.text for word in rest) if first.text in ("echo", "printf") else ""
-
     def _bare(self) -> str:
         source = bytearray(self._source)
         for start, end in self._data:
             source[start:end] = bytes(byte if byte == 10 else 32 for byte in source[start:end])
         return source.decode("utf-8", "replace")
-
-    def _of(self, node: "Node") -> str:
-        return self._text(node.start_byte, node.end_byte)
-
-    def _text(self, start: int, end: int) -> str:
-        return self._source[start:end].decode("utf-8", "replace")
 
 
 def _prints(command: Command) -> bool:
@@ -482,27 +392,9 @@ def _shows_traps(command: Command) -> bool:
     return name in ("trap", "ulimit") or (name == "set" and any("v" in option for option in options))
 
 
-def _is_word(node: "Node") -> bool:
-    return node.type in _WORDS and node.type != "variable_assignment"
-
-
 def _is_understood(node: "Node") -> bool:
     """Whether a part of a command is one that is read here: nothing may be passed over in silence."""
-    return node.type in _WORDS or node.type in _BESIDE_WORDS
-
-
-def _merged(pieces: Sequence[Piece]) -> list[Piece]:
-    """Neighbours of unquoted text joined: the grammar may cut a variable's name in two."""
-    merged: list[Piece] = []
-    for piece in pieces:
-        before = merged[-1] if merged else Piece("quoted", "")
-        if before.kind == piece.kind == "plain":
-            merged[-1] = Piece("plain", before.text + piece.text)
-        elif before.kind == "plain" and before.text.endswith("$") and piece.kind == "quoted":  # $"text" is "text"
-            merged[-1:] = [Piece("plain", before.text[:-1]), piece]
-        else:
-            merged.append(piece)
-    return merged
+    return node.type in WORD_NODES or node.type in _BESIDE_WORDS
 
 
 def _reads_input(command: Command) -> bool:

@@ -2,12 +2,15 @@
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from localllm.base.lazy_patterns import late_pattern
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _MOST_ALTERNATIVES = 64  # how many words a brace may become before it counts as computed
 _VARIABLE = late_pattern(r"\$(?:\{(\w+)\}|(\w+|[@*#?$!-]))")
@@ -17,6 +20,16 @@ _IN_QUOTES = late_pattern(r'\\([\\$`"\n])')
 _ANSI = late_pattern(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|c.|.)", re.DOTALL)
 _ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "E": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _OUTSIDE_QUOTES = late_pattern(r"\\(.)", re.DOTALL)
+
+WORD_NODES = frozenset(
+    {"word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation"}
+    | {"simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"}
+    | {"brace_expression", "command_name", "variable_name", "variable_assignment", "array", "extglob_pattern", "regex"}
+    | {"$", "==", "="}
+)
+"""The types of the syntax tree's nodes that are words, or parts of them."""
+
+_DEEPEST = 4  # how deep substitutions in substitutions are guessed at
 
 Kind = Literal["plain", "quoted", "in quotes", "computed"]
 
@@ -171,3 +184,116 @@ def _join(bits: Sequence[_Bit]) -> Word:
         tail = bit.text + tail
         ends_known = "/" in tail
     return Word(text, any(bit.computed for bit in bits), ends_known)
+
+
+class WordReader:
+    """Reads the words of one text from its syntax tree. `known`: the variables it has set so far."""
+
+    def __init__(self, source: bytes) -> None:
+        self.known: dict[str, Variable] = {"IFS": Variable(BLANKS)}
+        self._source = source
+        self._depth = 0
+
+    def of_command(self, command: "Node") -> Iterator[Word]:
+        """The words of a command, without assignments and redirections; what is written without a gap is one word."""
+        for group in self.groups(child for child in command.children if _is_word(child)):
+            yield from group
+
+    def groups(self, nodes: "Iterable[Node]") -> Iterator[list[Word]]:
+        """The words of each group of nodes that are written without a gap."""
+        pieces: list[Piece] = []
+        end = -1
+        for node in nodes:
+            if pieces and node.start_byte != end:
+                yield expand(pieces, self.known)
+                pieces = []
+            pieces = _merged([*pieces, *self._pieces(node)])
+            end = node.end_byte
+        if pieces:
+            yield expand(pieces, self.known)
+
+    def expanded(self, node: "Node") -> list[Word]:
+        """The words a shell makes of one node."""
+        return expand(self._pieces(node), self.known)
+
+    def _pieces(self, node: "Node") -> list[Piece]:
+        text = self.source_of(node)
+        match node.type:
+            case "raw_string":
+                return [Piece("quoted", text[1:-1])]
+            case "ansi_c_string":
+                return [Piece("quoted", ansi_text(text[2:-1]))]
+            case "string" | "translated_string":
+                return self._in_quotes(node)
+            case "command_name" | "concatenation":
+                return _merged([piece for child in node.children for piece in self._pieces(child)])
+            case "expansion" if text[2:-1].isidentifier():
+                return [Piece("plain", text)]
+            case "expansion" | "command_substitution":
+                return [Piece("computed", self._guess(node))]
+            case "process_substitution" | "arithmetic_expansion":
+                return [Piece("computed", "")]
+            case _:
+                return [Piece("plain", text)]
+
+    def _in_quotes(self, node: "Node") -> list[Piece]:
+        """The pieces of a double-quoted string: its text, and guesses at what is substituted in it."""
+        pieces: list[Piece] = [Piece("quoted", "")]
+        start = node.start_byte + self._source[node.start_byte : node.end_byte].find(b'"') + 1
+        for child in node.children:
+            if child.type in ("command_substitution", "expansion", "arithmetic_expansion", "process_substitution"):
+                inner = self._pieces(child)
+                pieces.append(Piece("in quotes", self.source(start, child.start_byte)))
+                pieces.extend(Piece("in quotes", piece.text) if piece.kind == "plain" else piece for piece in inner)
+                start = child.end_byte
+        return [*pieces, Piece("in quotes", self.source(start, node.end_byte - 1))]
+
+    def _guess(self, node: "Node") -> str:
+        """What is put in place of a substitution, where that is easily told. Not too deep: it is but a guess."""
+        if self._depth >= _DEEPEST:
+            return ""
+        self._depth += 1
+        guess = self._default(node) if node.type == "expansion" else self._echoed(node)
+        self._depth -= 1
+        return guess
+
+    def _default(self, node: "Node") -> str:
+        """What `${x:-this}` gives where nothing has set x."""
+        words = [
+            child for child in node.named_children if child.type in ("word", "string", "raw_string", "concatenation")
+        ]
+        return "".join(word.text for child in words for word in self.expanded(child))
+
+    def _echoed(self, node: "Node") -> str:
+        """What `$(echo this)` gives; nothing for any other command."""
+        commands = [child for child in node.named_children if child.type == "command"]
+        if len(commands) != 1 or node.named_child_count != 1:
+            return ""
+        first, *rest = list(self.of_command(commands[0])) or [Word("")]
+        return " ".join(word.text for word in rest) if first.text in ("echo", "printf") else ""
+
+    def source_of(self, node: "Node") -> str:
+        """The text of a node, as written."""
+        return self.source(node.start_byte, node.end_byte)
+
+    def source(self, start: int, end: int) -> str:
+        """The text between two bytes."""
+        return self._source[start:end].decode("utf-8", "replace")
+
+
+def _is_word(node: "Node") -> bool:
+    return node.type in WORD_NODES and node.type != "variable_assignment"
+
+
+def _merged(pieces: Sequence[Piece]) -> list[Piece]:
+    """Neighbours of unquoted text joined: the grammar may cut a variable's name in two."""
+    merged: list[Piece] = []
+    for piece in pieces:
+        before = merged[-1] if merged else Piece("quoted", "")
+        if before.kind == piece.kind == "plain":
+            merged[-1] = Piece("plain", before.text + piece.text)
+        elif before.kind == "plain" and before.text.endswith("$") and piece.kind == "quoted":  # $"text" is "text"
+            merged[-1:] = [Piece("plain", before.text[:-1]), piece]
+        else:
+            merged.append(piece)
+    return merged
