@@ -63,7 +63,7 @@ class Checkpoints:
             by_hand=by_hand,
             time=time.time(),
             mark=self._history.mark(),
-            position=self._tools.position,
+            position=self._tools.changes.position,
             plan=self._plan.text,
         )
         self._points.append(point)
@@ -94,7 +94,7 @@ class Checkpoints:
     def points(self) -> Sequence[Point]:
         """All points, the oldest first, with what has changed since each."""
         return [
-            msgspec.structs.replace(point, changed=tuple(self._tools.changed_since(point.position)))
+            msgspec.structs.replace(point, changed=tuple(self._tools.changes.changed_since(point.position)))
             for point in self._points
         ]
 
@@ -105,10 +105,10 @@ class Checkpoints:
         going to one of them brings back its files, but not what was said. Raises ToolExecutionError rewind_unknown.
         """
         point = self._find(which)
-        before = self._tools.position
-        lines = self._tools.rewind(point.position)
+        before = self._tools.changes.position
+        lines = self._tools.changes.rewind(point.position)
         forgotten = self._history.rewind(self._history.mark() if point.files_only else point.mark)
-        kept, position = self._history.mark(), self._tools.position
+        kept, position = self._history.mark(), self._tools.changes.position
         lost = lose(self._points, kept)
         self._rewinds.append(_Rewind(position, kept, forgotten, self._plan.text, position != before, lost))
         if not point.files_only:
@@ -147,10 +147,10 @@ class Checkpoints:
     def undo(self, *, turn: bool) -> list[str]:
         """Take back the last change, or all of the last turn; a rewind, if that was the last thing done."""
         last = self._rewinds[-1] if self._rewinds else None
-        if last is None or last.position != self._tools.position or last.kept != self._history.mark():
-            return self._tools.undo(turn=turn)
+        if last is None or last.position != self._tools.changes.position or last.kept != self._history.mark():
+            return self._tools.changes.undo(turn=turn)
         self._rewinds.pop()
-        lines = self._tools.undo(with_words=True) if last.made_changes else []
+        lines = self._tools.changes.undo(with_words=True) if last.made_changes else []
         if last.kept != (before := _mark_of(last.forgotten)):
             self._history.restore(last.forgotten)
             self._plan.text = last.plan
@@ -171,7 +171,7 @@ class Checkpoints:
                     count=last.forgotten.count,
                 )
             )
-        return lines or self._tools.undo(turn=turn)
+        return lines or self._tools.changes.undo(turn=turn)
 
     def _find(self, which: str) -> Point:
         """The point of this number, else the newest of this name."""

@@ -81,7 +81,7 @@ class Finishing(Middleware):
         self._asked = 0
         self._told: set[str] = set()
         self._facts.begin()
-        self._position = self._tools.position
+        self._position = self._tools.changes.position
         self.ending = Ending()
 
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
@@ -194,7 +194,7 @@ class Finishing(Middleware):
             yield Finding("edit_failed" if is_denied else None, reason, is_denied, {"path": path})
 
     async def _of_syntax(self, text: str) -> list[Finding]:
-        broken = await asyncio.to_thread(self._tools.broken_since, self._position, self._facts.edited)
+        broken = await asyncio.to_thread(self._tools.changes.broken_since, self._position, self._facts.edited)
         is_denied = not claims.admits_failure(text)
         return [
             Finding(

@@ -129,7 +129,7 @@ class LocalLLMCode(Answerer):
         logs.start(state_folder() / "logs", self.settings.logging.level)
         self._project = self._open_project()
         self._conversation = Conversation(self._project)
-        self._recovered = self.tool_system.recover()
+        self._recovered = self.tool_system.changes.recover()
         if self.mode == "auto":
             await asyncio.to_thread(self._refuse_unheld)
         return True

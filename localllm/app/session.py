@@ -76,7 +76,7 @@ class Recorder:
         self._tools = tools
         self._plan = tools.plan.text
         self._is_tainted = tools.tainted
-        self._position = tools.position
+        self._position = tools.changes.position
         self._has_complained = False
 
     def keep(self, entry: Entry) -> None:
@@ -89,9 +89,9 @@ class Recorder:
         if self._tools.tainted and not self._is_tainted:
             self._is_tainted = True
             self.log.append(Tainted())
-        for change in self._tools.made_since(self._position):
+        for change in self._tools.changes.made_since(self._position):
             self.log.append(Changed(path=change.path, before=change.before, after=change.after))
-        self._position = self._tools.position
+        self._position = self._tools.changes.position
         if self._tools.plan.text != self._plan:
             self._plan = self._tools.plan.text
             self.log.append(Planned(text=self._plan))
@@ -360,7 +360,7 @@ class Conversation:
     def _restore_tools(self, reopened: "Reopened") -> None:
         """Let the tools know what they knew."""
         before, tools = reopened.replayed, self.tool_system
-        tools.adopt([Transition(change.path, change.before, change.after) for change in before.changes])
+        tools.changes.adopt([Transition(change.path, change.before, change.after) for change in before.changes])
         said = (message for message in before.history.messages if isinstance(message, AssistantMessage))
         tools.adopt_calls(call for message in said for call in message.tool_calls)
         if before.tainted:

@@ -6,15 +6,21 @@ from typing import Any
 import msgspec
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError
-from localllm.base.events import Json, ToolCall, ToolFinished
-from localllm.base.i18n import Phrase, plural
+from localllm.base.events import Emit, Json, Notice, ToolCall, ToolFinished
+from localllm.base.i18n import Phrase, _, plural
 from localllm.base.kept_outputs import keep_output
 from localllm.llm.messages import Image
 from localllm.safety.journal import JournalEntry, digest
+from localllm.safety.paths import shown
+from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.tool_definition import Preview, ToolOutput
 from localllm.snapshots.change_log import Change
+from localllm.snapshots.file_state import ABSENT, is_repository
 from localllm.text.error_lines import telling_lines
 from localllm.tools.context import ToolContext
+
+_MOST_CHANGED = 6  # files that a command has changed and the model is told of by name
+_MOST_NAMED = 20  # of those that assistants obey
 
 _HEAD = 0.2
 """The share of the limit that goes to the head. Errors and results stand at the end, so the tail gets the rest."""
@@ -191,3 +197,30 @@ def own_entry(command: str, path: str, changes: Sequence[Change]) -> JournalEntr
         approval="user",
         paths={change.path: (change.before, change.after) for change in changes},
     )
+
+
+def with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolResult:
+    """The result of a command, which also says which files it has changed."""
+    files = list(dict.fromkeys(change.path for change in changes if not is_repository(change.before)))
+    if result.call.name != COMMAND_TOOL or not files:
+        return result
+    gone = {change.path for change in changes if change.after == ABSENT}
+    named = [f"{shown(path)} (deleted)" if path in gone else shown(path) for path in files[:_MOST_CHANGED]]
+    more = ", …" if len(files) > _MOST_CHANGED else ""
+    remark = f"[changed: {len(files)} {plural(len(files), 'file', 'files')}: {', '.join(named)}{more}]"
+    return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
+
+
+def with_instructions_named(result: ToolResult, emit: Emit) -> ToolResult:
+    """The result of a command, which also says what it changed of the texts that assistants obey."""
+    if result.call.name != COMMAND_TOOL or not result.changes:
+        return result
+    from localllm.sandbox.protect.protected_names import is_instruction  # the table is loaded with the first change
+
+    changed = [shown(path) for path in result.changes if is_instruction(path)]
+    if not changed:
+        return result
+    paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
+    emit(Notice(text=_("The command changed what assistants are told to do: {paths}", paths=paths), level="warning"))
+    remark = f"[It changed what assistants are told to do: {paths}. Say so to the user.]"
+    return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")

@@ -1,8 +1,7 @@
 """ToolSystem: the one way a tool is run. validate → policy → confirm → backup → run → verify → journal."""
 
 import asyncio
-import os
-from collections.abc import AsyncGenerator, Collection, Container, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Container, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -23,53 +22,43 @@ from localllm.base.events import (
     ToolStarted,
 )
 from localllm.base.foreign_tools import NOTE, UNNAMED
-from localllm.base.i18n import N_, _, plural
+from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
 from localllm.safety.confirmation import Confirmer, question, refusal, remember
 from localllm.safety.journal import Journal, JournalEntry
-from localllm.safety.paths import ProjectRoot, shown
-from localllm.safety.policy import Policy, Situation, Verdict
-from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, line_of, listed
+from localllm.safety.paths import shown
+from localllm.safety.policy import Policy, Verdict
+from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
-from localllm.snapshots.change_log import Change
-from localllm.snapshots.file_state import ABSENT, is_repository
 from localllm.snapshots.recorder import CommandSnapshots
-from localllm.snapshots.store import Snapshots, Transition, held
-from localllm.text.decoding import NotTextError, decode
+from localllm.snapshots.store import Snapshots
+from localllm.tools.call_judge import NO_FACTS, CallJudge
+from localllm.tools.change_history import ChangeHistory
 from localllm.tools.context import ToolContext
 from localllm.tools.foreign_calls import Translator, answer_in, is_finishing, noted, own_name
 from localllm.tools.registry import first_line, parse_arguments
-from localllm.tools.results import Record, ToolResult, failed, keep_same, own_entry, succeeded
+from localllm.tools.results import (
+    Record,
+    ToolResult,
+    failed,
+    keep_same,
+    own_entry,
+    succeeded,
+    with_changes_named,
+    with_instructions_named,
+)
 from localllm.tools.text_files import SeenFiles, load
-
-_GOES_ON = {
-    "earlier": N_("Another /undo goes on with a change from before this session."),
-    "own": N_("Another /undo goes on with the change before."),
-}
-
-_MOST_NAMED = 20
-_MOST_CHANGED = 6  # files that a command has changed and the model is told of by name
-
-
-class _CommandSeen(msgspec.Struct, frozen=True):
-    """What was found out about a command line; see Situation."""
-
-    only_reads: bool = False
-    kept: frozenset[tuple[str, ...]] = frozenset()
-
-
-_NOTHING_SEEN = _CommandSeen()
 
 
 class ToolSystem:
     """The tools of a session, behind their guards.
 
     `execute` runs a model's call and never raises for what the call or the tool did wrong: that becomes a result
-    the model reads. `execute_tool` is the same for programs.
+    the model reads. `execute_tool` is the same for programs. `changes`: what calls have changed, and its way back.
     """
 
     def __init__(
@@ -92,8 +81,8 @@ class ToolSystem:
         self._commands = CommandSnapshots(snapshots)
         self._journal = journal
         self._remembered = remembered
-        self._said = ""
-        self._tainted = False
+        self._judge = CallJudge(policy, context, self._commands)
+        self.changes = ChangeHistory(context, snapshots, self._commands)
         self._agent = ""
         self._translator = Translator(self._tools, self._readable)
         self.offer_only(None)
@@ -137,7 +126,7 @@ class ToolSystem:
     def _readable(self, file_path: str) -> str | None:
         """The text of a file, where the model may read it."""
         try:
-            verdict = self._judge(self._tools["read_file"], {"file_path": file_path}, self._context.root)
+            verdict = self._judge.judge(self._tools["read_file"], {"file_path": file_path}, self._context.root)
             return load(self._context.root, file_path).text if verdict.decision == "allow" else None
         except (LocalLLMError, KeyError):
             return None
@@ -150,11 +139,11 @@ class ToolSystem:
     def tainted(self) -> bool:
         """Whether text of strangers, as from the web, is in the conversation: then what could send something away is
         asked about."""
-        return self._tainted
+        return self._judge.tainted
 
     def taint(self) -> None:
         """Text of strangers has come into the conversation."""
-        self._tainted = True
+        self._judge.tainted = True
 
     @property
     def is_attended(self) -> bool:
@@ -167,27 +156,11 @@ class ToolSystem:
         if tool is None or all(spec.name != COMMAND_TOOL for spec in self._specs):
             return False
         try:
-            verdict = self._judge(tool, tool.parse({"command": command}), self._context.root)
+            verdict = self._judge.judge(tool, tool.parse({"command": command}), self._context.root)
         except LocalLLMError:
             return False
         is_approved = self._confirmer.answers == "yes" and not verdict.dangerous and verdict.why != "address"
         return verdict.decision == "allow" or is_approved
-
-    def broken_since(self, position: int, paths: Collection[str]) -> dict[str, str]:
-        """Those of the files `paths` that tools have changed since `position` and that have syntax errors now they did
-        not have then, with what to tell of these. Reads files; none where earlier versions are not kept."""
-        from localllm.safety.destruction import new_errors
-
-        before: dict[str, str] = {}
-        for made in self._snapshots.made_since(position):
-            before.setdefault(made.path, made.before)
-        found: dict[str, str] = {}
-        for path in before.keys() & set(paths):
-            with suppress(LocalLLMError, OSError, NotTextError):
-                old = decode(self._snapshots.content(before[path])).text
-                if errors := new_errors(path, old, load(self._context.root, path).text):
-                    found[path] = " ".join(errors)
-        return found
 
     def begin_turn(self, said: str = "", *, beside: str = "") -> None:
         """The user spoke, these words: what is changed from here on is taken back together by `undo(turn=True)`.
@@ -200,7 +173,7 @@ class ToolSystem:
     def hear(self, said: str, *, beside: str = "") -> None:
         """The user has said these words: sending them away again tells nobody anything of anybody else's. `beside`
         tells what he talks about, and no more."""
-        self._said += f"\n{said}"
+        self._judge.said += f"\n{said}"
         self._context.focus.heard(said + beside)
 
     def part(self, agent: str, tools: Sequence[Tool], *, output_limit: int) -> "ToolSystem":
@@ -214,7 +187,7 @@ class ToolSystem:
             journal=self._journal,
             remembered=self._remembered,
         )
-        made._agent, made._said, made._tainted = agent, self._said, self._tainted
+        made._agent, made._judge.said, made._judge.tainted = agent, self._judge.said, self.tainted
         made.offer_only(None, brief=True)
         return made
 
@@ -232,13 +205,11 @@ class ToolSystem:
     async def by_person(self, command: str, file_path: str) -> AsyncGenerator[None]:
         """While this is open, the person changes a file with a `command` of the chat: that can be undone, and is in the
         journal."""
-        root, backup = self._context.root, self._context.settings.safety.auto_backup
-        path = root.relative(file_path)
-        root.refuse_protected(path)
+        path = self._context.root.relative(file_path)
+        self._context.root.refuse_protected(path)
         self._snapshots.begin_turn()
-        async with held(self._snapshots.writing() if backup else None):
-            with self._snapshots.around(root, [path], tool=command, enabled=backup) as changes:
-                yield
+        async with self.changes.recorded(command, [path]) as changes:
+            yield
         if changes:
             self._note(own_entry(command, path, changes))
 
@@ -250,29 +221,6 @@ class ToolSystem:
         """Give the model at most so many characters of one tool's output from now on."""
         self._context = msgspec.structs.replace(self._context, output_limit=characters)
 
-    def undo(self, *, turn: bool = False, with_words: bool = False) -> list[str]:
-        """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError. `with_words`:
-        what was said comes back as well, if this takes a rewind back."""
-        undone = self._snapshots.undo(self._context.root, turn=turn)
-        goes_on = self._snapshots.goes_on() if any(one.error for one in undone) else ""
-        more = [_(_GOES_ON[goes_on])] if goes_on else []
-        if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
-            more.append(_("That was a rewind: its files are as before it, and the conversation stays as it is."))
-        return [*map(str, undone), *more]
-
-    @property
-    def position(self) -> int:
-        """Where the files are now, for `rewind` and `changed_since`."""
-        return self._snapshots.position
-
-    def made_since(self, position: int) -> list[Transition]:
-        """What tools have made of files since `position`, in order."""
-        return self._snapshots.made_since(position)
-
-    def adopt(self, made: Sequence[Transition]) -> None:
-        """Count what was made of files earlier in this session, by another program, as made before all else."""
-        self._snapshots.adopt(made)
-
     def adopt_calls(self, calls: Iterable[ToolCall]) -> None:
         """Count the files that earlier calls of the conversation have read or written as known to the model."""
         for call in calls:
@@ -281,18 +229,6 @@ class ToolSystem:
                 named = parse_arguments(tool, call.arguments, was_cut=False).values.get("file_path")
                 if named and (tool.writes or tool.name == "read_file"):
                     self._context.seen.assume(self._context.root.relative(named))
-
-    def changed_since(self, position: int) -> list[str]:
-        """The files that tools changed since `position`, and that are not as they were."""
-        return self._snapshots.changed_since(position)
-
-    def rewind(self, position: int) -> list[str]:
-        """Make the files what they were at `position`; a line for each. It can be undone."""
-        return [str(undone) for undone in self._snapshots.rewind(self._context.root, position)]
-
-    def recover(self) -> int:
-        """Make what a killed program had changed undoable, and clear up after it; how many files it had changed."""
-        return len(self._commands.recover(self._context.root))
 
     async def execute_tool(self, tool_name: str, **arguments: Json) -> dict[str, Json]:
         """Run a tool by name: {success, …the tool's fields} or {success: False, error, code}."""
@@ -311,7 +247,7 @@ class ToolSystem:
             name = operation if operation in self._tools else f"{operation}_file"
             tool = self._find(ToolCall("", name, "{}"))
             self._context.root.relative(file_path)
-            verdict = self._judge(tool, dict.fromkeys((*tool.paths, *tool.writes), file_path), self._context.root)
+            verdict = self._judge.judge(tool, dict.fromkeys((*tool.paths, *tool.writes), file_path), self._context.root)
             if tool.writes:
                 self._context.root.refuse_protected(file_path)
         except LocalLLMError as error:
@@ -352,7 +288,7 @@ class ToolSystem:
             result = failed(call, ToolExecutionError("tool_crashed", name=call.name, reason=first_line(error)))
         if record.changes:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
-            result = self._with_instructions_named(_with_changes_named(result, record.changes), emit)
+            result = with_instructions_named(with_changes_named(result, record.changes), emit)
         self._finish(result, record, emit)
         return result
 
@@ -366,15 +302,19 @@ class ToolSystem:
         record.arguments = arguments
         emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
         context = msgspec.structs.replace(self._context, root=self._context.root.for_one_call())
-        seen = _NOTHING_SEEN
+        facts = NO_FACTS
         if tool.name == COMMAND_TOOL:
-            seen = await asyncio.to_thread(self._look_at_command, arguments, context.root)  # it may take a moment
-        verdict = self._judge(tool, arguments, context.root, seen=seen)
+            facts = await asyncio.to_thread(
+                self._judge.examine_command, arguments, context.root
+            )  # it may take a moment
+        verdict = self._judge.judge(tool, arguments, context.root, facts=facts)
         preview = await _preview(context, tool, arguments)
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
             asked = await self._with_warning(tool, verdict, preview)
-            request = question(tool, call, verdict, asked, self._scope(tool, arguments, context.root), self._agent)
+            request = question(
+                tool, call, verdict, asked, self._judge.scope_of(tool, arguments, context.root), self._agent
+            )
             record.approval = await self._ask(request, verdict, emit, preview)
             if not (preview and preview.plan) and await _preview(context, tool, arguments) != preview:
                 raise ToolExecutionError("changed_while_asked", name=tool.name)
@@ -384,49 +324,16 @@ class ToolSystem:
             context = msgspec.structs.replace(context, emit=emit, plan=preview.plan if preview else None)
             output = await self._run(tool, arguments, record, context)
         except Exception:
-            self._tainted = self._tainted or bool(tool.fetches or tool.sends)  # an error may hold strangers' words
+            self._judge.tainted = self._judge.tainted or bool(
+                tool.fetches or tool.sends
+            )  # an error may hold strangers' words
             raise
-        self._tainted = self._tainted or output.untrusted
+        self._judge.tainted = self._judge.tainted or output.untrusted
         remarks += self._new_remarks(call, fitted.left_out)
         if remarks:
             output = msgspec.structs.replace(output, for_model="\n".join([output.for_model, *remarks]))
         result = succeeded(call, output, preview)
-        return msgspec.structs.replace(result, acted=tool.risk is not Risk.SAFE and not seen.only_reads)
-
-    def _look_at_command(self, arguments: dict[str, Any], root: ProjectRoot) -> _CommandSeen:
-        """What the policy has to know of a command line, the project and the sandbox to ask no more than needed."""
-        command, folder = arguments["command"], arguments["working_dir"] or "."
-        with suppress(LocalLLMError):  # a folder outside, say: running it will tell
-            folder = root.relative(folder)
-            if not self._policy.dangerous_part(command):
-                return _CommandSeen(only_reads=self._only_reads(command, folder, root))
-            if self._context.settings.safety.auto_backup and not self._context.background.is_any_running:
-                return _CommandSeen(kept=self._kept(command, folder, root))
-        return _NOTHING_SEEN
-
-    def _only_reads(self, command: str, folder: str, root: ProjectRoot) -> bool:
-        from localllm.safety.reading_commands import Place, only_reads  # they come with the first command
-        from localllm.sandbox.backend import BACKENDS
-
-        closed = asked_before_reading(self._context.settings.safety, root.relative)
-        place = Place(root.path, folder, root.relative, closed, os.environ.get("PATH", ""))
-        if line_of(command).unreadable or not only_reads(command, place):
-            return False
-        level = self._context.runner.level
-        return level in BACKENDS and BACKENDS[level].closes_names
-
-    def _kept(self, command: str, folder: str, root: ProjectRoot) -> frozenset[tuple[str, ...]]:
-        from localllm.safety.plain_commands import removed
-
-        inside = f"{root.path}/"
-        return frozenset(
-            words
-            for words, paths in removed(command).items()
-            if self._commands.would_bring_back(
-                root,
-                [os.path.join(folder, path.removeprefix(inside)) for path in paths],  # noqa: PTH118 - strings
-            )
-        )
+        return msgspec.structs.replace(result, acted=tool.risk is not Risk.SAFE and not facts.only_reads)
 
     def _new_remarks(self, call: ToolCall, left_out: Sequence[str]) -> list[str]:
         """What was understood otherwise than it was written, each the first time in a conversation."""
@@ -456,16 +363,8 @@ class ToolSystem:
         """What is asked about a command, which also says where /undo would not bring back the repository."""
         if tool.risk is not Risk.HIGHEST or preview is None:
             return preview
-        if self._context.settings.safety.auto_backup:
-            is_kept = await asyncio.to_thread(self._commands.keep_repositories, self._context.root)
-        else:  # that nothing is kept was chosen
-            is_kept = not verdict.dangerous or not (self._context.root.path / ".git").is_dir()
-        if is_kept:
-            return preview
-        warning = _(
-            "The git repository is not kept, or not all of it: /undo does not bring back what a command destroys in it."
-        )
-        return msgspec.structs.replace(preview, summary=f"{preview.summary} {warning}")
+        warning = await self.changes.unkept_warning(verdict)
+        return msgspec.structs.replace(preview, summary=f"{preview.summary} {warning}") if warning else preview
 
     def _find(self, call: ToolCall, *, was_cut: bool = False) -> Tool:
         """The tool of the call by its name, whatever its case."""
@@ -482,58 +381,6 @@ class ToolSystem:
 
     def _own(self, name: str) -> Tool | None:
         return self._tools.get(own_name(name, self._tools)) or (noted if name == NOTE else None)
-
-    def _judge(
-        self,
-        tool: Tool,
-        arguments: dict[str, Any],
-        root: ProjectRoot,
-        led_by: str = "",
-        seen: _CommandSeen = _NOTHING_SEEN,
-    ) -> Verdict:
-        """The policy's verdict, unless it is to deny: then SafetyViolationError. `root`: that of the call. `led_by`:
-        see Situation."""
-        has_network = self._tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
-        touched = self._touched(tool, arguments)
-        web = self._context.web
-        situation = Situation(
-            tainted=self._tainted,
-            network=has_network,
-            said=self._said,
-            found=web.found if web else (),
-            led_by=led_by,
-            touched=touched,
-            is_file=self._is_file,
-            only_reads=seen.only_reads,
-            kept=seen.kept,
-        )
-        verdict = self._policy.judge(tool, arguments, root.relative, situation)
-        if verdict.decision == "deny":
-            key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
-            raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
-        return verdict
-
-    def _may_follow(self, tool: Tool, arguments: dict[str, Any], before: str, after: str) -> bool:
-        """Whether the page at `before`, which may be read, may lead to `after` without a question. Raises
-        SafetyViolationError where that is denied."""
-        there = arguments | dict.fromkeys(tool.fetches, after)
-        return self._judge(tool, there, self._context.root, led_by=before).decision == "allow"
-
-    def _commands_have_network(self) -> bool:
-        return bool(self._context.settings.safety.network_hosts) or self._context.runner.level == "none"
-
-    def _scope(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> str:
-        """What an answer that lasts would be about: the command, the host of the address, or the folder of the file; in
-        the project's own folder the file, for that folder is everything."""
-        if tool.name == COMMAND_TOOL:
-            return arguments["command"].strip()
-        if tool.fetches:
-            from localllm.safety.web_addresses import site_of  # the first address brings it
-
-            return site_of(arguments[tool.fetches[0]])
-        files = self._written(tool, arguments, root)
-        folder, slash, name = files[0].rpartition("/") if len(files) == 1 else ("", "", "")
-        return folder + slash or name
 
     async def _ask(self, request: ConfirmationRequested, verdict: Verdict, emit: Emit, preview: Preview | None) -> str:
         """Who said yes. Raises SafetyViolationError for a no."""
@@ -552,56 +399,17 @@ class ToolSystem:
             emit(Notice(text=fault, level="warning"))
         return answer.by
 
-    def _written(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> list[str]:
-        """The files a call changes, by their canonical paths."""
-        named = [path for name in tool.writes for path in listed(arguments[name])]
-        return [root.relative(path) for path in (*named, *self._touched(tool, arguments))]
-
-    def _is_file(self, name: str) -> bool:
-        return os.path.lexists(self._context.root.path / name)
-
-    def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
-        return tool.touches(self._context, arguments) if tool.touches else ()
-
     async def _run(self, tool: Tool, arguments: dict[str, Any], record: Record, context: ToolContext) -> ToolOutput:
         """Backup, run, and note what changed. The plan of the `context` is what was shown and allowed."""
         if tool.risk != Risk.SAFE:
             from localllm.base.own_modules import hold_source  # most answers change nothing
 
             hold_source(self._context.root.path)
-        may_follow = partial(self._may_follow, tool, arguments)
-        context = msgspec.structs.replace(context, may_follow=may_follow)
-        root = self._context.root
-        paths = self._written(tool, arguments, context.root)
-        backup = self._context.settings.safety.auto_backup
-        if tool.runs_programs and backup:
-            async with self._commands.around(root, tool=tool.name) as changes:
-                record.changes = changes
-                work = tool.function(context, **arguments)
-                return await (work if tool.risk is Risk.HIGHEST else _to_its_end(work))
-        if backup and any(path.rpartition("/")[2] == ".gitignore" for path in paths):
-            await asyncio.to_thread(self._commands.keep, root)  # what was not ignored before it is kept
-        async with held(self._snapshots.writing() if paths and backup else None):
-            with self._snapshots.around(root, paths, tool=tool.name, enabled=backup) as changes:
-                record.changes = changes
-                work = tool.function(context, **arguments)
-                return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
-
-    def _with_instructions_named(self, result: ToolResult, emit: Emit) -> ToolResult:
-        """The result of a command, which also says what it changed of the texts that assistants obey."""
-        if result.call.name != COMMAND_TOOL or not result.changes:
-            return result
-        from localllm.sandbox.protect.protected_names import is_instruction  # the table is loaded with the first change
-
-        changed = [shown(path) for path in result.changes if is_instruction(path)]
-        if not changed:
-            return result
-        paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
-        emit(
-            Notice(text=_("The command changed what assistants are told to do: {paths}", paths=paths), level="warning")
-        )
-        remark = f"[It changed what assistants are told to do: {paths}. Say so to the user.]"
-        return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
+        context = msgspec.structs.replace(context, may_follow=partial(self._judge.may_follow, tool, arguments))
+        async with self.changes.around(tool, self._judge.written(tool, arguments, context.root)) as changes:
+            record.changes = changes
+            work = tool.function(context, **arguments)
+            return await (work if tool.risk in (Risk.SAFE, Risk.HIGHEST) else _to_its_end(work))
 
     def _finish(self, result: ToolResult, record: Record, emit: Emit) -> None:
         if reason := self._snapshots.take_failure():
@@ -617,18 +425,6 @@ class ToolSystem:
             self._journal.write(entry)
         except OSError as error:
             logs.of("TOOL").warning("the journal cannot be written: %s", error)
-
-
-def _with_changes_named(result: ToolResult, changes: Sequence[Change]) -> ToolResult:
-    """The result of a command, which also says which files it has changed."""
-    files = list(dict.fromkeys(change.path for change in changes if not is_repository(change.before)))
-    if result.call.name != COMMAND_TOOL or not files:
-        return result
-    gone = {change.path for change in changes if change.after == ABSENT}
-    named = [f"{shown(path)} (deleted)" if path in gone else shown(path) for path in files[:_MOST_CHANGED]]
-    more = ", …" if len(files) > _MOST_CHANGED else ""
-    remark = f"[changed: {len(files)} {plural(len(files), 'file', 'files')}: {', '.join(named)}{more}]"
-    return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
 
 
 async def _preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:

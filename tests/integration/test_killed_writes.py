@@ -38,16 +38,16 @@ def check(project: Path, operation: str) -> None:
     there = file.read_text() if file.exists() else ""
     assert there in (before, NEW)
     tools = make_tools(project)
-    tools.recover()
+    tools.changes.recover()
     state = project.parent / f"{project.name}-state"
     assert not [path for top in (project, state) for path in top.rglob("*.tmp")]
     assert (file.read_text() if file.exists() else "") == there
     if there == NEW:
-        assert len(tools.undo()) == 1
+        assert len(tools.changes.undo()) == 1
         assert (file.read_text() if file.exists() else "") == before
     else:
         with pytest.raises(ToolExecutionError) as caught:
-            tools.undo()
+            tools.changes.undo()
         assert caught.value.key == "undo_nothing"
 
 

@@ -387,7 +387,7 @@ async def test_through_the_sandbox(root: ProjectRoot) -> None:
     before = facts(root.path)
     tools = make_tools(root.path)
     await tools.execute_tool("run_command", command="rm -rf .git")
-    tools.undo()
+    tools.changes.undo()
     assert facts(root.path) == before
 
 

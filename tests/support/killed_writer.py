@@ -55,7 +55,7 @@ async def _operate(project: Path, operation: str, step: int) -> None:
     if operation == "undo":
         assert (await tools.execute_tool(name, **arguments))["success"]
         die_at(step)
-        tools.undo()
+        tools.changes.undo()
         return
     await tools.execute_tool("read_file", file_path="a.txt")  # threads and imports are there before it counts
     die_at(step)

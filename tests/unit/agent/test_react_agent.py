@@ -409,7 +409,7 @@ class TestInterrupts:
                 await asyncio.sleep(0.01)
                 agent.interrupt()
         if (project / "a.py").read_text() != "x = 1\n":
-            tools.undo()
+            tools.changes.undo()
         assert (project / "a.py").read_text() == "x = 1\n"
 
     async def test_while_a_person_is_asked(self, project: Path) -> None:

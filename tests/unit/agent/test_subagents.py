@@ -245,9 +245,9 @@ async def test_what_the_model_asked_it_counts_as_said_by_nobody(root: Path) -> N
     tools.begin_turn("look at https://said.example/")
     part = tools.part("x", [], output_limit=1_000)
     part.begin_turn("send it to https://other.example/")
-    assert part.position == tools.position
-    assert "said.example" in part._said
-    assert "other.example" not in part._said
+    assert part.changes.position == tools.changes.position
+    assert "said.example" in part._judge.said
+    assert "other.example" not in part._judge.said
 
 
 def test_a_finding_is_cut_to_its_tokens() -> None:

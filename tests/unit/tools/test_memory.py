@@ -125,7 +125,7 @@ async def test_it_can_be_taken_back(root: Path) -> None:
     tools.begin_turn("go")
     result = await call(tools, action="drop", text="Fix")
     assert list(result.changes) == ["LOCALLLM.md"]
-    tools.undo()
+    tools.changes.undo()
     assert file.read_text("utf-8") == NOTES
 
 

@@ -107,7 +107,7 @@ async def test_each_part_is_asked_about_as_what_it_is_and_comes_back(project: Pa
         "mkdir -p -- lib && mv -- src/b.py lib/c.py",
     ]
     for _ in range(5):
-        tools.undo()  # type: ignore[attr-defined]
+        tools.changes.undo()  # type: ignore[attr-defined]
     assert {path: path.read_bytes() for path in before} == before
 
 

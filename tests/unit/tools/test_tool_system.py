@@ -128,12 +128,12 @@ class TestUndo:
         tools = make_tools(project)
         await tools.execute_tool("write_file", file_path="a.py", content="x = 2\n")
         await tools.execute_tool("create_file", file_path="new/b.py", content="y\n")
-        assert ["b.py" in line for line in tools.undo()] == [True]
+        assert ["b.py" in line for line in tools.changes.undo()] == [True]
         assert not (project / "new" / "b.py").exists()
-        tools.undo()
+        tools.changes.undo()
         assert (project / "a.py").read_text() == "x = 1\n"
         with pytest.raises(ToolExecutionError) as caught:
-            tools.undo()
+            tools.changes.undo()
         assert caught.value.key == "undo_nothing"
 
     async def test_a_whole_turn_is_taken_back_at_once(self, project: Path) -> None:
@@ -142,14 +142,14 @@ class TestUndo:
         tools.begin_turn()
         await tools.execute_tool("write_file", file_path="a.py", content="second\n")
         await tools.execute_tool("create_file", file_path="b.py", content="second\n")
-        assert len(tools.undo(turn=True)) == 2
+        assert len(tools.changes.undo(turn=True)) == 2
         assert (project / "a.py").read_text() == "first turn\n"
         assert not (project / "b.py").exists()
 
     async def test_what_a_command_did_is_taken_back(self, project: Path) -> None:
         tools = make_tools(project)
         await tools.execute_tool("run_command", command="echo 2 > a.py; mkdir d; echo new > d/b")
-        assert len(tools.undo()) == 2
+        assert len(tools.changes.undo()) == 2
         assert (project / "a.py").read_text() == "x = 1\n"
         assert not (project / "d" / "b").exists()
 
@@ -166,7 +166,7 @@ class TestUndo:
         tools = make_tools(project, safety=SafetySettings(auto_backup=False))
         await tools.execute_tool("write_file", file_path="a.py", content="x = 2\n")
         with pytest.raises(ToolExecutionError):
-            tools.undo()
+            tools.changes.undo()
 
 
 class TestLosses:
@@ -423,7 +423,7 @@ class TestRemovals:
         answer = await tools.execute_tool("run_command", command=command)
         assert (answer["success"], person.asked) == (True, [])
         assert not (project / "build/deep").exists()
-        tools.undo()
+        tools.changes.undo()
         assert (project / "build/deep/x.txt").read_text() == "x"
         assert (project / "a.py").read_text() == "x = 1\n"
 

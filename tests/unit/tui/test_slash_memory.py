@@ -148,7 +148,7 @@ async def test_what_is_forgotten_comes_back(chat: Chat) -> None:
     await said(chat, "remember Answer in short")
     before = chat.text
     await said(chat, "forget Answer")
-    chat.tools.undo()
+    chat.tools.changes.undo()
     assert chat.text == before
 
 
@@ -223,7 +223,7 @@ async def test_init_adds_to_a_file_that_a_todo_made_and_that_can_be_undone(chat:
     assert re.search(r"added +LOCALLLM.md: Project DNA, Directory structure, Coding style", await said(chat, "init"))
     assert "- Language: Python" in chat.text
     assert chat.text.endswith(before[before.index("## TODO") :])
-    chat.tools.undo()
+    chat.tools.changes.undo()
     assert chat.text == before
 
 
@@ -248,7 +248,7 @@ async def test_a_plan_in_a_file_becomes_todos(chat: Chat) -> None:
     assert "2 TODOs" in shown
     assert "1 item was left out" in shown
     assert [(todo.text, todo.priority) for todo in chat.memory.known_todos()] == [("one", "high"), ("two", "low")]
-    chat.tools.undo()
+    chat.tools.changes.undo()
     assert not (chat.root / "LOCALLLM.md").exists()
     assert "one" in await said(chat, 'todo @"the plan.md":2')
     assert [todo.text for todo in chat.memory.known_todos()] == ["one"]
@@ -351,8 +351,8 @@ async def test_undo_says_which_item_it_was(chat: Chat) -> None:
     await said(chat, "todo one")
     await said(chat, "todo done 1")
     await said(chat, "todo two")
-    assert re.search(r"Gone: - \[ \] two \+", chat.tools.undo()[0])
-    assert re.search(r"Back: - \[ \] one \+[\d-]+$", chat.tools.undo()[0])
+    assert re.search(r"Gone: - \[ \] two \+", chat.tools.changes.undo()[0])
+    assert re.search(r"Back: - \[ \] one \+[\d-]+$", chat.tools.changes.undo()[0])
 
 
 async def test_a_list_is_a_line_for_each(chat: Chat) -> None:

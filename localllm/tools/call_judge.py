@@ -1,0 +1,137 @@
+"""Judge a call: what the policy has to know of it, of the project and of the sandbox, and the verdict."""
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError, SafetyViolationError
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.policy import Policy, Situation, Verdict
+from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, line_of, listed
+from localllm.safety.tool_definition import Tool
+from localllm.snapshots.recorder import CommandSnapshots
+from localllm.tools.context import ToolContext
+
+
+class CommandFacts(msgspec.Struct, frozen=True):
+    """What was found out about a command line; see Situation."""
+
+    only_reads: bool = False
+    kept: frozenset[tuple[str, ...]] = frozenset()
+
+
+NO_FACTS = CommandFacts()
+
+
+class CallJudge:
+    """Judges the calls of one conversation.
+
+    `tainted`: text of strangers, as from the web, is in the conversation; then what could send something away is
+    asked about. `said`: what the user has typed so far.
+    """
+
+    def __init__(self, policy: Policy, context: ToolContext, commands: CommandSnapshots) -> None:
+        self.tainted = False
+        self.said = ""
+        self._policy = policy
+        self._context = context
+        self._commands = commands
+
+    def judge(
+        self,
+        tool: Tool,
+        arguments: dict[str, Any],
+        root: ProjectRoot,
+        led_by: str = "",
+        facts: CommandFacts = NO_FACTS,
+    ) -> Verdict:
+        """The policy's verdict, unless it is to deny: then SafetyViolationError. `root`: that of the call. `led_by`:
+        see Situation."""
+        has_network = self.tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
+        web = self._context.web
+        situation = Situation(
+            tainted=self.tainted,
+            network=has_network,
+            said=self.said,
+            found=web.found if web else (),
+            led_by=led_by,
+            touched=self._touched(tool, arguments),
+            is_file=self._is_file,
+            only_reads=facts.only_reads,
+            kept=facts.kept,
+        )
+        verdict = self._policy.judge(tool, arguments, root.relative, situation)
+        if verdict.decision == "deny":
+            key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
+            raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
+        return verdict
+
+    def may_follow(self, tool: Tool, arguments: dict[str, Any], before: str, after: str) -> bool:
+        """Whether the page at `before`, which may be read, may lead to `after` without a question. Raises
+        SafetyViolationError where that is denied."""
+        there = arguments | dict.fromkeys(tool.fetches, after)
+        return self.judge(tool, there, self._context.root, led_by=before).decision == "allow"
+
+    def examine_command(self, arguments: dict[str, Any], root: ProjectRoot) -> CommandFacts:
+        """What the policy has to know of a command line, the project and the sandbox to ask no more than needed."""
+        command, folder = arguments["command"], arguments["working_dir"] or "."
+        with suppress(LocalLLMError):  # a folder outside, say: running it will tell
+            folder = root.relative(folder)
+            if not self._policy.dangerous_part(command):
+                return CommandFacts(only_reads=self._only_reads(command, folder, root))
+            if self._context.settings.safety.auto_backup and not self._context.background.is_any_running:
+                return CommandFacts(kept=self._kept(command, folder, root))
+        return NO_FACTS
+
+    def _only_reads(self, command: str, folder: str, root: ProjectRoot) -> bool:
+        from localllm.safety.reading_commands import Place, only_reads  # they come with the first command
+        from localllm.sandbox.backend import BACKENDS
+
+        closed = asked_before_reading(self._context.settings.safety, root.relative)
+        place = Place(root.path, folder, root.relative, closed, os.environ.get("PATH", ""))
+        if line_of(command).unreadable or not only_reads(command, place):
+            return False
+        level = self._context.runner.level
+        return level in BACKENDS and BACKENDS[level].closes_names
+
+    def _kept(self, command: str, folder: str, root: ProjectRoot) -> frozenset[tuple[str, ...]]:
+        from localllm.safety.plain_commands import removed
+
+        inside = f"{root.path}/"
+        return frozenset(
+            words
+            for words, paths in removed(command).items()
+            if self._commands.would_bring_back(
+                root,
+                [os.path.join(folder, path.removeprefix(inside)) for path in paths],  # noqa: PTH118 - strings
+            )
+        )
+
+    def scope_of(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> str:
+        """What an answer that lasts would be about: the command, the host of the address, or the folder of the file; in
+        the project's own folder the file, for that folder is everything."""
+        if tool.name == COMMAND_TOOL:
+            return arguments["command"].strip()
+        if tool.fetches:
+            from localllm.safety.web_addresses import site_of  # the first address brings it
+
+            return site_of(arguments[tool.fetches[0]])
+        files = self.written(tool, arguments, root)
+        folder, slash, name = files[0].rpartition("/") if len(files) == 1 else ("", "", "")
+        return folder + slash or name
+
+    def written(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> list[str]:
+        """The files a call changes, by their canonical paths."""
+        named = [path for name in tool.writes for path in listed(arguments[name])]
+        return [root.relative(path) for path in (*named, *self._touched(tool, arguments))]
+
+    def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
+        return tool.touches(self._context, arguments) if tool.touches else ()
+
+    def _is_file(self, name: str) -> bool:
+        return os.path.lexists(self._context.root.path / name)
+
+    def _commands_have_network(self) -> bool:
+        return bool(self._context.settings.safety.network_hosts) or self._context.runner.level == "none"

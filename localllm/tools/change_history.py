@@ -1,0 +1,114 @@
+"""What tools have changed in a session: kept before each call, taken back by undo and rewind."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from localllm.base.errors import LocalLLMError
+from localllm.base.i18n import N_, _
+from localllm.safety.policy import Verdict
+from localllm.safety.tool_definition import Tool
+from localllm.snapshots.change_log import Change
+from localllm.snapshots.recorder import CommandSnapshots
+from localllm.snapshots.store import Snapshots, Transition, held
+from localllm.text.decoding import NotTextError, decode
+from localllm.tools.context import ToolContext
+from localllm.tools.text_files import load
+
+_GOES_ON = {
+    "earlier": N_("Another /undo goes on with a change from before this session."),
+    "own": N_("Another /undo goes on with the change before."),
+}
+
+
+class ChangeHistory:
+    """The changes of one project's files by tools, and their way back."""
+
+    def __init__(self, context: ToolContext, snapshots: Snapshots, commands: CommandSnapshots) -> None:
+        self._root = context.root
+        self._is_kept = context.settings.safety.auto_backup
+        self._snapshots = snapshots
+        self._commands = commands
+
+    @asynccontextmanager
+    async def around(self, tool: Tool, paths: Sequence[str]) -> AsyncGenerator[list[Change]]:
+        """Keep what a call may change, `paths` or what programs may, let it run, and record what it did change; the
+        changes are in the list then."""
+        if tool.runs_programs and self._is_kept:
+            async with self._commands.around(self._root, tool=tool.name) as changes:
+                yield changes
+            return
+        if self._is_kept and any(path.rpartition("/")[2] == ".gitignore" for path in paths):
+            await asyncio.to_thread(self._commands.keep, self._root)  # what was not ignored before it is kept
+        async with self.recorded(tool.name, paths) as changes:
+            yield changes
+
+    @asynccontextmanager
+    async def recorded(self, tool: str, paths: Sequence[str]) -> AsyncGenerator[list[Change]]:
+        """Record what becomes of `paths` while this is open; the changes are in the list then."""
+        async with held(self._snapshots.writing() if paths and self._is_kept else None):
+            with self._snapshots.around(self._root, paths, tool=tool, enabled=self._is_kept) as changes:
+                yield changes
+
+    def undo(self, *, turn: bool = False, with_words: bool = False) -> list[str]:
+        """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError. `with_words`:
+        what was said comes back as well, if this takes a rewind back."""
+        undone = self._snapshots.undo(self._root, turn=turn)
+        goes_on = self._snapshots.goes_on() if any(one.error for one in undone) else ""
+        more = [_(_GOES_ON[goes_on])] if goes_on else []
+        if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
+            more.append(_("That was a rewind: its files are as before it, and the conversation stays as it is."))
+        return [*map(str, undone), *more]
+
+    def rewind(self, position: int) -> list[str]:
+        """Make the files what they were at `position`; a line for each. It can be undone."""
+        return [str(undone) for undone in self._snapshots.rewind(self._root, position)]
+
+    def recover(self) -> int:
+        """Make what a killed program had changed undoable, and clear up after it; how many files it had changed."""
+        return len(self._commands.recover(self._root))
+
+    @property
+    def position(self) -> int:
+        """Where the files are now, for `rewind` and `changed_since`."""
+        return self._snapshots.position
+
+    def made_since(self, position: int) -> list[Transition]:
+        """What tools have made of files since `position`, in order."""
+        return self._snapshots.made_since(position)
+
+    def changed_since(self, position: int) -> list[str]:
+        """The files that tools changed since `position`, and that are not as they were."""
+        return self._snapshots.changed_since(position)
+
+    def adopt(self, made: Sequence[Transition]) -> None:
+        """Count what was made of files earlier in this session, by another program, as made before all else."""
+        self._snapshots.adopt(made)
+
+    def broken_since(self, position: int, paths: Collection[str]) -> dict[str, str]:
+        """Those of the files `paths` that tools have changed since `position` and that have syntax errors now they did
+        not have then, with what to tell of these. Reads files; none where earlier versions are not kept."""
+        from localllm.safety.destruction import new_errors
+
+        before: dict[str, str] = {}
+        for made in self._snapshots.made_since(position):
+            before.setdefault(made.path, made.before)
+        found: dict[str, str] = {}
+        for path in before.keys() & set(paths):
+            with suppress(LocalLLMError, OSError, NotTextError):
+                old = decode(self._snapshots.content(before[path])).text
+                if errors := new_errors(path, old, load(self._root, path).text):
+                    found[path] = " ".join(errors)
+        return found
+
+    async def unkept_warning(self, verdict: Verdict) -> str:
+        """What a question about a command says where /undo would not bring back the repository; else nothing."""
+        if self._is_kept:
+            is_kept = await asyncio.to_thread(self._commands.keep_repositories, self._root)
+        else:  # that nothing is kept was chosen
+            is_kept = not verdict.dangerous or not (self._root.path / ".git").is_dir()
+        if is_kept:
+            return ""
+        return _(
+            "The git repository is not kept, or not all of it: /undo does not bring back what a command destroys in it."
+        )
