@@ -1,7 +1,11 @@
 """Announcements: an answer that ends with a step the model means to take, or with a call that could not be read."""
 
+import builtins
 import re
 from collections.abc import Iterator
+from itertools import chain
+
+from localllm.base.foreign_tools import EDITOR, PATCH, tool_meant
 
 _LONGEST_PROMISE = 800
 """Characters: after more than that “I will …” is more often the end of an explanation than the next step."""
@@ -196,33 +200,30 @@ _TOGETHER = r"(?i)\blet(?:'s| us)\b"
 
 _CODE = r"(?m)^```[\s\S]*?^```[ \t]*$"
 
-_FOREIGN = (
-    "apply_diff|apply_patch|bash|browser_action|cat|codebase_search|container\\.exec|create_file|edit_file"
-    "|execute_bash|execute_command"
-    "|file_search|find_files|glob|grep|grep_search|insert_content|list_code_definition_names|list_dir|list_directory"
-    "|list_files|local_shell"
-    "|ls|new_file|open_file|read|read_file|read_files|replace|replace_in_file|run_command|run_in_terminal"
-    "|run_shell_command|run_terminal_cmd"
-    "|search|search_code|search_files|search_file_content|search_replace|shell|str_replace|str_replace_based_edit_tool"
-    "|str_replace_editor|terminal|use_mcp_tool|view|view_file|write|write_file|write_to_file"
-)
-"""Names by which models call tools, here or elsewhere."""
+_TOOLS_IN_TEXT = frozenset(
+    ["run_command", "read_file", "search_files", "list_files", "edit_file", "create_file", "write_file", "analyze_code"]
+) | {PATCH, EDITOR}
+"""Tools of which models write calls into their answers. Not those of which other assistants' names are everyday words:
+`commit`, `task`, `fetch`, `done`."""
+
+_ELSEWHERE = frozenset({"browser_action", "insert_content", "use_mcp_tool"})
+"""Tools of other assistants that are none here."""
 
 _ONLY_CALL = (
     r"(?is)(?:```[\w-]*[ \t]*\n)?\s*(?:"
     r"\{[^{}]{0,80}\"(?:name|tool|tool_name|function|function_name|action)\"\s*:\s*\"[\w.:/-]{2,60}\"[^{}]{0,120}"
     r"\"(?:arguments|parameters|args|params|input|action_input|tool_input)\"\s*:.*\}"
-    rf"|<(?:{_FOREIGN})>\s*<\w{{1,40}}>.*</\w{{1,40}}>"
-    rf"|action:[ \t]*(?:{_FOREIGN})[ \t]*\n\s*action input:.*"
-    rf"|(?:print\()?(?:{_FOREIGN})\([^\n]*\)"
-    rf"|(?:tool|name|action|function):[ \t]*[\"']?(?:{_FOREIGN})[\"']?[ \t]*\n\s*\w{{1,40}}:.*"
+    r"|<([\w.-]{2,40})>\s*<\w{1,40}>.*</\w{1,40}>"
+    r"|action:[ \t]*([\w.-]{2,40})[ \t]*\n\s*action input:.*"
+    r"|(?:print\()?([\w.-]{2,40})\([^\n]*\)"
+    r"|(?:tool|name|action|function):[ \t]*[\"']?([\w.-]{2,40})[\"']?[ \t]*\n\s*\w{1,40}:.*"
     r")(?:\n```)?"
 )
 """An answer that is a call and nothing else, though none that can be made: of a tool there is not, or in a form that
-nobody reads. It may end without its fence."""
+nobody reads. It may end without its fence. The groups are the tool's name; in JSON it may be any."""
 
 _CALL_BEGINS = r"(?m)^(?:```|\{|<\w)"
-_KNOWN_CALL = rf"(?i)\A<(?:{_FOREIGN})>|\"(?:name|tool|tool_name|function|action)\"\s*:\s*\"(?:{_FOREIGN})\""
+_CALLED = r"(?i)\A<([\w.-]{2,40})>|\"(?:name|tool|tool_name|function|action)\"\s*:\s*\"([\w.-]{2,40})\""
 
 _BARE_COMMAND = (
     r"(?:\$ |`)?(?P<command>(?:cd \S+ && )?(?:python3?|py|pytest|npm|npx|node|pnpm|yarn|bun|deno|go|cargo|make|cmake"
@@ -326,11 +327,23 @@ def announces(text: str, *, is_asked: bool = False) -> bool:
 def is_only_call(text: str) -> bool:
     """Whether a text is a call and nothing else, which could not be made; or ends with one by a name tools have."""
     text = text.strip()
-    if re.fullmatch(_ONLY_CALL, text):
+    if _is_call(text):
         return True
     begun = re.search(_CALL_BEGINS, text)
     call = text[begun.start() :] if begun else ""
-    return bool(re.fullmatch(_ONLY_CALL, call) and re.search(_KNOWN_CALL, call))
+    return _is_call(call) and any(map(_is_tool, chain.from_iterable(re.findall(_CALLED, call))))
+
+
+def _is_call(text: str) -> bool:
+    found = re.fullmatch(_ONLY_CALL, text)
+    return bool(found and (found.lastindex is None or _is_tool(found[found.lastindex])))
+
+
+def _is_tool(name: str) -> bool:
+    """Whether models call one of those tools so, here or elsewhere."""
+    if name in vars(builtins):  # an answer `open("a.txt")` is Python
+        return False
+    return name.lower() in _TOOLS_IN_TEXT | _ELSEWHERE or tool_meant(name) in _TOOLS_IN_TEXT
 
 
 def last_command(text: str) -> str:
