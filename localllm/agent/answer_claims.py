@@ -90,6 +90,10 @@ _CHECK_JA = (
     r"|パスする|動き)[^。\n]{0,6}(?:確認|検証|確かめ)|テストが(?:すべて|全て)?(?:通る|成功する|パスする)(?:よう"
     r"|まで)|(?:実行|検証)して確(?:認|かめ)"
 )
+_COMMAND_WANTED = (
+    r"(?i)\b(?:how|commands?|shell|bash|terminal|script|one-liner|run)\b|コマンド|方法|やり方|手順|どう(?:や|す|し)"
+    r"|ワンライナー|スクリプト|シェル"
+)
 _NO_CHECK = (
     r"(?i)\b(?:do not|don't|no need to|without) (?:\w+ )?(?:run|test|execut|verify|check)|テスト(?:は"
     r"|の実行は)?(?:不要|しない|実行しない)|実行せず"
@@ -141,6 +145,11 @@ def asks_for_check(request: str) -> bool:
         return False
     said = [one for one in _sentences(_wishes(request)) if not re.match(_HOW, one)]
     return any(re.search(_CHECK, one) or re.search(_CHECK_JA, one) for one in said)
+
+
+def asks_for_command(request: str) -> bool:
+    """Whether it may want to be told a command, or how something is done."""
+    return bool(re.search(_COMMAND_WANTED, _ends(request)))
 
 
 def forbids_check(request: str) -> bool:

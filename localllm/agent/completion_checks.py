@@ -15,6 +15,7 @@ import msgspec
 from localllm.agent import answer_claims as claims
 from localllm.agent.announcements import announces, is_only_call, last_command
 from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
+from localllm.agent.command_kinds import command_kind
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState, goal_of
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import RunFacts
@@ -145,12 +146,18 @@ class Finishing(Middleware):
             return True
         if not state.tools or answer.finish_reason in _BROKEN_OFF:
             return False
-        request = _request(state)
-        if _alone(text) and (claims.asks_for_change(request) or claims.asks_for_check(request)):
+        if _alone(text) and self._is_wanted(_alone(text), _request(state)):
             return True
         if claims.is_plan(text) and (self._facts.failed_test or self._facts.failed_edit):
             return True
         return self._asked > 0 and bool(last_command(text))
+
+    def _is_wanted(self, command: str, request: str) -> bool:
+        """Whether a request is answered by running commands, not by naming them: it asks for work, or for what they
+        would show, of which nothing has been looked at yet."""
+        if claims.asks_for_change(request) or claims.asks_for_check(request):
+            return True
+        return not self._facts.calls and command_kind(command) == "reading" and not claims.asks_for_command(request)
 
     def _ask_for_call(self, state: RunState, text: str) -> Inject:
         if self._asked == 1 and not command_in(text) and not is_only_call(text):
