@@ -186,7 +186,11 @@ async def run_command(
     payload = _payload(result, folder)
     if failed:
         payload["failed_parts"] = [f"{part}: {status}" for part, status, _ in failed]
-    remarks = [*_how_it_went(command, failed, result), *(remark.english for remark in remarks_on(result, command))]
+    remarks = [
+        *_how_it_went(command, failed, result),
+        *_lost(command, result),
+        *(remark.english for remark in remarks_on(result, command)),
+    ]
     return ToolOutput(
         payload=payload,
         for_model="\n".join([report, *remarks]),
@@ -250,6 +254,20 @@ def _how_it_went(command: str, failed: Sequence[tuple[str, int, str]], result: "
     apart = [_in_brief(text) for text in line_of(command).script.apart]
     if result.left and apart and not result.timed_out:
         yield f"[Ended with the command: {'; '.join(apart)}. Put what needs it into the same command.]"
+
+
+def _lost(command: str, result: "CommandResult") -> Iterator[str]:
+    """What the next command will not find, where this one did nothing else with it: its folder, a file in /tmp."""
+    from localllm.sandbox.backend import BACKENDS
+
+    script = line_of(command).script
+    if script.commands and all(one.words[0].text == "cd" for one in script.commands):
+        yield f"[The next command starts in the project root again: write {_in_brief(command)} && … as one command.]"
+    used = {word.text for one in script.commands for word in one.words} | {word.text for word in script.reads}
+    unused = [word.text for word in script.writes if word.text not in used]
+    files = [path for path in unused if path.startswith("/tmp/")]  # noqa: S108 - the model's, in the sandbox
+    if files and result.level in BACKENDS and BACKENDS[result.level].has_namespaces:
+        yield f"[Gone with this command: {some_of(files)}. Use it in the same command, or write into the project.]"
 
 
 def _result(result: "CommandResult", seconds: float) -> str:

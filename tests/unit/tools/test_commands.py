@@ -254,18 +254,36 @@ def test_it_is_the_riskiest_tool_and_its_schema_is_small() -> None:
         ("cd / && python3 -c 'exit(5)' | cat", "[python3 -c 'exit(5)' exited with 5 (its output was piped into cat)]"),
         ("cd / && (exit 3) | cat && echo done; echo $?", "[(exit 3) exited with 3 (its output was piped into cat)]"),
         ("sleep 60 & true", "[Ended with the command: sleep 60. Put what needs it into the same command.]"),
+        ("cd src", "[The next command starts in the project root again: write cd src && … as one command.]"),
     ],
 )
 async def test_what_is_hidden_is_said(tmp_path: Path, command: str, said: str) -> None:
+    (tmp_path / "src").mkdir()
     done = await use(run_command, context_with(tmp_path, SandboxRunner(tmp_path)), command=command)
     assert done.success
     assert said in done.for_model
 
 
+@pytest.mark.parametrize(("level", "is_said"), [("bubblewrap", True), ("landlock", False), ("none", False)])
+async def test_a_file_in_a_folder_that_does_not_last_is_told(
+    tmp_path: Path, level: SandboxLevel, is_said: bool
+) -> None:
+    async def said(command: str) -> str:
+        runner = Told(level=level, return_code=0)
+        return (await use(run_command, context_with(tmp_path, runner), command=command)).for_model
+
+    assert ("[Gone with this command: /tmp/out.txt." in await said("make > /tmp/out.txt")) == is_said
+    assert "[Gone" not in await said("make > /tmp/out.txt; grep x /tmp/out.txt")
+    assert "[Gone" not in await said("make > out.txt 2> /dev/null")
+
+
 @linux
 @pytest.mark.parametrize(
     "command",
-    ["yes | head -1", "grep x /dev/null | wc -l", "true | cat", "sleep 0.01 & wait", "diff a b | head", "false"],
+    [
+        *("yes | head -1", "grep x /dev/null | wc -l", "true | cat", "sleep 0.01 & wait", "diff a b | head", "false"),
+        *("cd . && pwd", "cd /; pwd"),
+    ],
 )
 async def test_what_is_not_hidden_is_not(tmp_path: Path, command: str) -> None:
     (tmp_path / "a").write_text("a")
