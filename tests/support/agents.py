@@ -12,7 +12,7 @@ from localllm.config.schema import AgentSettings, SafetySettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.scripted import Script, Scripted
-from localllm.safety.confirmation import Answers
+from localllm.safety.confirmation import Answers, Confirmer
 from localllm.safety.journal import Journal
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
@@ -60,7 +60,7 @@ def make_tools(
     root: Path,
     *,
     remembered: RememberedRules | None = None,
-    confirmer: Answering | None = None,
+    confirmer: Confirmer | None = None,
     safety: SafetySettings | None = None,
     output_limit: int = 30_000,
     tools: Sequence[Tool] = TOOLS,
