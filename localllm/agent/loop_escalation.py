@@ -242,16 +242,7 @@ class Ladder(Middleware):
         """Give the model the plan; where there is none, it and the person are told that it goes on alone."""
         if given.plan:
             return Inject(remark("advice", loop=_said(loop).english, plan=given.plan))
-        names = [name for consultation in self._consultations for name in consultation.left_out]
-        state.emit(
-            Notice(
-                text=_(
-                    "Nobody could give advice; the agent goes on alone. ({names})",
-                    names="; ".join(dict.fromkeys(names)) or "—",
-                ),
-                level="warning",
-            )
-        )
+        state.emit(Notice(text=_("Nobody could give advice; the agent goes on alone."), level="warning"))
         return Inject(remark("alone", loop=_told(loop)))
 
 

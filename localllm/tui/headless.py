@@ -184,10 +184,10 @@ class HeadlessPrinter:
                 from localllm.tui.render.agents import delegated_lines
 
                 screen.print_lines(delegated_lines(event, width))
-            case Consulted() if event.plan:
-                from localllm.tui.render.agents import consulted_line, plan_lines
+            case Consulted():
+                from localllm.tui.render.agents import plan_lines, short_plan_lines
 
-                screen.print_lines(plan_lines(event, width) if self._verbose else [consulted_line(event, width)])
+                screen.print_lines((plan_lines if self._verbose else short_plan_lines)(event, width))
             case RunFinished():
                 self._show_end(event)
             case _:

@@ -153,7 +153,25 @@ def test_a_stuck_model_is_warned_then_advised_and_then_succeeds(project: Path) -
     last = main.bodies()[-1]["messages"]
     assert sum(plan in str(said["content"]) for said in last) == 1, "only the plan enters the history"
     assert not any(WISDOM in str(said["content"]) for said in last)
-    assert "◆ Panel (without conservative): Verdict: old_string was guessed" in done.stderr
+    assert "◆ Panel: Verdict: old_string was guessed" in done.stderr
+    assert "! Left out: conservative (openai conservative-model): " in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("--lang", "ja")])
+def test_a_boss_who_cannot_be_asked_is_named_with_the_reason(project: Path, arguments: tuple[str, ...]) -> None:
+    plan = PLAN["next_action"]
+    with (
+        Model(stubborn(plan)) as main,
+        WireServer([says(WISDOM)]) as others,
+        WireServer([answers(PLAN | {"confidence": 0.2})]) as judge,
+    ):
+        configure(project, main.url, conservative=others.url, progressive=others.url, judge=judge.url, boss=DOWN)
+        done = localllm(project, "-p", "Fix the total", "--yes", *arguments)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stderr.split())
+    left_out, name = ("不参加: ", "親分") if "ja" in arguments else ("Left out: ", "boss")
+    assert told.count(f"! {left_out}{name} (openai boss-model): ") == 1, done.stderr
+    assert DOWN.removeprefix("http://") in told.partition(left_out)[2]
 
 
 def test_one_that_stays_stuck_asks_the_boss_and_stops_with_a_report(project: Path) -> None:
@@ -253,6 +271,19 @@ def test_by_hand_the_opinions_stand_side_by_side_and_the_plan_goes_along(open_ch
     assert PLAN["next_action"] in last[-1]["content"]
     assert last[-1]["content"].endswith("Go on")
     assert last[: len(server.bodies()[0]["messages"])] == server.bodies()[0]["messages"], "the prefix stays"
+
+
+@needs_tmux
+def test_in_the_chat_a_boss_who_cannot_be_asked_is_named_with_the_reason(open_chat: Open) -> None:
+    plan = PLAN["next_action"]
+    unsure = WireServer([says(WISDOM), says(WISDOM), answers(PLAN | {"confidence": 0.2})])
+    with Model(stubborn(plan)) as main, unsure as others:
+        settings = settings_of(main.url)
+        for role, url in {"conservative": others.url, "progressive": others.url, "judge": others.url}.items():
+            settings += f'[agents.panel.{role}]\nbase_url = "{url}"\n'
+        chat = open_chat(f'{settings}[agents.panel.boss]\nbase_url = "{DOWN}"\n', "--mode", "auto")
+        chat.say("Fix the total")
+        chat.wait("! Left out: boss (openai ", "Fixed prices.py.", READY)
 
 
 @needs_tmux

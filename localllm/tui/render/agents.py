@@ -53,7 +53,6 @@ SIDE_BY_SIDE = 100
 
 _GAP = " │ "
 _SHOWN = {"panel": N_("Panel"), "boss": N_("Boss")}
-_MEMBERS = {"panel": ("conservative", "progressive", "judge"), "boss": ("boss",)}
 
 
 def consulted_lines(event: Consulted, width: int) -> list[Line]:
@@ -70,15 +69,13 @@ def consulted_lines(event: Consulted, width: int) -> list[Line]:
 
 
 def plan_lines(event: Consulted, width: int) -> list[Line]:
-    """The plan and who was left out. Nothing where the agent has asked and got none: it says so itself."""
-    if not (event.plan or event.by_hand):
-        return []
+    """The plan, and who was left out and why. What follows where the agent got no plan it says itself."""
     lines: list[Line] = []
     if event.plan:
         lines.append((("accent", shorten(_heading(event), width)),))
         lines += wrapped("  ", _plan(event), "", width)
     lines += _left_out_lines(event, width)
-    if not event.plan:
+    if event.by_hand and not event.plan:
         lines += wrapped(
             "! ",
             _("Nobody could be asked. Start a model's server, or set other models in [agents.panel]."),
@@ -88,13 +85,13 @@ def plan_lines(event: Consulted, width: int) -> list[Line]:
     return lines
 
 
-def consulted_line(event: Consulted, width: int) -> Line:
-    """A consultation with a plan in one line: who is missing, and the beginning of the plan."""
-    told = {opinion.role for opinion in event.opinions}
-    missing = [_(_ROLES[role]) for role in _MEMBERS[event.kind] if role not in told]
-    head = f"◆ {_(_SHOWN[event.kind])}" + (
-        f" ({_('without {members}', members=', '.join(missing))})" if missing else ""
-    )
+def short_plan_lines(event: Consulted, width: int) -> list[Line]:
+    """The beginning of the plan in one line, and who was left out and why."""
+    return [*([_plan_line(event, width)] if event.plan else []), *_left_out_lines(event, width)]
+
+
+def _plan_line(event: Consulted, width: int) -> Line:
+    head = f"◆ {_(_SHOWN[event.kind])}"
     plan = clean(f": {' '.join(_plan(event).split())}", keep_newlines=False)
     return (("accent", head), ("", shorten(plan, max(0, width - display_width(head)))))
 

@@ -156,9 +156,7 @@ class TestRungByRung:
         agent = an_agent(project, *[MISS] * 7, MEND, "done", wise=wise)
         events = await play(agent, "go")
         assert end(events).status == "done"
-        alone = next(notice for notice in notices(events) if "goes on alone" in notice)
-        assert "judge: connection refused" in alone
-        assert "boss: no model" in alone
+        assert notices(events)[-1] == "Nobody could give advice; the agent goes on alone."
         assert "Nobody could be asked" in results(agent)[6]
 
     async def test_without_advisers_their_rungs_are_left_out(self, project: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from localllm.base import i18n
 from localllm.base.events import Consulted, Opinion
 from localllm.text.sanitising import display_width
-from localllm.tui.render.agents import consulted_line, consulted_lines, plan_lines
+from localllm.tui.render.agents import consulted_lines, plan_lines, short_plan_lines
 from localllm.tui.render.events import Renderer
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
@@ -110,17 +110,18 @@ def test_nobody_could_answer() -> None:
         "! Nobody could be asked. Start a model's server, or set other models in",
         "  [agents.panel].",
     ]
-    assert plan_lines(event(plan="", by_hand=False, left_out=left_out), 80) == []
+    asked = event(plan="", by_hand=False, left_out=left_out)
+    for told in (plan_lines(asked, 80), short_plan_lines(asked, 80)):
+        assert rows(told) == ["! Left out: conservative: down", "! Left out: progressive: down"]
 
 
 def test_in_one_line() -> None:
     asked = event(by_hand=False, left_out=("conservative: down",))
-    asked = msgspec.structs.replace(asked, opinions=asked.opinions[1:])
-    (row,) = rows([consulted_line(asked, 60)])
-    assert row.startswith("◆ Panel (without conservative): Verdict: ")
-    assert "guessed Next" in rows([consulted_line(asked, 200)])[0]
+    row, left_out = rows(short_plan_lines(asked, 60))
+    assert row.startswith("◆ Panel: Verdict: ")
     assert display_width(row) <= 60
-    assert rows([consulted_line(event(), 60)])[0].startswith("◆ Panel: Verdict: ")
+    assert "guessed Next" in rows(short_plan_lines(asked, 200))[0]
+    assert left_out == "! Left out: conservative: down"
 
 
 def test_in_a_run_the_plan_is_shown() -> None:
