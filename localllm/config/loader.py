@@ -147,6 +147,10 @@ def secret(key: str, environ: Mapping[str, str]) -> str:
     return environ.get(SECRET_VARIABLES[key], "").strip()
 
 
+_GROWING = ("safety.dangerous_commands",)
+"""Lists to which every layer adds: none takes away what another has called dangerous."""
+
+
 class _Stack:
     """The values of the layers read so far, the later over the earlier."""
 
@@ -155,12 +159,16 @@ class _Stack:
         self.origins: dict[str, Origin] = {}
 
     def put(self, key: str, value: Json, origin: Origin) -> None:
-        self.values[key] = value
+        self.values[key] = self.joined(key, value)
         self.origins[key] = origin
 
     def put_all(self, above: "_Stack") -> None:
-        self.values |= above.values
-        self.origins |= above.origins
+        for key, value in above.values.items():
+            self.put(key, value, above.origins[key])
+
+    def joined(self, key: str, value: Json) -> Json:
+        """What holds once a layer says `value`."""
+        return tuple(dict.fromkeys((*self.effective(key), *value))) if key in _GROWING else value
 
     def effective(self, key: str) -> Json:
         return self.values[key] if key in self.values else find_setting(key, "").default
@@ -223,7 +231,7 @@ class _ProjectFile:
 
     def put(self, text: str, stack: _Stack, above: _Stack) -> None:
         """Put what the file says and may say on the stack; `above` is what will be put over it."""
-        written = self._written(text)
+        written = [(key, stack.joined(key, value), origin) for key, value, origin in self._written(text)]
         says = {key: value for key, value, _ in written}
         before = {key: stack.effective(key) for key in says}
         accepted = self._accepted(says, stack, above)

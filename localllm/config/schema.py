@@ -226,8 +226,8 @@ class SafetySettings(Section, frozen=True):
     mode: plan only reads; ask asks before changes and commands; auto-edit before commands; auto before dangerous ones.
     require_confirmation: false is another word for mode = "auto".
     auto_backup: keep the earlier version of every file a tool changes, for /undo.
-    dangerous_commands: commands always asked about, whatever the rules allow. Unless you write a list yourself, rm is
-    none of them where /undo brings back all it removes.
+    dangerous_commands: further commands always asked about, whatever the rules allow. They add to rm -rf (but where
+    /undo brings back all it removes), format x:, del /s, sudo and chmod 777, and every settings file to the others.
     allow: rules for what is not asked about: "edit_file", "edit_file(docs/)", "run_command(python -m pytest)", …
     ask: rules of the same form for what is asked about in every mode, also where an allow rule holds.
     deny: rules of the same form for what is refused; deny wins. None of them has wildcards.
@@ -240,7 +240,7 @@ class SafetySettings(Section, frozen=True):
     mode: Mode = "ask"
     require_confirmation: bool = True
     auto_backup: bool = True
-    dangerous_commands: tuple[str, ...] = ("rm -rf", "format x:", "del /s", "sudo", "chmod 777")
+    dangerous_commands: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()

@@ -172,10 +172,10 @@ def _is_short_list(patterns: Sequence[str]) -> bool:
 def _added(value: tuple[Json, ...], effective: tuple[Json, ...]) -> Json | None:
     """The list with those of the project added, but for rules that allow. None for too many: each is tried on every
     call."""
-    if len(value) > MOST_ITEMS:
+    new = [item for item in value if item not in effective]
+    if len(new) > MOST_ITEMS:
         return None
-    new = (item for item in value if getattr(item, "decision", "deny") != "allow" and item not in effective)
-    return (*effective, *new)
+    return (*effective, *(item for item in new if getattr(item, "decision", "deny") != "allow"))
 
 
 def is_loopback(address: str) -> bool:

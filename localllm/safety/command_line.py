@@ -147,7 +147,7 @@ class Line:
         return [words[1].text if len(words) > 1 else "~" for words in moving]
 
     def danger(self, entries: Iterable[str], kept: frozenset[tuple[str, ...]] = frozenset()) -> str:
-        """The entry of `dangerous_commands` that a part of it matches, or nothing. `kept`: see Situation."""
+        """The first of `entries` that a part of it matches, or nothing. `kept`: see Situation."""
         commands = [w for w in self.commands if tuple(word.text for word in w) not in kept] if kept else self.commands
         return next((one for one in entries if one.strip() and any(is_dangerous(w, one) for w in commands)), "")
 

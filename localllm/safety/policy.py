@@ -13,6 +13,7 @@ import msgspec
 from localllm.base.events import Json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.config.schema import Mode, SafetySettings
+from localllm.safety.dangerous_commands import DANGEROUS_COMMANDS
 from localllm.safety.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, listed, rules_of
 from localllm.safety.tool_definition import Tool
 
@@ -24,9 +25,6 @@ _LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf
 
 _UNSPACED = late_pattern(f"[{_LETTERS}]")
 _SPACED = rf"[^\W{_LETTERS}]"
-
-_BUILT_IN = SafetySettings().dangerous_commands
-"""The list where nobody has written one: its entries are judged by what they would destroy."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -75,7 +73,6 @@ class Policy:
     def __init__(self, settings: SafetySettings, remembered: Callable[[], Sequence[Rule]] = tuple) -> None:
         self.mode: Mode = mode_of(settings)
         self._dangerous = settings.dangerous_commands
-        self._is_own_list = settings.dangerous_commands is not _BUILT_IN
         self._rules = rules_of(settings)
         self._remembered = remembered
 
@@ -125,14 +122,15 @@ class Policy:
         return any(rule.whole and rule.decision == "deny" and rule.concerns(tool.name) for rule in self._rules)
 
     def dangerous_part(self, command: str) -> str:
-        """The entry of `dangerous_commands` that a part of the command line matches, or nothing."""
-        return line_of(command).danger(self._dangerous)
+        """The dangerous command that a part of the command line is, built in or of the settings, or nothing."""
+        return line_of(command).danger((*self._dangerous, *DANGEROUS_COMMANDS))
 
     def _danger(self, call: Call, situation: Situation) -> str:
-        """The entry of `dangerous_commands` that a part of the command matches, or nothing. Entries a user has written
-        count whatever they would do."""
-        kept = frozenset[tuple[str, ...]]() if self._is_own_list else situation.kept
-        return call.line.danger(self._dangerous, kept) if call.line else ""
+        """The dangerous command that a part of the call is, or nothing. Those of the settings count whatever they
+        would do, the built-in ones by what they would destroy."""
+        if call.line is None:
+            return ""
+        return call.line.danger(self._dangerous) or call.line.danger(DANGEROUS_COMMANDS, situation.kept)
 
     def _touching(self, call: Call, decision: Decision) -> str:
         return next((str(rule) for rule in self._rules if rule.decision == decision and call.touches(rule)), "")

@@ -121,10 +121,20 @@ class TestLayers:
         assert loaded.withheld == ()
         assert loaded.settings.llm.model == "llama3"
         assert loaded.settings.commands.aliases["analyze"] == "プロジェクトを解析してください"
-        asked_about = loaded.settings.safety.dangerous_commands
-        assert set(asked_about) == {*Settings().safety.dangerous_commands, "rm -rf", "format", "del /s"}
-        trusted = place.load(trusted=True).settings
-        assert trusted.safety.dangerous_commands == ("rm -rf", "format", "del /s")
+        for trusted in (False, True):
+            safety = place.load(trusted=trusted).settings.safety
+            assert safety.dangerous_commands == ("rm -rf", "format", "del /s")
+
+    def test_every_layer_adds_to_the_dangerous_commands(self, place: Place) -> None:
+        place.user.write_text('[safety]\ndangerous_commands = ["terraform destroy"]\n')
+        place.project.write_text('[safety]\ndangerous_commands = ["helm delete", "terraform destroy"]\n')
+        variable = "LOCALLLM_SAFETY_DANGEROUS_COMMANDS"
+        for trusted in (False, True):
+            loaded = place.load(trusted=trusted, **{variable: "kubectl delete"})
+            every = ("terraform destroy", "helm delete", "kubectl delete")
+            assert loaded.settings.safety.dangerous_commands == every
+            assert loaded.held_back is None, "trust would change nothing"
+            assert str(loaded.origins["safety.dangerous_commands"]) == variable
 
     def test_one_file_that_is_both_is_the_users(self, place: Place) -> None:
         place.user.write_text('[llm.openai]\nbase_url = "http://gpu:8080"\n')
@@ -432,7 +442,6 @@ file = "../../x"
             "llm.scripted.file",
         }
         defaults = Settings()
-        assert loaded.settings.safety.dangerous_commands == defaults.safety.dangerous_commands
         assert loaded.settings.safety.deny == ("git_commit",)
         assert loaded.settings.commands.aliases == {"test": "run the tests"}
         assert loaded.settings.llm.model == "any"
@@ -464,7 +473,6 @@ file = "../../x"
         loaded = place.load(trusted=True)
         assert loaded.withheld == ()
         assert loaded.settings.safety.allow == ("run_command",)
-        assert loaded.settings.safety.dangerous_commands == ()
 
     def test_the_users_own_file_needs_no_trust(self, place: Place) -> None:
         place.user.write_text(self.HOSTILE)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from localllm.base.errors import ConfigurationError
+from localllm.base.paths import config_file
 from localllm.base.project_state import KEPT_PROJECTS
 from localllm.config.loader import Loaded, load
 from localllm.config.trust import KEPT_CONTENTS, Answers, digest_of
@@ -132,12 +133,13 @@ class TestLoading:
         assert held_back.answer is None
 
     def test_lists_that_would_be_replaced_are_told_too(self, place: Place) -> None:
-        place.file.write_text("[safety]\ndangerous_commands = []\nallow = ['edit_file']\n")
+        config_file(place.environ).write_text("[safety]\ndeny = ['run_command(git push)']\n")
+        place.file.write_text("[safety]\ndeny = []\nallow = ['edit_file']\n")
         loaded = place.load()
         assert loaded.withheld == ("safety.allow",)
         assert loaded.held_back is not None
-        assert loaded.held_back.values == {"safety.allow": ("edit_file",), "safety.dangerous_commands": ()}
-        assert "sudo" in loaded.settings.safety.dangerous_commands
+        assert loaded.held_back.values == {"safety.allow": ("edit_file",), "safety.deny": ()}
+        assert loaded.settings.safety.deny == ("run_command(git push)",)
 
     def test_yes_counts_until_the_content_changes(self, place: Place) -> None:
         place.file.write_text(FURTHER)

@@ -169,6 +169,21 @@ def test_a_tool_denied_as_a_whole_is_known_at_the_start() -> None:
     assert Policy(SafetySettings(deny=("*",))).denies(read_file)
 
 
+@each(
+    ("entries", "command"),
+    [
+        ((), "rm -rf sub"),
+        (("terraform destroy",), "rm -rf sub"),
+        (("terraform destroy",), "sudo ls"),
+        (("terraform destroy",), "terraform destroy -auto-approve"),
+        (("rm -rf", "format", "del /s"), "chmod 777 a"),
+    ],
+)
+def test_what_the_settings_name_adds_to_the_built_in_dangers(entries: tuple[str, ...], command: str) -> None:
+    settings = SafetySettings(mode="auto", allow=("*",), dangerous_commands=entries)
+    assert judge(run_command, settings, command=command).dangerous
+
+
 def test_an_empty_entry_is_no_danger() -> None:
     settings = SafetySettings(dangerous_commands=("", " ", "sudo"))
     assert not judge(run_command, settings, command="ls").dangerous

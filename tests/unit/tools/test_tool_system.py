@@ -470,8 +470,8 @@ class TestRemovals:
         assert not await self.asked(project, "rm -rf a.py")
         (project / "a.py").write_text("x = 1\n")
         assert await self.asked(project, "rm -rf a.py", dangerous_commands=("rm -rf",))
-        same = SafetySettings().dangerous_commands
-        assert await self.asked(project, "rm -rf a.py", dangerous_commands=(*same, "git push"))
+        assert not await self.asked(project, "rm -rf a.py", dangerous_commands=("git push",))
+        (project / "a.py").write_text("x = 1\n")
         assert await self.asked(project, "rm -rf a.py", ask=("run_command(rm)",))
         assert await self.asked(project, "rm -rf a.py", auto_backup=False)
 
