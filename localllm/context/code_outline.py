@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import language_of
 from localllm.code.outline import parse, valid_utf8
 from localllm.text.bm25 import Bm25
@@ -129,6 +130,12 @@ def _lines(block: "Node", text: bytes) -> Body:
 _MARK = "… lines {first}-{last} left out"
 _HEAD = 0.65
 """Of a text without a grammar: it says at its beginning what it is."""
+_FILLED = 0.7
+"""Where whole lines fill less than this of the room, the text is cut within its lines."""
+_GAP = "[… {count:,} characters left out …]"
+_NEAR = 0.8
+"""A cut moves back to the end of a sentence or word that comes after this share of the piece."""
+_BORDER = late_pattern(r"[\s。、，．,;；!?！？}\]]+")
 
 _GUESSES = (
     ("python", r"^(?:async )?def \w+\(.*|^class \w+.*:$|^from [\w.]+ import |^import [\w.]+$"),
@@ -160,7 +167,7 @@ def compress(content: str, target_ratio: float, *, file_path: str = "", first_li
     if language:
         rows = _without_bodies(rows, _bodies(content, language, first_line), target)
     shorter = _written(_without_middle(rows, target))
-    return shorter if len(shorter) <= max(target, 0) else _cut_line(shorter, target)
+    return shorter if len(shorter) <= target else _cut_within(content, target)
 
 
 def guess_language(content: str) -> str | None:
@@ -207,12 +214,15 @@ def _last(rows: Sequence[_Row], size: int) -> Sequence[_Row]:
 
 
 def _without_middle(rows: Sequence[_Row], target: int) -> list[_Row]:
-    """The rows without those in the middle that are too many."""
+    """The rows without those in the middle that are too many; one row, cut, where the rows are too long to choose
+    among."""
     if _size(rows) - 1 <= target:
         return list(rows)
     room = max(0, target - len(_MARK) - 12)
     head = _fitting(rows, int(room * _HEAD))
     tail = _fitting(rows[: len(head) - 1 if head else None : -1], room - _size(head))[::-1]
+    if _size(head) + _size(tail) <= room * _FILLED:
+        return [_Row(_cut_within(_written(rows), target), rows[0].first, rows[-1].last)]
     middle = rows[len(head) : len(rows) - len(tail)]
     return [*head, _mark(middle), *tail] if middle else list(rows)
 
@@ -242,6 +252,15 @@ def _written(rows: Sequence[_Row]) -> str:
     return "\n".join(row.text for row in rows)
 
 
-def _cut_line(text: str, target: int) -> str:
-    """A text whose lines are too long to choose among."""
-    return f"{text[: target - 1]}…" if target > 0 else ""
+def _cut_within(text: str, target: int) -> str:
+    """A text in at most `target` characters: its beginning and its end, cut between sentences or words near by."""
+    room = target - len(_GAP) - 8
+    if room <= 0:
+        return f"{text[: target - 1]}…" if target > 0 else ""
+    head = text[: int(room * _HEAD)]
+    if ends := [border.end() for border in _BORDER.finditer(head, int(len(head) * _NEAR))]:
+        head = head[: ends[-1]]
+    tail = text[len(text) - (room - len(head)) :]
+    if border := _BORDER.search(tail, 0, int(len(tail) * (1 - _NEAR))):
+        tail = tail[border.end() :]
+    return head + _GAP.format(count=len(text) - len(head) - len(tail)) + tail

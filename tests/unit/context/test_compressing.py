@@ -1,5 +1,7 @@
 """Text is made shorter by what matters least, as far as is asked, and never longer."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,46 @@ def test_text_without_a_grammar_loses_its_middle() -> None:
     assert shorter.endswith("line 100")
     assert "left out" in shorter
     assert 0.2 * len(text) < len(shorter) <= 0.3 * len(text)
+
+
+PROSE = "".join(f"第{n}章では設定の読み方を説明する。値は上から順に重ねられる。" for n in range(150))
+JSON = json.dumps([{"id": n, "name": f"item {n}", "price": n * 3} for n in range(600)])
+PARAGRAPHS = "\n".join(" ".join(f"word{part}{n}" for n in range(150)) for part in "abc")
+
+
+@pytest.mark.parametrize(
+    ("text", "begins", "ends"),
+    [
+        (PROSE, "第0章では設定の読み方を説明する。", "値は上から順に重ねられる。"),
+        (JSON, '[{"id": 0, ', '"price": 1797}]'),
+        ("word " * 5_000, "word word ", "word word "),
+        (PARAGRAPHS, "worda0 worda1 ", " wordc149"),
+        (f"function a(){{{'x=1;' * 2_000}}}\nfunction b(){{{'y=2;' * 2_000}}}", "function a(){x=1;", "y=2;}"),
+    ],
+    ids=["Japanese prose", "JSON", "one line", "paragraphs", "minified code"],
+)
+@pytest.mark.parametrize("ratio", [0.2, 0.5, 0.9])
+def test_of_long_lines_the_beginning_and_the_end_stay(text: str, begins: str, ends: str, ratio: float) -> None:
+    shorter = compress(text, ratio)
+    assert 0.6 * ratio * len(text) < len(shorter) <= ratio * len(text)
+    assert shorter.startswith(begins)
+    assert shorter.endswith(ends)
+    if gap := re.search(r"\[… ([\d,]+) characters left out …\]", shorter):
+        assert len(shorter) - len(gap[0]) + int(gap[1].replace(",", "")) == len(text), "it says how much is missing"
+    else:
+        assert "lines 2-2 left out" in shorter
+
+
+def test_long_lines_are_cut_between_sentences_and_words() -> None:
+    head, _, tail = compress(PROSE, 0.3).partition("[…")
+    assert head.endswith("。")
+    assert tail.partition("…]")[2][0] in "第値"
+    assert compress("word " * 5_000, 0.3).replace("word ", "").startswith("[…")
+
+
+def test_where_there_is_no_room_for_a_note_the_beginning_stays() -> None:
+    assert compress("a" * 100, 0.1) == "a" * 9 + "…"
+    assert compress("a" * 100, 0) == ""
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.25, 0.5, 0.75])

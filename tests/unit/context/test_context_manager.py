@@ -57,6 +57,16 @@ def test_optimize_context_compresses_before_it_cuts() -> None:
     assert all(f"def function_{n}(a, b):" in made for n in range(30))
 
 
+@pytest.mark.parametrize(
+    "text", ["word " * 5_000, "設定の値は上から順に重ねられる。" * 400, '{"id": 1, "name": "x"}, ' * 1_000]
+)
+def test_optimize_context_fills_the_room_with_long_lines(text: str) -> None:
+    made = MANAGER.optimize_context(text, 500)
+    assert 300 < client().estimate_tokens(made) <= 500
+    assert made.startswith(text[:100])
+    assert made.endswith(text[-100:])
+
+
 def test_relevance_reads_what_it_does_not_know() -> None:
     files = {"a.py": "def discount(): ...", "b.py": "def write(): ..."}
     manager = SmartContextManager(client(), read=files.get, rank=lambda _: 0.5)
