@@ -437,7 +437,7 @@ class LocalLLMCode(Answerer):
 
     def _past_sessions(self) -> "list[MemoryEntry]":
         """What can be found of all sessions but the one that is going on."""
-        return [entry for entry in self.keeping.sessions.entries() if entry.id != self.session_id]
+        return self.keeping.sessions.entries(but=self.session_id)
 
     def _make_runner(self) -> LateRunner:
         """What runs commands in the project. Raises ConfigurationError."""

@@ -303,7 +303,8 @@ class ExternalMemorySystem:
         return await asyncio.to_thread(chunk, task, max_size)
 
     async def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
-        """What is remembered about something, best first: `id`, `kind`, `text`, `when`, `heading`, `score`."""
+        """What is remembered about something, best first: `id`, `kind`, `text`, `when`, `heading`, `untrusted` (whether
+        strangers' text may be in it), `score`."""
         return (await self.recall(query, limit))[0]
 
     async def recall(self, query: str, limit: int = 10) -> tuple[list[dict[str, Json]], int]:

@@ -20,7 +20,7 @@ _HALF_AGE = 30  # days after which half of that is left
 class MemoryEntry(msgspec.Struct, frozen=True):
     """Something that can be found. `kind`: todo, decision, preference, session, dna, folders, style, notes, or what the
     giver of sessions chooses; `id` is unique within the kind; `when`: an ISO date or time, "" where unknown; `heading`:
-    under what it stands, searched as well, and so are `more_words`."""
+    under what it stands, searched as well, and so are `more_words`; `untrusted`: strangers' text may be in it."""
 
     id: str
     kind: str
@@ -28,6 +28,7 @@ class MemoryEntry(msgspec.Struct, frozen=True):
     when: str = ""
     heading: str = ""
     more_words: str = ""
+    untrusted: bool = False
 
 
 class Found(msgspec.Struct, frozen=True):

@@ -10,29 +10,41 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.base.events import ConfirmationAnswered, Consulted, RunStarted, Steered
+from localllm.base.events import ConfirmationAnswered, Consulted, RunFinished, RunStarted, Steered
 from localllm.base.files import write_own
 from localllm.base.i18n import _, ngettext
 from localllm.base.jsontext import decode_msgpack
 from localllm.base.regular_files import clock_time, read_regular
-from localllm.sessions.entries import Began, Ended, Titled, decode, starts
+from localllm.sessions.entries import Adopted, Began, Ended, Tainted, Titled, decode, starts
 from localllm.sessions.log import INDEX, SUFFIX, lines_of, open_log
 
-_FORMAT = 2
+_FORMAT = 3
 _LARGEST = 100_000_000  # bytes of an index
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")  # other files are none of ours, and their names may hold anything
 _FIRST = 200  # characters of the first request
 _SAID = 2_000  # characters of all that was said that are shown where something is found
 _WORDS = 40_000  # characters of all further words, each once
 _WORDS_AT_ONCE = 10_000  # of these from one request: a long paste shall not take the room of all that comes after it
+_ANSWER = 4_000  # characters of an answer that are kept to be found
+_ANSWERS = 16_000  # of all answers; the oldest go first
+_QUESTION = 100  # of the request an answer is to
+_LOOKS_UP = "embedded"  # the provider whose answers are the project's own text, and found there
 _LONGEST_WORD = 200  # characters without a space in between; longer ones are data, unless they are Japanese
 _OVERLAP = 64  # characters in front of the rest, for a word that the end of the beginning has cut: the longest term
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a model answered to `question`, the beginning of a request on one line; `text` is "" while it is at work."""
+
+    question: str
+    text: str = ""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     """A session in a list. `began` and `changed` are seconds since the epoch;
     `first` is the first request on one line; `said` the beginning of all that the person said, and `words` what further
-    words he used, each once. `ended`: closed in good order. `read`: bytes of the log that were read for this."""
+    words he used, each once; `answers` the newest ones. `is_tainted`: strangers' text has come into it. `ended`: closed
+    in good order. `read`: bytes of the log that were read for this."""
 
     id: str
     began: float = 0.0
@@ -42,6 +54,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     first: str = ""
     said: str = ""
     words: str = ""
+    answers: tuple[Answer, ...] = ()
+    is_tainted: bool = False
     ended: bool = False
     seal: str = ""
     forked_from: str = ""
@@ -115,8 +129,13 @@ def _followed(session: Session, entry: "os.DirEntry[str]") -> Session:
     return _Reader(session).read(Path(entry.path), facts.st_mtime)
 
 
-_BEGAN, _TITLED, _ENDED = starts(Began), starts(Titled), starts(Ended)
-_SAYING = tuple(map(starts, (RunStarted, Steered, Consulted, ConfirmationAnswered)))
+_ENDED = starts(Ended)
+_TELLING = tuple(
+    map(
+        starts,
+        (RunStarted, RunFinished, Steered, Consulted, ConfirmationAnswered, Began, Titled, Tainted, Adopted),
+    )
+)
 
 
 class _Reader:
@@ -130,6 +149,8 @@ class _Reader:
         self._length = len(session.words)
         self._known = {*session.said.split(), *self._words}
         self._first = session.first
+        self._answers = session.answers
+        self._is_tainted = session.is_tainted
         self._title = session.title
         self._ended = session.ended
         self._began: Began | None = None
@@ -156,6 +177,8 @@ class _Reader:
             first=self._first,
             said=self._said,
             words=" ".join(self._words),
+            answers=self._answers,
+            is_tainted=self._is_tainted,
             ended=self._ended,
             read=at,
         )
@@ -163,21 +186,26 @@ class _Reader:
     def _take(self, line: bytes) -> None:
         """Most lines are passed over by their beginning."""
         self._ended = line.startswith(_ENDED)
-        if line.startswith((*_SAYING, _BEGAN, _TITLED)):
+        if line.startswith(_TELLING):
             with suppress(msgspec.DecodeError):
                 self._note(line)
 
     def _note(self, line: bytes) -> None:
         match decode(line):
-            case RunStarted(query=query):
+            case RunStarted(query=query, provider=provider):
                 self._turns += 1
                 self._say(query)
+                self._ask("" if provider == _LOOKS_UP else " ".join(query.split())[:_QUESTION])
+            case RunFinished(answer=answer):
+                self._answer(answer)
             case Steered(text=text) | Consulted(question=text, by_hand=True) | ConfirmationAnswered(feedback=text):
                 self._say(text)
             case Began() as began:
                 self._began = self._began or began
             case Titled(title=title):
                 self._title = title
+            case Tainted() | Adopted():
+                self._is_tainted = True
             case _:
                 pass
 
@@ -191,6 +219,21 @@ class _Reader:
         self._known.update(shown.split())
         if len(shown) < len(text):
             self._take_words(text[max(0, len(shown) - _OVERLAP) :])
+
+    def _ask(self, question: str) -> None:
+        """A request begins: nothing is awaited any more of one that was broken off."""
+        answered = tuple(answer for answer in self._answers if answer.text)
+        self._answers = (*answered, Answer(question)) if question else answered
+
+    def _answer(self, text: str) -> None:
+        """Take in the answer to the request that has begun; the oldest give way."""
+        if not self._answers or self._answers[-1].text:
+            return
+        *answered, asked = self._answers
+        answered += [Answer(asked.question, text.strip()[:_ANSWER])] if text.strip() else []
+        room = _ANSWERS
+        kept = [answer for answer in reversed(answered) if (room := room - len(answer.text)) >= 0]
+        self._answers = tuple(reversed(kept))
 
     def _take_words(self, text: str) -> None:
         room = min(_WORDS_AT_ONCE, _WORDS - self._length)

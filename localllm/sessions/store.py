@@ -24,8 +24,9 @@ from localllm.base.events import RunFinished, RunStarted
 from localllm.base.files import open_folder, write_own
 from localllm.base.i18n import Phrase
 from localllm.base.paths import Storage, project_folder
-from localllm.base.regular_files import clock_time, open_regular, read_beginning
+from localllm.base.regular_files import open_regular, read_beginning
 from localllm.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, decode, encode, starts
+from localllm.sessions.findable import Findable
 from localllm.sessions.index import Index, Session
 from localllm.sessions.log import (
     PATIENCE,
@@ -44,7 +45,6 @@ from localllm.sessions.relocation import adopt, remove_if_empty, settle
 
 if TYPE_CHECKING:
     from localllm.memory.search import MemoryEntry, Recall
-
 
 _IN = b"tool-output/"
 _NAMED_OUTPUT = re.compile(rb"tool-output/([a-z][a-z_]{0,60}-(?:[0-9a-f]{8}|[0-9a-f]{16})\.txt)")
@@ -161,7 +161,7 @@ class Sessions:
         self._outputs = outputs
         self._folders = (folder, other) if other else (folder,)
         self._indexes = tuple(Index(each, is_kept=each == folder) for each in self._folders)
-        self._entries: dict[str, tuple[Session, MemoryEntry]] = {}
+        self._findable = Findable(self.is_ours)
         self._known: list[Session] = []
         self._silent: list[Session] = []
         self._orphans: set[str] = set()
@@ -229,7 +229,7 @@ class Sessions:
     def search(self, words: str, limit: int = 20) -> list[Session]:
         """The sessions in which something like this was asked for, the best first."""
         sessions = {one.id: one for one in self.all()}
-        found = self._recall.search(words, self.entries(), today=_today())[:limit]
+        found = self._recall.search(words, self._findable.requests(sessions.values()), today=_today())[:limit]
         return [sessions[one.entry.id] for one in found if one.entry.id in sessions]
 
     @cached_property
@@ -238,24 +238,11 @@ class Sessions:
 
         return Recall()
 
-    def entries(self) -> "list[MemoryEntry]":
-        """What can be found of each: its title and what the person asked for. What has not changed is the same object
-        as before."""
-        sessions = self.all()
-        self._entries = {one.id: self._entry(one) for one in sessions}
-        return [self._entries[one.id][1] for one in sessions]
-
-    def _entry(self, session: Session) -> "tuple[Session, MemoryEntry]":
-        from localllm.memory.search import MemoryEntry
-
-        known = self._entries.get(session.id)
-        if known is not None and known[0] == session:
-            return known
-        when = clock_time(session.changed).strftime("%Y-%m-%d %H:%M")
-        entry = MemoryEntry(
-            session.id, "conversation", session.said, when, heading=session.title, more_words=session.words
-        )
-        return session, entry
+    def entries(self, *, but: str = "") -> "list[MemoryEntry]":
+        """What can be found of each session `but` one: what the person asked for, and the passages of the newest
+        answers. What has not changed is the same object as before."""
+        others = [session for session in self.all() if session.id != but]
+        return [*self._findable.requests(others), *self._findable.passages(others)]
 
     def read(self, session_id: str) -> SessionRead:
         """All that is in the log of a session. Raises session_unreadable."""

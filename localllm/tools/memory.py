@@ -194,7 +194,10 @@ async def recall(context: ToolContext, query: str) -> ToolOutput:
     key = N_("{count} of {total} found for “{query}”") if total > len(found) else N_("{count} found for “{query}”")
     summary = Phrase(key, count=len(found), total=total, query=_short(query))
     return ToolOutput(
-        payload=payload, for_model="\n".join(lines) or "Nothing is remembered about that.", summary=summary
+        payload=payload,
+        for_model="\n".join(lines) or "Nothing is remembered about that.",
+        summary=summary,
+        untrusted=any(one["untrusted"] for one in found),
     )
 
 

@@ -12,6 +12,7 @@ from localllm.config.schema import AgentSettings, SafetySettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.scripted import Script, Scripted
+from localllm.memory.project_memory import ProjectMemory
 from localllm.safety.confirmation import Answers, Confirmer
 from localllm.safety.journal import Journal
 from localllm.safety.paths import ProjectRoot
@@ -65,6 +66,7 @@ def make_tools(
     output_limit: int = 30_000,
     tools: Sequence[Tool] = TOOLS,
     runner: SandboxRunner | None = None,
+    memory: ProjectMemory | None = None,
 ) -> ToolSystem:
     """The built-in tools over `root`, with their state beside it."""
     state = root.parent / f"{root.name}-state"
@@ -76,6 +78,7 @@ def make_tools(
         runner=runner or SandboxRunner(root, state_folder=state),
         output_limit=output_limit,
         overflow_folder=root / ".localllm" / "tool-output",
+        memory=memory,
     )
     return ToolSystem(
         tools,

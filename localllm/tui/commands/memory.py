@@ -36,6 +36,7 @@ _KINDS = {
     "preference": N_("preference"),
     "session": N_("session"),
     "conversation": N_("conversation"),
+    "answer": N_("answer"),
     "dna": N_("project"),
     "folders": N_("folders"),
     "style": N_("style"),
@@ -105,7 +106,8 @@ _MOST_SHOWN = 5
 """Of each kind, by /memory."""
 _MOST_RECORDS = 3
 _MOST_FOUND = 10
-_LONGEST_FOUND = 300  # characters of an entry
+_LONGEST_FOUND = 480  # cells of an entry
+_LONGEST_HEADING = 60
 _LONGEST_NOTE = 60  # cells beside a completion
 
 
@@ -501,7 +503,7 @@ async def _search(call: SlashCall, words: str) -> None:
     rows = [
         (
             " ".join(filter(None, (_(_KINDS[one["kind"]]), str(one["when"])[:10]))),
-            _short(f"{one['heading']}: {one['text']}" if one["heading"] else str(one["text"]), _LONGEST_FOUND),
+            ": ".join(filter(None, (_short(one["heading"], _LONGEST_HEADING), _short(one["text"])))),
         )
         for one in found
     ]

@@ -241,13 +241,14 @@ async def test_the_agent_and_the_program_have_the_memory(tmp_path: Path) -> None
 
 async def test_past_sessions_are_found_and_the_one_that_goes_on_is_not(tmp_path: Path) -> None:
     put(tmp_path)
-    with WireServer([says("one"), says("two")]) as server:
+    with WireServer([says("Its stripes are in config.toml."), says("two")]) as server:
         async with app_over(tmp_path, server.url) as app:
             await played(app, "why does the zebra fail")
         async with app_over(tmp_path, server.url) as app:
             await played(app, "what about the zebra")
             found = await app.external_memory.search_memory("zebra")
     assert [one["text"] for one in found if one["kind"] == "conversation"] == ["why does the zebra fail"]
+    assert [one["text"] for one in found if one["kind"] == "answer"] == ["Its stripes are in config.toml."]
 
 
 async def test_one_analysis_serves_the_whole_chat_until_a_file_has_changed(tmp_path: Path) -> None:

@@ -5,18 +5,26 @@ import shutil
 import stat
 import sys
 import time
+from datetime import date
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.events import ConfirmationAnswered, Consulted, RunFinished, Steered
+from localllm.base.events import ConfirmationAnswered, Consulted, RunFinished, RunStarted, Steered
 from localllm.llm.messages import SystemMessage
-from localllm.sessions.entries import Began, Entry, Forked, Kept, Titled
+from localllm.memory.search import MemoryEntry, Recall
+from localllm.sessions.entries import Adopted, Began, Entry, Forked, Kept, Tainted, Titled
 from localllm.sessions.log import INDEX, Seal, SessionLog, read_session
 from localllm.sessions.store import DAY, Sessions
 from tests.support.read_only import read_only
 from tests.support.session_logs import Holder, begin, head, keep, new, seal, sessions, turn
+
+
+def recalled(store: Sessions, words: str) -> list[MemoryEntry]:
+    """What is found, best first."""
+    return [one.entry for one in Recall().search(words, store.entries(), today=date(2026, 1, 1))]
 
 
 def age(store: Sessions, session_id: str, days: float) -> None:
@@ -130,7 +138,67 @@ class TestFinding:
         assert [one.id for one in store.search("login")] == [login]
         assert [one.id for one in store.search("消費税")] == [tax]
         assert store.search("kubernetes") == []
-        assert store.entries()[0] is store.entries()[0]
+        assert all(one is other for one, other in zip(store.entries(), store.entries(), strict=True))
+
+    def test_what_was_answered_is_found_by_its_passage(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        long = "It waits a little longer each time. " * 20
+        answer = f"Exponential backoff.\n\n{long}\n\nペリカンの設定は config.toml にあります。\n\n{long}"
+        keep(store, turn("How does the pelican retry?", answer))
+        (found, *_) = recalled(store, "ペリカン")
+        assert found.kind == "answer"
+        assert "ペリカンの設定は config.toml" in found.text
+        assert len(found.text) <= 240
+        kinds = {entry.kind: entry for entry in reversed(recalled(store, "pelican backoff"))}
+        assert kinds["conversation"].text == "How does the pelican retry?"
+        assert kinds["answer"].heading == "How does the pelican retry?"
+        assert kinds["answer"].text.startswith("Exponential backoff.")
+
+    def test_an_answer_that_came_after_the_last_look_is_found(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        *begun, finished = turn("How does the pelican retry?", "Exponential backoff.")
+        log = begin(store, begun)
+        assert recalled(store, "backoff") == []
+        log.append(finished)
+        log.close()
+        assert [entry.text for entry in recalled(sessions(tmp_path), "backoff")] == ["Exponential backoff."]
+
+    def test_an_answer_belongs_to_its_own_request(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        broken_off = turn("the first", "never said")[:-1]
+        looked_up = [
+            msgspec.structs.replace(entry, provider="embedded") if isinstance(entry, RunStarted) else entry
+            for entry in turn("the second", "what stands in the project")
+        ]
+        keep(store, [*broken_off, *looked_up, *turn("the third", "the zebra")])
+        answered = [entry for entry in store.entries() if entry.kind == "answer"]
+        assert [(entry.heading, entry.text) for entry in answered] == [("the third", "the zebra")]
+
+    def test_of_all_answers_the_newest_are_kept_and_searched(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        turns = [turn(f"q{number}", f"fact{number} " + "filling " * 1_000) for number in range(10)]
+        first = keep(store, [entry for each in turns for entry in each])
+        assert recalled(store, "fact9")
+        assert not recalled(store, "fact0")
+        age(store, first, 2)
+        for number in range(30):
+            age(store, keep(store, [entry for each in turns for entry in each]), (number + 1) / 100)
+        entries = store.entries()
+        of_first = [entry for entry in entries if entry.id.startswith(first)]
+        assert [entry.kind for entry in of_first] == ["conversation"]
+        assert sum(len(entry.text) for entry in entries if entry.kind == "answer") <= 400_000
+
+    def test_what_strangers_may_have_said_is_marked(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        keep(store, turn("zebra", "plain"))
+        keep(store, [*turn("zebra", "from the web"), Tainted()])
+        keep(store, [*turn("zebra", "from a project"), Adopted()])
+        marked = {entry.text: entry.untrusted for entry in store.entries() if entry.kind == "answer"}
+        assert marked == {"plain": False, "from the web": True, "from a project": True}
+
+        copied = sessions(tmp_path / "elsewhere")
+        shutil.copytree(store.folder, copied.folder)
+        assert all(entry.untrusted for entry in copied.entries())
 
 
 class TestForking:

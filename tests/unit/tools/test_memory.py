@@ -8,6 +8,8 @@ import pytest
 
 from localllm.base.events import AgentEvent, Json, ToolCall
 from localllm.config.schema import SafetySettings
+from localllm.memory.project_memory import ProjectMemory
+from localllm.memory.search import MemoryEntry
 from localllm.safety.tool_definition import Tool
 from localllm.tools.memory import recall, todo
 from localllm.tools.results import ToolResult
@@ -218,6 +220,16 @@ async def test_recall_finds_what_is_kept(root: Path) -> None:
     assert found.for_model.startswith("[decision 2026-01-01 d")
     assert found.for_model.endswith("] Use msgspec")
     assert (await call(make_tools(root), "recall", query="zebra")).for_model == "Nothing is remembered about that."
+
+
+@pytest.mark.parametrize("untrusted", [False, True])
+async def test_recall_tells_the_passage_of_an_answer_and_whose_words_may_be_in_it(root: Path, untrusted: bool) -> None:
+    passage = "ペリカンの設定は config.toml にあります。"
+    answer = MemoryEntry("s/2", "answer", passage, "2026-11-22 14:05", "How does it retry?", untrusted=untrusted)
+    tools = make_tools(root, memory=ProjectMemory(root, "LOCALLLM.md", sessions=lambda: [answer]))
+    found = await call(tools, "recall", query="ペリカン")
+    assert found.for_model == f"[answer 2026-11-22 14:05 s/2] How does it retry?: {passage}"
+    assert tools.tainted is untrusted
 
 
 async def test_japanese_actions_are_those_of_the_chat(root: Path) -> None:

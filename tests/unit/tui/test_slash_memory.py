@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -14,6 +14,7 @@ from localllm.base.i18n import set_language
 from localllm.config.schema import ProjectSettings, Settings
 from localllm.llm.model_profiles import COMPACT
 from localllm.memory.project_memory import ProjectMemory
+from localllm.memory.search import MemoryEntry
 from localllm.project.analyzer import ProjectAnalyzer
 from localllm.project.facts import ProjectAnalysis
 from localllm.text.sanitising import display_width
@@ -38,7 +39,8 @@ class Chat:
         self.told: list[str] = []
         self.analysed = 0
         self.tools = make_tools(root)
-        memory = ProjectMemory(root, "LOCALLLM.md")
+        self.sessions: list[MemoryEntry] = []
+        memory = ProjectMemory(root, "LOCALLLM.md", sessions=lambda: self.sessions)
         self.memory = Remembering(memory, self.tools, Briefing(root, memory), self.told.append, lambda: None)
 
     @property
@@ -120,6 +122,20 @@ async def test_in_japanese(chat: Chat) -> None:
     assert re.search(r"## 決定事項\n\n- \d{4}-\d\d-\d\d タブを使う\n", chat.text)
     assert "[The user has noted a decision: タブを使う]" in chat.told
     assert "決定" in await said(chat, "memory タブ")
+
+
+@pytest.mark.parametrize(("language", "kind"), [("en", "answer"), ("ja", "回答")])
+async def test_past_answers_are_found(chat: Chat, language: Literal["en", "ja"], kind: str) -> None:
+    passage = "それは設定の値を重ねる順番の話で、" * 10 + "ペリカンは config.toml です。"
+    chat.sessions.append(MemoryEntry("s/1", "answer", passage, "2026-11-22 14:05", "How does it retry? " * 5))
+    set_language(language)
+    try:
+        shown = await said(chat, "memory ペリカン")
+    finally:
+        set_language("en")
+    assert f"{kind} 2026-11-22" in shown
+    assert "How does it retry?" in shown
+    assert "".join(passage.split()) in "".join(shown.split())
 
 
 async def test_what_is_remembered_is_told_and_what_is_forgotten_too(chat: Chat) -> None:
