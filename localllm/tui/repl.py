@@ -147,8 +147,7 @@ class Terminal:
 
     async def interact(self, chat: ChatContext) -> int:
         """Talk until the person leaves; the exit code (of the last request, where no person is there)."""
-        if self._interactive:
-            chat.begin_connecting()
+        chat.begin_connecting()
         self._screen.theme = choose_theme(sys.stdout, chat.settings.ui.theme)
         decide_plan = self._decide_plan if self._interactive else None
         talk = self._talk = Talk(

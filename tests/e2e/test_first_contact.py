@@ -1,7 +1,10 @@
 """Whoever starts the chat for the first time: alone, with servers, in a project that wants to be believed."""
 
+import json
 import os
+import re
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,7 +15,7 @@ import pytest
 from tests.support.peers import closed_ports
 from tests.support.sandbox_world import level_here
 from tests.support.tmux import TMUX, Tmux
-from tests.support.wire_server import WireServer, says
+from tests.support.wire_server import Reply, WireServer, says
 
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
@@ -89,6 +92,31 @@ def test_who_is_set_and_cannot_be_reached_is_told_at_once(open_chat: Open) -> No
     chat.wait("! No model server answers at http://127.0.0.1:", "Developer → Start Server", READY)
     chat.say("hello")
     chat.wait("E2001")
+
+
+def test_in_a_piped_chat_the_window_is_known_before_the_first_request(project: Path) -> None:
+    known = {"data": [{"id": "m", "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx_train": 65536}}]}
+    props = {"default_generation_settings": {"n_ctx": 32768}, "total_slots": 1}
+    routes = {
+        path: Reply((json.dumps(answer).encode(),), headers={"content-type": "application/json"})
+        for path, answer in {"/v1/models": known, "/props": props}.items()
+    }
+    with WireServer([says("x")], routes=routes) as server:
+        done = subprocess.run(
+            [sys.executable, "-m", "localllm", "--provider", "openai", "--base-url", server.url],
+            cwd=project,
+            env={"PATH": os.environ["PATH"], "HOME": str(project.parent / "home"), "LANG": "C.UTF-8"},
+            input="/status\n/context\n",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert "32,768 tokens" in done.stderr, "it says who answers"
+    assert re.search(r"context window +32,768 tokens", done.stdout), done.stdout
+    assert "of 32,768 tokens" in done.stdout
+    assert "assumed" not in done.stdout + done.stderr
+    assert server.requests == []
 
 
 def test_a_server_that_says_nothing_does_not_keep_anybody_waiting(open_chat: Open) -> None:
