@@ -228,7 +228,7 @@ async def _plan(repository: Repository, root: ProjectRoot, message: str, files: 
         raise ToolExecutionError("git_no_message")
     plan = await _choose(repository, root, files)
     if not plan.changes:
-        raise ToolExecutionError("git_nothing_to_commit")
+        raise _nothing_to_commit(plan)
     if outside := [change.path for change in plan.changes if change.is_outside]:
         raise ToolExecutionError("git_staged_outside", path=shown(outside[0]), top=repository.top)
     if not plan.as_now and (unlike := await _staged_unlike_files(repository, root, plan.changes)):
@@ -239,6 +239,12 @@ async def _plan(repository: Repository, root: ProjectRoot, message: str, files: 
         path, name = next(iter(filtered.items()))
         raise ToolExecutionError("git_filtered", path=shown(path), filter=shown(name))
     return plan
+
+
+def _nothing_to_commit(plan: _Plan) -> ToolExecutionError:
+    if plan.left_out:
+        return ToolExecutionError("git_only_new", names=_named(plan.left_out))
+    return ToolExecutionError("git_nothing_to_commit")
 
 
 async def _staged_unlike_files(repository: Repository, root: ProjectRoot, changes: Sequence[Change]) -> list[str]:
@@ -369,15 +375,14 @@ def _last_lines(result: "CommandResult") -> str:
 def _left_out(plan: _Plan) -> Iterator[Phrase]:
     """What a person may have expected in the commit."""
     if plan.left_out:
-        names = [shown(change.path) for change in plan.left_out[:_MOST_NAMED]]
-        more = (
-            [Phrase("[and {count} more]", count=len(plan.left_out) - _MOST_NAMED)]
-            if len(plan.left_out) > _MOST_NAMED
-            else []
-        )
-        yield Phrase(
-            "Not in this commit: {names}. Name them in files to commit them.", names=Phrases([*names, *more], ", ")
-        )
+        yield Phrase("Not in this commit: {names}. Name them in files to commit them.", names=_named(plan.left_out))
+
+
+def _named(changes: Sequence[Change]) -> Phrases:
+    """The first paths, and how many more there are."""
+    names = [shown(change.path) for change in changes[:_MOST_NAMED]]
+    left = len(changes) - len(names)
+    return Phrases([*names, *([Phrase("[and {count} more]", count=left)] if left else [])], ", ")
 
 
 def _letter(change: Change, *, as_now: bool) -> str:

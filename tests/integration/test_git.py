@@ -238,7 +238,22 @@ async def test_commit_takes_tracked_changes_where_nothing_is_staged(project: Pro
     output = await project.run(git_commit, message="work")
     assert project.committed() == {"a.txt", "gone.txt"}
     assert "new.txt" in output.for_model
+    assert await project.fail(git_commit, message="again") == "git_only_new"
+    (project.root / "new.txt").unlink()
     assert await project.fail(git_commit, message="again") == "git_nothing_to_commit"
+
+
+async def test_where_only_new_files_are_there_they_are_named(project: Project) -> None:
+    for number in range(40):
+        project.write(f"new{number:02}.txt")
+    with pytest.raises(ToolExecutionError) as caught:
+        await project.run(git_commit, message="work")
+    told = caught.value.english
+    assert "new00.txt" in told
+    assert " more]" in told
+    assert "Name those to commit in files." in told
+    output = await project.run(git_commit, message="work", files=["new00.txt"])
+    assert output.payload["files"] == ["new00.txt"]
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -430,7 +445,7 @@ async def test_no_program_of_the_repository_runs(project: Project, canary: Path,
     project.git("config", setting, str(project.root / "harm.sh"))
     project.git("config", "hook.evil.event", "pre-commit")
     project.git("config", "log.showSignature", "true")
-    assert await use_all(project) == ["git_nothing_to_commit"]
+    assert await use_all(project) == ["git_only_new"]
     assert not canary.exists()
 
 

@@ -166,6 +166,12 @@ TOOLS = {
     "git_nothing_to_commit": ErrorText(
         "E8042", "There is nothing to commit.", "", "Change a file first, or name files that have changed."
     ),
+    "git_only_new": ErrorText(
+        "E8058",
+        "Nothing is staged and no tracked file has changed; there are only new files: {names}.",
+        "",
+        "Name those to commit in files.",
+    ),
     "git_not_owned": ErrorText(
         "E8043",
         "git refuses the repository of {path}: it belongs to another user.",
