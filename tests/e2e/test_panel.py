@@ -157,6 +157,21 @@ def test_a_stuck_model_is_warned_then_advised_and_then_succeeds(project: Path) -
     assert "! Left out: conservative (openai conservative-model): " in done.stderr
 
 
+def test_the_panel_is_shown_files_without_what_was_said_to_the_model(project: Path) -> None:
+    def reads_again(messages: Messages) -> Reply:
+        is_told = any(PLAN["next_action"] in str(said["content"]) for said in messages)
+        return says("It adds up to nothing.") if is_told else calls(READ, ("read_file", {"file_path": "nope.py"}))
+
+    with Model(reads_again) as main, WireServer([answers(PLAN)]) as others:
+        configure(project, main.url, conservative=others.url, progressive=others.url, judge=others.url)
+        done = localllm(project, "-p", "What is wrong with prices.py and nope.py?", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "You go round in circles" in str(main.bodies()[-1]["messages"])
+    for body in others.bodies():
+        files = body["messages"][1]["content"].partition("## From the files\n\n")[2].partition("\n\n## ")[0]
+        assert files == f"prices.py, lines 1-2:\n{BUG.rstrip()}"
+
+
 @pytest.mark.parametrize("arguments", [(), ("--lang", "ja")])
 def test_a_boss_who_cannot_be_asked_is_named_with_the_reason(project: Path, arguments: tuple[str, ...]) -> None:
     plan = PLAN["next_action"]
