@@ -9,7 +9,7 @@ from localllm.base.i18n import _
 from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, of_error, problem
 from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model
-from localllm.integrations.doctor.project import folders_moved, memory, settings, size, space, writable
+from localllm.integrations.doctor.project import folders_moved, memory, settings, size, space, web, writable
 
 Check = Callable[[Surroundings], Iterable[Finding]]
 
@@ -23,6 +23,7 @@ CHECKS: tuple[Check, ...] = (
     journal,
     git,
     size,
+    web,
     ripgrep,
     terminal,
     program,

@@ -104,6 +104,9 @@ async def tools(call: SlashCall) -> Outcome:
             tools=left_out,
         )
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
+    if not call.chat.settings.web.enabled:
+        text = _("Searching and reading the web is off. To turn it on: localllm config set web.enabled true")
+        call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
     for remembered in call.chat.rules():
         text = _("always allowed: {rule}", rule=describe(remembered))
         call.screen.print_lines(wrapped("  ", text, "good", call.screen.width))

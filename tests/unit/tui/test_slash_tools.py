@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from localllm.base.events import Usage
+from localllm.config.schema import Settings, WebSettings
 from localllm.llm.model_profiles import COMPACT, STANDARD, Profile
 from tests.support.slash import said
 
@@ -38,7 +39,8 @@ class Chat:
     session_id = "s"
     keeping = SimpleNamespace(title="")
 
-    def __init__(self, profile: Profile, *tools: Tool) -> None:
+    def __init__(self, profile: Profile, *tools: Tool, has_web: bool = True) -> None:
+        self.settings = Settings(web=WebSettings(enabled=has_web))
         self.profile = profile
         self._tools = tools
 
@@ -65,6 +67,10 @@ async def test_what_the_profile_leaves_out_is_named_at_the_end() -> None:
 
 async def test_where_nothing_is_left_out_nothing_is_said_of_it() -> None:
     assert len((await said(Chat(STANDARD, READ, DENIED), "tools")).splitlines()) == 2
+
+
+async def test_where_the_web_is_off_it_says_how_to_turn_it_on() -> None:
+    assert "web.enabled true" in await said(Chat(STANDARD, READ, has_web=False), "tools")
 
 
 async def test_the_status_has_the_profile_and_counts_its_tools() -> None:
