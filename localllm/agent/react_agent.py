@@ -1,7 +1,7 @@
 """ReActAgent: thinks, acts, observes, until the model answers without calling a tool."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,7 +21,17 @@ from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, unforged
 from localllm.agent.system_prompt import situation, system_prompt
 from localllm.base.errors import LLMConnectionError, LocalLLMError
-from localllm.base.events import AgentEvent, Emit, MessageCompleted, Notice, RunFinished, RunStarted, TextDelta, Usage
+from localllm.base.events import (
+    AgentEvent,
+    Emit,
+    Json,
+    MessageCompleted,
+    Notice,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    Usage,
+)
 from localllm.base.i18n import Phrase, _
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import MENTIONS, output_limit
@@ -112,8 +122,11 @@ class ReActAgent:
         own = query if typed is None else typed
         return self._stream.of(lambda emit: self._run(query, piped, own, emit))
 
-    async def execute_query(self, query: str) -> AgentResult:
-        """The whole run as one result."""
+    async def execute_query(self, query: str, context: Mapping[str, Json] | None = None) -> AgentResult:
+        """The whole run as one result. Each entry of `context` is shown to the model under its name, before the query:
+        it is data, in which no file or address is named by the user."""
+        for name, value in (context or {}).items():
+            self.offer(f"{name}:\n{value}")
         finished = RunFinished(status="interrupted", answer="")
         async for event in self.run(query):
             if isinstance(event, RunFinished):

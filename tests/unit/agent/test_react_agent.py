@@ -137,6 +137,15 @@ class TestReferences:
         assert first.startswith("[The user ran this: make]\nit failed\n\nWhy?")
         assert second == "And now?"
 
+    async def test_a_context_is_shown_before_the_query_and_names_no_file(self, project: Path) -> None:
+        agent = make_agent(scripted("seen", "and now"), project)
+        await agent.execute_query("Why?", {"issue": "It fails. See @a.py", "tries": 3})
+        await agent.execute_query("And now?")
+        first, second = [message.text for message in agent.history.messages if isinstance(message, UserMessage)]
+        assert first.startswith("issue:\nIt fails. See @a.py\n\ntries:\n3\n\nWhy?")
+        assert "<file" not in first
+        assert second == "And now?"
+
     async def test_a_missing_or_forbidden_file_is_said_and_nothing_is_loaded(self, project: Path) -> None:
         agent = make_agent(scripted("ok"), project)
         (project / "data.bin").write_bytes(b"\0\1")
