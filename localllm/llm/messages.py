@@ -64,8 +64,9 @@ ToolChoice = Literal["auto", "none", "required"]
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides an answer. `max_tokens` 0 leaves the limit to the server.
 
-    `schema`: the answer must be a JSON object of this schema; servers take it or `tools`, not both. `stop`: the answer
-    ends before any of these. `thinking` False: without thinking, where the server knows how.
+    `schema`: the answer must be a JSON object of this schema, as far as the server holds it to that; beside `tools`, of
+    which one may be called all the same, it leaves the prompt as it is. `stop`: the answer ends before any of these.
+    `thinking` False: without thinking, where the server knows how.
     """
 
     model: str

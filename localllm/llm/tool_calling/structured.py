@@ -281,8 +281,8 @@ def _answer_in(arguments: str) -> str:
 class StructuredDialect:
     """Tools are told in the system message, and no tools are sent: llama.cpp refuses a grammar beside them.
 
-    A request without tools, or with a schema of its own, is sent without ours: only the calls in its history are
-    spelled out.
+    A request without tools is sent without ours: only the calls in its history are spelled out. One with a schema of
+    its own is held to that one; its messages are those of any other, so that the server need not read them anew.
     """
 
     @property
@@ -291,14 +291,13 @@ class StructuredDialect:
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
         """The request with the schema of a step in place of tools."""
-        speaks = _is_ours(request)
-        instructions = _prompt().replace("{tools}", describe_tools(request.tools)) if speaks else ""
+        instructions = _prompt().replace("{tools}", describe_tools(request.tools)) if request.tools else ""
         return msgspec.structs.replace(
             request,
             messages=spell_out(request.messages, instructions, _step, _result),
             tools=(),
             tool_choice="auto",
-            schema=step_schema(request.tools, request.tool_choice) if speaks else request.schema,
+            schema=step_schema(request.tools, request.tool_choice) if _is_ours(request) else request.schema,
         )
 
     def reader(self, request: CompletionRequest) -> Reader:

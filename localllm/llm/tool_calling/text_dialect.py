@@ -380,8 +380,7 @@ word."""
 class TextDialect:
     """Tools are told in the system message, and the answer stops where a result belongs.
 
-    A request without tools, or with a schema, is sent without the instructions: only the calls in its history are
-    spelled out.
+    A request without tools is sent without the instructions: only the calls in its history are spelled out.
     """
 
     @property
@@ -390,23 +389,18 @@ class TextDialect:
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
         """The request as plain text."""
-        speaks = _is_ours(request)
-        instructions = _prompt().replace("{tools}", describe_tools(request.tools)) if speaks else ""
+        instructions = _prompt().replace("{tools}", describe_tools(request.tools)) if request.tools else ""
         return msgspec.structs.replace(
             request,
             messages=spell_out(request.messages, instructions, _step, _result),
             tools=(),
             tool_choice="auto",
-            stop=(*request.stop, STOP) if speaks else request.stop,
+            stop=(*request.stop, STOP) if request.tools else request.stop,
         )
 
     def reader(self, request: CompletionRequest) -> Reader:
         """A reader of labelled text."""
-        return TextReader(request.tools) if _is_ours(request) else SalvagingReader(request.tools)
-
-
-def _is_ours(request: CompletionRequest) -> bool:
-    return bool(request.tools) and request.schema is None
+        return TextReader(request.tools) if request.tools else SalvagingReader(request.tools)
 
 
 @cache

@@ -88,9 +88,13 @@ class TestRequest:
     def test_a_request_of_its_own_kind_is_left_alone(self) -> None:
         plain = msgspec.structs.replace(REQUEST, tools=(), messages=CONVERSATION[:2])
         assert STRUCTURED.encode(plain) == plain
-        judged = msgspec.structs.replace(REQUEST, schema={"type": "object"}, messages=CONVERSATION[:2])
+
+    def test_a_schema_of_the_callers_replaces_that_of_a_step_and_leaves_the_prompt_as_it_is(self) -> None:
+        asked = msgspec.structs.replace(REQUEST, messages=CONVERSATION)
+        judged = msgspec.structs.replace(asked, schema={"type": "object"})
         sent = STRUCTURED.encode(judged)
-        assert (sent.schema, sent.tools, sent.messages) == ({"type": "object"}, (), CONVERSATION[:2])
+        assert (sent.schema, sent.tools) == ({"type": "object"}, ())
+        assert sent.messages == STRUCTURED.encode(asked).messages
         assert answered(STRUCTURED, '{"verdict": "yes"}', request=judged).text == '{"verdict": "yes"}'
 
     def test_a_long_thought_of_the_model_itself_is_shortened_to_its_end(self) -> None:

@@ -60,6 +60,14 @@ class TestRequest:
         ]
         assert [type(message) for message in sent] == [UserMessage, AssistantMessage] * 4 + [UserMessage]
 
+    def test_a_schema_of_the_callers_leaves_the_prompt_as_it_is(self) -> None:
+        asked = msgspec.structs.replace(REQUEST, messages=CONVERSATION)
+        judged = msgspec.structs.replace(asked, schema={"type": "object"})
+        sent = TEXT.encode(judged)
+        assert (sent.schema, sent.messages, sent.stop) == ({"type": "object"}, TEXT.encode(asked).messages, (STOP,))
+        for said in ('{"verdict": "yes"}', 'Thought: I weigh.\nFinal Answer: {"verdict": "yes"}'):
+            assert answered(TEXT, said, request=judged).text == '{"verdict": "yes"}'
+
     def test_what_was_sent_stays_sent(self) -> None:
         whole = TEXT.encode(msgspec.structs.replace(REQUEST, messages=CONVERSATION)).messages
         for length in (2, 4, 7, 9):
