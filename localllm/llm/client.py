@@ -86,6 +86,7 @@ class Asking(msgspec.Struct, frozen=True):
     thinking: bool = True
     accepts_empty: bool = False
     """An answer that has neither text nor a call is one; else it is an error."""
+    slot: int | None = None
 
 
 class LLMClient:
@@ -210,6 +211,7 @@ class LLMClient:
                 max_tokens=self._longest_answer(asking),
                 temperature=self._temperature,
                 thinking=asking.thinking,
+                slot=asking.slot,
             )
             stream = self._speaking.stream(Question(self.provider, self.info, request, asking.on_notice))
             return await opened(stream, asking.watch, lambda gathered: self._fault_of(gathered, request, asking))
@@ -246,16 +248,17 @@ class LLMClient:
         max_tokens: int = 0,
         thinking: bool = True,
         accepts_empty: bool = False,
+        slot: int | None = None,
     ) -> Completion:
-        """The whole answer, its pieces shown to `on_chunk` on the way. With `schema` (and no tools) its text is to be a
-        JSON object of that schema, held to it where the server can. `max_tokens` of it at most; 0 takes the client's
-        own limit. `thinking`: see CompletionRequest; `accepts_empty`: see Asking.
+        """The whole answer, its pieces shown to `on_chunk` on the way. With `schema` its text is to be a JSON object of
+        that schema, held to it where the server can. `max_tokens` of it at most; 0 takes the client's own limit.
+        `thinking`, `slot`: see CompletionRequest; `accepts_empty`: see Asking.
 
         A caller that passes its own `assembler` still has what arrived when this is cancelled or fails.
         """
         gathered, watch = assembler or MessageAssembler(), Stopwatch()
         asking = Asking(
-            messages, tools, tool_choice, schema, on_retry, on_notice, watch, max_tokens, thinking, accepts_empty
+            messages, tools, tool_choice, schema, on_retry, on_notice, watch, max_tokens, thinking, accepts_empty, slot
         )
         async with aclosing(await self.open_answer(asking)) as chunks:
             async for chunk in chunks:

@@ -66,7 +66,8 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     `schema`: the answer must be a JSON object of this schema, as far as the server holds it to that; beside `tools`, of
     which one may be called all the same, it leaves the prompt as it is. `stop`: the answer ends before any of these.
-    `thinking` False: without thinking, where the server knows how.
+    `thinking` False: without thinking, where the server knows how. `slot`: the place in the server's memory to read the
+    prompt into (see Slots), None for whichever it takes.
     """
 
     model: str
@@ -78,6 +79,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Json] | None = None
     stop: tuple[str, ...] = ()
     thinking: bool = True
+    slot: int | None = None
 
 
 class Completion(msgspec.Struct, frozen=True):

@@ -118,6 +118,16 @@ class Preparing(Protocol):
         ...
 
 
+@runtime_checkable
+class Slots(Protocol):
+    """A provider whose server may keep the prompts of several conversations in memory, each in a slot of its own."""
+
+    async def free_slot(self) -> int | None:
+        """The slot that was used longest ago, of those that are not at work, without the one that was used last. None
+        where there is none, or the server does not tell."""
+        ...
+
+
 class Embeddings(msgspec.Struct, frozen=True):
     """One vector per text, in the order of the texts, all of one length. `tokens` the server has read, 0 where it does
     not say."""

@@ -48,6 +48,8 @@ from localllm.llm.providers.openai_models import (
     find_model,
     parse_embedding_models,
     parse_entries,
+    parse_free_slot,
+    parse_slot_count,
     told_by_props,
 )
 from localllm.llm.providers.vision import Sight, base64_text
@@ -214,6 +216,7 @@ class OpenAICompatible(EmbeddingProvider):
         self._had_no_room: set[str] = set()
         self._sight = Sight()
         self._is_llama_cpp = self._fills_templates = False
+        self._slots = 0
         self.constrains = self.constrains or self.address.startswith("https://api.openai.com/")
 
     def prepare(self, request: CompletionRequest, *, refused: frozenset[str] = frozenset()) -> HttpRequest:
@@ -226,6 +229,7 @@ class OpenAICompatible(EmbeddingProvider):
             limit: request.max_tokens or None,
             "stop": request.stop or None,
             "response_format": response_format(request.schema),
+            "id_slot": self._slot_of(request),
         }
         if self._fills_templates and not request.thinking:
             optional["chat_template_kwargs"] = {"enable_thinking": False}
@@ -273,14 +277,29 @@ class OpenAICompatible(EmbeddingProvider):
         """See EmbeddingProvider."""
         return parse_embeddings(body)
 
+    async def free_slot(self) -> int | None:
+        """See Slots: llama.cpp tells of them, where it has several, unless it was started with --no-slots."""
+        if self._slots <= 1:
+            return None
+        try:
+            return parse_free_slot(await self._fetch(f"{server_root(self.address)}/slots"))
+        except (LLMConnectionError, msgspec.DecodeError):
+            return None
+
     async def _described(self, model: str, listed: Sequence[ModelInfo]) -> ModelInfo:
         info = find_model(model, listed or await self.list_models())
         if not self._is_llama_cpp:
             return info
         try:
-            return told_by_props(await self._fetch(f"{server_root(self.address)}/props"), info)
+            props = await self._fetch(f"{server_root(self.address)}/props")
+            self._slots = parse_slot_count(props)
+            return told_by_props(props, info)
         except (LLMConnectionError, msgspec.DecodeError):
             return info
+
+    def _slot_of(self, request: CompletionRequest) -> int | None:
+        """The slot asked for, if this server has it: a request for another one would wait for ever."""
+        return request.slot if request.slot is not None and request.slot < self._slots else None
 
     def _chat_url(self, model: str) -> str:
         """Where an answer of `model` is asked for: the same address for all, but Azure has the model in it."""

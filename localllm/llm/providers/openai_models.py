@@ -78,7 +78,15 @@ class _Modalities(msgspec.Struct):
     vision: bool | None = None
 
 
+class _Slot(msgspec.Struct):
+    id: int
+    id_task: int = -1
+    """Of the newest request it has worked for; the server counts them. None yet where it is missing."""
+    is_processing: bool = False
+
+
 class _Props(msgspec.Struct):
+    total_slots: int | None = None
     default_generation_settings: _SlotSettings | None = None
     chat_template_caps: _TemplateAbilities | None = None
     modalities: _Modalities | None = None
@@ -114,6 +122,19 @@ def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
         context_window=slot.n_ctx or info.context_window,
         abilities=info.abilities if told is None else told,
     )
+
+
+def parse_slot_count(body: bytes) -> int:
+    """How many conversations llama.cpp's server keeps in memory, by its /props; 0 where they do not say. Raises
+    msgspec.DecodeError."""
+    return msgspec.json.decode(body, type=_Props).total_slots or 0
+
+
+def parse_free_slot(body: bytes) -> int | None:
+    """The slot of llama.cpp's /slots that was used longest ago, of those that are not at work, without the one that was
+    used last; None where there is none. Raises msgspec.DecodeError."""
+    slots = sorted(msgspec.json.decode(body, type=list[_Slot]), key=lambda slot: slot.id_task)
+    return next((slot.id for slot in slots[:-1] if not slot.is_processing), None)
 
 
 def _abilities(props: _Props) -> frozenset[Ability] | None:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from localllm.base.errors import LLMConnectionError
+from localllm.llm.messages import CompletionRequest, UserMessage
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.wire_server import Reply, WireServer, cassette, fails, says
@@ -90,3 +91,49 @@ class TestModels:
             await self.described("m", Reply((body,)))
         assert caught.value.key == "llm_malformed"
         assert "llm.openai.base_url" in caught.value.fix
+
+
+class TestSlots:
+    """Where llama.cpp keeps several conversations in memory."""
+
+    async def asked(self, slots: Reply, count: int = 2, slot: int | None = None) -> tuple[int | None, list[str], bytes]:
+        """The free slot, what was asked, and a chat request into `slot`."""
+        props = Reply((json.dumps({"total_slots": count}).encode(),))
+        routes = {"/v1/models": cassette("llamacpp/get_models"), "/props": props, "/slots": slots}
+        with WireServer([says("hi")], routes=routes) as server:
+            served = provider(server.url)
+            request = CompletionRequest(model="tiny", messages=(UserMessage("Hello"),), slot=slot)
+            try:
+                await served.describe("tiny")
+                free = await served.free_slot()
+                async for _chunk in served.stream(request):
+                    pass
+                return free, server.asked, server.requests[0]
+            finally:
+                await served.aclose()
+
+    @pytest.mark.parametrize(("recorded", "free"), [("get_slots", 0), ("slots_while_busy", 1)])
+    async def test_the_free_one_is_that_which_was_used_longest_ago(self, recorded: str, free: int) -> None:
+        assert (await self.asked(cassette(f"llamacpp/{recorded}")))[0] == free
+
+    @pytest.mark.parametrize(
+        "slots",
+        [
+            Reply((b'[{"id": 0, "id_task": 3, "is_processing": true}, {"id": 1, "id_task": 9}]',)),
+            Reply((b'[{"id": 0, "id_task": 3}]',)),
+            Reply((b'{"error": {"code": 501}}',), 501),
+            Reply((b"[]",)),
+        ],
+    )
+    async def test_there_is_none_where_all_are_taken_or_the_server_does_not_tell(self, slots: Reply) -> None:
+        assert (await self.asked(slots))[0] is None
+
+    async def test_a_server_with_one_is_not_asked(self) -> None:
+        free, asked, _ = await self.asked(cassette("llamacpp/get_slots"), count=1)
+        assert free is None
+        assert "GET /slots" not in asked
+
+    @pytest.mark.parametrize(("slot", "sent"), [(None, None), (1, 1), (2, None)])
+    async def test_a_request_names_only_one_that_there_is(self, slot: int | None, sent: int | None) -> None:
+        _, _, body = await self.asked(cassette("llamacpp/get_slots"), slot=slot)
+        assert json.loads(body).get("id_slot") == sent
