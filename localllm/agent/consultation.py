@@ -10,7 +10,7 @@ from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Emit
-from localllm.llm.messages import AssistantMessage
+from localllm.llm.messages import AssistantMessage, ToolSpec
 
 _SAID_TOKENS = 80
 _EARLIER = 2
@@ -24,7 +24,10 @@ async def consult(
     reads the plan with its next request. Raises LLMConnectionError panel_no_model where no role has a model."""
     if not panel.llm_clients:
         raise LLMConnectionError("panel_no_model")
-    dossier = dossier_by_hand(question, agent.history, agent.ladder.attempts, agent.read_now)
+    history = agent.history
+    can_go_on = history.is_answered and not history.open_calls
+    tools = agent.tool_system.specs() if can_go_on else None
+    dossier = dossier_by_hand(question, history, agent.ladder.attempts, agent.read_now, tools)
     if kind == "boss":
         earlier = [Consultation(plan=event.plan) for event in panel.consultation_history[-_EARLIER:]]
         given = await panel.ask_boss(dossier, earlier, emit, by_hand=True)
@@ -41,11 +44,17 @@ async def consult(
 
 
 def dossier_by_hand(
-    question: str, history: History, attempts: Sequence[Attempt] = (), read: Read | None = None
+    question: str,
+    history: History,
+    attempts: Sequence[Attempt] = (),
+    read: Read | None = None,
+    tools: Sequence[ToolSpec] | None = None,
 ) -> Dossier:
     """The question as the goal; what the conversation was about, what has failed in its last run, and the files it has
-    shown, as `read` gives them now."""
-    return make_dossier(question, _situation(history), attempts, history.messages, unsolved=True, read=read)
+    shown, as `read` gives them now. `tools`: see make_dossier."""
+    return make_dossier(
+        question, _situation(history), attempts, history.messages, unsolved=True, read=read, tools=tools
+    )
 
 
 def _situation(history: History) -> str:

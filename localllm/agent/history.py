@@ -248,6 +248,18 @@ class History:
             self._words.append(Spoken(words, len(self._messages) - 1))
 
 
+def with_remark(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
+    """The messages with `text` at their end, as `History.add_remark` would put it there: behind what the model has not
+    read yet, or as a message of its own after an answer. Chat templates write a conversation with one user message more
+    in another way from its beginning (some leave the thinking before that out), and a server would read it anew."""
+    *before, last = messages
+    match last:
+        case UserMessage(said) | ToolMessage(text=said):
+            return (*before, msgspec.structs.replace(last, text=f"{said}\n\n{text}"))
+        case _:
+            return (*messages, UserMessage(text))
+
+
 def _tell_nobody(_entry: object) -> None:
     """Nobody listens."""
 

@@ -212,7 +212,9 @@ class Ladder(Middleware):
         from localllm.agent.panel.dossier_text import make_dossier  # few runs ever need advice
 
         attempts, messages = tuple(self.attempts), state.history.messages
-        dossier = make_dossier(goal_of(state), _said(loop).english, attempts, messages, read=self._read)
+        dossier = make_dossier(
+            goal_of(state), _said(loop).english, attempts, messages, read=self._read, tools=state.tools
+        )
         earlier = self._consultations
         given, asks_boss = Consultation(), self.rung is Rung.BOSS
         if not asks_boss:

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from localllm.base.events import Emit, Opinion, ToolCall
+from localllm.llm.messages import Message, ToolSpec
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -17,16 +18,25 @@ class Attempt(msgspec.Struct, frozen=True):
     count: int = 1
 
 
+class MainPrompt(msgspec.Struct, frozen=True):
+    """What the agent's model would be asked next, which its server has read all but the end of: the conversation, and
+    the tools it is offered."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+
+
 class Dossier(msgspec.Struct, frozen=True, kw_only=True):
     """A problem, short enough for anybody's window (at most 3,000 tokens): what the person wants, what is in the way,
     what was tried with its exact errors, and the pieces of files it is about. `left_out`: earlier attempts there was
-    no room for."""
+    no room for. `main`: what it is taken from, for those who are asked there."""
 
     goal: str
     problem: str
     attempts: tuple[Attempt, ...] = ()
     snippets: tuple[str, ...] = ()
     left_out: int = 0
+    main: MainPrompt | None = None
 
 
 class Consultation(msgspec.Struct, frozen=True, kw_only=True):

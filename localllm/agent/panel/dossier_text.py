@@ -6,10 +6,18 @@ from itertools import islice
 
 import msgspec
 
-from localllm.agent.panel.dossier import Attempt, Dossier
+from localllm.agent.panel.dossier import Attempt, Dossier, MainPrompt
 from localllm.base.events import ToolCall
 from localllm.base.jsontext import encode_json
-from localllm.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage, arguments_in, path_of
+from localllm.llm.messages import (
+    AssistantMessage,
+    Message,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+    arguments_in,
+    path_of,
+)
 from localllm.llm.tokens import BYTES_PER_TOKEN, estimate_tokens
 from localllm.text.nearest_region import closest_region
 
@@ -276,10 +284,12 @@ def make_dossier(
     *,
     unsolved: bool = False,
     read: Read | None = None,
+    tools: Sequence[ToolSpec] | None = None,
 ) -> Dossier:
     """The dossier on `problem`: of `attempts` the failed ones (all, where none has failed), equal ones once; of the
     files shown in `messages`, the pieces these attempts are about, as `read` gives them now. `unsolved`: of the failed
-    ones only those that have not succeeded since.
+    ones only those that have not succeeded since. `tools`: those the agent is offered, where members may be asked
+    at the end of `messages`.
 
     The goal and every error text stay as they are, unless one alone would take the room of all others: then its middle,
     and of a result the lines that tell no error, are left out, with a note.
@@ -295,7 +305,13 @@ def make_dossier(
         about=f"{goal}\n{problem}",
         failures=frozenset(attempt.result for attempt in failed),
     )
-    return msgspec.structs.replace(without, snippets=snippets(messages, subject, room, read))
+    main = None if tools is None else MainPrompt(tuple(messages), tuple(tools))
+    return msgspec.structs.replace(without, snippets=snippets(messages, subject, room, read), main=main)
+
+
+def question_only(dossier: Dossier, goal: int = _GOAL) -> Dossier:
+    """The goal, in about `goal` tokens, and the problem: for those who see all that was done themselves."""
+    return Dossier(goal=cut_middle(dossier.goal, goal), problem=dossier.problem)
 
 
 def dossier_text(dossier: Dossier, room: int = 0) -> str:

@@ -144,14 +144,29 @@ AGENT_ROLES: dict[Role, Character] = {
 _BY_HAND = "\nA person asks, and reads the answer: write in the language of the goal."
 
 
+_DOSSIER = {
+    "shown": "a dossier (the goal, the problem, what was tried with the exact results, pieces of files)",
+    "it": "the dossier",
+}
+_TAIL = {"shown": "all that stands above: the conversation, the goal and the problem", "it": "that"}
+"""What a member is shown, by a dossier and at the end of the main conversation."""
+
+
 @cache
-def instructions(role: Role, *, by_hand: bool = False) -> str:
-    """What a member is told of its part."""
+def instructions(role: Role, *, by_hand: bool = False, at_tail: bool = False) -> str:
+    """What a member is told of its part. `at_tail`: behind the main conversation, which it is shown."""
     character = AGENT_ROLES[role]
     text = _prompt(role if role in ("judge", "boss") else "adviser")
-    for word, value in {**character._asdict(), "form": _prompt("verdict")}.items():
+    words = {**character._asdict(), "form": _prompt("verdict"), **(_TAIL if at_tail else _DOSSIER)}
+    for word, value in words.items():
         text = text.replace(f"{{{word}}}", value)
     return text + (_BY_HAND if by_hand else "")
+
+
+def tail(question: str, role: Role, *, by_hand: bool = False) -> str:
+    """What stands behind the main conversation for a member that is asked there."""
+    part = instructions(role, by_hand=by_hand, at_tail=True)
+    return _prompt("panel_tail").replace("{part}", part).replace("{question}", question)
 
 
 def _prompt(name: str) -> str:
@@ -276,6 +291,11 @@ def _may_have_key(role: RoleSettings, llm: LLMSettings) -> bool:
         return True
     own: ServerSettings = getattr(llm, _provider_with_address(llm))
     return same_place(role.base_url) == same_place(own.base_url)
+
+
+def is_same_model(client: LLMClient, main: LLMClient) -> bool:
+    """Whether both ask one model of one server."""
+    return client is main or (server_of(client) == server_of(main) and client.model == main.model)
 
 
 def server_of(client: LLMClient) -> str:

@@ -2,15 +2,15 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
-from localllm.agent.panel.dossier import Consultation, Dossier
+from localllm.agent.panel.asker import Answer, Asked, Asker, Question, role_name
+from localllm.agent.panel.dossier import Consultation, Dossier, MainPrompt
 from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text
 from localllm.agent.panel.members import (
     AGENT_ROLES,
@@ -19,127 +19,19 @@ from localllm.agent.panel.members import (
     Role,
     choose_best,
     instructions,
+    is_same_model,
     name_of,
     server_of,
 )
 from localllm.agent.panel.verdict import SURE, parts_of, plan_of, plan_without_judge, read_verdict, verdict_schema
-from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
+from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Consulted, Emit, Json, Notice, Opinion, Usage
-from localllm.base.i18n import N_, _
-from localllm.config.schema import PanelSettings, RoleSettings, Settings
+from localllm.base.i18n import _
+from localllm.config.schema import RoleSettings, Settings
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import SystemMessage, UserMessage
+from localllm.llm.providers.base import Slots
 from localllm.llm.retry import RateLimiter
 from localllm.llm.tokens import estimate_tokens
-
-_ROLES = {
-    "conservative": N_("conservative"),
-    "progressive": N_("progressive"),
-    "judge": N_("judge"),
-    "boss": N_("boss"),
-}
-
-_TO_THINK = 2_000
-"""Tokens a model may think before its answer, which servers count with it."""
-
-
-_MARGIN = 1.15
-"""A question may be so much longer than estimated."""
-
-Question = Callable[[int], str]
-"""A question in so many tokens."""
-
-
-class Answer(NamedTuple):
-    """What a member said; `opinion` is None for one that did not, and `left_out` says who and why."""
-
-    opinion: Opinion | None
-    left_out: str = ""
-    usage: Usage = Usage()
-
-
-class Asker:
-    """Asks `members`. `admits` says whether a client may be asked now as far as its rate goes."""
-
-    def __init__(self, members: Members, settings: PanelSettings, admits: Callable[[LLMClient], bool]) -> None:
-        self._members = members
-        self._settings = settings
-        self._admits = admits
-        self._turns: dict[str, asyncio.Lock] = {}
-
-    async def ask(
-        self,
-        role: Role,
-        question: Question,
-        emit: Emit,
-        *,
-        by_hand: bool = False,
-        schema: dict[str, Json] | None = None,
-    ) -> Answer:
-        """What `role` says to `question`. Raises nothing but an interrupt."""
-        try:
-            client = self._members.client(role)
-        except LocalLLMError as error:
-            is_setting = isinstance(error, ConfigurationError)  # it stays so until the person has fixed it
-            return Answer(None, _left_out(role, "", f"{error.what} {error.fix}" if is_setting else error.what))
-        try:
-            async with self._turns.setdefault(server_of(client), asyncio.Lock()):
-                if not self._admits(client):
-                    return Answer(None, _left_out(role, _who(client), _("its server may not be asked so soon again")))
-                async with asyncio.timeout(self._settings.timeout):
-                    return await self._ask(client, role, question, emit, by_hand=by_hand, schema=schema)
-        except TimeoutError:
-            reason = _("no answer within {seconds} s", seconds=f"{self._settings.timeout:g}")
-        except LocalLLMError as error:
-            reason = error.what
-        return Answer(None, _left_out(role, _who(client), reason))
-
-    async def _ask(
-        self,
-        client: LLMClient,
-        role: Role,
-        question: Question,
-        emit: Emit,
-        *,
-        by_hand: bool,
-        schema: dict[str, Json] | None,
-    ) -> Answer:
-        def tell(notice: str) -> None:
-            emit(Notice(text=f"{_(_ROLES[role])}: {notice}", level="warning"))
-
-        await client.get_ready()
-        told = instructions(role, by_hand=by_hand)
-        messages = (SystemMessage(told), UserMessage(question(self._room(client, told))))
-        ask = partial(client.complete, messages, max_tokens=self._settings.max_tokens + _TO_THINK, on_notice=tell)
-        try:
-            completion = await ask(schema=schema)
-        except LLMConnectionError as error:
-            if schema is None or error.key != "llm_bad_call":
-                raise
-            completion = await ask()  # in the middle of its answer the server could not read it: llama.cpp, at times
-        text = completion.message.text.strip()
-        who = client.answering
-        if not text:
-            return Answer(None, _left_out(role, _who(who), _("it said nothing")), completion.usage)
-        opinion = Opinion(role=role, text=text, provider=who.provider.name, model=who.model)
-        return Answer(opinion, usage=completion.usage)
-
-    def _room(self, client: LLMClient, told: str) -> int:
-        """Tokens of its window that a question may take."""
-        window = client.context_window
-        answer = min(self._settings.max_tokens, window // 4)
-        return int((window - answer - client.estimate_tokens(told)) / _MARGIN)
-
-
-def _who(client: LLMClient) -> str:
-    """The provider and the model, or, before that is known, the address."""
-    return f"{client.provider.name} {client.model or client.provider.address}".strip()
-
-
-def _left_out(role: Role, who: str, reason: str) -> str:
-    name = _(_ROLES[role])
-    return _("{member}: {reason}", member=f"{name} ({who})" if who else name, reason=reason.rstrip(".。 "))
-
 
 _ADVISERS: tuple[Role, ...] = ("conservative", "progressive")
 _EARLIER_TOKENS = 1_200
@@ -173,6 +65,8 @@ class MultiAgentSystem:
         self._members = Members(client, settings, root, environ)
         self._asker = Asker(self._members, self._settings, self._admits)
         self._rng = rng or random.Random()  # noqa: S311 - an order, no secret
+        self._slot: tuple[MainPrompt, int | None] | None = None
+        """The slot that was chosen for consultations about this prompt."""
 
     @property
     def llm_clients(self) -> dict[str, LLMClient]:
@@ -181,11 +75,18 @@ class MultiAgentSystem:
 
     async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
         """Two opinions, each from a request of its own, and a judge who sees them unnamed and in random order."""
-        advised = await asyncio.gather(*(self._advise(role, dossier, emit, by_hand=by_hand) for role in _ADVISERS))
+        slot = await self._spare_slot(dossier)
+        if slot is None:
+            self._warn_of_reading_anew(("conservative", "progressive", "judge"), dossier, emit)
+        order = sorted(_ADVISERS, key=self._leaves_main)
+        asked = (Asked(role=role, question=dossier_text, dossier=dossier, by_hand=by_hand, slot=slot) for role in order)
+        answered = dict(zip(order, await asyncio.gather(*(self._advise(one, emit) for one in asked)), strict=True))
+        advised = [answered[role] for role in _ADVISERS]
         opinions = [answer.opinion for answer in advised if answer.opinion]
         if not opinions:
             return self._conclude("panel", dossier, advised, None, emit, by_hand=by_hand)
-        judged = await self._decide("judge", _for_judge(dossier, self._shuffled(opinions)), emit, by_hand=by_hand)
+        question = _for_judge(self._shuffled(opinions))
+        judged = await self._decide("judge", question, dossier, emit, by_hand=by_hand, slot=slot)
         return self._conclude("panel", dossier, advised, judged, emit, by_hand=by_hand)
 
     async def ask_boss(
@@ -194,7 +95,10 @@ class MultiAgentSystem:
         """The boss, who is shown the dossier and what was advised `earlier`: where the settings name none, the model
         on the panel that is best at reasoning, and of equal ones the one that does the work."""
         await self._appoint_boss()
-        decided = await self._decide("boss", _for_boss(dossier, earlier), emit, by_hand=by_hand)
+        slot = await self._spare_slot(dossier)
+        if slot is None:
+            self._warn_of_reading_anew(("boss",), dossier, emit)
+        decided = await self._decide("boss", _for_boss(earlier), dossier, emit, by_hand=by_hand, slot=slot)
         return self._conclude("boss", dossier, [], decided, emit, by_hand=by_hand)
 
     async def three_wise_consultation(self, problem: str, context: Mapping[str, Json] | None = None) -> dict[str, Json]:
@@ -246,15 +150,56 @@ class MultiAgentSystem:
                 equally_fast = {name: msgspec.structs.replace(one, latency=0.0) for name, one in health.items()}
                 self._members.boss = candidates[await choose_best(candidates, equally_fast, "reasoning")]
 
-    async def _advise(self, role: Role, dossier: Dossier, emit: Emit, *, by_hand: bool) -> Answer:
-        answer = await self._asker.ask(role, partial(dossier_text, dossier), emit, by_hand=by_hand)
+    async def _advise(self, asked: Asked, emit: Emit) -> Answer:
+        answer = await self._asker.ask(asked, emit)
         if answer.opinion is None:
             return answer
         short = cut_end(answer.opinion.text, self._settings.max_tokens)
         return answer._replace(opinion=msgspec.structs.replace(answer.opinion, text=short))
 
-    async def _decide(self, role: Role, question: Question, emit: Emit, *, by_hand: bool) -> Answer:
-        return await self._asker.ask(role, question, emit, by_hand=by_hand, schema=verdict_schema())
+    async def _decide(
+        self, role: Role, question: Question, dossier: Dossier, emit: Emit, *, by_hand: bool, slot: int | None
+    ) -> Answer:
+        schema = verdict_schema()
+        asked = Asked(role=role, question=question, dossier=dossier, by_hand=by_hand, schema=schema, slot=slot)
+        return await self._asker.ask(asked, emit)
+
+    async def _spare_slot(self, dossier: Dossier) -> int | None:
+        """A slot of the main model's server that can read dossiers while another keeps the main conversation. Until
+        that is gone on with it stays the same, for then the one that was used last is no longer the main one."""
+        provider = self._members.main.provider
+        if dossier.main is None or not isinstance(provider, Slots):
+            return None
+        if self._slot is None or self._slot[0] != dossier.main:
+            slot = None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SECONDS_TO_CHOOSE):
+                    slot = await provider.free_slot()
+            self._slot = dossier.main, slot
+        return self._slot[1]
+
+    def _leaves_main(self, role: Role) -> bool:
+        """Whether `role` is asked elsewhere than behind the main conversation: then it comes last, so that a server
+        with one slot has to read the conversation anew once at most."""
+        client = self.llm_clients.get(role)
+        return client is not None and not is_same_model(client, self._members.main)
+
+    def _warn_of_reading_anew(self, roles: Sequence[Role], dossier: Dossier, emit: Emit) -> None:
+        """Say who has another model of the main model's server, which may take the conversation's place in its memory.
+        A service on the internet (https) has room for both."""
+        main, clients = self._members.main, self.llm_clients
+        if dossier.main is None or main.provider.address.startswith("https://"):
+            return
+        others = filter(self._leaves_main, roles)
+        if names := [role_name(role) for role in others if server_of(clients[role]) == server_of(main)]:
+            emit(
+                Notice(
+                    text=_(
+                        "{members}: another model of the same server; it may have to read the conversation anew, once.",
+                        members=", ".join(names),
+                    )
+                )
+            )
 
     def _shuffled(self, opinions: Sequence[Opinion]) -> list[Opinion]:
         return self._rng.sample(opinions, len(opinions))
@@ -318,10 +263,10 @@ def _concluded(opinions: Sequence[Opinion], decided: Opinion | None, left_out: t
     )
 
 
-def _for_judge(dossier: Dossier, opinions: Sequence[Opinion]) -> Question:
+def _for_judge(opinions: Sequence[Opinion]) -> Question:
     """The dossier with the opinions, which take a third of a small room at most."""
 
-    def text(room: int) -> str:
+    def text(dossier: Dossier, room: int) -> str:
         share = room // (3 * len(opinions))
         told = [f"## Opinion {letter}\n{cut_end(one.text, share)}" for letter, one in zip("AB", opinions, strict=False)]
         return _with("\n\n".join(told), dossier, room)
@@ -329,10 +274,10 @@ def _for_judge(dossier: Dossier, opinions: Sequence[Opinion]) -> Question:
     return text
 
 
-def _for_boss(dossier: Dossier, earlier: Sequence[Consultation]) -> Question:
+def _for_boss(earlier: Sequence[Consultation]) -> Question:
     """The dossier with the advice given before."""
 
-    def text(room: int) -> str:
+    def text(dossier: Dossier, room: int) -> str:
         if not (plans := [consultation.plan for consultation in earlier if consultation.plan]):
             return dossier_text(dossier, room)
         share = min(_EARLIER_TOKENS, room // 3) // len(plans)

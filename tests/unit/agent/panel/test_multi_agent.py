@@ -117,6 +117,10 @@ class Told:
         self.events.append(event)
 
     @property
+    def notices(self) -> list[Notice]:
+        return [event for event in self.events if isinstance(event, Notice)]
+
+    @property
     def consulted(self) -> Consulted:
         (event,) = [event for event in self.events if isinstance(event, Consulted)]
         return event

@@ -1,0 +1,196 @@
+"""Ask a member of the panel: at the end of the main conversation, or by a dossier."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.agent.history import with_remark
+from localllm.agent.panel.dossier import Dossier, MainPrompt
+from localllm.agent.panel.dossier_text import question_only
+from localllm.agent.panel.members import Members, Role, instructions, is_same_model, server_of, tail
+from localllm.agent.system_prompt import remark
+from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
+from localllm.base.events import Emit, Json, Notice, Opinion, Usage
+from localllm.base.i18n import N_, _
+from localllm.config.schema import PanelSettings
+from localllm.llm.client import LLMClient
+from localllm.llm.messages import Completion, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
+from localllm.llm.overflow import overflow_of
+
+_ROLES = {
+    "conservative": N_("conservative"),
+    "progressive": N_("progressive"),
+    "judge": N_("judge"),
+    "boss": N_("boss"),
+}
+
+LEAST_FREE = 3_000
+"""Tokens of the window behind the main conversation: with fewer there is no room for a question, a thought and an
+answer."""
+
+_TO_THINK = 2_000
+"""Tokens a model may think before its answer, which servers count with it."""
+
+_GOAL = 200
+"""Tokens of the goal at the end of a conversation that has it already."""
+
+_MARGIN = 1.15
+"""A question may be so much longer than estimated."""
+
+_TRIES = 2
+"""Answers of a member in which it may call tools: after the first it is told that only text is read."""
+
+_OF_SCHEMAS = frozenset({"llm_bad_call", "llm_bad_request", "llm_parameter_refused"})
+"""What may fail because of a schema: the server could not read its own answer (llama.cpp, at times), or takes none
+beside tools."""
+
+Question = Callable[[Dossier, int], str]
+"""What is asked about a dossier, in so many tokens."""
+
+
+class Answer(NamedTuple):
+    """What a member said; `opinion` is None for one that did not, and `left_out` says who and why."""
+
+    opinion: Opinion | None
+    left_out: str = ""
+    usage: Usage = Usage()
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What `role` is asked. `slot`: where the main model's server has several, the one that does not hold the main
+    conversation."""
+
+    role: Role
+    question: Question
+    dossier: Dossier
+    by_hand: bool = False
+    schema: dict[str, Json] | None = None
+    slot: int | None = None
+
+
+class Asker:
+    """Asks `members`. `admits` says whether a client may be asked now as far as its rate goes.
+
+    Whoever has the main model is asked at the end of the main conversation, for a server that has read that needs to
+    read no more than the question, and goes on with it afterwards. Others get a dossier, as does everybody where the
+    window is nearly full, or the server has a slot to spare for it.
+    """
+
+    def __init__(self, members: Members, settings: PanelSettings, admits: Callable[[LLMClient], bool]) -> None:
+        self._members = members
+        self._settings = settings
+        self._admits = admits
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    async def ask(self, asked: Asked, emit: Emit) -> Answer:
+        """The answer to `asked`. Raises nothing but an interrupt."""
+        role = asked.role
+        try:
+            client = self._members.client(role)
+        except LocalLLMError as error:
+            is_setting = isinstance(error, ConfigurationError)  # it stays so until the person has fixed it
+            return Answer(None, _left_out(role, "", f"{error.what} {error.fix}" if is_setting else error.what))
+        try:
+            async with self._turns.setdefault(server_of(client), asyncio.Lock()):
+                if not self._admits(client):
+                    return Answer(None, _left_out(role, _who(client), _("its server may not be asked so soon again")))
+                async with asyncio.timeout(self._settings.timeout):
+                    return await self._ask(client, asked, emit)
+        except TimeoutError:
+            reason = _("no answer within {seconds} s", seconds=f"{self._settings.timeout:g}")
+        except LocalLLMError as error:
+            reason = error.what
+        return Answer(None, _left_out(role, _who(client), reason))
+
+    async def _ask(self, client: LLMClient, asked: Asked, emit: Emit) -> Answer:
+        await client.get_ready()
+        main, prompt = self._members.main, asked.dossier.main
+        if prompt and asked.slot is None and is_same_model(client, main) and _free(main, prompt) >= LEAST_FREE:
+            try:
+                return await self._ask_at_tail(main, prompt, asked, emit)
+            except LLMConnectionError as error:
+                if not overflow_of(error):
+                    raise
+        return await self._ask_by_dossier(client, asked, emit)
+
+    async def _ask_at_tail(self, client: LLMClient, prompt: MainPrompt, asked: Asked, emit: Emit) -> Answer:
+        """Ask behind the main conversation, with all that stands before its messages as it is. A call is not run."""
+        part = tail("", asked.role, by_hand=asked.by_hand)
+        dossier = question_only(asked.dossier) if asked.by_hand else question_only(asked.dossier, _GOAL)
+        question = asked.question(dossier, self._room(client, _free(client, prompt), part))
+        messages = with_remark(prompt.messages, tail(question, asked.role, by_hand=asked.by_hand))
+        usage = Usage()
+        for _try in range(_TRIES):
+            completion = await self._complete(client, messages, prompt.tools, asked, emit)
+            usage += completion.usage
+            if not (calls := completion.message.tool_calls):
+                return _answer(client, asked.role, completion, usage)
+            results = [ToolMessage(call.id, call.name, remark("text_only")) for call in calls]
+            messages = (*messages, completion.message, *results)
+        reason = _("it called a tool again, though it was told that only text is read")
+        return Answer(None, _left_out(asked.role, _who(client.answering), reason), usage)
+
+    async def _ask_by_dossier(self, client: LLMClient, asked: Asked, emit: Emit) -> Answer:
+        part = instructions(asked.role, by_hand=asked.by_hand)
+        question = asked.question(asked.dossier, self._room(client, client.context_window, part))
+        messages = (SystemMessage(part), UserMessage(question))
+        completion = await self._complete(client, messages, (), asked, emit)
+        return _answer(client, asked.role, completion, completion.usage)
+
+    async def _complete(
+        self, client: LLMClient, messages: Sequence[Message], tools: Sequence[ToolSpec], asked: Asked, emit: Emit
+    ) -> Completion:
+        """The member's answer, held to the schema where the server can."""
+
+        def tell(notice: str) -> None:
+            emit(Notice(text=f"{role_name(asked.role)}: {notice}", level="warning"))
+
+        ask = partial(
+            client.complete,
+            messages,
+            tools,
+            max_tokens=self._settings.max_tokens + _TO_THINK,
+            on_notice=tell,
+            slot=asked.slot if server_of(client) == server_of(self._members.main) else None,
+        )
+        try:
+            return await ask(schema=asked.schema)
+        except LLMConnectionError as error:
+            if asked.schema is None or error.key not in _OF_SCHEMAS or overflow_of(error):
+                raise
+            return await ask()
+
+    def _room(self, client: LLMClient, free: int, part: str) -> int:
+        """Tokens a question may take of `free` ones, beside the answer and what the member is told of its part."""
+        answer = min(self._settings.max_tokens, client.context_window // 4)
+        return int((free - answer - client.estimate_tokens(part)) / _MARGIN)
+
+
+def role_name(role: Role) -> str:
+    """A role in the person's language."""
+    return _(_ROLES[role])
+
+
+def _free(client: LLMClient, prompt: MainPrompt) -> int:
+    """Tokens of the window behind the main conversation."""
+    return client.context_window - client.expect_prompt(prompt.messages, prompt.tools)
+
+
+def _answer(client: LLMClient, role: Role, completion: Completion, usage: Usage) -> Answer:
+    text, who = completion.message.text.strip(), client.answering
+    if not text:
+        return Answer(None, _left_out(role, _who(who), _("it said nothing")), usage)
+    return Answer(Opinion(role=role, text=text, provider=who.provider.name, model=who.model), usage=usage)
+
+
+def _who(client: LLMClient) -> str:
+    """The provider and the model, or, before that is known, the address."""
+    return f"{client.provider.name} {client.model or client.provider.address}".strip()
+
+
+def _left_out(role: Role, who: str, reason: str) -> str:
+    name = role_name(role)
+    return _("{member}: {reason}", member=f"{name} ({who})" if who else name, reason=reason.rstrip(".。 "))
