@@ -34,10 +34,13 @@ class Served:
 
     async def busy_slots(self) -> list[dict[str, Any]]:
         """What the server tells of the conversations it is writing to."""
+        return [slot for slot in await self.slots() if slot["is_processing"]]
+
+    async def slots(self) -> list[dict[str, Any]]:
+        """What the server tells of all the conversations it keeps."""
         headers = {"authorization": f"Bearer {self.process.api_key}"}
         async with httpx.AsyncClient(base_url=self.address, headers=headers) as client:
-            slots = (await client.get("/slots")).json()
-        return [slot for slot in slots if slot["is_processing"]]
+            return (await client.get("/slots")).json()
 
 
 @contextmanager

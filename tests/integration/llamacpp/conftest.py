@@ -39,8 +39,15 @@ def talker(model_file: ModelFile) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
+def single(model_file: ModelFile) -> Iterator[Served]:
+    """The same with one conversation at a time."""
+    with serving(model_file("plain"), WINDOW) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
 def small(model_file: ModelFile) -> Iterator[Served]:
-    """The same with one conversation at a time, and a small window."""
+    """The same with a small window."""
     with serving(model_file("plain"), 1_024) as served:
         yield served
 
