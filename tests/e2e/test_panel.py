@@ -277,15 +277,18 @@ def test_by_hand_the_opinions_stand_side_by_side_and_the_plan_goes_along(open_ch
     assert "progressive · openai m" in columns
     assert "judge · openai m" in columns
     assert "まずファイルを読みましょう" in shown
-    asked = server.bodies()[1]["messages"]
-    assert asked[1]["content"].startswith("## Goal\n合計を直すには？\n")
-    assert "It is a shop." in asked[1]["content"]
-    assert "return sum(prices) * 0" in asked[1]["content"]
-    assert "language of the goal" in asked[0]["content"]
+    before, *members, after = server.bodies()
+    assert len(members) == 3
+    for body in (*members, after):
+        assert body["messages"][: len(before["messages"])] == before["messages"], "the prefix stays"
+        assert body["tools"] == before["tools"]
+    answer, question = members[0]["messages"][-2:]
+    assert answer["content"] == "It is a shop."
+    assert "## Goal\n合計を直すには？\n" in question["content"]
+    assert "language of the goal" in question["content"]
     last = server.bodies()[-1]["messages"]
     assert PLAN["next_action"] in last[-1]["content"]
     assert last[-1]["content"].endswith("Go on")
-    assert last[: len(server.bodies()[0]["messages"])] == server.bodies()[0]["messages"], "the prefix stays"
 
 
 @needs_tmux
