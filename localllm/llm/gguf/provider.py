@@ -342,6 +342,10 @@ class Gguf:
             quantization=info.quantization,
         )
 
+    async def free_slot(self) -> int | None:
+        """See Slots."""
+        return await self._server.free_slot() if self._server else None
+
     async def aclose(self) -> None:
         """End the child process."""
         process, self._process = self._process, None

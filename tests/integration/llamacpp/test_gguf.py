@@ -26,13 +26,14 @@ from tests.support.tiny_gguf import WINDOW, make_tiny_gguf
 pytestmark = pytest.mark.anyio
 
 
-def settings_for(file: Path, window: int = 0) -> LLMSettings:
-    return LLMSettings(provider="gguf", context_window=window, gguf=GgufSettings(file=str(file), threads=1))
+def settings_for(file: Path, window: int = 0, parallel: int = 1) -> LLMSettings:
+    gguf = GgufSettings(file=str(file), threads=1, parallel=parallel)
+    return LLMSettings(provider="gguf", context_window=window, gguf=gguf)
 
 
 @asynccontextmanager
-async def opened(file: Path, window: int = 0) -> AsyncIterator[Gguf]:
-    provider = make_provider(settings_for(file, window), Path(), os.environ)
+async def opened(file: Path, window: int = 0, parallel: int = 1) -> AsyncIterator[Gguf]:
+    provider = make_provider(settings_for(file, window, parallel), Path(), os.environ)
     assert isinstance(provider, Gguf)
     async with aclosing(provider):
         yield provider
@@ -79,6 +80,20 @@ async def test_it_is_described_by_the_server_and_by_the_file(model_file: ModelFi
     assert (described.context_window, described.max_context_window) == (2_048, WINDOW)
     assert (described.loaded, described.parameters, described.quantization) == (True, "tiny", "all F32")
     assert described.abilities == {"tools"}
+
+
+@pytest.mark.parametrize(("parallel", "free"), [(1, []), (2, [0, 1])])
+async def test_of_several_conversations_one_has_a_slot_to_spare(
+    model_file: ModelFile, parallel: int, free: list[int]
+) -> None:
+    async with opened(model_file("plain"), parallel=parallel) as provider:
+        assert await provider.free_slot() is None
+        await provider.describe(provider.model)
+        await said(provider, asks("Talk"))
+        slot = await provider.free_slot()
+        assert (slot in free) if free else slot is None
+        await said(provider, asks("Talk of something else", slot=slot))
+        assert await provider.free_slot() in ([other for other in free if other != slot] or [None])
 
 
 async def test_the_window_is_never_more_than_the_model_was_made_for(model_file: ModelFile) -> None:
