@@ -165,7 +165,7 @@ class Asker:
 
     def _room(self, client: LLMClient, free: int, part: str) -> int:
         """Tokens a question may take of `free` ones, beside the answer and what the member is told of its part."""
-        answer = min(self._settings.max_tokens, client.context_window // 4)
+        answer = min(self._settings.max_tokens, free // 4)
         return int((free - answer - client.estimate_tokens(part)) / _MARGIN)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.agent.history import Forgotten, History, Mark
+from localllm.agent.history import Forgotten, History, Mark, with_remark
 from localllm.base.events import ToolCall
 from localllm.context.conversation import PUT_ASIDE, Conversation, Spoken
 from localllm.llm.message_format import normalised
@@ -69,6 +69,22 @@ def test_no_sequence_of_events_makes_it_invalid(actions: list[str]) -> None:
     history.close_turn("interrupted", "interrupted")
     check_valid(history.messages)
     history.add_user("it can always be gone on with")
+
+
+@pytest.mark.parametrize("ending", ["user", "result", "answer"])
+def test_a_remark_that_is_not_kept_stands_where_one_that_is_does(ending: str) -> None:
+    history = History("system")
+    history.add_user("user")
+    if ending != "user":
+        history.add_assistant(AssistantMessage("", (CALL,)) if ending == "result" else AssistantMessage("answer"))
+    if ending == "result":
+        history.add_result(CALL.id, "result")
+    before = history.messages
+    remarked = with_remark(before, "remark")
+    assert history.messages == before
+    history.add_remark("remark")
+    assert history.messages == remarked
+    check_valid(remarked)
 
 
 def summed_up(history: History, number: int) -> Conversation:

@@ -260,6 +260,16 @@ class TestByDossier:
                 await made.panel.ask_three(dossier(), Told())
         assert ["tools" in body for body in server.bodies()] == [at_tail] * 3
 
+    async def test_a_long_answer_leaves_room_for_the_question(self) -> None:
+        with server_with(says(CAREFUL), says(BOLD), verdict()) as server:
+            async with parts(server, members=PanelSettings(max_tokens=20_000)) as made:
+                window = made.client.expect_prompt(NOW, TOOLS) + 3_010
+                server.routes["/v1/models"] = listing(window=window)
+                await made.panel.ask_three(dossier(), Told())
+        for body in server.bodies():
+            assert "tools" in body
+            assert "## Goal\nFix the prices.\n\n## Problem\nThe same edit fails." in body["messages"][-1]["content"]
+
     async def test_where_the_server_says_that_the_window_is_full(self) -> None:
         overflow = cassette("llamacpp/err_ctx_overflow")
         with server_with(overflow, says(CAREFUL), says(BOLD), verdict()) as server:
