@@ -28,6 +28,7 @@ from typing import Any
 HERE = Path(__file__).parent
 MOST_WASTED = 0.05
 SECONDS = 300  # for one run
+PANEL = "[This is no step of the work"  # what a question to a member of the panel begins with
 SIDE_ANSWER = "Goal: the user's request, as it stands. Done so far: see the files. Next: go on with the next step."
 
 
@@ -51,7 +52,7 @@ class Player:
         """Answer a request: the next step's, or the same step's again if it had no effect."""
         messages = request["messages"]
         system = str(messages[0].get("content"))
-        if self.system and system != self.system:
+        if (self.system and system != self.system) or PANEL in str(messages[-1].get("content")):
             self.log.append("[side request]")
             return {"text": SIDE_ANSWER}
         self.system = system
