@@ -81,6 +81,10 @@ class FrontEnd(Protocol):
         """Show the events of one run, to their end."""
         ...
 
+    async def notify(self, text: str) -> None:
+        """Tell the person something that belongs to no run."""
+        ...
+
     async def interact(self, chat: "LocalLLMCode") -> int:
         """Let the person talk until he leaves; the program's exit code."""
         ...
@@ -322,7 +326,7 @@ class LocalLLMCode(Answerer):
         if self._keeping is None:
             from localllm.app.session_manager import Keeping  # the first request comes before it
 
-            self._keeping = Keeping(self._project, lambda: self._conversation, self._go_on_with)
+            self._keeping = Keeping(self._project, lambda: self._conversation, self._go_on_with, self._front_end.notify)
         return self._keeping
 
     def window_use(self) -> "WindowUse":

@@ -7,7 +7,7 @@ closes a log holds its lock, so that nobody does it twice.
 import asyncio
 import os
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from localllm.app.session import Conversation, Project
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, LocalLLMError
-from localllm.base.i18n import _
+from localllm.base.i18n import _, ngettext
 from localllm.base.project_state import tidy_caches
 from localllm.base.regular_files import clock_time
 from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.sessions.entries import Adopted, Ended, Entry, Planned, Tainted
 from localllm.sessions.index import Session, requests
 from localllm.sessions.log import SessionLog, read_session
-from localllm.sessions.store import Sessions
+from localllm.sessions.store import Pruned, Sessions
 from localllm.text.sanitising import clean, shorten
 
 if TYPE_CHECKING:
@@ -62,9 +62,10 @@ class Closing:
         return True
 
     def close_killed(self, is_wanted: Callable[[Session], bool] = lambda _session: True) -> list[str]:
-        """Close the sessions that were killed, and no program has open; their names."""
+        """Close the sessions that were killed, and no program has open; their names. The oldest comes first, so that of
+        records of one minute the newest is the last."""
         killed = [one for one in self._sessions.all() if not one.ended and self._sessions.is_ours(one)]
-        return [one.id for one in killed if is_wanted(one) and self._close_killed(one)]
+        return [one.id for one in reversed(killed) if is_wanted(one) and self._close_killed(one)]
 
     def _close_killed(self, session: Session) -> bool:
         try:
@@ -113,16 +114,21 @@ _WORDS = 60  # cells of a request in a line
 
 class Keeping:
     """The sessions of a project. `current` gives the conversation that is going on, `change_to` goes on with another in
-    its place. What may take a while is done in threads, one after another.
+    its place, `notify` tells the person something. What may take a while is done in threads, one after another.
 
     `welcome` is what the person should know of the session that he goes on with, a line each; `stood` what he asked
     last in it, and what was answered, "" where nothing was.
     """
 
     def __init__(
-        self, project: Project, current: Callable[[], Conversation], change_to: Callable[[Conversation], None]
+        self,
+        project: Project,
+        current: Callable[[], Conversation],
+        change_to: Callable[[Conversation], None],
+        notify: Callable[[str], Awaitable[None]],
     ) -> None:
         self._project = project
+        self._notify = notify
         self._current = current
         self._change_to = change_to
         self._settings = project.settings.sessions
@@ -263,16 +269,37 @@ class Keeping:
                 return
             self._tidied = True
             try:
-                await asyncio.to_thread(self._tidy_now)
+                pruned = await asyncio.to_thread(self._tidy_now)
             except OSError as error:
                 logs.of("MEMORY").warning("the sessions cannot be tidied: %s", error)
+                return
+        for text in self._told_of_pruned(pruned):
+            await self._notify(text)
 
-    def _tidy_now(self) -> None:
+    def _tidy_now(self) -> Pruned:
         """What is open, here or elsewhere, is left alone: its log is locked."""
         tidy_caches(self._project.storage)
         self.sessions.adopt_sealed()
         self._closing.close_killed()
-        self.sessions.prune(keep_days=self._settings.keep_days, keep_count=self._settings.keep_count)
+        self.sessions.correct_future()
+        return self.sessions.prune(keep_days=self._settings.keep_days, keep_count=self._settings.keep_count)
+
+    def _told_of_pruned(self, pruned: Pruned) -> Iterator[str]:
+        """What the person should know of it, a line each. That with each new session one goes is as he has set it."""
+        if pruned.old:
+            yield ngettext(
+                "{count} session was deleted: nobody had worked in it for {days} days (sessions.keep_days).",
+                "{count} sessions were deleted: nobody had worked in them for {days} days (sessions.keep_days).",
+                len(pruned.old),
+                days=self._settings.keep_days,
+            )
+        if len(pruned.surplus) > 1:
+            yield ngettext(
+                "{count} session was deleted: the newest {most} are kept (sessions.keep_count).",
+                "{count} sessions were deleted: the newest {most} are kept (sessions.keep_count).",
+                len(pruned.surplus),
+                most=self._settings.keep_count,
+            )
 
 
 def _told_of(reopened: "Reopened") -> list[str]:

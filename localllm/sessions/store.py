@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -142,8 +142,17 @@ def _is_open(log: Path) -> bool:
 
 DAY = 24 * 60 * 60
 _ALWAYS_KEPT = 20  # whatever their age
+_CLOCKS_DIFFER = 60.0  # seconds, between this machine and one that shares the folder
 _NAMED = 5  # sessions an error names
 _COPY_NUMBER = re.compile(r"(?<=\S) \(\d{1,4}\)$")
+
+
+class Pruned(NamedTuple):
+    """The names of sessions that were deleted: for their age, for their number, and because nothing is in them."""
+
+    old: list[str]
+    surplus: list[str]
+    empty: list[str]
 
 
 class Sessions:
@@ -345,22 +354,28 @@ class Sessions:
             logs = [folder for folder in self._folders if not folder.is_symlink()]
             forget_outputs(orphans, logs, self._outputs)
 
-    def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> list[str]:
+    def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> Pruned:
         """Delete what was not worked in for `keep_days`, but for the newest 20, and all but the newest `keep_count` (0
         keeps all); never what has a title, is open, or came with the project from elsewhere. What has no word in it,
-        and perhaps not even a whole line, goes after a day. The names of those deleted."""
+        and perhaps not even a whole line, goes after a day."""
         since = now() - keep_days * DAY if keep_days else 0.0
         plain = [one for one in self.all() if not one.title and self.is_ours(one)]
-        old = [
-            one
-            for number, one in enumerate(plain)
-            if (number >= _ALWAYS_KEPT and one.changed < since) or 0 < keep_count <= number
-        ]
+        surplus = plain[keep_count:] if keep_count else []
+        old = [one for one in plain[_ALWAYS_KEPT : keep_count or None] if one.changed < since]
         empty = [one for one in self._silent if not one.title and (self.is_ours(one) or self._is_torn(one))]
-        old += [one for one in empty if one.changed < now() - DAY]
-        deleted = [one.id for one in old if self._deleted(one.id)]
+        empty = [one for one in empty if one.changed < now() - DAY]
+        deleted = Pruned(*([one.id for one in each if self._deleted(one.id)] for each in (old, surplus, empty)))
         self.delete_orphans()
         return deleted
+
+    def correct_future(self, now: Callable[[], float] = time.time) -> None:
+        """Date what was last worked in while the clock was ahead to now, so that it is not the newest until then."""
+        there = now()
+        ahead = [one for one in reversed(self.all()) if one.changed > there + _CLOCKS_DIFFER and self.is_ours(one)]
+        for number, one in enumerate(ahead):
+            when = there - (len(ahead) - number) * 0.01  # in the order they were in, before what is written next
+            with suppress(OSError):
+                os.utime(self.file_of(one.id), (when, when), follow_symlinks=False)
 
     def _is_torn(self, session: Session) -> bool:
         """Whether the log ends in its very first line, and that begins as those of a log do."""

@@ -253,12 +253,13 @@ class RepositoryBackup:
 
 def remove_unused(snapshots: Path) -> None:
     """Remove the copies of repositories whose project is gone since a day, or had no command for as long as changes are
-    kept."""
+    kept, unless something that was lost of it can still be put back."""
     for place in snapshots.glob(f"*/repositories/{_PLACE}"):
         with suppress(OSError):
             age = time.time() - place.stat().st_mtime
             is_gone = age > _DAY and not Path(os.fsdecode(place.read_bytes())).exists()
-            if (is_gone or age > MAX_AGE) and not Programs(place.parent.parent / "programs").living():
+            is_unused = age > MAX_AGE and not Snapshots(place.parent.parent).repositories_to_put_back()
+            if (is_gone or is_unused) and not Programs(place.parent.parent / "programs").living():
                 shutil.rmtree(place.parent, ignore_errors=True)
 
 

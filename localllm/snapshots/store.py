@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from localllm.snapshots.undo import Undone
 
 MAX_AGE = 30 * 24 * 3600.0
-"""Seconds a version is kept."""
+"""Seconds a version is kept, unless it is one of the newest."""
+
+_ALWAYS_KEPT = 20  # calls, whatever their age: a clock may be wrong, and people come back after months
 
 MAX_BYTES = 500_000_000
 """Bytes of all versions of a project together."""
@@ -340,11 +342,12 @@ class Snapshots:
             self._programs.forget(name)
         return changes
 
-    def prune(self, *, max_age: float = MAX_AGE, max_bytes: int = MAX_BYTES) -> None:
-        """Forget changes older than `max_age` seconds, and the oldest where contents exceed `max_bytes`."""
+    def prune(self, *, max_age: float = MAX_AGE, max_bytes: int = MAX_BYTES, always: int = _ALWAYS_KEPT) -> None:
+        """Forget changes older than `max_age` seconds, but for those of the newest `always` calls, and the oldest where
+        contents exceed `max_bytes`."""
         with self._locked():
             changes, taken_back, open_calls = self._log.read()
-            kept = _worth_keeping(changes, time.time() - max_age, max_bytes, self._contents.size)
+            kept = _worth_keeping(changes, time.time() - max_age, always, max_bytes, self._contents.size)
             names = {change.name for change in kept}
             self._log.replace([*kept, TakenBack(tuple(taken_back & names)), *open_calls])
             needed = {content_of(state) for change in kept for state in (change.before, change.after)}
@@ -377,7 +380,7 @@ class Snapshots:
 
     def _prune_daily(self) -> None:
         stamp = self._folder / "pruned"
-        is_due = stamp.exists() and time.time() - stamp.stat().st_mtime >= _DAY
+        is_due = stamp.exists() and abs(time.time() - stamp.stat().st_mtime) >= _DAY  # the clock may have gone back
         if is_due:
             self.prune()
         if is_due or not stamp.exists():
@@ -462,15 +465,20 @@ def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
     return states
 
 
-def _worth_keeping(changes: list[Change], since: float, max_bytes: int, size: Callable[[str], int]) -> list[Change]:
-    """The newest changes that are young enough and whose contents, of these sizes, fit; in their order."""
+def _worth_keeping(
+    changes: list[Change], since: float, always: int, max_bytes: int, size: Callable[[str], int]
+) -> list[Change]:
+    """The newest changes that are young enough, or of the newest `always` calls, and whose contents, of these sizes,
+    fit; in their order."""
     counted: set[str] = set()
+    calls: set[str] = set()
     kept: list[Change] = []
     for change in reversed(changes):
         names = {content_of(change.before), content_of(change.after)} - counted
         counted |= names
+        calls.add(change.call)
         max_bytes -= sum(map(size, names))
-        if change.time < since or max_bytes < 0:
+        if (change.time < since and len(calls) > always) or max_bytes < 0:
             break
         kept.append(change)
     return kept[::-1]

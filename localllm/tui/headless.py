@@ -273,6 +273,11 @@ class Headless:
         printer = HeadlessPrinter(self._output, stdout=sys.stdout, stderr=sys.stderr, verbose=self._verbose)
         self.finished = await printer.consume(events)
 
+    async def notify(self, text: str) -> None:
+        """Say something on standard error."""
+        screen = Screen(sys.stderr, choose_theme(sys.stderr))
+        screen.print_lines(notice_lines(text, "info", screen.width))
+
     async def interact(self, chat: "ChatContext") -> int:
         """Nobody to talk with: each line of standard input is a request. The exit code of the last one."""
 

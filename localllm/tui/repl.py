@@ -130,6 +130,15 @@ class Terminal:
         """Say something before the chat begins."""
         self._screen.print_lines(notice_lines(text, level, self._screen.width))
 
+    async def notify(self, text: str) -> None:
+        """Say something above the prompt, where there is one."""
+        if not self._interactive:
+            await self._headless.notify(text)
+        elif self._prompt is None:
+            self.remark(text)
+        else:
+            await self._prompt.show_above(partial(self.remark, text))
+
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
         """Show one run to its end."""
         await self._show(events)

@@ -367,7 +367,7 @@ async def test_what_no_change_needs_is_pruned(store: Snapshots, root: ProjectRoo
         os.utime(file, (1, 1))
     store.prune()
     assert len(list(store.repository_folder.glob("objects/*/*"))) > 10
-    store.prune(max_age=-1)
+    store.prune(max_age=-1, always=0)
     assert not list(store.repository_folder.glob("objects/*/*"))
 
 
@@ -381,6 +381,19 @@ async def test_copies_of_a_project_that_is_gone_are_removed(tmp_path: Path, root
     CommandSnapshots(Snapshots(tmp_path / "state" / "two")).keep(root)
     assert not place.parent.exists()
     assert (tmp_path / "state" / "two" / "repositories" / "place").exists()
+
+
+async def test_copies_that_can_still_be_put_back_stay_however_long_nobody_comes(
+    tmp_path: Path, root: ProjectRoot
+) -> None:
+    for name in ("lost", "whole"):
+        make_repository(tmp_path / name, packed=False)
+        command = "rm .git/HEAD" if name == "lost" else "true"
+        await ran(CommandSnapshots(Snapshots(tmp_path / "state" / name)), ProjectRoot(tmp_path / name), command)
+        os.utime(tmp_path / "state" / name / "repositories" / "place", (1, 1))
+    CommandSnapshots(Snapshots(tmp_path / "state" / "two")).keep(root)
+    left = {place.parent.parent.name for place in (tmp_path / "state").glob("*/repositories/place")}
+    assert left == {"lost", "two"}
 
 
 async def test_through_the_sandbox(root: ProjectRoot) -> None:

@@ -44,13 +44,19 @@ class Nobody:
         async for _ in events:
             pass
 
+    def __init__(self) -> None:
+        self.notified: list[str] = []
+
+    async def notify(self, text: str) -> None:
+        self.notified.append(text)
+
     async def interact(self, chat: LocalLLMCode) -> int:
         return 0
 
 
 @asynccontextmanager
 async def app_over(
-    tmp_path: Path, url: str = "", *, agent: AgentSettings = _AGENT, **llm: str
+    tmp_path: Path, url: str = "", *, agent: AgentSettings = _AGENT, front_end: Nobody | None = None, **llm: str
 ) -> AsyncIterator[LocalLLMCode]:
     """The program with one server for LM Studio's, and nobody at the other addresses."""
     with closed_ports(2) as (closed, other):
@@ -62,7 +68,8 @@ async def app_over(
             **llm,  # pyright: ignore[reportArgumentType] - names of settings
         )
         environ = {"LOCALLLM_ALSO_LOOK_AT": other}
-        app = LocalLLMCode(tmp_path, Loaded(settings=Settings(llm=settings, agent=agent)), Nobody(), environ=environ)
+        loaded = Loaded(settings=Settings(llm=settings, agent=agent))
+        app = LocalLLMCode(tmp_path, loaded, front_end or Nobody(), environ=environ)
         await app.initialize()
         try:
             yield app

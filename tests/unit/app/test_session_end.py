@@ -12,7 +12,7 @@ import pytest
 from localllm.app.session_manager import Closing
 from localllm.base.events import ConfirmationAnswered, RunStarted
 from localllm.memory.document import Document
-from localllm.memory.session_records import put
+from localllm.memory.session_records import last, put
 from localllm.sessions.entries import Changed, Ended, Entry, Forked, Resumed
 from localllm.sessions.log import SessionLog
 from localllm.sessions.transcript import Gist, gist_of, record_of
@@ -232,6 +232,17 @@ class TestKilled:
         assert "2023-11-1" in world.file.read_text(), "the day it was worked in"
         assert world.store.all()[-1].id == killed, "nobody has worked in it since"
         assert world.closing.close_killed() == []
+
+    def test_of_several_the_newest_is_the_last_session(self, tmp_path: Path) -> None:
+        world = World(tmp_path)
+        then = 1_700_000_000
+        for number in (2, 0, 1):
+            killed = keep(world.store, turn(f"Goal {number}", "Done.", changes="a.py"), ended=False)
+            os.utime(world.store.folder / f"{killed}.jsonl", (then + number, then + number))
+        assert len(world.closing.close_killed()) == 3
+        newest = last(Document(world.file.read_text()))
+        assert newest is not None
+        assert newest.goal == "Goal 2"
 
     def test_what_is_open_goes_on(self, tmp_path: Path) -> None:
         world = World(tmp_path)

@@ -1,13 +1,17 @@
 """What becomes of sessions: what the log has at once, what is told of one that is gone on with or was broken off."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from localllm.base.errors import ConfigurationError
-from localllm.sessions.entries import Changed
+from localllm.base.paths import session_key_file
+from localllm.sessions.entries import Changed, Ended
+from localllm.sessions.log import Seal, SessionLog, new_session_id
+from tests.support.session_logs import head, turn
 from tests.support.wire_server import WireServer, calls, says
-from tests.unit.app.test_app import app_over, played, state
+from tests.unit.app.test_app import Nobody, app_over, played, state
 
 __all__ = ["state"]
 
@@ -26,6 +30,22 @@ async def test_an_undo_is_in_the_log_before_the_program_can_be_killed(tmp_path: 
             assert not (tmp_path / "a.txt").exists()
             entries = app.keeping.sessions.read(app.session_id).entries
             assert [entry.path for entry in entries if isinstance(entry, Changed)] == ["a.txt", "b.txt", "a.txt"]
+
+
+async def test_which_sessions_are_deleted_for_their_age_is_said(tmp_path: Path) -> None:
+    front_end = Nobody()
+    async with app_over(tmp_path, front_end=front_end) as app:
+        for _ in range(22):
+            session_id = new_session_id()
+            log = SessionLog(app.keeping.sessions.folder, session_id, Seal(session_key_file()).begin(session_id))
+            for entry in (*head(), *turn("old", "a"), Ended(time=1.0)):
+                log.append(entry)
+            log.close()
+            os.utime(log.file, (1e9, 1e9))
+    assert len(app.keeping.sessions.all()) == 20
+    assert front_end.notified == [
+        "2 sessions were deleted: nobody had worked in them for 90 days (sessions.keep_days)."
+    ]
 
 
 async def test_what_the_person_notes_is_in_the_log_at_once(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_old_sessions_take_theirs_with_them(tmp_path: Path) -> None:
     store, folder = sessions(tmp_path), made(tmp_path, *OURS)
     age(store, naming(store, *OURS), 40)
     naming(store)
-    assert store.prune(keep_days=30, keep_count=1)
+    assert store.prune(keep_days=30, keep_count=1).surplus
     assert not names(folder)
 
 

@@ -6,6 +6,7 @@ import stat
 import sys
 import time
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -17,9 +18,11 @@ from localllm.llm.messages import SystemMessage
 from localllm.memory.search import MemoryEntry, Recall
 from localllm.sessions.entries import Adopted, Began, Entry, Forked, Kept, Tainted, Titled
 from localllm.sessions.log import INDEX, Seal, SessionLog, read_session
-from localllm.sessions.store import DAY, Sessions
+from localllm.sessions.store import DAY, Pruned, Sessions
 from tests.support.read_only import read_only
 from tests.support.session_logs import Holder, begin, head, keep, new, seal, sessions, turn
+
+NOTHING = Pruned([], [], [])
 
 
 def recalled(store: Sessions, words: str) -> list[MemoryEntry]:
@@ -261,11 +264,11 @@ class TestDeleting:
         age(store, named, 500)
         with Holder(store.folder, names[7]):
             age(store, names[7], 70)
-            assert store.prune(keep_days=60, keep_count=0) == [], "the newest stay, whatever their age"
+            assert store.prune(keep_days=60, keep_count=0) == NOTHING, "the newest stay, whatever their age"
             fresh = [keep(store, turn("new", "a")) for _ in range(20)]
-            assert store.prune(keep_days=60, keep_count=25) == [names[5], names[6]]
+            assert store.prune(keep_days=60, keep_count=25) == Pruned([], [names[5], names[6]], [])
         assert {one.id for one in store.all()} == {*fresh, *names[:5], names[7], named}
-        assert store.prune(keep_days=0, keep_count=0) == []
+        assert store.prune(keep_days=0, keep_count=0) == NOTHING
 
     def test_what_came_with_the_project_is_not_ours_to_delete(self, tmp_path: Path) -> None:
         store = sessions(tmp_path)
@@ -273,8 +276,27 @@ class TestDeleting:
         age(store, "20200101-000000-aaaa", 500)
         new, own = keep(store, turn("new", "a")), keep(store, turn("mine", "a"))
         age(store, own, 500)
-        assert store.prune(keep_days=60, keep_count=1) == [own]
+        assert store.prune(keep_days=60, keep_count=1) == Pruned([], [own], [])
         assert {one.id for one in store.all()} == {new, "20200101-000000-aaaa"}
+
+    def test_after_a_jump_of_the_clock_the_newest_stay(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        names = [keep(store, turn(f"q{number}", "a")) for number in range(22)]
+        for number, name in enumerate(names):
+            age(store, name, number)
+        in_2030 = partial(float, time.time() + 1200 * DAY)
+        assert store.prune(keep_days=90, keep_count=200, now=in_2030) == Pruned(names[20:], [], [])
+
+    def test_what_was_worked_in_while_the_clock_was_ahead_is_not_the_newest_until_then(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        theirs = "20200101-000000-aaaa"
+        keep_as(store, theirs, turn("theirs", "a"), seal="")
+        before, ahead, further = (keep(store, turn(query, "a")) for query in ("before", "ahead", "further"))
+        for name, days in ((before, 1), (ahead, -500), (further, -900), (theirs, -2)):
+            age(store, name, days)
+        store.correct_future()
+        now = keep(store, turn("now", "a"))
+        assert [one.id for one in store.all()] == [theirs, now, further, ahead, before]
 
 
 class TestWithoutAWord:
@@ -287,10 +309,10 @@ class TestWithoutAWord:
         named = keep(store, [Titled(title="x"), RunFinished(status="error", answer="")])
         kept = keep(store, turn("q", "a"))
         assert [one.id for one in store.all()] == [kept]
-        assert store.prune(keep_days=0, keep_count=0) == []
+        assert store.prune(keep_days=0, keep_count=0) == NOTHING
         for name in (silent, named, kept, "20260101-000000-torn", "20260101-000000-aaaa", "measured"):
             age(store, name, 2)
-        assert set(store.prune(keep_days=0, keep_count=0)) == {silent, "20260101-000000-torn"}
+        assert set(store.prune(keep_days=0, keep_count=0).empty) == {silent, "20260101-000000-torn"}
 
     def test_a_question_to_the_panel_is_one(self, tmp_path: Path) -> None:
         store = sessions(tmp_path)

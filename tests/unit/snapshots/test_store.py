@@ -322,9 +322,22 @@ def test_old_changes_are_forgotten(store: Snapshots, root: ProjectRoot, tmp_path
     put(root.path / "a", "old")
     change(store, root, a="new")
     age(tmp_path)
-    store.prune(max_age=-1)
+    store.prune(max_age=-1, always=0)
     assert list((tmp_path / "state" / "snapshots" / "objects").glob("*/*")) == []
     with pytest.raises(ToolExecutionError):
+        store.undo(root)
+
+
+def test_the_newest_calls_stay_whatever_the_clock_says(store: Snapshots, root: ProjectRoot, tmp_path: Path) -> None:
+    put(root.path / "a", "0")
+    for number in range(1, 23):
+        change(store, root, a=str(number))
+    age(tmp_path)
+    store.prune(max_age=-1)
+    for number in range(21, 1, -1):
+        assert store.undo(root)[0].error is None
+        assert text(root, "a") == str(number)
+    with pytest.raises(ToolExecutionError, match="nothing to undo"):
         store.undo(root)
 
 
