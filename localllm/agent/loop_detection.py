@@ -24,7 +24,7 @@ _POLLS = 5
 """Waiting for something may give the same answer so many times; then it is told as seldom."""
 
 _BETWEEN_ALARMS = 2
-"""Steps, at least: the model must have had the chance to do something else."""
+"""Steps, at least, where it does not do the very same: the model must have had the chance to do something else."""
 
 _OTHER_OUTPUTS = 8
 """Outputs of one command that count as headway; one that never says the same again proves nothing by it,
@@ -99,7 +99,8 @@ class LoopDetector:
     """Looks at the steps since the user spoke, or since one of them made headway: it left a file in a state that file
     has not had before, or a command that was run before has said what it has not said before.
 
-    `threshold` times are a loop; what goes on after it was told is one again every second time, a cycle every time.
+    `threshold` times are a loop; what goes on after it was told is one again every second time, a cycle and a step that
+    is the same as the one before it every time.
     """
 
     def __init__(self, threshold: int = 3) -> None:
@@ -125,7 +126,7 @@ class LoopDetector:
 
     def look(self) -> Loop | None:
         """The loop the newest step belongs to, where it has come often enough to be told (again)."""
-        if not self._steps or self._since_alarm < _BETWEEN_ALARMS:
+        if not self._steps or self._since_alarm < (1 if self._is_repeated else _BETWEEN_ALARMS):
             return None
         loops = list(self._loops())
         told = next((loop for loop in loops if self._is_news(loop)), None)
@@ -137,8 +138,13 @@ class LoopDetector:
     def _is_news(self, loop: Loop) -> bool:
         """Whether it has come often enough to be told, or to be told again."""
         before = self._told.get((loop.pattern, loop.key), 0)
-        again = 1 if loop.pattern == "cycle" else 2
+        again = 1 if loop.pattern == "cycle" or self._is_repeated else 2
         return loop.count >= max(self.threshold, before + again if before >= self.threshold else 0)
+
+    @property
+    def _is_repeated(self) -> bool:
+        """Whether the newest step is the one before it again, with nothing else tried in between."""
+        return len(self._steps) > 1 and self._steps[-1].same == self._steps[-2].same
 
     def detected(self) -> bool:
         """Whether the run goes round in circles at its end."""

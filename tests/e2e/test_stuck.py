@@ -30,7 +30,7 @@ def script(tmp_path: Path, *turns: str) -> tuple[str, ...]:
 
 
 def test_the_person_sees_each_rung_and_the_run_goes_on(project: Path, tmp_path: Path) -> None:
-    plan = script(tmp_path, *[MISS] * 5, MEND, '[[turn]]\ntext = "Mended."')
+    plan = script(tmp_path, *[MISS] * 4, MEND, '[[turn]]\ntext = "Mended."')
     run = localllm(project, *plan, "-p", "fix the discount", **ALONE)
     assert run.returncode == 0, run.stderr
     assert run.stdout == "Mended.\n"

@@ -208,9 +208,9 @@ class TestLoops:
         assert agent.detect_loop()
         assert result.status == "stuck"
         assert not result.success
-        assert result.steps == 7
+        assert result.steps == 5
         assert "3" in results(agent)[2]
-        assert "Step back" in results(agent)[4]
+        assert "Step back" in results(agent)[3]
         assert results(agent)[0] == results(agent)[1] == "a.py (1 line)\nx = 1"
         assert "read_file" in result.answer
         check_valid(agent.history.messages)
