@@ -17,8 +17,10 @@ from localllm.tools.tool_system import ToolSystem
 _REFERENCE = r"""(?<![A-Za-z0-9_.+@/-])@                    # in an address (me@example.org) a word stands before it
     (?:"(?P<quoted>[^"\n]+)"|(?P<bare>(?:[^\s\0"@()\[\]{}（）「」『』【】、。，：:;]|(?<=/)@){1,300}))
     (?::(?P<first>\d+)(?:-(?P<last>\d+))?(?!\d))?"""
-_END = re.compile(r"[.,!?'’]|(?<=[!-~])[^!-~]|[をはがにのとでもへやか]")
+_END = re.compile(r"[,!?'’]|(?<=[^./])\.|(?<=[!-~])[^!-~]|[をはがにのとでもへやか]")
 """Where a name may end though no blank follows: at punctuation, between Latin and Japanese, before a particle."""
+
+_DOTTED = ("./", "../")  # what begins so is meant from where one stands
 
 _MOST_MATCHES = 20
 """Files that one pattern attaches."""
@@ -63,8 +65,8 @@ def _named(words: str, exists: Callable[[str], bool]) -> str:
 async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here: str = "") -> WithFiles:
     """Put the content of every file that `query` names behind it, in `room` characters; and the pictures among these.
 
-    `here`: the folder in the project where the person stands; a path that the project does not have is looked for
-    there. What has no room or cannot be read is told.
+    `here`: the folder in the project where the person stands; a path is looked for there first, one that begins with
+    `./` or `../` nowhere else. What has no room or cannot be read is told.
     """
     parts = [query]
     images: list[Image] = []
@@ -96,7 +98,7 @@ async def _each_file(query: str, tools: ToolSystem, emit: Emit, here: str) -> As
     for reference in find_references(query, lambda path: bool(_place(path, tools.root, here))):
         there = _place(reference.path, tools.root, here)
         is_pattern = not there and ("*" in reference.path or "?" in reference.path)
-        paths = await _matches(reference.path, tools, emit) if is_pattern else [there or reference.path]
+        paths = await _matches(reference.path, tools, emit) if is_pattern else [there or _missing(reference.path, here)]
         for each in paths:
             yield number, msgspec.structs.replace(reference, path=each)
             number += 1
@@ -104,8 +106,17 @@ async def _each_file(query: str, tools: ToolSystem, emit: Emit, here: str) -> As
 
 def _place(path: str, root: Path, here: str) -> str:
     """The path as seen from the project, where there is such a file or folder; else empty."""
-    candidates = (path, f"{here}/{path}") if here else (path,)
-    return next((one for one in candidates if os.path.lexists(root / one)), "")
+    candidates = (_from(here, path),) if path.startswith(_DOTTED) else (_from(here, path), path)
+    return next((one for one in candidates if not one.startswith("../") and os.path.lexists(root / one)), "")
+
+
+def _missing(path: str, here: str) -> str:
+    """The path of a file that is not there, as seen from the project."""
+    return _from(here, path) if path.startswith(_DOTTED) else path
+
+
+def _from(here: str, path: str) -> str:
+    return os.path.normpath(os.path.join(here, path))  # noqa: PTH118 - the text of a path
 
 
 async def _matches(pattern: str, tools: ToolSystem, emit: Emit) -> list[str]:

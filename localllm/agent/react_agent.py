@@ -274,7 +274,7 @@ class ReActAgent:
 
     def _here_and_now(self) -> str:
         today = datetime.now(UTC).astimezone().date()
-        return situation(self.tool_system.root, today, is_attended=self.tool_system.is_attended)
+        return situation(self.tool_system.root, today, here=self._here, is_attended=self.tool_system.is_attended)
 
     def steer(self, text: str) -> bool:
         """Let the model read `text` in the middle of the run; false where no run goes on that could take it."""

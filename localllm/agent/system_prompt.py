@@ -38,9 +38,9 @@ def remark(name: str, **params: object) -> str:
     return _remarks()[name].format(**params).strip()
 
 
-def situation(root: Path, today: date, *, is_attended: bool = True) -> str:
+def situation(root: Path, today: date, *, here: str = "", is_attended: bool = True) -> str:
     """What changes from session to session: where and when, and whether anybody could answer a question. Goes to the
-    end of the first user message."""
+    end of the first user message. `here`: the folder in the project where the user stands, empty for its own."""
     names = sorted(
         f"{entry.name}/" if entry.is_dir() else entry.name
         for entry in root.iterdir()
@@ -50,7 +50,8 @@ def situation(root: Path, today: date, *, is_attended: bool = True) -> str:
     count = bisect_right(ends, _ROOM_FOR_NAMES)
     shown = " ".join(names[:count]) + (f" … ({len(names)} in all)" if count < len(names) else "")
     alone = "" if is_attended else ". Nobody can answer questions."
-    return f"[Project {root.name}, {today.isoformat()}. Top level: {shown or 'empty'}{alone}]"
+    place = f". The user is in {here}/" if here and here.isprintable() else ""
+    return f"[Project {root.name}, {today.isoformat()}. Top level: {shown or 'empty'}{place}{alone}]"
 
 
 _ABOUT = "Kept in {file} from earlier work. Background, no request:"

@@ -110,7 +110,7 @@ class LocalLLMCode(Answerer):
     ) -> None:
         super().__init__(root, loaded.settings.llm, loaded.allowed_environ(environ))
         self.root = root
-        self._here = here or root
+        self.here = here or root
         self.config = loaded
         self._explore = Explorer(self.llm_client, lambda: self.tool_system, loaded.settings.agent).tool()
         tools = (*all_tools(), self._explore)
@@ -415,7 +415,7 @@ class LocalLLMCode(Answerer):
         closed = closed_to_reading(self.settings.safety, lambda path: ProjectRoot(self.root).relative(path))
         return Project(
             root=self.root,
-            here=self._here,
+            here=self.here,
             storage=storage,
             settings=self.settings,
             client=self.llm_client,

@@ -291,7 +291,7 @@ class Terminal:
         commands = talk.registry
         hidden = chat.settings.project.exclude_patterns
         suggester = Suggester(
-            chat.root, hidden, commands.overview, lambda name, after: commands.choices(name, chat, after)
+            chat.root, hidden, commands.overview, lambda name, after: commands.choices(name, chat, after), chat.here
         )
         return ChatPrompt(
             history_file=self._keep_history(),

@@ -138,6 +138,11 @@ class ChatContext(Protocol):
         ...
 
     @property
+    def here(self) -> Path:
+        """The folder in it where the person stands."""
+        ...
+
+    @property
     def session_id(self) -> str: ...
 
     @property

@@ -25,7 +25,8 @@ class Suggestion(msgspec.Struct, frozen=True):
 
 class Suggester:
     """`commands` gives the names (without slash) and a line on each; `choices` what may follow a command, and a word
-    behind it ("" where there is none), each alone or with a note; `root` is the project."""
+    behind it ("" where there is none), each alone or with a note; `root` is the project, `here` the folder in it where
+    the person stands."""
 
     def __init__(
         self,
@@ -33,8 +34,10 @@ class Suggester:
         hidden: Sequence[str],
         commands: Callable[[], Iterable[tuple[str, str]]],
         choices: Callable[[str, str], Iterable[str | tuple[str, str]]] = lambda _command, _after: (),
+        here: Path | None = None,
     ) -> None:
         self._root = root
+        self._here = here or root
         self._hidden = frozenset(hidden)
         self._commands = commands
         self._choices = choices
@@ -61,17 +64,23 @@ class Suggester:
         return []
 
     def _paths(self, typed: str) -> list[Suggestion]:
-        """The entries of the folder typed so far, folders first; nothing outside the project."""
+        """The entries of the folder typed so far, folders first, those where the person stands before the project's;
+        nothing outside the project."""
         folder, _, start = typed.rpartition("/")
-        found: list[tuple[bool, str]] = []
-        for entry in self._entries(folder):
-            if entry.name.lower().startswith(start.lower()) and self._is_shown(entry.name, start):
-                found.append((not entry.is_dir(), entry.name))
-        found.sort()
-        return [Suggestion(name if is_file else name + "/", len(start)) for is_file, name in found[:MAX_PATHS]]
+        is_dotted = folder.split("/")[0] in (".", "..")
+        bases = [self._here] if is_dotted or self._here == self._root else [self._here, self._root]
+        found: dict[str, None] = {}
+        for base in bases:
+            there = [
+                (not entry.is_dir(), entry.name)
+                for entry in self._entries(base / folder)
+                if entry.name.lower().startswith(start.lower()) and self._is_shown(entry.name, start)
+            ]
+            found |= dict.fromkeys(name if is_file else name + "/" for is_file, name in sorted(there))
+        return [Suggestion(name, len(start)) for name in list(found)[:MAX_PATHS]]
 
-    def _entries(self, folder: str) -> Iterable[os.DirEntry[str]]:
-        place = (self._root / folder).resolve()
+    def _entries(self, folder: Path) -> Iterable[os.DirEntry[str]]:
+        place = folder.resolve()
         if not place.is_relative_to(self._root.resolve()):
             return []
         try:

@@ -92,6 +92,22 @@ def test_a_path_may_be_that_of_the_folder_one_stands_in(project: Path) -> None:
     assert attached(project, "@a.py", here="src") == (["a.py"], [])
 
 
+def test_of_two_files_of_one_name_the_nearer_is_meant(project: Path) -> None:
+    (project / "src/a.py").write_text("# the nearer")
+    assert attached(project, "@a.py", here="src")[0] == ["src/a.py"]
+    assert attached(project, "@./a.py", here="src")[0] == ["src/a.py"]
+    assert attached(project, "@../a.py", here="src")[0] == ["a.py"]
+    assert attached(project, "@src/a.py", here="src")[0] == ["src/a.py"]
+    assert attached(project, "@./a.py")[0] == ["a.py"]
+
+
+def test_what_lies_outside_or_elsewhere_is_not_taken_instead(project: Path) -> None:
+    (project.parent / "secret.py").write_text("x")
+    files, told = attached(project, "@../../secret.py @./docs", here="src")
+    assert files == []
+    assert len(told) == 2
+
+
 def test_what_is_not_there_is_told(project: Path) -> None:
     assert "nope.md" in attached(project, "@docs/*.md と @nope.md")[1][0]
     assert "*.rst" in attached(project, "@*.rst")[1][0]

@@ -56,5 +56,23 @@ def test_completions(suggester: Suggester, typed: str, completions: list[str]) -
     assert suggester.applies(typed) or not completions
 
 
+@pytest.mark.parametrize(
+    ("typed", "completions"),
+    [
+        ("@", ["@Makefile", "@main.py", "@src/", "@README.md", "@ノート.md"]),
+        ("@ma", ["@Makefile", "@main.py"]),
+        ("@./m", ["@./Makefile", "@./main.py"]),
+        ("@../R", ["@../README.md"]),
+        ("@../../s", []),
+        ("@src/ma", ["@src/Makefile", "@src/main.py"]),
+    ],
+)
+def test_paths_of_where_one_stands_come_first(
+    suggester: Suggester, tmp_path: Path, typed: str, completions: list[str]
+) -> None:
+    inside = Suggester(tmp_path / "project", ("node_modules",), list, here=tmp_path / "project" / "src")
+    assert completed(inside, typed) == completions
+
+
 def test_a_note_explains_a_command(suggester: Suggester) -> None:
     assert [found.note for found in suggester.suggest("/e")] == ["leave"]
