@@ -14,12 +14,17 @@ CHAT_FLAGS = frozenset({"-c", "--continue", "--trust-project", "--i-accept-no-sa
 CHAT_OPTIONS = frozenset({"-m", "--model", "--provider", "--base-url", "--script", "--lang", "--mode", "--resume"})
 """Options of the root command that go with a chat: those without a value, and those with one."""
 
+_PASTE_ON, _PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"  # bracketed paste
+
 
 class Opening:
-    """A chat whose first line is shown. `modes` are the terminal's as they were; None where it cannot be set."""
+    """A chat whose first line is shown, and whose pastes are marked as such: a line end in one is no Enter. `modes` are
+    the terminal's as they were; None where it cannot be set."""
 
     def __init__(self) -> None:
-        os.write(sys.stdout.fileno(), f"localllm {__version__}\n".encode())
+        self._marks_pastes = os.environ.get("TERM") != "dumb"
+        marks = _PASTE_ON if self._marks_pastes else ""
+        os.write(sys.stdout.fileno(), f"{marks}localllm {__version__}\n".encode())
         self.modes = _quieten()
 
     def close(self) -> None:
@@ -30,7 +35,9 @@ class Opening:
 
         try:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self.modes)
-        except (termios.error, ValueError):  # the terminal has gone
+            if self._marks_pastes:
+                os.write(sys.stdout.fileno(), _PASTE_OFF.encode())
+        except (termios.error, OSError, ValueError):  # the terminal has gone
             self.modes = None
 
 

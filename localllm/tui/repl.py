@@ -24,7 +24,7 @@ from localllm.tui.dialogs.trust import ask_trust
 from localllm.tui.headless import Headless, HeadlessConfirmer, exit_code, read_lines
 from localllm.tui.input.completion import Suggester
 from localllm.tui.input.message_queue import Outbox
-from localllm.tui.input.typeahead import TypeAhead
+from localllm.tui.input.typeahead import KeyName, TypeAhead
 from localllm.tui.render.answer import preload
 from localllm.tui.render.events import Renderer
 from localllm.tui.render.report import notice_lines, said_lines
@@ -106,6 +106,7 @@ class Terminal:
         self._prompt: ChatPrompt | None = None
         self._outbox: Outbox | None = None
         self._has_asked = asyncio.Event()
+        self._early: list[str] = []
 
     @property
     def confirmer(self) -> TerminalConfirmer | HeadlessConfirmer:
@@ -185,6 +186,7 @@ class Terminal:
 
     async def _converse(self, talk: Talk, chat: ChatContext) -> None:
         if self._interactive:
+            self._typeahead.on_key = self._send_early
             self._typeahead.start()
             talk.greet(named=self._is_open, first=self._is_first_time)
             talk.warn(self._screen)
@@ -211,6 +213,8 @@ class Terminal:
             outbox = self._outbox = Outbox(
                 self._typeahead, self._screen, chat, talk.interrupt, prompt.remember, is_live=self._is_live
             )
+            outbox.queue(self._early)
+            self._typeahead.on_key = outbox.press
             while (said := await self._next_line(prompt, talk, outbox)) is not None:
                 self._typeahead.start()
                 yield said
@@ -234,8 +238,12 @@ class Terminal:
         except EOFError:
             return None
         finally:
-            self._typeahead.keep(prompt.pending())
-            self._typeahead.on_key = outbox.press  # from now on something may be going on
+            self._typeahead.press(prompt.pending())
+
+    def _send_early(self, key: KeyName) -> None:
+        """Keep what is sent before there is a prompt: it comes before what is typed there."""
+        if key in ("enter", "queue") and (text := self._typeahead.take()).strip():
+            self._early.append(text)
 
     async def _decide_plan(self) -> PlanAnswer:
         """What becomes of a plan; what the person has sent already is more than an answer."""

@@ -39,14 +39,14 @@ def shop() -> Iterator[Path]:
 def start(shop: Path) -> Iterator[Open]:
     opened: list[Tmux] = []
 
-    def open_chat(server: WireServer, columns: int = 80, **environ: str) -> Tmux:
+    def open_chat(server: WireServer, columns: int = 80, *, wait_for: str = READY, **environ: str) -> Tmux:
         chosen = '[llm]\nprovider = "lmstudio"\nmodel = "m"\nmax_retries = 1\n[llm.lmstudio]\n'
         (shop / "localllm.toml").write_text(f'{chosen}base_url = "{server.url}"\n', encoding="utf-8")
         variables = {"PATH": os.environ["PATH"], "HOME": str(shop.parent / "home"), "LANG": "C.UTF-8", **environ}
         command = [sys.executable, "-m", "localllm", "--trust-project"]
         chat = Tmux(shop, command, environ=variables, columns=columns)
         opened.append(chat)
-        chat.wait(READY)
+        chat.wait(wait_for)
         return chat
 
     yield open_chat
@@ -68,6 +68,18 @@ def said_to(server: WireServer) -> list[str]:
 
 def text(message: dict[str, Any]) -> str:
     return message["content"].split("\n\n[")[0]
+
+
+def test_what_is_sent_before_there_is_a_prompt_is_sent_line_by_line(start: Open) -> None:
+    with WireServer([says("Answer one."), says("Answer two.")]) as server:
+        chat = start(server, wait_for="localllm ")
+        for line in ("the first", "the second", "/checkpoint here"):
+            chat.say(line)
+        chat.type("not sent")
+        screen = chat.wait("Answer one.", "Answer two.", "“here”", "› not sent", history=True)
+        said = said_to(server)
+    assert [text.partition("\n")[0] for text in said] == ["the first", "the second"]
+    assert "the firstthe second" not in screen
 
 
 def test_what_is_said_meanwhile_is_read_at_the_next_step_and_the_queued_run_in_turn(start: Open) -> None:
@@ -130,6 +142,27 @@ def test_after_an_interrupt_nothing_is_lost(start: Open, key: str) -> None:
         chat.press("Enter")
         chat.wait("Heard.", READY)
         assert said_to(server) == ["Tell me a story", "told\nqueued\nhalf a line"]
+
+
+def test_a_long_paste_is_one_line_and_sent_whole(start: Open) -> None:
+    lines = [f"pasted line {number}" for number in range(200)]
+    with WireServer([says("Read."), says("Again.")]) as server:
+        chat = start(server)
+        chat.paste("\n".join(lines))
+        chat.wait("› [pasted 200 lines]")
+        chat.type(" and more")
+        chat.press("Enter")
+        screen = chat.wait("Read.", READY, history=True)
+        assert screen.count("› [pasted 200 lines] and more") == 1
+        assert "pasted line" not in screen
+        assert said_to(server) == ["\n".join(lines) + " and more"]
+        chat.press("Up")
+        chat.wait("› [pasted 200 lines] and more\n")
+        for _ in range(len(" and more") + 1):
+            chat.press("BSpace")
+        chat.say("short")
+        chat.wait("› short", "Again.")
+        assert said_to(server)[-1] == "short"
 
 
 def test_what_is_pasted_is_one_text_and_waits_for_enter(start: Open) -> None:

@@ -75,15 +75,23 @@ class Outbox:
         self._were_told.clear()
         self._has_changed_mode = False
 
+    def queue(self, texts: Sequence[str]) -> None:
+        """Put what was sent before this was there behind what waits."""
+        for text in texts:
+            self._remember(text)
+        self._queued += texts
+
     def next(self) -> str | None:
         """The next queued line, if any."""
         return self._queued.pop(0) if self._queued else None
 
     def give_back(self) -> str:
-        """All that was not read, a line each, to be edited; nothing is queued any more."""
+        """All that was not read, a line each, to be edited; nothing is queued any more. What is typed next does not
+        come behind a line that Enter has ended."""
         queued, self._queued = self._queued, []
+        ending = "\n" if self._typeahead.text().strip() and self._typeahead.text().endswith("\n") else ""
         self._given_back = [*queued, *filter(None, [self._typeahead.take()])]
-        return "\n".join(self._given_back)
+        return "\n".join(self._given_back) + ending
 
     def sent(self, text: str) -> str:
         """What is done first of a text that came of `give_back`: a command among the lines is one again, and what

@@ -18,6 +18,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input.base import Input
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import HSplit, Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.lexers import Lexer
@@ -28,7 +29,8 @@ from prompt_toolkit.widgets import TextArea
 from localllm.base.i18n import _
 from localllm.text.sanitising import clean
 from localllm.tui.input.completion import Suggester, Suggestion
-from localllm.tui.input.typeahead import ESCAPE_SECONDS
+from localllm.tui.input.pastes import Pastes
+from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_BEGINS, PASTE_ENDS
 from localllm.tui.theme import Line, Theme
 
 _PROMPT = "› "
@@ -66,8 +68,9 @@ class ChatPrompt:
         self._change_mode = change_mode
         self._toolbar = toolbar
         self._hint = ""
+        self._pastes = Pastes()
         self._session: PromptSession[str] = PromptSession(
-            history=_History(str(history_file)) if history_file else InMemoryHistory(),
+            history=_History(str(history_file), self._pastes) if history_file else InMemoryHistory(),
             completer=_Completer(suggester.suggest),
             complete_in_thread=True,
             # Where nothing can be completed, prompt_toolkit keeps no rows free for the menu.
@@ -86,7 +89,10 @@ class ChatPrompt:
     async def ask(self, default: str = "") -> str:
         """What the person says, beginning with `default`. EOFError when he wants to leave."""
         self._hint = ""
-        return _encodable(await self._session.prompt_async(self._lead, default=default, handle_sigint=False))
+        size = self._session.output.get_size()
+        begun = self._pastes.fold_tall(default, size.columns, size.rows)
+        said = await self._session.prompt_async(self._lead, default=begun, handle_sigint=False)
+        return _encodable(self._pastes.whole(said))
 
     def _lead(self) -> StyleAndTextTuples:
         """What stands before the line."""
@@ -102,7 +108,7 @@ class ChatPrompt:
 
     def remember(self, line: str) -> None:
         """Keep a line that was not said here among those said."""
-        self._session.history.append_string(_encodable(line))
+        self._session.history.append_string(self._pastes.fold(_encodable(line)))
 
     def refresh(self) -> None:
         """Show the toolbar anew."""
@@ -115,6 +121,9 @@ class ChatPrompt:
     def _bottom(self) -> str:
         is_empty = not get_app().current_buffer.text
         return self._hint if self._hint and is_empty else self._toolbar()
+
+    def _is_behind_paste(self) -> bool:
+        return bool(self._pastes.name_at_end(get_app().current_buffer.document.text_before_cursor))
 
     def _bindings(self) -> KeyBindings:
         bindings = KeyBindings()
@@ -133,6 +142,16 @@ class ChatPrompt:
         def _next_mode(event: KeyPressEvent) -> None:
             self._change_mode()
             event.app.invalidate()
+
+        @bindings.add(Keys.BracketedPaste, filter=in_text)
+        def _paste(event: KeyPressEvent) -> None:
+            text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+            event.current_buffer.insert_text(self._pastes.fold(text))
+
+        @bindings.add("backspace", filter=in_text & Condition(self._is_behind_paste))
+        def _take_out(event: KeyPressEvent) -> None:
+            before = event.current_buffer.document.text_before_cursor
+            event.current_buffer.delete_before_cursor(len(self._pastes.name_at_end(before)))
 
         @bindings.add("c-c", filter=in_text)
         def _clear(event: KeyPressEvent) -> None:
@@ -195,7 +214,10 @@ class Question:
 
 def pending_keys(source: Input) -> str:
     """The keys prompt_toolkit has read but given to nobody, as raw text; they are taken from it."""
-    return "".join(press.data for press in get_typeahead(source))
+    return "".join(
+        f"{PASTE_BEGINS}{press.data}{PASTE_ENDS}" if press.key is Keys.BracketedPaste else press.data
+        for press in get_typeahead(source)
+    )
 
 
 def _pager(lines: Sequence[Line]) -> Application[None]:
@@ -234,10 +256,19 @@ class _Painted(Lexer):
 
 
 class _History(FileHistory):
+    """What was said, whole in the file; long texts are folded where they are shown again."""
+
+    def __init__(self, filename: str, pastes: Pastes) -> None:
+        super().__init__(filename)
+        self._pastes = pastes
+
+    def load_history_strings(self) -> Iterable[str]:
+        return map(self._pastes.fold, super().load_history_strings())
+
     def store_string(self, string: str) -> None:
         """A full disk must not end the chat: then the line is kept for this session only."""
         with contextlib.suppress(OSError):
-            super().store_string(_encodable(string))
+            super().store_string(_encodable(self._pastes.whole(string)))
 
 
 def _encodable(text: str) -> str:

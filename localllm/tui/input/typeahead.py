@@ -32,7 +32,8 @@ class Key(msgspec.Struct, frozen=True):
 PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
 """Have the terminal mark what is pasted (bracketed paste, DEC mode 2004), or not."""
 
-_PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+"""What marks it."""
 
 _ESCAPE = "\x1b"
 # A whole sequence: CSI or SS3, also with Alt; else Alt and a character.
@@ -113,8 +114,8 @@ class KeyReader:
             return None
         if not self._rest.startswith(_ESCAPE):
             return self._take(1, _CONTROLS.get(self._rest[0], "text" if _is_text(self._rest[0]) else "other"))
-        if self._rest.startswith(_PASTE_BEGINS):
-            self._rest, self._pasted = self._rest.removeprefix(_PASTE_BEGINS), ""
+        if self._rest.startswith(PASTE_BEGINS):
+            self._rest, self._pasted = self._rest.removeprefix(PASTE_BEGINS), ""
             return self._paste()
         if found := _SEQUENCE.match(self._rest):
             return self._take(found.end(), _SEQUENCES.get(found[0], "other"))
@@ -127,9 +128,9 @@ class KeyReader:
         return Key(name, text if name == "text" else "")
 
     def _paste(self) -> Key | None:
-        inside, end, after = self._rest.partition(_PASTE_ENDS)
+        inside, end, after = self._rest.partition(PASTE_ENDS)
         if not end:  # what may be the beginning of the end stays
-            cut = max(len(inside) - len(_PASTE_ENDS) + 1, 0)
+            cut = max(len(inside) - len(PASTE_ENDS) + 1, 0)
             self._pasted, self._rest = (self._pasted or "") + inside[:cut], inside[cut:]
             return None
         text = (self._pasted or "") + inside
@@ -219,6 +220,12 @@ class TypeAhead:
         for key in [*reader.read(raw), *reader.flush()]:
             self._edit(Key("newline") if key.name in ("enter", "queue") else key)
 
+    def press(self, raw: str) -> None:
+        """Press keys that a prompt has read behind the line that was sent: what they send is sent."""
+        reader = KeyReader()
+        for key in [*reader.read(raw), *reader.flush()]:
+            self._press(key)
+
     def put(self, text: str) -> None:
         """Write `text` before what was typed so far."""
         self._line = "\n".join(filter(None, (text, self._line)))
@@ -234,11 +241,13 @@ class TypeAhead:
             return
         import termios
 
-        if self._modes_before is None:
-            self._modes_before = termios.tcgetattr(self._stream.fileno())
+        modes = termios.tcgetattr(self._stream.fileno())
+        self._modes_before = self._modes_before or modes
         asyncio.get_running_loop().add_reader(self._stream.fileno(), self._read)
         self._reading = True
         self.refresh()
+        if modes[0] & termios.ICRNL:
+            self._read_earlier()
 
     def refresh(self) -> None:
         """Set the terminal anew while reading: after a suspension the shell's modes are in force."""
@@ -278,10 +287,17 @@ class TypeAhead:
             self._write(PASTE_OFF)
         self._modes_before = None
 
-    def _read(self) -> bool:
-        """Take what can be read at once; false at the terminal's end."""
+    def _read_earlier(self) -> None:
+        """Take what was typed while the terminal still made a line end of Enter."""
+        import select
+
+        while select.select([self._stream.fileno()], [], [], 0)[0] and self._read(enter=b"\n"):
+            pass
+
+    def _read(self, enter: bytes = b"\r") -> bool:
+        """Take what can be read at once, in which `enter` is that key; false at the terminal's end."""
         try:
-            data = os.read(self._stream.fileno(), _READ_SIZE)
+            data = os.read(self._stream.fileno(), _READ_SIZE).replace(enter, b"\r")
         except OSError:
             data = b""
         if not data:

@@ -13,6 +13,7 @@ import pytest
 import localllm
 from localllm.cli.fast_start import CHAT_FLAGS, CHAT_OPTIONS, open_chat
 from localllm.cli.main import root
+from localllm.tui.input.typeahead import PASTE_OFF, PASTE_ON
 
 STOP_AT_ASYNCIO = """
 import os, sys, termios
@@ -57,7 +58,7 @@ def in_terminal(tmp_path: Path, *arguments: str) -> tuple[str, int, set[str], bo
 
 def test_the_first_line_comes_before_anything_heavy(tmp_path: Path) -> None:
     printed, code, loaded, echoes = in_terminal(tmp_path, "--lang", "ja")
-    assert printed == f"localllm {localllm.__version__}\r\n"
+    assert printed == f"{PASTE_ON}localllm {localllm.__version__}\r\n{PASTE_OFF}"
     assert "localllm.cli.fast_start" in loaded
     assert loaded & HEAVY == {"asyncio"}
     assert "echo=False" in loaded

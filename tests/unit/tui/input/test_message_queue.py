@@ -125,6 +125,20 @@ def test_what_was_not_read_is_given_back_in_its_order_before_what_is_being_writt
     assert writing.outbox.is_empty
 
 
+def test_what_is_typed_next_does_not_come_behind_a_line_that_was_ended() -> None:
+    writing = Writing()
+    writing.typeahead.keep("/undo\r")
+    assert writing.outbox.give_back() == "/undo\n"
+
+
+def test_what_was_sent_before_it_was_there_waits_its_turn() -> None:
+    writing = Writing(runs=False)
+    writing.outbox.queue(["one", "/exit"])
+    writing.send("two")
+    assert writing.remembered == ["one", "/exit", "two"]
+    assert [writing.outbox.next() for _ in range(3)] == ["one", "/exit", "two"]
+
+
 def test_commands_among_what_was_given_back_are_commands_again() -> None:
     writing = Writing()
     writing.queue("one", "two", "/todo add three", "!git status\n--short", "four")

@@ -44,6 +44,36 @@ def test_keys_somebody_else_has_read_only_write(keys: str, text: str) -> None:
     assert pressed == []
 
 
+@each(
+    ("keys", "pressed", "text"),
+    [
+        ("one\rtwo\r", ["enter one", "enter two"], ""),
+        ("one\rtwo", ["enter one"], "two"),
+        ("\x1b[200~a\rb\x1b[201~\r", ["enter a\nb"], ""),
+        ("a\nb\r", ["enter a\nb"], ""),
+    ],
+)
+def test_keys_a_prompt_has_read_behind_its_line_do_what_they_say(keys: str, pressed: list[str], text: str) -> None:
+    typeahead = TypeAhead(sys.stdin)
+    done: list[str] = []
+    typeahead.on_key = lambda key: done.append(f"{key} {typeahead.take()}")
+    typeahead.press(keys)
+    assert done == pressed
+    assert typeahead.text() == text
+
+
+async def test_what_was_typed_before_the_terminal_was_set_is_sent_line_by_line(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        os.write(keyboard, b"one\rtwo\r\x1b[200~a\rb\x1b[201~\rrest")
+        typeahead, done = TypeAhead(stream), list[str]()
+        typeahead.on_key = lambda key: done.append(f"{key} {typeahead.take()}")
+        typeahead.start()
+        assert done == ["enter one", "enter two", "enter a\nb"]
+        assert typeahead.text() == "rest"
+        typeahead.stop()
+
+
 def test_what_is_put_stands_before_what_is_typed() -> None:
     typeahead = TypeAhead(sys.stdin)
     typeahead.put("one")

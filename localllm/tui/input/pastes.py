@@ -1,0 +1,48 @@
+"""Long texts in the prompt: shown as one short line each, sent whole."""
+
+import re
+
+from localllm.base.i18n import _, ngettext
+from localllm.text.sanitising import display_width
+
+_MOST_LINES = 10
+_MOST_CHARACTERS = 2_000
+_ROWS_BESIDE = 8  # the menu, the status line, and some of what was said
+
+
+class Pastes:
+    """The texts behind names such as `[pasted 200 lines]`."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def fold(self, text: str) -> str:
+        """The name that stands for a text from now on; a short text itself."""
+        lines = text.count("\n") + 1
+        if lines <= _MOST_LINES and len(text) <= _MOST_CHARACTERS:
+            return text
+        name = (
+            ngettext("[pasted {count} line]", "[pasted {count} lines]", lines)
+            if lines > _MOST_LINES
+            else _("[pasted {count} characters]", count=f"{len(text):,}")
+        )
+        number, free = 1, name
+        while self._texts.get(free, text) != text:
+            number += 1
+            free = f"{name[:-1]} ({number})]"
+        self._texts[free] = text
+        return free
+
+    def fold_tall(self, text: str, columns: int, rows: int) -> str:
+        """`fold`, where the text has no place on a screen of this size."""
+        taken = sum(1 + display_width(line) // columns for line in text.split("\n"))
+        return self.fold(text) if taken > rows - _ROWS_BESIDE else text
+
+    def whole(self, text: str) -> str:
+        """The text with what its names stand for."""
+        names = "|".join(map(re.escape, self._texts))
+        return re.sub(names, lambda found: self._texts[found[0]], text) if names else text
+
+    def name_at_end(self, text: str) -> str:
+        """The name that a text ends with; "" where it ends with none."""
+        return next((name for name in self._texts if text.endswith(name)), "")
