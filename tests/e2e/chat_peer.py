@@ -106,7 +106,7 @@ class Chat:
     """Satisfies ChatContext. What a request plays is named by its first word."""
 
     def __init__(self, terminal: Terminal, settings: Settings) -> None:
-        self.root = Path.cwd()
+        self.root = self.here = Path.cwd()
         self.session_id = "20250101-000000-abcd"
         self.provider_name = "scripted"
         self.provider_address = "http://127.0.0.1:1"

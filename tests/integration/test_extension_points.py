@@ -66,6 +66,9 @@ FILES = {
             async def search(self, query, limit):
                 return SearchAnswer((SearchResult(f"On {query}", "https://almanac.example/tides", "", self.name),))
 
+            async def check(self):
+                pass
+
         def make(settings):
             return Almanac()
     """,

@@ -9,7 +9,8 @@ from localllm.base.i18n import _
 from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, of_error, problem
 from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model
-from localllm.integrations.doctor.project import folders_moved, memory, settings, size, space, web, writable
+from localllm.integrations.doctor.project import folders_moved, memory, settings, size, space, writable
+from localllm.integrations.doctor.web import web
 
 Check = Callable[[Surroundings], Iterable[Finding]]
 
@@ -23,7 +24,6 @@ CHECKS: tuple[Check, ...] = (
     journal,
     git,
     size,
-    web,
     ripgrep,
     terminal,
     program,
@@ -37,10 +37,11 @@ async def examine(here: Surroundings, checks: Sequence[Check] = CHECKS) -> list[
     """The findings of all checks, the most important first. The servers are asked before anything else, while the
     processor has nothing else to do: they have only tenths of a second to answer."""
     found: list[Finding] = []
-    try:
-        found += await model(here)
-    except _FAULTS as error:
-        found.append(_failed("model", error))
+    for name, look in (("model", model), ("web", web)):
+        try:
+            found += await look(here)
+        except _FAULTS as error:
+            found.append(_failed(name, error))
     for check in checks:
         found += _run(check, here)
     return sorted(found, key=lambda finding: STATUSES.index(finding.status))

@@ -9,10 +9,11 @@ from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_
 from localllm.integrations.doctor.project import instructions
 from localllm.llm.discovery.servers import Server, found_keys
 from localllm.llm.model_profiles import Profile, choose
+from localllm.tools.builtin import tools_for
 
 _PROFILES = {
-    "compact": N_("The model gets the compact profile: a short prompt and eight tools (agent.profile)."),
-    "standard": N_("The model gets the standard profile: twelve tools (agent.profile)."),
+    "compact": N_("The model gets the compact profile: a short prompt and {count} tools (agent.profile)."),
+    "standard": N_("The model gets the standard profile: {count} tools (agent.profile)."),
     "embedded": N_("The embedded engine plans with all tools."),
 }
 
@@ -111,7 +112,10 @@ def _window(here: Surroundings, answering: Answering) -> Finding:
 
 
 def _profile(here: Surroundings, answering: Answering) -> Finding:
-    return ok("profile", _(_PROFILES[_chosen(here, answering).name]))
+    profile = _chosen(here, answering)
+    tools = {tool.name for tool in tools_for(here.loaded.settings)} | {"explore"}  # which lives above the others
+    count = len(tools if profile.tools is None else tools & profile.tools)
+    return ok("profile", _(_PROFILES[profile.name], count=count))
 
 
 def _chosen(here: Surroundings, answering: Answering) -> Profile:

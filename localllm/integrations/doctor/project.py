@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from localllm.base.directory_walk import walk
-from localllm.base.errors import LocalLLMError, WebSearchError
+from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_, Phrase, _, ngettext
 from localllm.base.paths import project_folder, project_name
 from localllm.config.loader import RESERVED_VARIABLES, left_out_notice
@@ -99,18 +99,6 @@ def instructions(here: Surroundings, profile: Profile) -> Iterator[Finding]:
                     most=profile.instructions,
                 ),
             )
-
-
-def web(here: Surroundings) -> Iterator[Finding]:
-    """Whether the web may be searched, and by what. No engine is asked."""
-    found = here.loaded.settings.web
-    if not found.enabled:
-        fix = _("If you want it: localllm config set web.enabled true")
-        yield note("web", _("Searching and reading the web is off."), fix)
-    elif found.engines:
-        yield ok("web", _("The web is searched by {engines}.", engines=", ".join(found.engines)))
-    else:
-        yield of_error("web", WebSearchError("web_no_engine"), "warning")
 
 
 def settings(here: Surroundings) -> Iterator[Finding]:

@@ -34,3 +34,7 @@ class SearchEngine(Protocol):
     async def search(self, query: str, limit: int) -> SearchAnswer:
         """At most `limit` results. Raises WebSearchError."""
         ...
+
+    async def check(self) -> None:
+        """Find out whether it can be asked, as cheaply as that can be known. Raises WebSearchError."""
+        ...

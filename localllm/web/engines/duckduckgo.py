@@ -53,6 +53,11 @@ class DuckDuckGo:
             )
         )
 
+    async def check(self) -> None:
+        """Look for the package. Nothing is sent anywhere."""
+        if not is_installed():
+            raise WebSearchError("duckduckgo_missing")
+
     def _by_package(self, query: str, limit: int) -> list[dict[str, Any]]:
         try:
             ddgs: Any = importlib.import_module("ddgs")

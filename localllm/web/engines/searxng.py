@@ -55,6 +55,10 @@ class SearxNG:
                 failure = failure or error
         raise failure or WebSearchError("searxng_unreachable", url="", reason="")
 
+    async def check(self) -> None:
+        """Search for a word: only that shows whether it answers in JSON."""
+        await self.search("test", 1)
+
     async def _ask(self, place: str, query: str, limit: int) -> SearchAnswer:
         import httpx
 

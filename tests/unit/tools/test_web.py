@@ -32,6 +32,9 @@ class Engine:
             raise self._outcome
         return self._outcome
 
+    async def check(self) -> None:
+        pass
+
 
 def online(root: Path, *engines: SearchEngine, fetcher: Fetcher | None = None, limit: int = 8_000) -> ToolContext:
     web = WebAccess(engines, fetcher or Fetcher())

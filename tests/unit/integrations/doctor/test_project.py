@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from localllm.config.loader import Loaded
-from localllm.config.schema import Settings, WebSettings
+from localllm.config.schema import Settings
 from localllm.integrations.doctor.inputs import look_around
-from localllm.integrations.doctor.project import size, space, web, writable
+from localllm.integrations.doctor.project import size, space, writable
 from tests.support.doctor_world import surroundings
 
 
@@ -121,20 +121,3 @@ def test_files_are_counted_up_to_a_bound(tmp_path: Path) -> None:
     assert (few.status, "5 files" in few.what) == ("ok", True)
     (many,) = size(here, most=4)
     assert (many.status, ".gitignore" in many.fix) == ("note", True)
-
-
-@pytest.mark.parametrize(
-    ("settings", "status", "what", "fix"),
-    [
-        (WebSettings(), "note", "is off", "web.enabled true"),
-        (WebSettings(enabled=True), "ok", "searxng, duckduckgo", ""),
-        (WebSettings(enabled=True, engines=()), "warning", "", "web.engines"),
-    ],
-)
-def test_whether_the_web_may_be_searched(
-    tmp_path: Path, settings: WebSettings, status: str, what: str, fix: str
-) -> None:
-    (finding,) = web(surroundings(tmp_path, loaded=Loaded(settings=Settings(web=settings))))
-    assert finding.status == status
-    assert what in finding.what
-    assert fix in finding.fix

@@ -1,0 +1,52 @@
+"""The web, where the settings turn it on: whether it can be searched, and what its pages are read with."""
+
+import importlib.util
+from collections.abc import Iterator
+
+import msgspec
+
+from localllm.base.errors import WebSearchError
+from localllm.base.i18n import _
+from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok
+from localllm.web.services import WebAccess, open_web
+
+_SECONDS = 5.0  # a person is waiting
+_PACKAGES = ("trafilatura", "pypdf")
+
+
+async def web(here: Surroundings) -> list[Finding]:
+    """Which of the engines answer, and which packages are missing; where the web is off, how it is turned on."""
+    settings = here.loaded.settings.web
+    if not settings.enabled:
+        fix = _("If you want it: localllm config set web.enabled true")
+        return [note("web", _("Searching and reading the web is off."), fix)]
+    patience = msgspec.structs.replace(settings, timeout=min(settings.timeout, _SECONDS))
+    return [*await _engines(open_web(patience)), *_packages()]
+
+
+async def _engines(access: WebAccess) -> list[Finding]:
+    """One finding for each engine. One that does not answer is a warning only where no other does."""
+    answering: list[str] = []
+    failures: list[WebSearchError] = []
+    for engine in access.engines:
+        try:
+            await engine.check()
+            answering.append(engine.name)
+        except WebSearchError as error:
+            failures.append(error)
+    if not access.engines:
+        failures.append(WebSearchError("web_no_engine"))
+    found = [of_error("web", error, "note" if answering else "warning") for error in failures]
+    if answering:
+        found.append(ok("web", _("The web can be searched ({engines}).", engines=", ".join(answering))))
+    return found
+
+
+def _packages() -> Iterator[Finding]:
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        yield note(
+            "web",
+            _("Pages are read less well: {packages} not installed.", packages=", ".join(missing)),
+            _("Install what the web needs: pip install 'localllm[web]'"),
+        )

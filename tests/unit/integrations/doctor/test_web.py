@@ -1,0 +1,74 @@
+"""The web: asked only where it is on, over a real server on loopback."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from localllm.config.loader import Loaded
+from localllm.config.schema import Settings, WebSettings
+from localllm.integrations.doctor.checks import examine
+from localllm.integrations.doctor.inputs import Finding
+from localllm.integrations.doctor.web import web
+from tests.support.doctor_world import surroundings
+from tests.support.web_server import page, serve
+
+pytestmark = pytest.mark.anyio
+
+FOUND = page('{"query": "test", "results": []}', "application/json")
+NOWHERE = "http://127.0.0.1:9"
+
+
+async def looked(folder: Path, *engines: str, url: str = NOWHERE) -> list[Finding]:
+    settings = WebSettings(enabled=True, engines=engines, searxng_url=url)
+    return await web(surroundings(folder, loaded=Loaded(settings=Settings(web=settings))))
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The packages that are there."""
+    there = {"trafilatura", "pypdf", "ddgs"}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if name in there else None)
+    return there
+
+
+async def test_where_it_is_off_nobody_is_asked_and_the_setting_is_named(tmp_path: Path) -> None:
+    (finding,) = await web(surroundings(tmp_path))
+    assert (finding.status, finding.what) == ("note", "Searching and reading the web is off.")
+    assert "web.enabled true" in finding.fix
+
+
+async def test_an_engine_that_answers(tmp_path: Path) -> None:
+    async with serve({"/search": FOUND}) as site:
+        (finding,) = await looked(tmp_path, "searxng", url=site.url)
+    assert (finding.status, finding.what) == ("ok", "The web can be searched (searxng).")
+
+
+async def test_what_is_wrong_says_how_to_fix_it(tmp_path: Path) -> None:
+    async with serve({"/search": page("", "text/html", "403 Forbidden")}) as site:
+        (finding,) = await looked(tmp_path, "searxng", url=site.url)
+    assert finding.status == "warning"
+    assert "search.formats" in finding.fix
+    (finding,) = await looked(tmp_path, "searxng")
+    assert finding.status == "warning"
+    assert "does not answer" in finding.what
+
+
+async def test_one_that_stands_in_for_another_is_enough(tmp_path: Path, installed: set[str]) -> None:
+    found = await looked(tmp_path, "searxng", "duckduckgo")
+    assert [finding.status for finding in found] == ["note", "ok"]
+    installed.remove("ddgs")
+    found = await looked(tmp_path, "searxng", "duckduckgo")
+    assert [finding.status for finding in found] == ["warning", "warning"]
+    assert "localllm[web]" in found[1].fix
+
+
+async def test_packages_that_are_missing(tmp_path: Path, installed: set[str]) -> None:
+    installed.remove("pypdf")
+    *_, finding = await looked(tmp_path, "duckduckgo")
+    assert (finding.status, "pypdf" in finding.what, "trafilatura" in finding.what) == ("note", True, False)
+
+
+async def test_doctor_looks_at_it(tmp_path: Path) -> None:
+    loaded = Loaded(settings=Settings(web=WebSettings(enabled=True, engines=("searxng",), searxng_url=NOWHERE)))
+    assert "web" in {finding.name for finding in await examine(surroundings(tmp_path, loaded=loaded))}
