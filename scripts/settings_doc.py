@@ -76,7 +76,7 @@ def lines() -> Iterator[str]:
     yield INTRODUCTION
     for table, group in groupby(all_settings().values(), key=table_of):
         settings = list(group)
-        yield f"## `[{table}]`\n"
+        yield f"## `[{table}]`\n" if table else "## Before all tables\n"
         yield f"{summary(settings[0].section)}\n"
         yield "| setting | type | default | meaning | project |"
         yield "|---|---|---|---|---|"
@@ -121,6 +121,7 @@ CONDITIONS = {
     "agent.max_iterations": "a smaller number",
     "agent.time_limit": "a shorter time",
     "safety.command_timeout": "a shorter time",
+    "offline": "`true`",
     "safety.require_confirmation": "`true`",
     "safety.auto_backup": "`true`",
     "safety.mode": "a more careful one: plan, ask, auto-edit, auto is the order",

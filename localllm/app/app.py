@@ -32,6 +32,7 @@ from localllm.base.paths import Storage, cache_folder, open_storage, project_fol
 from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode, Settings
 from localllm.llm.model_profiles import Profile
+from localllm.llm.offline import go_offline
 from localllm.memory.project_memory import ProjectMemory
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText
@@ -108,6 +109,7 @@ class LocalLLMCode(Answerer):
         here: Path | None = None,
         accept_no_sandbox: bool = False,
     ) -> None:
+        go_offline(loaded, environ)
         super().__init__(root, loaded.settings.llm, loaded.allowed_environ(environ))
         self.root = root
         self.here = here or root
@@ -445,7 +447,7 @@ class LocalLLMCode(Answerer):
 
     def _make_runner(self) -> LateRunner:
         """What runs commands in the project. Raises ConfigurationError."""
-        hosts = self.settings.safety.network_hosts
+        hosts = self.settings.command_hosts
         if hosts:
             from localllm.sandbox.network.hosts import NetworkHosts
 

@@ -401,7 +401,7 @@ class Conversation:
             overflow_folder=project.storage.outputs,
             background=self.background,
             sees=self._sees,
-            web=_open_web(project.settings.web),
+            web=None if project.settings.offline else _open_web(project.settings.web),
             focus=self.focus,
             repo_map=project.repo_map,
             memory=project.memory,

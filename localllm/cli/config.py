@@ -99,10 +99,10 @@ def listing(loaded: Loaded, project: Path, width: int) -> Iterator[str]:
         table = setting.key if setting.table else setting.key.rpartition(".")[0]
         if table != heading:
             heading = table
-            yield from ("", f"[{table}]")
+            yield from ("", f"[{table}]") if table else ()
         keys = [key for key in values if key.startswith(f"{table}.")] if setting.table else [setting.key]
         for key in keys:
-            yield from _setting(loaded, key, key[len(table) + 1 :], values[key], width)
+            yield from _setting(loaded, key, key.removeprefix(f"{table}."), values[key], width)
         if not keys:
             yield _("# none")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from localllm import __version__
 
-CHAT_FLAGS = frozenset({"-c", "--continue", "--trust-project", "--i-accept-no-sandbox", "--debug"})
+CHAT_FLAGS = frozenset({"-c", "--continue", "--trust-project", "--i-accept-no-sandbox", "--offline", "--debug"})
 CHAT_OPTIONS = frozenset({"-m", "--model", "--provider", "--base-url", "--script", "--lang", "--mode", "--resume"})
 """Options of the root command that go with a chat: those without a value, and those with one."""
 

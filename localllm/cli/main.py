@@ -184,6 +184,7 @@ class _Commands(click.Group):
 @click.option("--lang", type=click.Choice(["en", "ja"]), help="The language of the program's own words.")
 @click.option("--trust-project", is_flag=True, help="For this run, believe all of the project's localllm.toml.")
 @click.option("--i-accept-no-sandbox", is_flag=True, help="Run commands even where nothing can hold them.")
+@click.option("--offline", is_flag=True, help="Reach only this machine and servers you named in your own network.")
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
 @click.pass_context
 def root(context: click.Context, **options: Any) -> int | None:

@@ -82,11 +82,11 @@ def sandbox(context: click.Context, *, probe: bool, json: bool, timeout: float |
         state_folder=state_folder(),
         cache_folder=cache_folder(),
         accept_no_sandbox=accepted,
-        network_hosts=safety.network_hosts,
+        network_hosts=loaded.settings.command_hosts,
     )
     try:
         if probe:
-            return _show(runner, project, safety.network_hosts, as_json=json)
+            return _show(runner, project, loaded.settings.command_hosts, as_json=json)
         line = command[0] if len(command) == 1 else shlex.join(command)
         return _run(runner, line, timeout or safety.command_timeout)
     finally:

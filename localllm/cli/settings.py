@@ -10,6 +10,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import set_language
 from localllm.base.paths import find_project
 from localllm.config.loader import Loaded, load
+from localllm.llm.offline import go_offline
 from localllm.text.sanitising import clean
 
 
@@ -24,6 +25,7 @@ def overrides(options: dict[str, Any]) -> dict[str, Any]:
         "llm.gguf.file": file,
         f"llm.{provider}.base_url": options["base_url"],
         "llm.scripted.file": options["script"] and str(Path(options["script"]).absolute()),
+        "offline": options["offline"],
     }
     chosen = {key: value for key, value in named.items() if value}
     if mode := options["mode"]:  # it is what holds, whatever require_confirmation says elsewhere
@@ -51,6 +53,7 @@ def load_here(context: click.Context) -> tuple[Path, Loaded]:
     project = find_project(Path.cwd())
     loaded = load(project, overrides=overrides(options), environ=os.environ, trusted=options["trust_project"])
     set_language(options["lang"] or loaded.settings.ui.language)
+    go_offline(loaded, os.environ)
     return project, loaded
 
 

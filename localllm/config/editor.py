@@ -179,8 +179,11 @@ def _add_line(text: str, before: Entry, path: KeyPath, written: str) -> str:
 
 
 def _add_table(text: str, path: KeyPath, written: str) -> str:
-    """The text with a new table at its end; it ends with a newline if it did before."""
+    """The text with a new table at its end; it ends with a newline if it did before. What is in no table comes first
+    of all."""
     newline = _newline(text)
+    if not path[:-1]:
+        return f"{_write_key(path)} = {written}{newline}{newline if text else ''}{text}"
     table = f"[{_write_key(path[:-1])}]{newline}{_write_key(path[-1:])} = {written}"
     if not text:
         return table + newline

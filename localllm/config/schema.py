@@ -327,8 +327,12 @@ class LoggingSettings(Section, frozen=True):
 
 
 class Settings(Section, frozen=True):
-    """All settings."""
+    """All settings: the tables below, and before them what stands in none.
 
+    offline: connect only to this machine and to servers in your own network that you, not the project, have named.
+    """
+
+    offline: bool = False
     llm: LLMSettings = LLMSettings()
     agent: AgentSettings = AgentSettings()
     agents: AgentsSettings = AgentsSettings()
@@ -339,6 +343,11 @@ class Settings(Section, frozen=True):
     commands: CommandSettings = CommandSettings()
     ui: UISettings = UISettings()
     logging: LoggingSettings = LoggingSettings()
+
+    @property
+    def command_hosts(self) -> tuple[str, ...]:
+        """What commands may reach of the network: nothing while the program is offline."""
+        return () if self.offline else self.safety.network_hosts
 
 
 SECRET_VARIABLES: dict[str, str] = {

@@ -105,6 +105,7 @@ SERVERS = ("lmstudio", "ollama", "openai")
 """The providers that need no key: an untrusted project may choose them where their server is on this machine."""
 
 _SAFER = {
+    "offline": True,
     "safety.require_confirmation": True,
     "safety.auto_backup": True,
     "web.enabled": False,

@@ -17,7 +17,7 @@ PAUSE_SECONDS = 60.0
 UNREACHABLE = frozenset(
     {
         *("llm_refused", "llm_unreachable", "llm_server_failed", "llm_loading", "llm_cut"),
-        *("gguf_died", "gguf_unloadable"),
+        *("gguf_died", "gguf_unloadable", "llm_offline", "llm_offline_model"),
     }
 )
 """What makes another answer: nobody takes the connection, or the server still fails when it has been tried again."""

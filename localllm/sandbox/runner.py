@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.base import logs
+from localllm.base import logs, offline
 from localllm.base.environment import believed_in
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import Phrase
@@ -308,6 +308,8 @@ class SandboxRunner:
     def _refuse(self) -> None:
         """Raise SafetyViolationError where commands are not to be run at all."""
         if self.level == "none":
+            if offline.is_on():
+                raise SafetyViolationError("command_offline", reason=self._probed.reason)
             if not self._accept_no_sandbox:
                 raise SafetyViolationError("command_no_sandbox", reason=self._probed.reason)
         elif self._holds_home():

@@ -48,4 +48,4 @@ def all_tools() -> tuple[Tool, ...]:
 
 def tools_for(settings: Settings) -> tuple[Tool, ...]:
     """The tools of a session with these settings."""
-    return (*TOOLS, *web_tools(settings.web))
+    return (*TOOLS, *(() if settings.offline else web_tools(settings.web)))

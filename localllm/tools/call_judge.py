@@ -134,4 +134,4 @@ class CallJudge:
         return os.path.lexists(self._context.root.path / name)
 
     def _commands_have_network(self) -> bool:
-        return bool(self._context.settings.safety.network_hosts) or self._context.runner.level == "none"
+        return bool(self._context.settings.command_hosts) or self._context.runner.level == "none"

@@ -6,6 +6,18 @@ MODELS = {
     "llm_refused": ErrorText(
         "E2001", "No model server answers at {url}.", "{reason}.", "Start it ({start}), or set llm.{provider}.base_url."
     ),
+    "llm_offline": ErrorText(
+        "E2041",
+        "{url} is not asked: localllm is offline.",
+        "Not reached, because {reason}.",
+        "Use a model on this machine, or leave out --offline (in the settings: offline = false).",
+    ),
+    "llm_offline_model": ErrorText(
+        "E2042",
+        "The model “{model}” is not asked: localllm is offline.",
+        "Ollama at {url} has it run on machines of its makers.",
+        "Use a model that runs on this machine, or leave out --offline (in the settings: offline = false).",
+    ),
     "llm_idle": ErrorText(
         "E2002",
         "The model server at {url} fell silent.",

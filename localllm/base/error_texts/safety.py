@@ -59,6 +59,12 @@ SAFETY = {
         "{reason}.",
         ("Choose ask or auto-edit (--mode, safety.mode), or accept it with --i-accept-no-sandbox."),
     ),
+    "command_offline": ErrorText(
+        "E9023",
+        "The command was not run: localllm is offline, and nothing on this machine keeps a command off the network.",
+        "{reason}.",
+        "Run it yourself, or leave out --offline (in the settings: offline = false).",
+    ),
     "command_root_too_wide": ErrorText(
         "E9020",
         "The command was not run: the project {root} holds the user's home folder.",

@@ -33,6 +33,9 @@ WEB = {
     "duckduckgo_failed": ErrorText(
         "E3007", "DuckDuckGo did not answer: {reason}.", "", "Try again later, or use SearxNG (web.searxng_url)."
     ),
+    "search_offline": ErrorText(
+        "E3011", "The web is not searched: localllm is offline.", "", "Only the user can end that: offline = false"
+    ),
     "web_no_engine": ErrorText(
         "E3008", "There is nothing to search the web with.", "", "Name an engine in web.engines."
     ),

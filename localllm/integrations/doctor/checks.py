@@ -7,7 +7,7 @@ from subprocess import SubprocessError
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import _
 from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings, of_error, problem
-from localllm.integrations.doctor.machine import git, journal, program, ripgrep, sandbox, terminal
+from localllm.integrations.doctor.machine import git, journal, network, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model
 from localllm.integrations.doctor.project import folders_moved, memory, settings, size, space, writable
 from localllm.integrations.doctor.web import web
@@ -21,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     space,
     memory,
     sandbox,
+    network,
     journal,
     git,
     size,

@@ -131,7 +131,7 @@ def look_around(
             project,
             state_folder=state,
             cache_folder=cache_folder(environ),
-            network_hosts=loaded.settings.safety.network_hosts,
+            network_hosts=loaded.settings.command_hosts,
         ),
         kernel=platform.release(),
         free_space=_free_space,

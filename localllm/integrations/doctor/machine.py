@@ -8,6 +8,7 @@ from localllm import __version__
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import N_, _, language, ngettext
 from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings, note, of_error, ok, warning
+from localllm.llm.offline import reachable_offline
 from localllm.safety.journal import check
 from localllm.sandbox.backend import BACKENDS
 from localllm.sandbox.probe import landlock_remedy, remedies
@@ -48,7 +49,7 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
         )
     else:
         yield ok("sandbox", what)
-    if not BACKENDS[here.sandbox.level].opens_hosts and here.loaded.settings.safety.network_hosts:
+    if not BACKENDS[here.sandbox.level].opens_hosts and here.loaded.settings.command_hosts:
         what = _(
             "Network: off. safety.network_hosts has no effect: the level {level} cannot tell hosts apart",
             level=here.sandbox.level,
@@ -60,6 +61,16 @@ def sandbox(here: Surroundings) -> Iterator[Finding]:
                 "Install bubblewrap (sudo apt install bubblewrap, sudo dnf install bubblewrap). "
                 "Within a container or another sandbox this is as good as it gets."
             ),
+        )
+
+
+def network(here: Surroundings) -> Iterator[Finding]:
+    """Whether the program is offline."""
+    if here.loaded.settings.offline:
+        yield note(
+            "network",
+            reachable_offline(),
+            _("To end that: leave out --offline, and localllm config set offline false."),
         )
 
 

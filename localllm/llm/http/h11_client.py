@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, SupportsIndex
 from urllib.parse import urlsplit
 
+from localllm.base import offline
 from localllm.llm.addresses import is_loopback
 from localllm.llm.http.messages import (
     ConnectError,
@@ -47,8 +48,11 @@ def is_plain(url: str, environ: Mapping[str, str]) -> bool:
 
 
 def is_proxied(url: str, environ: Mapping[str, str]) -> bool:
-    """Whether a proxy may stand between us and `url`. None is asked for what is on this machine."""
-    return not is_loopback(url) and any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES)
+    """Whether a proxy may stand between us and `url`. None is asked for what is on this machine, and none while the
+    program is offline: it would pass on what we must not reach."""
+    if offline.is_on() or is_loopback(url):
+        return False
+    return any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES)
 
 
 class PlainHttp:

@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from localllm.base import offline
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase
+from localllm.base.offline import offline_error_in
 from localllm.llm.addresses import is_loopback
 from localllm.llm.http.h11_client import PlainHttp, is_plain
 from localllm.llm.http.messages import (
@@ -77,9 +79,12 @@ class LibraryHttp:
             try:
                 # Loading the certificate store costs 20 ms and no plain-HTTP server needs it. A proxy named in the
                 # environment must not stand between us and this machine.
+                verify, trust_env = self._base_url.startswith("https:"), not is_loopback(self._base_url)
+                direct = httpx.AsyncHTTPTransport(verify=verify, trust_env=trust_env) if offline.is_on() else None
                 self._client = httpx.AsyncClient(
-                    verify=self._base_url.startswith("https:"),
-                    trust_env=not is_loopback(self._base_url),
+                    verify=verify,
+                    trust_env=trust_env,
+                    transport=direct,  # with it, no proxy is looked for
                     headers={"user-agent": "localllm", "accept-encoding": "identity"},
                 )
             except (ValueError, ImportError) as error:  # a proxy in the environment that httpx cannot use
@@ -220,6 +225,8 @@ class HttpTransport:
 
     def _explained(self, error: Exception) -> LLMConnectionError:
         """What went wrong on the way, as an error of ours."""
+        if refused_offline := offline_error_in(error):
+            return LLMConnectionError("llm_offline", url=self._base_url, reason=refused_offline.reason)
         match error:
             case UnwritableError():
                 return self._cut("the request cannot be written as HTTP")

@@ -23,6 +23,7 @@ from localllm.llm.messages import (
     ToolMessage,
     UserMessage,
 )
+from localllm.llm.offline import refuse_model_elsewhere
 from localllm.llm.providers.base import (
     Chunk,
     Embeddings,
@@ -123,6 +124,7 @@ class Ollama(EmbeddingProvider):
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives; see Provider. A model that cannot think is asked again without being told to, one
         that cannot see without the pictures."""
+        refuse_model_elsewhere(request.model, self.address)
         window = await self._window(request.model)
         name = full_name(request.model)
 

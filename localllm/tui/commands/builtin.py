@@ -3,6 +3,7 @@
 import msgspec
 
 from localllm.base.i18n import N_, _, ngettext
+from localllm.llm.offline import reachable_offline
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.context import ChatContext
@@ -75,6 +76,7 @@ async def status(call: SlashCall) -> Outcome:
         (_("context window"), window),
         (_("profile"), _profile(chat)),
         (_("sandbox"), chat.sandbox_level),
+        *([(_("network"), reachable_offline())] if chat.settings.offline else []),
         (_("mode"), f"{chat.mode}: {_(_MODE_TEXTS[chat.mode])}"),
         (_("used so far"), cost(0, of_session, of_session.total_seconds) or _("nothing yet")),
         (_("session"), " ".join(filter(None, (chat.session_id, chat.keeping.title)))),

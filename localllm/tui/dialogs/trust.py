@@ -115,7 +115,7 @@ _INDENT = 4
 
 _REACH: tuple[tuple[str, str], ...] = (
     (r"llm\..*\.(base_url|endpoint)|llm\.(provider|fallback_providers)", "server"),
-    (r"safety\.network_hosts|web\..*", "network"),
+    (r"safety\.network_hosts|web\..*|offline", "network"),
     (r"safety\.(allow|rules)", "allow"),
     (r"safety\.(require_confirmation|mode)", "unasked"),
     (r"safety\.(deny|ask|dangerous_commands)", "rules"),

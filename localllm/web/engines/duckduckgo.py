@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
+from localllm.base import offline
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
 from localllm.web.engines.base import SearchAnswer, SearchResult
@@ -33,7 +34,9 @@ class DuckDuckGo:
         self._ask = ask or self._by_package
 
     async def search(self, query: str, limit: int) -> SearchAnswer:
-        """At most `limit` results."""
+        """At most `limit` results. Of the connections the package opens `offline` is not told: it is asked first."""
+        if offline.is_on():
+            raise WebSearchError("search_offline")
         try:
             async with asyncio.timeout(self._seconds):
                 found = await asyncio.to_thread(self._ask, query, limit)

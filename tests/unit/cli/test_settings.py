@@ -6,13 +6,14 @@ import pytest
 
 from localllm.cli.settings import overrides
 
-NONE = dict.fromkeys(["script", "base_url", "provider", "model", "mode"])
+NONE = dict.fromkeys(["script", "base_url", "provider", "model", "mode", "offline"])
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ({}, {}),
+        ({"offline": True}, {"offline": True}),
         ({"mode": "plan"}, {"safety.mode": "plan", "safety.require_confirmation": True}),
         ({"mode": "auto"}, {"safety.mode": "auto", "safety.require_confirmation": False}),
         ({"base_url": "http://h"}, {"llm.provider": "openai", "llm.openai.base_url": "http://h"}),

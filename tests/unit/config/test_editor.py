@@ -16,6 +16,7 @@ from localllm.config.keys import path_of
 from tests.support.settings_files import VALUES, SettingsFile, settings_files
 
 TYPED = {
+    "offline": ["true"],
     "llm.model": ['qwen # "3"', "日本語\n\x7f\x1b", "", "it's"],
     "llm.max_tokens": ["8192"],
     "llm.temperature": ["0.25", "2", "1e-7"],
@@ -130,6 +131,9 @@ def test_what_was_added_can_be_taken_out_again(scratch: Path, file: SettingsFile
         ),
         ("  [llm]\n    model = 'a'\n", "llm.max_tokens", "5", "  [llm]\n    model = 'a'\n    max_tokens = 5\n"),
         ("[llm] # c", "llm.model", "b", '[llm] # c\nmodel = "b"'),
+        ("# mine\n[llm]\n", "offline", "true", "offline = true\n\n# mine\n[llm]\n"),
+        ("", "offline", "true", "offline = true\n"),
+        ("offline = true\n[llm]\n", "offline", "false", "offline = false\n[llm]\n"),
         (
             "llm.model = 'a'\nui.theme = 'dark'\n",
             "llm.max_tokens",

@@ -1,0 +1,195 @@
+"""Offline: reach this machine and what the user has named in their own network, and nothing else.
+
+It is decided below all clients: Python reports every connection and every look-up of a name to `sys.addaudithook`
+before it is made, whoever makes it, so that no client can forget to ask. Only what opens sockets without Python, a
+library written in another language, is not reported: whoever uses one asks `is_on` first.
+"""
+
+import socket
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from localllm.base.i18n import Phrase
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
+_CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+_LOOKING_UP = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"})
+_WITHIN_THE_MACHINE = frozenset({"AF_UNIX", "AF_NETLINK", "AF_VSOCK", "AF_ALG"})
+
+_OWN_NETWORK = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
+"""Private, link-local and unique local addresses (RFC 1918, 3927, 4193, 4291)."""
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class OfflineError(OSError):
+    """`place` is not reached, for this `reason`."""
+
+    def __init__(self, place: str, reason: Phrase) -> None:
+        super().__init__(str(Phrase("offline, {place} is not reached: {reason}", place=place, reason=reason)))
+        self.place = place
+        self.reason = reason
+
+
+def offline_error_in(error: BaseException | None) -> OfflineError | None:
+    """The OfflineError that `error` is or was made of, None where it has another cause."""
+    while error is not None and not isinstance(error, OfflineError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+class Guard:
+    """Judges what Python reports. `named`: the addresses of servers as the user has named them; those of the user's own
+    network may be reached, and the names among them looked up."""
+
+    def __init__(self, named: Iterable[str]) -> None:
+        self._named = frozenset(place for address in named if (place := _place(address)))
+        self._led: set[tuple[str, int]] = set()
+        """What the names in `_named` have stood for when they were looked up, with their ports."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What has been named besides this machine: host:port."""
+        return tuple(sorted(_shown(host, port) for host, port in self._named if not _is_here(host)))
+
+    def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Raise OfflineError for a connection or a look-up that is not to be made."""
+        if event in _CONNECTING:
+            place, family = arguments[1], getattr(arguments[0].family, "name", "")
+            if place is not None and family not in _WITHIN_THE_MACHINE:
+                self._judge_connection(_spelt(place[0]), place[1])
+        elif event in _LOOKING_UP:
+            self._judge_name(_spelt(arguments[0][0] if event == "socket.getnameinfo" else arguments[0]))
+
+    def admitted(self, name: object, addresses: Iterable[str]) -> frozenset[str]:
+        """Those of the `addresses` that a look-up of `name` gave to which a connection may be made. Raises OfflineError
+        where it is a name the user has named and there is none."""
+        host, all_of_it = _spelt(name), frozenset(addresses)
+        ports = {port for named, port in self._named if named == host}
+        near = frozenset(address for address in all_of_it if _is_here(address) or _is_private(address))
+        if ports and not near:
+            raise OfflineError(host, Phrase("it stands for no address of this machine or of your own network"))
+        self._led |= {(_plain(address), port) for address in near for port in ports}
+        return near if ports else all_of_it
+
+    def _judge_connection(self, host: str, port: int) -> None:
+        if _is_here(host):
+            return
+        if not _is_private(host):
+            raise OfflineError(_shown(host, port), Phrase("it is not in your own network"))
+        if (_plain(host), port) not in self._named | self._led:
+            raise OfflineError(_shown(host, port), _unnamed())
+
+    def _judge_name(self, name: str) -> None:
+        is_known = name in ("", "localhost") or any(name == host for host, _ in self._named)
+        if not is_known and _parsed(name) is None:
+            raise OfflineError(name, _unnamed())
+
+
+class _Process:
+    """The guard of this process, and whether Python reports to it: a hook is for good."""
+
+    guard: Guard | None = None
+    is_hooked = False
+
+
+def switch_on(named: Iterable[str]) -> None:
+    """Be offline from now on; see Guard. Called again, what is named now is what counts."""
+    _Process.guard = Guard(named)
+    if not _Process.is_hooked:
+        _Process.is_hooked = True
+        sys.addaudithook(_judge)
+        _filter_lookups()
+
+
+def is_on() -> bool:
+    """Whether the program is offline."""
+    return _Process.guard is not None
+
+
+def named_places() -> tuple[str, ...]:
+    """What may be reached besides this machine, as far as it turns out to be in the user's own network."""
+    return _Process.guard.places if _Process.guard else ()
+
+
+def _judge(event: str, arguments: tuple[Any, ...]) -> None:
+    if _Process.guard and event.startswith("socket."):
+        _Process.guard.judge(event, arguments)
+
+
+def _filter_lookups() -> None:
+    """Let a name be looked up once: what that gives is judged, kept in mind, and what its user may connect to."""
+    look_up = socket.getaddrinfo
+
+    def filtered(host: Any, *arguments: Any, **options: Any) -> list[Any]:
+        found = look_up(host, *arguments, **options)
+        if _Process.guard is None:
+            return found
+        admitted = _Process.guard.admitted(host, (str(entry[4][0]) for entry in found))
+        return [entry for entry in found if str(entry[4][0]) in admitted]
+
+    socket.__dict__["getaddrinfo"] = filtered  # where asyncio and all others find it
+
+
+def _place(address: str) -> tuple[str, int] | None:
+    """Host and port of an address with or without a scheme; None for what is none."""
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        host, port = _spelt(parts.hostname or ""), parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return None
+    return (_plain(host), port) if host else None
+
+
+def _spelt(host: object) -> str:
+    """A host in the one spelling in which hosts are compared: ASCII, in lower case, without a dot at its end."""
+    if host is None:
+        return ""
+    text = bytes(host).decode("ascii", "replace") if isinstance(host, bytes | bytearray) else str(host)
+    with suppress(UnicodeError):
+        text = text.encode("idna").decode("ascii")
+    return text.lower().removesuffix(".")
+
+
+def _plain(host: str) -> str:
+    """An IP address in its usual spelling, any other host as it is."""
+    parsed = _parsed(host)
+    return host if parsed is None else str(parsed)
+
+
+def _parsed(host: str) -> "IPv4Address | IPv6Address | None":
+    """The IP address that `host` is, without its zone; the IPv4 address that one of IPv6 stands for."""
+    from ipaddress import IPv6Address, ip_address  # where nothing is offline it is not needed
+
+    try:
+        parsed = ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed
+
+
+def _is_here(host: str) -> bool:
+    """Whether it is this machine."""
+    parsed = _parsed(host)
+    return host == "localhost" if parsed is None else parsed.is_loopback
+
+
+def _is_private(host: str) -> bool:
+    """Whether it is an address of the user's own network; a name is none."""
+    from ipaddress import ip_network
+
+    parsed = _parsed(host)
+    return parsed is not None and any(parsed in ip_network(network) for network in _OWN_NETWORK)
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _unnamed() -> Phrase:
+    return Phrase("you have not named it yourself (in your own settings, a variable or on the command line)")

@@ -1,0 +1,43 @@
+"""Going offline: which servers the user has named, and how a refusal is told."""
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+
+from localllm.base import offline
+from localllm.base.errors import LLMConnectionError
+from localllm.base.i18n import _
+from localllm.config.loader import LOOKED_AT, Loaded
+from localllm.config.trust import runs_elsewhere
+from localllm.llm.addresses import api_root, ollama_address
+
+_ADDRESSES = ("base_url", "endpoint")
+"""How the settings are called that hold the address of a model server."""
+
+
+def go_offline(loaded: Loaded, environ: Mapping[str, str]) -> None:
+    """Where the settings say so, let nothing be reached from now on but this machine and the model servers in the
+    user's own network that the user has named: not the project's file, whether it is trusted or not."""
+    if loaded.settings.offline:
+        offline.switch_on(map(api_root, _named_by_user(loaded, environ)))
+
+
+def reachable_offline() -> str:
+    """What can be reached while the program is offline, in the user's language."""
+    if places := ", ".join(offline.named_places()):
+        return _("Offline: only this machine is reached, and in your own network {places}.", places=places)
+    return _("Offline: only this machine is reached.")
+
+
+def refuse_model_elsewhere(model: str, url: str) -> None:
+    """Raise LLMConnectionError where the program is offline and a server of this machine has `model` run by others."""
+    if offline.is_on() and runs_elsewhere(model):
+        raise LLMConnectionError("llm_offline_model", model=model, url=url)
+
+
+def _named_by_user(loaded: Loaded, environ: Mapping[str, str]) -> Iterator[str]:
+    for key, origin in loaded.origins.items():
+        if key.rpartition(".")[2] in _ADDRESSES and origin.layer != "project":
+            yield reduce(getattr, key.split("."), loaded.settings)
+    if host := environ.get("OLLAMA_HOST", "").strip(" \t\"'"):
+        yield ollama_address(host)
+    yield from environ.get(LOOKED_AT, "").replace(",", " ").split()
