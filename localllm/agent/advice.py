@@ -20,20 +20,20 @@ class Panel:
 
     async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
         """See Advisers."""
-        return await self._system().ask_three(dossier, emit, by_hand=by_hand)
+        return await self.system.ask_three(dossier, emit, by_hand=by_hand)
 
     async def ask_boss(
         self, dossier: Dossier, earlier: Sequence[Consultation], emit: Emit, *, by_hand: bool = False
     ) -> Consultation:
         """See Advisers."""
-        return await self._system().ask_boss(dossier, earlier, emit, by_hand=by_hand)
+        return await self.system.ask_boss(dossier, earlier, emit, by_hand=by_hand)
 
     async def consult(self, kind: Literal["panel", "boss"], question: str, agent: ReActAgent, emit: Emit) -> None:
         """Ask because the person wants to; the agent's model reads the plan with its next request. Raises
         LLMConnectionError panel_no_model where no role has a model."""
         from localllm.agent.consultation import consult
 
-        await consult(self._system(), kind, question, agent, emit)
+        await consult(self.system, kind, question, agent, emit)
 
     def forget(self) -> None:
         """Forget what was advised: the conversation it was for is not gone on with."""
@@ -45,7 +45,9 @@ class Panel:
         if self._made is not None:
             await self._made.aclose()
 
-    def _system(self) -> "MultiAgentSystem":
+    @property
+    def system(self) -> "MultiAgentSystem":
+        """The panel itself, made now if it is not there yet."""
         if self._made is None:
             self._made = self._make()
         return self._made

@@ -13,7 +13,7 @@ from localllm.agent.completion_checks import Finishing
 from localllm.agent.continuation import Answer, Unanswered
 from localllm.agent.file_references import with_files
 from localllm.agent.history import History
-from localllm.agent.loop_detection import LoopDetector
+from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Limits, Middleware, Policies, RunState, Stop
 from localllm.agent.panel.dossier import Advisers
@@ -42,7 +42,7 @@ from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
-    from localllm.context.context_manager import Compacted
+    from localllm.context.context_manager import Compacted, SmartContextManager
     from localllm.memory.external_memory import ExternalMemorySystem
 
 _LIMITS = UNANSWERED | {"llm_context_overflow", "context_full"}
@@ -76,7 +76,7 @@ class ReActAgent:
         self.llm_client = llm_client
         self.tool_system = tool_system
         self.session_id = session_id
-        self._time_limit = settings.time_limit
+        self._settings = settings
         self._shows_pieces = shows_pieces
         self.thought_history: list[Completion] = []
         """The answers of this run, or the last one."""
@@ -208,13 +208,13 @@ class ReActAgent:
         try:
             self._begin(query, piped, typed)
             emit(RunStarted(session_id=self.session_id, query=query, provider=client.provider.name, model=client.model))
-            async with asyncio.timeout(self._time_limit or None):
+            async with asyncio.timeout(self._settings.time_limit or None):
                 await self._begin_turn(query, piped, typed, emit)
                 finished = await self._loop(query, emit)
         except TimeoutError:
             reason = Phrase(
                 "Stopped after {seconds} s, the time limit of a run (agent.time_limit).",
-                seconds=f"{self._time_limit:g}",
+                seconds=f"{self._settings.time_limit:g}",
             )
             note = Phrase("[stopped: {reason}]", reason=reason)
             finished = self._tally.finished("limit", await self.handle_stuck_situation(str(reason), query))
@@ -299,6 +299,26 @@ class ReActAgent:
     def detect_loop(self) -> bool:
         """Whether the last steps go round in circles: one of loop_detector.PATTERNS."""
         return self.ladder.detector.detected()
+
+    @property
+    def context_manager(self) -> "SmartContextManager":
+        """What keeps the conversation within the model's window."""
+        return self.compaction.manager
+
+    @property
+    def max_iterations(self) -> int:
+        """How often the model is asked in a run at most."""
+        return self._settings.max_iterations
+
+    @property
+    def loop_detection_threshold(self) -> int:
+        """How many equal steps are a repetition."""
+        return self._settings.loop_detection_threshold
+
+    @property
+    def stuck_patterns(self) -> tuple[str, ...]:
+        """The kinds of repetition that are found."""
+        return PATTERNS
 
     @property
     def external_memory(self) -> "ExternalMemorySystem":

@@ -51,9 +51,11 @@ if TYPE_CHECKING:
     from localllm.agent.panel.multi_agent import MultiAgentSystem
     from localllm.app.session_manager import Keeping
     from localllm.base.cache import CacheManager
+    from localllm.context.context_manager import SmartContextManager
     from localllm.context.usage import WindowUse
     from localllm.memory.external_memory import ExternalMemorySystem
     from localllm.memory.search import MemoryEntry
+    from localllm.project.analyzer import ProjectAnalyzer
     from localllm.project.facts import ProjectAnalysis
     from localllm.sandbox.runner import SandboxRunner
 
@@ -186,6 +188,21 @@ class LocalLLMCode(Answerer):
     def external_memory(self) -> "ExternalMemorySystem":
         """What is remembered of the project."""
         return self.memory.system
+
+    @property
+    def context_manager(self) -> "SmartContextManager":
+        """What keeps its conversation within the model's window."""
+        return self.react_agent.context_manager
+
+    @property
+    def multi_agent_system(self) -> "MultiAgentSystem":
+        """Whom it asks when it is stuck, and the person with /panel and /boss."""
+        return self._panel.system
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a request is being carried out."""
+        return self._requests.is_running
 
     # --- what the chat and its commands use
 
@@ -361,10 +378,15 @@ class LocalLLMCode(Answerer):
 
     async def analyze(self) -> "ProjectAnalysis":
         """What the project is, from its files alone; what was found out before is used as long as it holds."""
+        return await self.project_analyzer.analyze()
+
+    @cached_property
+    def project_analyzer(self) -> "ProjectAnalyzer":
+        """What finds that out."""
         from localllm.project.analyzer import ProjectAnalyzer  # few sessions ever ask
 
         store, exclude = self._project.storage.cache_file("analysis.msgpack"), self.settings.project.exclude_patterns
-        return await ProjectAnalyzer(self.root, store, exclude, caches=self.caches).analyze()
+        return ProjectAnalyzer(self.root, store, exclude, caches=self.caches)
 
     @cached_property
     def caches(self) -> "CacheManager":

@@ -18,10 +18,13 @@ class Requests:
         self._answerer = answerer
         self._current = current
         self._waiting: asyncio.Future[None] | None = None
+        self.is_running = False
+        """Whether a request is being carried out."""
 
     async def events(self, query: str, piped: str = "", typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """The events of the agent's run, once it is known who answers. A fault of ours ends the run, not the program:
         it is logged, and told."""
+        self.is_running = True
         try:
             if finished := await self._connect():
                 for event in self._told(self._started(query), finished):
@@ -39,6 +42,8 @@ class Requests:
             logs.of("APP").exception("a run failed")
             for event in self._told(_failed(InternalError("internal", reason=repr(error), log=logs.file()))):
                 yield event
+        finally:
+            self.is_running = False
 
     def interrupt(self) -> None:
         """Break off the request that is going on, or the waiting for whoever answers it."""

@@ -189,10 +189,10 @@ class ExternalMemorySystem:
         self._now = now
         self._recall = Recall()
 
-    async def add_todo(self, task: str, priority: str = "") -> str:
-        """Put a task on the TODO list; its id. One that is open already is not put there again. Without a priority it
-        has the one that the text ends with, such as “(high)”, else medium."""
-        return (await self.put_todo(task, priority)).id
+    async def add_todo(self, task: str, priority: str = "medium") -> str:
+        """Put a task on the TODO list; its id. One that is open already is not put there again. Where no other priority
+        is given, the one that the text ends with, such as “(high)”, goes before medium."""
+        return (await self.put_todo(task, "" if priority == "medium" else priority)).id
 
     async def put_todo(self, task: str, priority: str = "") -> Todo:
         """The same, for who wants to know all of it."""

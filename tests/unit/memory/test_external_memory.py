@@ -60,6 +60,12 @@ async def test_what_is_remembered_can_be_forgotten(memory: ExternalMemorySystem)
     assert error.value.key == "memory_unknown"
 
 
+async def test_a_priority_in_the_text_counts_unless_another_is_given(memory: ExternalMemorySystem) -> None:
+    for task, given in {"plain": "medium", "urgent (high)": "medium", "later": "low"}.items():
+        await memory.add_todo(task, given)
+    assert [todo.priority for todo in memory.todos()] == ["medium", "high", "low"]
+
+
 @pytest.mark.parametrize("act", ["kind", "priority"])
 async def test_words_that_are_none(memory: ExternalMemorySystem, act: str) -> None:
     with pytest.raises(LocalLLMError) as error:
