@@ -1,4 +1,4 @@
-"""A model server on loopback that answers with exact bytes, as recorded from real ones, and keeps what it was sent."""
+"""A model server on loopback that answers with the bytes it is given, and keeps what it was sent."""
 
 import json
 import socket
@@ -41,7 +41,11 @@ HANG_UP = Reply((), status=0)
 
 
 def cassette(name: str) -> Reply:
-    """A recorded answer: `lmstudio/chat_stream_tools`, `llamacpp/chat_stream_usage`, …"""
+    """An answer of tests/fixtures/wire: `lmstudio/chat_stream_tools`, `llamacpp/chat_stream_usage`, …
+
+    A file `.http` holds the bytes that were sent; `.json` holds the content, and its `prov` says where that is from:
+    an abridged recording (abr), documentation (doc), the server's source (src), an issue (iss), or not known (unv).
+    """
     if (file := FIXTURES / f"{name}.json").exists():
         data = json.loads(file.read_text(encoding="utf-8"))
         body = data["body"]

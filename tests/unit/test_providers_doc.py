@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "providers.md").read_text("utf-8")
 WIRES = ROOT / "tests" / "fixtures" / "wire"
 
-CELL = re.compile(r"—|(real|recorded|documented) (\d+)")
-SOURCES = {"recorded": {"rec"}, "documented": {"doc", "src"}}
+CELL = re.compile(r"—|(real|abridged|documented) (\d+)")
+SOURCES = {"abridged": {"abr"}, "documented": {"doc", "src"}}
 """Where the wires of each kind come from, as their files say."""
 
 
@@ -67,5 +67,5 @@ def test_the_test_exists_and_is_what_it_is_called(number: str) -> None:
     if wire:
         assert wire.rpartition("/")[2] in (ROOT / file).read_text("utf-8")
         assert json.loads((WIRES / f"{wire}.json").read_text("utf-8"))["prov"] in SOURCES[kind]
-    if kind == "recorded":
+    if kind == "abridged":
         assert wire

@@ -1,4 +1,4 @@
-"""The Azure provider against recorded and documented answers, over real connections."""
+"""The Azure provider against abridged and documented answers, over real connections."""
 
 import itertools
 import json
@@ -103,7 +103,7 @@ class TestFailures:
             ("truncated_stream", "llm_cut"),
         ],
     )
-    async def test_recorded_failures_get_their_meaning(self, name: str, key: str) -> None:
+    async def test_failures_get_their_meaning(self, name: str, key: str) -> None:
         assert (await failure(cassette(f"azure/{name}"))).key == key
 
     @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ class TestWaits:
         assert (await ask(fails(429, "slow down", headers), says("well"), waits=waits)).message.text == "well"
         assert waits == [wait]
 
-    async def test_the_recorded_answer_asks_for_600_milliseconds(self) -> None:
+    async def test_the_answer_of_an_issue_asks_for_600_milliseconds(self) -> None:
         assert (await failure(cassette("azure/err_429"))).retry_after == 0.6
 
     @pytest.mark.parametrize("value", ["soon", "", "1.2.3s"])

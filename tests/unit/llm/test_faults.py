@@ -230,7 +230,7 @@ async def test_nobody_takes_the_connection(kind: str, tmp_path: Path) -> None:
 
 
 def events_of(reply: Reply) -> list[bytes]:
-    """The pieces of a recorded stream, one event or line each."""
+    """The pieces of a whole stream, one event or line each."""
     body = b"".join(reply.pieces).replace(b"\r\n", b"\n")
     border = b"\n\n" if b"data: " in body else b"\n"
     return [piece + border for piece in body.split(border) if piece.strip()]
@@ -248,7 +248,7 @@ def events_of(reply: Reply) -> list[bytes]:
         ("ollama", "ollama/chat_stream_tools"),
     ],
 )
-async def test_a_recorded_stream_that_breaks_off_at_any_point(kind: str, name: str, tmp_path: Path) -> None:
+async def test_a_stream_that_breaks_off_at_any_point(kind: str, name: str, tmp_path: Path) -> None:
     """It was asked again; or gone on with what had come; or the answer was whole already."""
     pieces, wire = events_of(cassette(name)), wire_of(kind)
     came_of_it: list[str] = []

@@ -1,4 +1,4 @@
-"""The Gemini provider against recorded and documented answers, over real connections."""
+"""The Gemini provider against abridged and documented answers, over real connections."""
 
 import json
 from typing import Any
@@ -95,9 +95,9 @@ class TestAnswers:
         assert (await ask(Reply((b"[", *whole.pieces, b",\r\n", *whole.pieces, b"]")))).message.text == "Paris.Paris."
 
     async def test_every_size_of_piece(self) -> None:
-        recorded = b"".join(cassette("gemini/stream_thoughts").pieces)
+        whole = b"".join(cassette("gemini/stream_thoughts").pieces)
         for size in (1, 7, 100):
-            pieces = tuple(recorded[at : at + size] for at in range(0, len(recorded), size))
+            pieces = tuple(whole[at : at + size] for at in range(0, len(whole), size))
             assert (await ask(Reply(pieces))).message == AssistantMessage("42", thinking="**Plan** ...")
 
     async def test_calls_get_an_id_where_they_have_none_and_end_as_calls(self) -> None:
@@ -169,7 +169,7 @@ class TestFailures:
             ("truncated_stream", "llm_cut", None),
         ],
     )
-    async def test_recorded_failures_get_their_meaning(self, name: str, key: str, status: int | None) -> None:
+    async def test_failures_get_their_meaning(self, name: str, key: str, status: int | None) -> None:
         error = await failure(cassette(f"gemini/{name}"))
         assert (error.key, error.params.get("status")) == (key, status)
 
@@ -389,7 +389,7 @@ class TestModels:
             ModelInfo("gemma-4", context_window=1_048_576),
         ]
 
-    async def test_the_recorded_list(self) -> None:
+    async def test_the_documented_list(self) -> None:
         with WireServer([says("x")], list_replies=[cassette("gemini/models")]) as server:
             provider = gemini(server.url)
             models = await provider.list_models()

@@ -39,13 +39,13 @@ async def listed(routes: dict[str, Reply], *, path: str = "", models: tuple[str,
             await provider.aclose()
 
 
-async def test_the_recorded_list_with_its_windows() -> None:
+async def test_the_documented_list_with_its_windows() -> None:
     models, asked = await listed({V0: cassette("lmstudio/v0_models")})
     assert models == [ModelInfo("qwen/qwen3-8b", 4096, 40_960, loaded=True, quantization="Q4_K_M")]
     assert asked == [f"GET {V0}"]
 
 
-def test_the_recorded_list_of_the_newer_interface() -> None:
+def test_the_documented_list_of_the_newer_interface() -> None:
     [model] = parse_native_models(b"".join(cassette("lmstudio/v1_api_models").pieces))
     assert model == ModelInfo(
         "google/gemma-4-26b-a4b",

@@ -1,4 +1,4 @@
-"""The Ollama provider against recorded answers, over real connections."""
+"""The Ollama provider against the documented answers, over real connections."""
 
 import asyncio
 import itertools
@@ -150,7 +150,7 @@ class TestFailures:
             ("truncated_stream", "llm_cut", True),
         ],
     )
-    async def test_recorded_failures_get_their_meaning(self, name: str, key: str, retryable: bool) -> None:
+    async def test_failures_get_their_meaning(self, name: str, key: str, retryable: bool) -> None:
         error = await failure(cassette(f"ollama/{name}"))
         assert (error.key, error.retryable) == (key, retryable)
 

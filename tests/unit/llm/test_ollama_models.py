@@ -129,10 +129,10 @@ class TestModels:
         quantization="Q4_K_M",
     )
 
-    async def test_as_recorded(self) -> None:
+    async def test_as_documented(self) -> None:
         assert await self.listed(cassette("ollama/tags"), cassette("ollama/ps")) == [self.QWEN]
 
-    async def test_described_as_recorded(self) -> None:
+    async def test_described_as_documented(self) -> None:
         with WireServer([says()], routes=TOLD) as server:
             async with closing(ollama(server.url)) as provider:
                 info = await provider.describe("qwen3:8b")

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible provider against recorded answers of real servers, over real connections."""
+"""The OpenAI-compatible provider against answers in the form of several servers, over real connections."""
 
 import itertools
 import json
@@ -148,7 +148,7 @@ class TestFailures:
             ("gemini_oai/err_429", "llm_rate_limited"),
         ],
     )
-    async def test_recorded_failures_get_their_meaning(self, name: str, key: str) -> None:
+    async def test_failures_get_their_meaning(self, name: str, key: str) -> None:
         assert (await failure(cassette(name))).key == key
 
     async def test_a_missing_model_names_the_nearest_there_are(self) -> None:
