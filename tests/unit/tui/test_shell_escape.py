@@ -40,10 +40,15 @@ async def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
 
 
 async def test_cancelling_ends_it(tmp_path: Path) -> None:
+    begun = asyncio.Event()
     task = asyncio.ensure_future(
-        run_own("trap 'echo tidied > done; exit' INT; while :; do sleep 0.05; done", tmp_path, print)
+        run_own(
+            "trap 'echo tidied > done; exit' INT; echo begun; while :; do sleep 0.05; done",
+            tmp_path,
+            lambda _: begun.set(),
+        )
     )
-    await asyncio.sleep(0.3)
+    await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

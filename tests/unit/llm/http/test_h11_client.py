@@ -210,24 +210,31 @@ def test_what_goes_over_a_bare_connection(url: str, environ: dict[str, str], pla
 
 async def test_what_had_arrived_before_a_reset_is_not_lost() -> None:
     """asyncio's own reader throws away what was not read yet when the connection breaks."""
-    begun, reset = asyncio.Event(), asyncio.Event()
+    begun, said, reset, gone = (asyncio.Event() for _ in range(4))
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(OK + b"Transfer-Encoding: chunked\r\n\r\n")
         await begun.wait()
         writer.write(b"5\r\nhello\r\n")
+        said.set()
         await reset.wait()
         linger = struct.pack("ii", 1, 0)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+        gone.set()
 
     http = PlainHttp()
     async with serving(serve) as url:
         response = await http.send(get(url), 5)
         begun.set()
-        await asyncio.sleep(0.05)  # the body has arrived, nobody has read it
+        await said.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)  # the body has arrived, nobody has read it
         reset.set()
-        await asyncio.sleep(0.05)  # the reset as well
+        await gone.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)  # the reset as well
         assert await response.read() == b"hello"
         with pytest.raises(CutError):
             await response.read()
