@@ -34,7 +34,7 @@ def main() -> None:
         print(named(sys.argv[2]))
         return
     found = [*wrong_mentions(), *failing_commands()]
-    print("\n".join(found) or "check_docs: the documents are true")
+    print("\n".join(found) or "check_docs: the commands and options exist, and README's commands run")
     sys.exit(bool(found))
 
 

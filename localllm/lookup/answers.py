@@ -28,6 +28,10 @@ _ORDER = (
 )
 """Kinds of definitions of one name, the likeliest first."""
 
+_OTHER_CASE = 2
+"""How much less likely a name is that is written in other letters: a class is likelier all the same than a variable of
+a test."""
+
 _PUT_IN = re.compile(
     r"""\S*[\d/\\=<>{}%@_]\S* | ['"‘’“”`「」][^'"‘’“”`「」]*['"‘’“”`「」] | [:;,.!?]\s | \s[-–—]\s""", re.VERBOSE
 )
@@ -63,6 +67,8 @@ def symbol(talk: Talk, index: ProjectIndex, question: Question) -> str:
         return "\n".join(
             [talk.say("no_definition", name=question.subject), talk.say("only_used"), *numbered(hits[:_SHOWN])]
         )
+    if secret := next(filter(is_secret, re.findall(r"[\w./-]*\w", talk.question, re.ASCII)), ""):
+        return f"{secret} {talk.say('not_shown')}"
     ranking = rank(index, terms_of(question.subject))
     nothing = talk.say("no_name", name=question.subject) + _more_to_come(talk, index)
     if not ranking.places:
@@ -79,9 +85,14 @@ def definitions(index: ProjectIndex, name: str, path: str = "") -> list[Place]:
         found = inside or [place for place in found if owners[-1].lower() in place.path.lower()] or found
     if path:
         found = [place for place in found if place.path.endswith(path)] or found
-    exact = [place for place in found if place.name == last] or found
+    exact = [place for place in found if place.name == last]
+    likely = exact if exact and not last.islower() else found  # who types small letters may mean a class
     order = {kind: number for number, kinds in enumerate(_ORDER) for kind in kinds.split()}
-    return sorted(exact, key=lambda one: (order.get(one.kind, 2) - 3 * worth(one.path), bool(one.parent), one[1:3]))
+
+    def unlikely(place: Place) -> float:
+        return order.get(place.kind, 2) - 3 * worth(place.path) + (0 if place.name == last else _OTHER_CASE)
+
+    return sorted(likely, key=lambda one: (unlikely(one), bool(one.parent), one[1:3]))
 
 
 def uses(talk: Talk, index: ProjectIndex, question: Question) -> str:

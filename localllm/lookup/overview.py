@@ -40,6 +40,8 @@ _FRAME = re.compile(
     r"File \"(?P<python>[^\"\n]+)\", line (?P<at>\d+)|(?P<other>(?:[\w.@+-]*/)*[\w@+-][\w.@+-]*\.\w{1,5}):(?P<line>\d+)"
 )
 _ERROR = re.compile(r"^(?:E\s+)?(?:[\w.]+(?:Error|Exception|Warning)|panic|fatal|(?i:error))\s*:\s*(.+)$", re.MULTILINE)
+_RAISED = re.compile(r":\d+: (?:in \S+|[\w.]*(?:Error|Exception|Failed))[ \t]*\r?$", re.MULTILINE)
+"""What stands behind a place in the output of pytest."""
 
 
 def project(talk: Talk, index: ProjectIndex) -> str:
@@ -184,9 +186,9 @@ def pasted_error(talk: Talk, index: ProjectIndex, text: str) -> str:
 
 
 def has_frames(text: str) -> bool:
-    """Whether a text is an error that names places: at least two, or one and a message."""
+    """Whether a text is an error that names places: at least two, or one and a message or what was raised there."""
     places = {match[0] for match in _FRAME.finditer(text)}
-    return len(places) > 1 or (len(places) == 1 and _ERROR.search(text) is not None)
+    return len(places) > 1 or (len(places) == 1 and bool(_ERROR.search(text) or _RAISED.search(text)))
 
 
 def real_path(index: ProjectIndex, subject: str) -> str:

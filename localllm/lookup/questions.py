@@ -135,6 +135,6 @@ def _imported(text: str) -> str:
 def _modules(text: str) -> Iterator[str]:
     yield from quoted_in(text)
     importing = r"\b(?:imports?|includes?|requires?|depends? on|imported|importing)\s+(?:the )?[<\"'`]?"
-    if after := re.search(rf"{importing}({NAME}|[@\w./-]+\.?\w+)", text, re.ASCII):
+    if after := re.search(rf"{importing}([@\w$./:#-]*[\w$])", text, re.ASCII):
         yield after[1]
     yield from re.findall(r"[@A-Za-z_][\w./-]*\w", text, re.ASCII)

@@ -258,6 +258,50 @@ async def test_a_pasted_traceback_is_followed_into_the_project(ask: Ask) -> None
     assert result.answer.index("shop/server.py:11") < result.answer.index("shop/__main__.py:3")
 
 
+PYTEST = """\
+    def test_waits_longer(self):
+>       self.assertLess(RetryPolicy().wait_before(1), RetryPolicy().wait_before(0))
+E       AssertionError: 2.0 not less than 1.0
+
+tests/test_retrying.py:8: AssertionError
+FAILED tests/test_retrying.py::RetryTest::test_waits_longer - AssertionError
+"""
+PYTEST_PLAIN = """\
+>       assert RetryPolicy().wait_before(1) == 5
+E       assert 2.0 == 5
+
+tests/test_retrying.py:8: AssertionError
+"""
+PYTEST_SHORT = "tests/test_retrying.py:8: in test_it\n    assert policy.wait_before(1) == 5\nE   assert 2 == 5\n"
+
+
+@pytest.mark.parametrize("output", [PYTEST, PYTEST_PLAIN, PYTEST_SHORT])
+async def test_what_pytest_prints_is_followed_into_the_project(ask: Ask, output: str) -> None:
+    result = await ask(f"what is this?\n\n<stdin>\n{output}\n</stdin>")
+
+    assert "- tests/test_retrying.py:8" in result.answer
+    assert "README.md" not in result.answer
+
+
+async def test_a_name_in_small_letters_is_a_class_rather_than_a_variable_of_a_test(tmp_path: Path) -> None:
+    for name, text in (
+        ("shop/cart.py", "class Cart:\n    pass\n"),
+        ("tests/test_cart.py", "from shop.cart import Cart\n\n\ndef test_it():\n    cart = Cart()\n    assert cart\n"),
+    ):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    answers = [(await agent_in(tmp_path).execute_query(asked)).answer for asked in ("cart", "cart はどこ？")]
+
+    assert [answer.partition("\n")[0] for answer in answers] == ["`Cart` — shop/cart.py:1"] * 2
+
+
+async def test_what_a_file_of_secrets_holds_is_not_said_to_be_nowhere(ask: Ask) -> None:
+    answer = (await ask("what is the PAYMENT_KEY in .env?")).answer
+
+    assert answer == ".env (not shown: it may hold secrets)"
+
+
 async def test_a_hundred_kilobytes_of_paste_are_no_hindrance(ask: Ask) -> None:
     result = await ask("x = 1  # filler\n" * 6_000 + "\nwhere is the retry logic?")
 
