@@ -68,6 +68,10 @@ _ANSWERS: dict[str, Answer] = {
 }
 
 
+class Escaped(KeyboardInterrupt):
+    """Esc, where something was asked: a step back where there is one, else the same as Ctrl+C."""
+
+
 class Stage(Protocol):
     """Screen and keyboard, to be had for a question."""
 
@@ -80,7 +84,8 @@ class Stage(Protocol):
         ...
 
     async def ask(self, default: str = "") -> str:
-        """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, EOFError for the end of input."""
+        """One line; `default` is there already. KeyboardInterrupt for Ctrl+C, of which Escaped for Esc, EOFError for
+        the end of input."""
         ...
 
     async def view(self, lines: Sequence[Line]) -> None:
@@ -92,7 +97,7 @@ class TerminalConfirmer:
     """Shows what a tool wants to do and asks. Enter alone means no.
 
     “Always” is for this session or for this project, and for what the person then sees and may shorten: the command,
-    the folder. What is dangerous is asked about every time.
+    the folder; Esc there leads back to the question. What is dangerous is asked about every time.
     """
 
     def __init__(self, screen: Screen, stage: Stage, interrupt: Callable[[], None]) -> None:
@@ -132,7 +137,10 @@ class TerminalConfirmer:
                 case "always" | "project" as lasting:
                     if not request.lasting:
                         continue
-                    scope = await self._scope(request)
+                    try:
+                        scope = await self._scope(request)
+                    except Escaped:
+                        continue
                     always = "session" if lasting == "always" else "project"
                     return _answer(request, approved=True, always=always, scope=scope)
                 case "view":

@@ -28,6 +28,7 @@ from prompt_toolkit.widgets import TextArea
 
 from localllm.base.i18n import _
 from localllm.text.sanitising import clean
+from localllm.tui.dialogs.approval import Escaped
 from localllm.tui.input.completion import Suggester, Suggestion
 from localllm.tui.input.pastes import Pastes
 from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_BEGINS, PASTE_ENDS
@@ -190,7 +191,7 @@ class Question:
 
         @bindings.add("escape")
         def _(event: KeyPressEvent) -> None:
-            event.app.exit(exception=KeyboardInterrupt)
+            event.app.exit(exception=Escaped)
 
         self._session: PromptSession[str] = PromptSession(
             style=_STYLE, color_depth=ColorDepth.DEPTH_1_BIT if theme.plain else None, key_bindings=bindings
@@ -199,7 +200,8 @@ class Question:
         self._session.app.ttimeoutlen = self._session.app.timeoutlen = ESCAPE_SECONDS
 
     async def ask(self, default: str = "") -> str:
-        """The answer; `default` is there already. KeyboardInterrupt for Ctrl+C and Escape, EOFError for Ctrl+D."""
+        """The answer; `default` is there already. KeyboardInterrupt for Ctrl+C, Escaped for Escape, EOFError for
+        Ctrl+D."""
         prompt: StyleAndTextTuples = [("class:prompt", f"  {_PROMPT}")]
         return _encodable(await self._session.prompt_async(prompt, default=default, handle_sigint=False))
 

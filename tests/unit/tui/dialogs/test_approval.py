@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
-from localllm.tui.dialogs.approval import TerminalConfirmer
+from localllm.tui.dialogs.approval import Escaped, TerminalConfirmer
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
 
@@ -122,6 +122,19 @@ async def test_what_would_not_allow_the_command_is_asked_for_again(other: str) -
 @pytest.mark.parametrize("breaks_off", [KeyboardInterrupt, EOFError])
 async def test_breaking_off_there_is_no(breaks_off: type[BaseException]) -> None:
     assert not (await Person("a", breaks_off).confirmer.confirm(lasting())).approved
+
+
+async def test_esc_there_leads_back_to_the_question() -> None:
+    person = Person("a", Escaped, "y")
+    given = await person.confirmer.confirm(lasting())
+    assert (given.approved, given.always) == (True, "")
+    assert person.interrupted == 0
+
+
+async def test_esc_at_the_question_itself_breaks_off_the_run() -> None:
+    person = Person(Escaped)
+    assert not (await person.confirmer.confirm(lasting())).approved
+    assert person.interrupted == 1
 
 
 async def test_a_command_of_several_lines_holds_as_it_is() -> None:
