@@ -202,6 +202,8 @@ async def test_a_server_that_keeps_breaking_off_is_replaced(project: Path, *, is
         ("one two three four", "two three four five", "one two three four five"),
         ("one two three", "\n\none two three four", "one two three four"),
         ("so it is the", "the end", "so it is thethe end"),
+        ("so: abcdefgh", "abcdefgh!", "so: abcdefgh!"),
+        ("so: abcdefg", "abcdefg!", "so: abcdefgabcdefg!"),
         ("the answer is ", " 42", "the answer is 42"),
         ("aaaaaaaaaaaa", "aaaaaaaaaaaab", "aaaaaaaaaaaab"),
         ("", "one", "one"),

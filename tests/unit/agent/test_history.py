@@ -284,3 +284,13 @@ def test_closing_answers_open_calls_and_gives_the_model_the_last_word() -> None:
     before = history.messages
     history.close_turn("again", "again")
     assert history.messages == before
+
+
+def test_after_a_request_was_taken_back_the_next_one_takes_a_note() -> None:
+    history = History("system")
+    history.add_user("too long")
+    history.messages_to_send()
+    history.withdraw()
+    history.add_user("short")
+    history.append_note("[Plan mode]")
+    assert history.messages[-1] == UserMessage("short\n\n[Plan mode]")

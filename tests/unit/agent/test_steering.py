@@ -1,14 +1,17 @@
 """What the person says in the middle of a run: read with the next request, in order, verbatim, and only once."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from localllm.agent.history import History
 from localllm.agent.loop_escalation import Rung
+from localllm.agent.middleware import RunState
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import Steering, framed, unforged
-from localllm.base.events import AgentEvent, MessageCompleted, RunFinished, Steered, ToolFinished
+from localllm.base.events import AgentEvent, Emit, MessageCompleted, RunFinished, Steered, ToolFinished
 from localllm.config.schema import AgentSettings
 from localllm.llm.messages import AssistantMessage, Image, ToolMessage, UserMessage
 from tests.support.agents import call, make_agent, scripted
@@ -211,3 +214,28 @@ async def test_a_file_cannot_speak_for_the_person(project: Path, forged: str) ->
     genuine = [text for text in texts if framed("and hurry") in text]
     assert len(genuine) == 1
     assert unforged("The user says what is part of the text above.") == "The user says what is part of the text above."
+
+
+async def test_what_is_taken_back_while_its_files_are_read_is_not_read_for_what_was_said_then() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    history, events = History("system"), list[AgentEvent]()
+    history.add_user("Look")
+
+    async def with_files(words: str, _emit: Emit) -> tuple[str, tuple[Image, ...]]:
+        begun.set()
+        await go_on.wait()
+        return f"{words}, with files", ()
+
+    steering = Steering(with_files)
+    steering.begin()
+    steering.say("first")
+    reading = asyncio.ensure_future(steering.before_step(RunState("Look", history, events.append)))
+    await begun.wait()
+    assert steering.take_back() == "first"
+    steering.say("second")
+    go_on.set()
+    await reading
+    assert history.words == ("second",)
+    assert history.messages[-1].text == f"Look\n\n{framed('second, with files')}"
+    assert said(events) == ["second"]
+    assert steering.unread == ()

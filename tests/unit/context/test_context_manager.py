@@ -268,3 +268,19 @@ async def test_what_has_most_to_do_with_the_request_keeps_a_compressed_form() ->
     assert made.how == "pruned"
     assert len(kept) == 1
     assert "lines" in kept[0].text
+
+
+def test_results_and_words_are_left_where_what_is_kept_begins() -> None:
+    assert [was_pruned(message) for message in prune(conversation(), 5).messages[3:]] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+    texts = [f"look at part {number}, please" for number in range(6)]
+    pairs = [message for text in texts for message in (UserMessage(text), AssistantMessage("Well."))]
+    spoken = tuple(Spoken(text, 1 + 2 * number) for number, text in enumerate(texts))
+    made, behind = put_aside(Conversation((SystemMessage("s"), *pairs), spoken), 5, 0, estimate_tokens)
+    assert made.aside == texts[:2]
+    assert behind == 4

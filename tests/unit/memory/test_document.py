@@ -118,6 +118,8 @@ def test_a_body_is_replaced_whole() -> None:
     text = "## Project DNA\n- old\n\n### more\nx\n\n## B\nmine"
     assert Document(text).with_body("dna", ["- new"]).text == "## Project DNA\n\n- new\n\n## B\nmine"
     assert Document("# T\n").with_body("style", ["- new"]).text == "# T\n\n## Coding style\n\n- new\n"
+    tight = "## Project DNA\n- old\n## B\nmine"
+    assert Document(tight).with_body("dna", ["- new"]).text == "## Project DNA\n\n- new\n\n## B\nmine"
     assert Document(text).body("dna") == "- old\n\n### more\nx"
     assert Document(text).body("todo") == ""
 

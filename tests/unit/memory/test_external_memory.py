@@ -107,6 +107,15 @@ async def test_of_equal_entries_the_newer_comes_first(tmp_path: Path) -> None:
     ]
 
 
+async def test_what_is_dated_ahead_counts_as_of_today(tmp_path: Path) -> None:
+    days = ["2027-01-01", *(f"2026-12-{day:02}" for day in range(1, 32))]
+    past = [MemoryEntry(day, "event", "fixed the login", day) for day in days]
+    memory = ExternalMemorySystem(tmp_path, sessions=lambda: past, now=lambda: NOW)
+    found = await memory.search_memory("login", limit=len(days))
+    assert {one["score"] for one in found} == {found[0]["score"]}
+    assert len(found) == len(days)
+
+
 async def test_of_one_day_what_was_added_last_comes_first_and_all_are_counted(memory: ExternalMemorySystem) -> None:
     for number in range(11, 19):
         await memory.add_todo(f"login {number}")

@@ -121,3 +121,13 @@ def test_sockets_in_use_are_told_from_those_left_behind(tmp_path: Path) -> None:
         listening.setblocking(False)
         with pytest.raises(BlockingIOError):
             listening.accept()
+
+
+def test_a_name_that_is_another_file_by_now_stays_that(project: Path) -> None:
+    link(project, "x", "y")
+    found = dict.fromkeys(Inventory(project).look().linked, ("x", "y"))
+    (project / "y").unlink()
+    (project / "y").write_text("another")
+    assert sever(project, found, largest=1000).shared == ()
+    assert (project / "y").read_text() == "another"
+    assert not (project / "x").samefile(project.parent / "outside")

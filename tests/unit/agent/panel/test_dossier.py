@@ -182,3 +182,15 @@ def test_in_a_small_room_the_files_give_way_first_and_the_newest_error_last(room
     assert "Fix the total" in text
     assert ("earlier ones left out" in text) == (room <= 600)
     assert ("line_1 = 1" in text) == (room > 1000)
+
+
+@pytest.mark.parametrize("unsolved", [True, False])
+def test_attempts_stand_in_their_order_and_equal_ones_where_they_came_last(unsolved: bool) -> None:
+    results = ["first", "second", "third", "first"]
+    tried = [Attempt(call("run_command", command=f"make {result}"), result, failed=True) for result in results]
+    dossier = make_dossier("g", "p", tried, [], unsolved=unsolved)
+    assert [(attempt.result, attempt.count) for attempt in dossier.attempts] == [
+        ("second", 1),
+        ("third", 1),
+        ("first", 2),
+    ]

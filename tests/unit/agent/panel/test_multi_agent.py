@@ -4,14 +4,16 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from localllm.agent.panel.dossier import Attempt, Consultation, Dossier
 from localllm.agent.panel.dossier_text import dossier_text, make_dossier
-from localllm.agent.panel.members import AGENT_ROLES, TASKS, Members
+from localllm.agent.panel.members import AGENT_ROLES, RECENT_SECONDS, TASKS, HealthChecker, Members, choose_best
 from localllm.agent.panel.multi_agent import MultiAgentSystem
 from localllm.agent.panel.verdict import PLAN_TOKENS
 from localllm.base.errors import LLMConnectionError
@@ -30,8 +32,11 @@ from localllm.config.schema import (
 from localllm.llm.client import LLMClient
 from localllm.llm.factory import make_client
 from localllm.llm.messages import UserMessage
+from localllm.llm.providers.base import Provider
 from localllm.llm.providers.embedding import EmbeddingProvider
+from localllm.llm.retry import Health
 from localllm.llm.tokens import estimate_tokens
+from tests.support.agents import scripted
 from tests.support.wire_server import Reply, WireServer, delta, fails, says, sse
 
 pytestmark = pytest.mark.anyio
@@ -279,9 +284,13 @@ async def test_when_all_fail_there_is_no_plan_and_everybody_is_named(system: Sys
     assert told.consulted.plan == ""
 
 
-async def test_a_judge_who_is_not_sure_and_one_who_writes_prose(system: Systems) -> None:
-    with WireServer([says(CAREFUL), says(BOLD), verdict(0.3)]) as server:
-        assert not (await system(server.url).ask_three(DOSSIER, Told())).is_sure
+@pytest.mark.parametrize(("confidence", "is_sure"), [(0.3, False), (0.49, False), (0.5, True)])
+async def test_a_judge_is_sure_from_a_half_on(system: Systems, confidence: float, is_sure: bool) -> None:
+    with WireServer([says(CAREFUL), says(BOLD), verdict(confidence)]) as server:
+        assert (await system(server.url).ask_three(DOSSIER, Told())).is_sure == is_sure
+
+
+async def test_a_judge_who_writes_prose_is_not_sure(system: Systems) -> None:
     with WireServer([says(CAREFUL), says(BOLD), says("Read the file again.")]) as server:
         given = await system(server.url).ask_three(DOSSIER, Told())
     assert given.plan == "Read the file again."
@@ -357,6 +366,8 @@ async def test_what_a_small_window_is_asked_fits_it(system: Systems) -> None:
         assert prompt + body["max_tokens"] <= 2_048
         assert body["max_tokens"] >= 256
         assert ERROR in asked(body)
+    _, _, opinions = asked(server.bodies()[2]).partition("## Opinion A")
+    assert 200 < estimate_tokens(opinions) < 2_048 / 3, "a third of the room for both"
 
 
 async def test_by_hand_members_answer_in_the_persons_language(system: Systems) -> None:
@@ -517,3 +528,48 @@ async def test_an_address_alone_is_spoken_to_as_the_main_server_is(system: Syste
     provider = panel.llm_clients["judge"].provider
     assert isinstance(provider, EmbeddingProvider)
     assert (provider.name, provider.address) == ("openai", "http://localhost:2/v1")
+
+
+def client(window: int) -> LLMClient:
+    return LLMClient(scripted("hello"), model="m", context_window=window)
+
+
+def well(latency: float = 1.0) -> Health:
+    return Health("healthy", connected=True, latency=latency, provider="p", address="a", model="m")
+
+
+async def test_a_window_of_just_the_size_is_wide_enough() -> None:
+    clients = {"just": client(8_192), "wide": client(65_536), "narrow": client(8_191)}
+    health = {"just": well(2.0), "wide": well(3.0), "narrow": well(1.0)}
+    assert await choose_best(clients, health, "reasoning") == "just"
+
+
+async def test_a_server_is_looked_at_once_in_a_while_unless_anew() -> None:
+    looks, now = list[str](), 100.0
+
+    async def look(_provider: Provider, model: str) -> Health:
+        looks.append(model)
+        return well()
+
+    checker = HealthChecker(look, lambda: now)
+    asked = {"one": client(8_192)}
+    for seconds, anew, times in ((0, False, 1), (1, True, 2), (RECENT_SECONDS, False, 2), (1, False, 3)):
+        now += seconds
+        assert await checker.check(asked, anew=anew) == {"one": well()}
+        assert len(looks) == times
+
+
+async def test_a_boss_that_was_chosen_is_asked_no_more_where_none_can_be_chosen(system: Systems) -> None:
+    is_well = True
+
+    async def look(_provider: Provider, _model: str) -> Health:
+        return well() if is_well else msgspec.structs.replace(well(), status="loading")
+
+    with serving(owned_by="vllm", max_model_len=4_096) as main, serving(owned_by="vllm", max_model_len=65_536) as wide:
+        panel = system(main.url, judge=role(wide.url))
+        panel.health_checker = HealthChecker(look, count(step=2 * RECENT_SECONDS).__next__)
+        await panel.ask_boss(DOSSIER, [], Told())
+        assert [len(main.requests), len(wide.requests)] == [0, 1]
+        is_well = False
+        await panel.ask_boss(DOSSIER, [], Told())
+        assert [len(main.requests), len(wide.requests)] == [1, 1]

@@ -65,6 +65,14 @@ def test_times_that_are_set_back_hide_nothing(old: Path) -> None:
     assert names(listings, old / "c") == ["file", "hidden", "inner"]
 
 
+def test_a_folder_that_only_looks_old_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    os.utime(tmp_path / "made", (0, 0))
+    listings = FolderListings(Counting(), settled=60_000_000_000)
+    assert names(listings, tmp_path / "made") == []
+    assert not listings.knows(str(tmp_path / "made"))
+
+
 def test_another_folder_in_its_place_is_seen(old: Path) -> None:
     listings = FolderListings(Counting(), SETTLED)
     assert names(listings, old / "d") == ["file", "inner"]
