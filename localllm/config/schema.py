@@ -62,7 +62,8 @@ class AzureSettings(Section, frozen=True):
     endpoint: the address of the resource, https://NAME.openai.azure.com, or any address of a deployment as the portal
     shows it.
     deployment_name: the name under which the model is deployed there; empty takes llm.model.
-    api_version: the version of its interface: a date, or v1; empty takes the one in the endpoint, else v1.
+    api_version: the version of its interface: a date, or v1; empty takes the one in the endpoint, else v1, or
+        2024-10-21 for an endpoint with a deployment in it.
     api_key: always empty in a file; the key comes from the environment, or a token from AZURE_OPENAI_AD_TOKEN.
     timeout: seconds to connect, and for short requests.
     idle_timeout: seconds of silence allowed in the middle of an answer; the first token has no deadline.

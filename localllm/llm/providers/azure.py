@@ -68,7 +68,7 @@ class AzurePlace(msgspec.Struct, frozen=True):
 
 def azure_place(endpoint: str, version: str = "") -> AzurePlace:
     """The place `endpoint` tells of; `version`, where it is not empty, wins over the one in the address. Where neither
-    says anything, it is v1.
+    says anything, it is v1, or NEWEST_DATED where a deployment is in the address.
 
     Accepts a host, with any path of the resource behind it: /openai, /openai/v1, a whole deployment's address with its
     api-version, a project's address. What a gateway has before /openai is kept.
