@@ -5,6 +5,7 @@ joined, are the text.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -23,7 +24,9 @@ class Block(msgspec.Struct, frozen=True):
     text: str
 
 
-_FENCE = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])\s)?\s*+(`{3,}|~{3,})([^`\n]*)$")
+FENCE = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])\s)?\s*+(`{3,}|~{3,})([^`\n]*)$")
+"""A line that opens a fence, without its line end; the first group is the mark that closes it again."""
+
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _ITEM = re.compile(r"( {0,3}(?:[-*+]|\d{1,9}[.)]))( {1,4}(?=\S)|\s*$|\s)")
@@ -46,12 +49,15 @@ class BlockSplitter:
         """What the unfinished block is so far; None where nothing is unfinished, or its first line is not whole."""
         return self._kind
 
-    def tail(self, *, fence_lines: int = 0) -> str:
-        """The text of the unfinished block; of a fence, its opening line and at most its last `fence_lines` lines."""
-        lines = self._lines
-        if self._kind == "fence" and 0 < fence_lines < len(lines) - 1:
-            lines = [lines[0], *lines[-fence_lines:]]
-        return "".join([*lines, *self._partial])
+    @property
+    def lines(self) -> Sequence[str]:
+        """The whole lines of the unfinished block."""
+        return self._lines
+
+    @property
+    def partial(self) -> str:
+        """The line that is not whole; it may belong to the unfinished block, or end it."""
+        return "".join(self._partial)
 
     def feed(self, text: str) -> list[Block]:
         """Take the next piece; the blocks it finished, in order."""
@@ -101,7 +107,7 @@ class BlockSplitter:
     def _in_fence(self, line: str) -> list[Block]:
         self._lines.append(line)
         mark, outermost = line.strip(), self._kind == "fence"
-        if not mark.startswith(self._fence) or mark.strip(self._fence[0]) or (outermost and _indentation(line) > 3):
+        if not mark.startswith(self._fence) or mark.strip(self._fence[0]) or (outermost and indentation(line) > 3):
             return []
         self._fence = ""
         return self._close() if outermost else []
@@ -115,7 +121,7 @@ class BlockSplitter:
             self._watch_fence(line)
 
     def _watch_fence(self, line: str) -> None:
-        if self._kind in ("fence", "item") and (match := _FENCE.match(line.rstrip())):
+        if self._kind in ("fence", "item") and (match := FENCE.match(line.rstrip())):
             self._fence = match[1]
 
     def _continues(self, line: str) -> bool:
@@ -132,11 +138,17 @@ class BlockSplitter:
                 return False
 
     def _continues_item(self, line: str) -> bool:
-        if _indentation(line) >= self._indent:
+        if indentation(line) >= self._indent:
             return True
         if not self._lines[-1].strip():
             return False
         return _kind_of(line) == "paragraph"
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, each with its newline, which the last may be without."""
+    *whole, rest = text.split("\n")
+    return [*(f"{line}\n" for line in whole), *([rest] if rest else [])]
 
 
 def _kind_of(line: str) -> Kind:
@@ -148,7 +160,7 @@ def _kind_of(line: str) -> Kind:
         return "rule"
     if _ITEM.match(text):
         return "item"
-    if _FENCE.match(text):
+    if FENCE.match(text):
         return "fence"
     return "heading" if _HEADING.match(text) else "paragraph"
 
@@ -172,7 +184,8 @@ def _is_underline(line: str, lines: list[str]) -> bool:
     return len(lines) > 1 and bool(_UNDERLINE.match(line.rstrip())) and "|" not in lines[-2]
 
 
-def _indentation(line: str) -> int:
+def indentation(line: str) -> int:
+    """The column in which the text of the line begins."""
     return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
 
 

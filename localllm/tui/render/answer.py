@@ -1,17 +1,24 @@
 """The model's answer on a screen while it is being written."""
 
-from localllm.text.markdown_blocks import Block, BlockSplitter
+from typing import TYPE_CHECKING
+
+from localllm.text.markdown_blocks import Block, BlockSplitter, lines_of
 from localllm.text.sanitising import clean, cut_unfinished
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
+
+if TYPE_CHECKING:
+    from localllm.tui.render.unfinished import Unfinished
 
 
 def preload() -> None:
     """Load what the first answer will need: rich, its Markdown parser, a highlighter. Takes about 100 ms."""
     from localllm.tui.render.markdown import render_tail
+    from localllm.tui.render.unfinished import unfinished
 
-    render_tail("```python\npass\n```\n", Theme(plain=False), 80)
-    render_tail("*word*\n", Theme(plain=False), 80)
+    for text in ("```python\npass\n```\n", "*word*\n"):
+        render_tail(text, Theme(plain=False), 80)
+    unfinished("item", (), Theme(plain=False))
 
 
 class AnswerView:
@@ -25,7 +32,9 @@ class AnswerView:
         self._splitter = BlockSplitter()
         self._held = ""
         self._begun = False
-        self._drawn: tuple[str, int, list[str]] = ("", 0, [])
+        self._block: Unfinished | None = None
+        self._taken = 0
+        """Lines of the unfinished block that it has been given."""
 
     @property
     def begun(self) -> bool:
@@ -45,18 +54,22 @@ class AnswerView:
             return False
         return self._print(self._splitter.feed(text))
 
-    def tail(self, below: int = 0) -> list[str]:
-        """The lines of the unfinished block, as many of the last ones as fit the screen with `below` lines under it."""
+    def frame(self, below: int = 0) -> tuple[str, list[str]]:
+        """What is finished by now, to be shown for good; and the lines of the unfinished block, as many of the last
+        ones as fit the screen with `below` lines under it."""
         columns, rows = self._screen.size()
-        room = max(3, rows - max(5, 3 + below))
-        text = self._splitter.tail(fence_lines=room)
-        if self._screen.plain or not text.strip():
-            return []
-        if self._drawn[:2] != (text, columns):
-            from localllm.tui.render.markdown import render_tail
+        lines, partial = self._splitter.lines, self._splitter.partial
+        if self._screen.plain or not (lines or partial):
+            return "", []
+        from localllm.tui.render.unfinished import UnfinishedText, unfinished
 
-            self._drawn = (text, columns, render_tail(text, self._screen.theme, columns))
-        return self._drawn[2][-room:]
+        if self._block is None and lines:
+            self._block = unfinished(self._splitter.kind, lines, self._screen.theme)
+        block = self._block or UnfinishedText(self._screen.theme)
+        done = block.add(lines[self._taken :], columns)
+        room = max(3, rows - max(5, 3 + below))
+        self._taken = len(lines) if self._block else 0
+        return done, block.live(partial, columns, room)[-room:]
 
     def finish(self) -> None:
         """The answer has ended, whole or not. The view is ready for another."""
@@ -71,9 +84,15 @@ class AnswerView:
     def _print(self, blocks: list[Block]) -> bool:
         if not blocks:
             return False
-        from localllm.tui.render.markdown import render_block
-
-        width = self._screen.width
-        text = "".join(render_block(block, self._screen.theme, width) for block in blocks)
+        text = "".join(map(self._finished, blocks))
         self._screen.print_text(text, instead=True)
         return True
+
+    def _finished(self, block: Block) -> str:
+        """What is left to be shown of a block."""
+        begun, self._block, taken, self._taken = self._block, None, self._taken, 0
+        if begun is not None:
+            return begun.finish(block, lines_of(block.text)[taken:], self._screen.width)
+        from localllm.tui.render.markdown import render_block
+
+        return render_block(block, self._screen.theme, self._screen.width)

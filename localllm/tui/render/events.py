@@ -123,10 +123,10 @@ class Renderer:
             return
         begun = self._clock()
         below = self._below(self._screen.width)
-        lines = self._answer.tail(len(below))
+        finished, lines = self._answer.frame(len(below))
         if activity := self._activity.line(self._screen.width):
             lines.append(self._screen.format(activity))
-        self._screen.draw([*lines, *map(self._screen.format, below)])
+        self._screen.draw([*lines, *map(self._screen.format, below)], finished)
         now = self._clock()
         self._next_paint = now + max(FRAME_SECONDS, (now - begun) * _PAUSE_PER_PAINT)
 

@@ -2,119 +2,69 @@
 be copied. Imported when the first answer arrives, because rich and its parser take a while to load.
 """
 
-import io
 import re
-from collections.abc import Iterator
-from typing import ClassVar, Literal
+from functools import cache
+from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich import markdown as rich_markdown
-from rich.box import SIMPLE
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.measure import Measurement
 from rich.segment import Segment
-from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
-from localllm.text.markdown_blocks import Block
+from localllm.text.markdown_blocks import Block, lines_of
 from localllm.text.sanitising import clean
-from localllm.text.wrapping import break_offsets, longest_piece
-from localllm.tui.theme import Theme, make_console
+from localllm.tui.render.code import FencedCode, Highlighter, is_fence
+from localllm.tui.render.painting import console_for, painted, without_blank_ends, wrapped
+from localllm.tui.render.tables import Columns, row_lines, rule
+from localllm.tui.theme import Theme
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_TRAILING = re.compile(r"(?>(?:\x1b\[[0-9;]*m|(?<! ) ++)+)$")
 _DEFINITION = re.compile(r"^( {0,3})(\[[^\]\n]+\]:)", re.MULTILINE)
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([^\s`]*)")
 
 
 def render_block(block: Block, theme: Theme, width: int) -> str:
     """The block as whole lines for a terminal `width` cells wide. Lines of code are as long as they are."""
-    text = clean(block.text)
     if block.kind == "blank":
         return "\n"
     if block.kind == "fence":
-        return _render(_FencedCode(text, theme), theme, width, overflow="ignore")
-    return _render(_Markdown(text, theme), theme, width)
+        return render_code(FencedCode(theme).add(lines_of(block.text)), theme, width)
+    lines = painted(_Markdown(clean(block.text), theme), theme, width)
+    return "\n".join(without_blank_ends(lines)) + "\n"
+
+
+def render_code(code: Text, theme: Theme, width: int) -> str:
+    """Lines of code, as long as they are."""
+    code.rstrip()
+    return "\n".join(painted(code, theme, width, overflow="ignore")) + "\n"
 
 
 def render_tail(text: str, theme: Theme, width: int) -> list[str]:
     """The lines of a block that is still being written, each at most `width` cells wide."""
-    text = clean(text)
-    renderable = _FencedCode(text, theme) if _FENCE.match(text) else _Markdown(text, theme)
-    return _render(renderable, theme, width).splitlines()
+    shown = FencedCode(theme).add(lines_of(text)) if is_fence(text) else _Markdown(clean(text), theme)
+    return without_blank_ends(painted(shown, theme, width))
 
 
-def _render(
-    renderable: "_FencedCode | _Markdown", theme: Theme, width: int, *, overflow: Literal["fold", "ignore"] = "fold"
-) -> str:
-    stream = io.StringIO()
-    make_console(stream, theme, width).print(renderable, overflow=overflow, no_wrap=overflow == "ignore", crop=False)
-    lines = [_without_trailing_space(line) for line in stream.getvalue().split("\n")]
-    while len(lines) > 1 and not _COLOUR.sub("", lines[0]):
-        del lines[0]
-    while len(lines) > 1 and not _COLOUR.sub("", lines[-1]):
-        lines.pop()
-    return "\n".join(lines) + "\n"
-
-
-def _without_trailing_space(line: str) -> str:
-    """Padding would be copied with the text, and would wrap when the terminal becomes narrower."""
-    match = _TRAILING.search(line)
-    return line[: match.start()] + match[0].replace(" ", "") if match else line
-
-
-class _FencedCode:
-    """A fenced block with its fences, so that it reads as code without colours too."""
-
-    def __init__(self, text: str, theme: Theme) -> None:
-        opening, _, body = text.partition("\n")
-        lines = body.rstrip("\n").split("\n") if body else []
-        self.opening = opening
-        self.closing = lines.pop() if lines and _closes(lines[-1], opening) else ""
-        self.code = "\n".join(lines)
-        self.theme = theme
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(self.opening, style="dim")
-        if self.code:
-            match = _FENCE.match(self.opening)
-            yield _highlighted(self.code, match[2] if match else "", self.theme)
-        if self.closing:
-            yield Text(self.closing, style="dim")
-
-
-def _closes(line: str, opening: str) -> bool:
-    match = _FENCE.match(opening)
-    mark = line.strip()
-    return bool(match) and mark.startswith(match[1]) and not mark.strip(match[1][0])
-
-
-def _highlighted(code: str, language: str, theme: Theme) -> Text:
-    code_theme = "ansi_light" if theme.light else "ansi_dark"
-    text = Syntax("", language or "text", theme=code_theme, background_color="default").highlight(code)
-    text.rstrip()
-    return text
-
-
-def _wrapped(text: Text, width: int) -> Iterator[Text]:
-    """The lines of `text`, broken by our rules rather than by rich's, which know spaces only."""
-    for paragraph in text.split("\n", allow_blank=True):
-        for line in paragraph.divide(break_offsets(paragraph.plain, width)):
-            line.rstrip()
-            line.no_wrap, line.overflow = True, "ignore"
-            yield line
+def table_rows(text: str, theme: Theme) -> tuple[list[list[Text]], int]:
+    """The rows of the table that `text` begins with, the header first, and of how many lines it is made; no row and 0
+    where it begins with none."""
+    markdown = _Cells(clean(text), theme)
+    if not markdown.parsed or markdown.parsed[0].type != "table_open":
+        return [], 0
+    for _segment in console_for(theme).render(markdown):
+        pass
+    first, end = markdown.parsed[0].map or (0, 0)
+    return markdown.tables[0].rows, end - first
 
 
 class _Paragraph(rich_markdown.Paragraph):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from _wrapped(self.text, options.max_width)
+        yield from wrapped(self.text, options.max_width)
 
 
 class _Heading(rich_markdown.Heading):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from _wrapped(self.text, options.max_width)
+        yield from wrapped(self.text, options.max_width)
 
 
 class _BlockQuote(rich_markdown.BlockQuote):
@@ -152,39 +102,43 @@ class _ListItem(rich_markdown.ListItem):
             mark = " " * len(mark)
 
 
-class _Cell:
-    """A table's cell, which breaks where Japanese breaks and is never cut off."""
-
-    def __init__(self, text: Text) -> None:
-        self.text = text
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(min(longest_piece(self.text.plain), 16), self.text.cell_len)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in _wrapped(self.text, options.max_width):
-            if self.text.justify in ("right", "center"):
-                line.align(self.text.justify, options.max_width)
-            yield line
-
-
 class _Table(rich_markdown.TableElement):
+    @property
+    def rows(self) -> list[list[Text]]:
+        """The cells, the header's first."""
+        header = [self.header.row] if self.header and self.header.row else []
+        for cell in (cell for row in header for cell in row.cells):
+            cell.content.stylize("markdown.table.header")
+        return [[cell.content for cell in row.cells] for row in [*header, *(self.body.rows if self.body else ())]]
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        table = Table(box=SIMPLE, pad_edge=False, collapse_padding=True, border_style="markdown.table.border")
-        if self.header and self.header.row:
-            for cell in self.header.row.cells:
-                cell.content.stylize("markdown.table.header")
-                table.add_column(_Cell(cell.content))
-        for row in self.body.rows if self.body else ():
-            table.add_row(*(_Cell(cell.content) for cell in row.cells))
-        yield table
+        header, *rows = self.rows
+        widths = Columns(len(header)).with_rows([header, *rows]).widths(options.max_width)
+        yield from (*row_lines(header, widths), rule(widths))
+        for row in rows:
+            yield from row_lines(row, widths)
+
+
+class _SilentTable(_Table):
+    """Shows nothing: its cells are wanted."""
+
+    @classmethod
+    def create(cls, markdown: rich_markdown.Markdown, token: Token) -> "_SilentTable":
+        table = cls()
+        if isinstance(markdown, _Cells):
+            markdown.tables.append(table)
+        return table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from ()
 
 
 class _CodeBlock(rich_markdown.CodeBlock):
     """Code inside a list or a quotation, or indented."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield _highlighted(str(self.text).rstrip(), self.lexer_name, Theme(plain=False, light="light" in self.theme))
+        highlighter = Highlighter(self.lexer_name, Theme(plain=False, light="light" in self.theme))
+        yield highlighter.highlight(str(self.text).rstrip().expandtabs(4))
 
 
 class _Markdown(rich_markdown.Markdown):
@@ -204,11 +158,28 @@ class _Markdown(rich_markdown.Markdown):
 
     def __init__(self, text: str, theme: Theme) -> None:
         super().__init__("", code_theme="ansi_light" if theme.light else "ansi_dark", hyperlinks=False)
-        parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("image")
-        self.parsed = parser.parse(_DEFINITION.sub(r"\1\\\2", text))
+        self.parsed = _parser().parse(_DEFINITION.sub(r"\1\\\2", text))
         for token in self.parsed:
             if token.children:
                 token.children = _as_written(token.children)
+
+
+class _Cells(_Markdown):
+    """Markdown of which only the cells of its tables are wanted."""
+
+    elements: ClassVar[dict[str, type[rich_markdown.MarkdownElement]]] = {
+        **_Markdown.elements,
+        "table_open": _SilentTable,
+    }
+
+    def __init__(self, text: str, theme: Theme) -> None:
+        super().__init__(text, theme)
+        self.tables: list[_SilentTable] = []
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("image")
 
 
 def _as_written(tokens: list[Token]) -> list[Token]:

@@ -33,13 +33,14 @@ class LiveRegion:
         """Whether there are lines on the screen now."""
         return bool(self._lines)
 
-    def draw(self, lines: Sequence[str]) -> None:
-        """Show `lines` in place of those drawn before; only what changed is written."""
+    def draw(self, lines: Sequence[str], above: str = "") -> None:
+        """Show `lines` in place of those drawn before, below `above` (whole lines), which is there for good; only what
+        changed is written."""
         lines = list(lines)
-        if lines == self._lines and self._columns == self._size().columns:
+        if not above and lines == self._lines and self._columns == self._size().columns:
             return
-        kept = self._unchanged(lines)
-        self._frame(self._back_to(kept) + "\n".join(lines[kept:]))
+        kept = 0 if above else self._unchanged(lines)
+        self._frame(self._back_to(kept) + above + "\n".join(lines[kept:]))
         self._remember(lines)
 
     def write_above(self, text: str) -> None:
@@ -177,10 +178,11 @@ class Screen:
         """Whether something that `draw` showed is there now."""
         return self._live.is_drawn
 
-    def draw(self, lines: Sequence[str]) -> None:
-        """Show `lines` (formatted, no wider than the screen) below everything else, until the next call."""
+    def draw(self, lines: Sequence[str], above: str = "") -> None:
+        """Show `lines` (formatted, no wider than the screen) below everything else, until the next call. `above`: as
+        `print_text`, in the same update."""
         if not self.plain:
-            self._live.draw(lines)
+            self._live.draw(lines, above)
 
     def erase(self) -> None:
         """Take away what `draw` showed."""

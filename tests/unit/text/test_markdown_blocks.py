@@ -94,7 +94,7 @@ def test_nothing_is_lost(text: str) -> None:
 def test_blocks_and_tail_are_what_was_fed(text: str) -> None:
     splitter = BlockSplitter()
     done = "".join(block.text for block in splitter.feed(text))
-    assert done + splitter.tail() == text
+    assert done + "".join(splitter.lines) + splitter.partial == text
 
 
 def test_a_block_is_given_as_soon_as_its_end_is_certain() -> None:
@@ -102,11 +102,4 @@ def test_a_block_is_given_as_soon_as_its_end_is_certain() -> None:
     assert splitter.feed("# Head\n") == [Block("heading", "# Head\n")]
     assert splitter.feed("- one\n- t") == []
     assert splitter.feed("wo\n") == [Block("item", "- one\n")]
-    assert splitter.tail() == "- two\n"
-
-
-def test_the_tail_of_a_long_fence_is_its_opening_and_its_end() -> None:
-    splitter = BlockSplitter()
-    splitter.feed("```py\n" + "".join(f"line {number}\n" for number in range(100)) + "par")
-    assert splitter.tail(fence_lines=2) == "```py\nline 98\nline 99\npar"
-    assert splitter.tail().count("\n") == 101
+    assert (splitter.lines, splitter.partial) == (["- two\n"], "")

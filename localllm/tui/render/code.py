@@ -1,0 +1,129 @@
+"""Fenced code, line by line as it is written: every line is highlighted once."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rich.syntax import Syntax
+from rich.text import Text
+
+from localllm.text.sanitising import clean
+from localllm.tui.theme import Theme
+
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([^\s`]*)")
+_TAB = 4
+
+_PROBE = "zq: 1 */ --> ]] ' \" ` zq\n" + "} zq: 1;\n" * 6
+"""Ends what can be open behind a line (comments, texts, blocks); how a lexer reads it shows what was."""
+
+_LONGEST_CONTEXT = 4_000
+"""Characters. In code nested deeper than that, or without lines, colours may be wrong."""
+
+_Reading = tuple[tuple[object, str], ...]
+
+
+class Highlighter:
+    """Colours code piece by piece as all of it together would be.
+
+    A piece is read behind its `context`: the few earlier lines that bring the lexer into the state it is in there.
+    Which state that is shows in its reading of a probe behind the piece.
+    """
+
+    def __init__(self, language: str, theme: Theme) -> None:
+        colours = "ansi_light" if theme.light else "ansi_dark"
+        self._lexer = Syntax("", language, theme=colours, tab_size=_TAB).lexer if language else None
+        self._style = Syntax.get_theme(colours).get_style_for_token
+        self._context = ""
+        self._contexts: dict[_Reading, str] = {}
+        self._contexts[self._read("")[1]] = ""
+
+    def highlight(self, lines: str) -> Text:
+        """The next whole lines."""
+        text, reading = self._read(lines)
+        if reading in self._contexts:
+            self._context = self._contexts[reading]
+        elif lines.count("\n") > 1:  # one of them begins something: which one is enough to know
+            return Text().join(map(self.highlight, lines.splitlines(keepends=True)))
+        else:
+            context = self._context + lines
+            self._context = self._contexts[reading] = context if len(context) <= _LONGEST_CONTEXT else ""
+        return text
+
+    def peek(self, line: str) -> Text:
+        """A line that is not whole yet."""
+        return self._read(line)[0]
+
+    def _read(self, lines: str) -> tuple[Text, _Reading]:
+        """The lines in colour, and how the probe behind them is read."""
+        if self._lexer is None:
+            return Text(lines), ()
+        begin = len(self._context)
+        end = begin + len(lines)
+        text, probe, at = Text(), list[tuple[object, str]](), 0
+        line_end = "\n" if lines and not lines.endswith("\n") else ""
+        for kind, token in self._lexer.get_tokens(self._context + lines + line_end + _PROBE):
+            start, at = at, at + len(token)
+            if at > begin and start < end:
+                text.append(token[max(0, begin - start) : end - start], self._style(kind))
+            if at > end:
+                probe.append((kind, token[max(0, end - start) :]))
+        return text, tuple(probe)
+
+
+class FencedCode:
+    """A fenced block with its fences, so that it reads as code without colours too. Its whole lines are added as they
+    come; blank ones are shown once code follows them."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._opening = ""
+        self._highlighter: Highlighter | None = None
+        self._blank = ""
+
+    def add(self, lines: Iterable[str]) -> Text:
+        """What the next whole lines show, each with its line end."""
+        shown = Text()
+        code: list[str] = []
+        for line in map(_plain, lines):
+            if self._highlighter is None:
+                self._open(line)
+                shown.append(self._opening + "\n", "dim")
+            elif _closes(line, self._opening):
+                shown.append_text(self._highlight(code))
+                shown.append(line.rstrip() + "\n", "dim")
+                code, self._blank = [], ""
+            elif not line.strip():
+                self._blank += "\n"
+            else:
+                code.append(self._blank + line.removesuffix("\n") + "\n")
+                self._blank = ""
+        return shown.append_text(self._highlight(code))
+
+    def peek(self, line: str) -> Text:
+        """A line that is not whole yet, behind the blank ones that are not shown."""
+        line = _plain(line)
+        if self._highlighter is None or not line.strip("`~ "):
+            return Text(self._blank + line, "dim")
+        return Text(self._blank).append_text(self._highlighter.peek(line))
+
+    def _open(self, line: str) -> None:
+        self._opening = line.rstrip("\n")
+        match = _FENCE.match(self._opening)
+        self._highlighter = Highlighter(match[2] if match else "", self._theme)
+
+    def _highlight(self, code: Sequence[str]) -> Text:
+        return self._highlighter.highlight("".join(code)) if code and self._highlighter else Text()
+
+
+def is_fence(text: str) -> bool:
+    """Whether the text begins with a fence."""
+    return bool(_FENCE.match(text))
+
+
+def _plain(line: str) -> str:
+    return clean(line).expandtabs(_TAB)
+
+
+def _closes(line: str, opening: str) -> bool:
+    match = _FENCE.match(opening)
+    mark = line.strip()
+    return bool(match) and not line[:4].isspace() and mark.startswith(match[1]) and not mark.strip(match[1][0])

@@ -1,0 +1,161 @@
+"""An answer while it is written: what stays on the screen is what the whole would be, and no frame costs more because
+much stands above it.
+"""
+
+import sys
+from types import FrameType
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.syntax import Syntax
+from rich.text import Text
+
+from localllm.text.markdown_blocks import BlockSplitter
+from localllm.text.sanitising import display_width
+from localllm.tui.render.answer import AnswerView, preload
+from localllm.tui.render.code import Highlighter
+from localllm.tui.render.markdown import render_block
+from localllm.tui.render.painting import console_for
+from localllm.tui.render.screen import Screen
+from localllm.tui.theme import Theme
+from tests.support.each import each
+from tests.support.vt import Tty, Vt
+
+DARK = Theme(plain=False)
+CONSOLE = console_for(DARK)
+
+
+class Written:
+    """An answer on a terminal of 80 by 24."""
+
+    def __init__(self) -> None:
+        self.tty = Tty()
+        self.screen = Screen(self.tty, DARK)
+        self.view = AnswerView(self.screen)
+
+    def write(self, text: str, size: int = 10_000) -> None:
+        """The text in pieces of so many characters, and a frame after each."""
+        for start in range(0, len(text), size):
+            self.view.feed(text[start : start + size])
+            finished, lines = self.view.frame()
+            self.screen.draw(lines, finished)
+
+    def ended(self) -> str:
+        """What is on the screen when the answer has ended."""
+        self.view.finish()
+        return shown(self.tty.getvalue())
+
+
+def shown(text: str) -> str:
+    terminal = Vt(80)
+    terminal.feed(text)
+    return terminal.text().rstrip("\n")
+
+
+def whole(text: str) -> str:
+    """The same text, shown when all of it is there."""
+    splitter = BlockSplitter()
+    blocks = splitter.feed(text.lstrip("\n")) + splitter.finish()
+    return shown("".join(render_block(block, DARK, 80) for block in blocks))
+
+
+LINES = st.sampled_from(
+    [
+        *("words\n", "*more* words of `it`\n", "日本語の文章です。\n", "\n", "> quote\n", "# Head\n", "---\n"),
+        *("- item\n", "  - within\n", "1. one\n", "  ```\n", "```\n", "```py\n", "    x = '''\n", "y = 1\n"),
+        *("| a | b |\n", "|---|--:|\n", "| 名前 | 説明が長い `b` |\n", "| 1 |\n", "| a | b |\n|---|---|\n| c | d |\n"),
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=12).map("".join), st.integers(1, 40))
+def test_what_stays_is_what_the_whole_would_be(text: str, size: int) -> None:
+    written = Written()
+    written.write(text, size)
+    assert written.ended() == whole(text)
+
+
+def test_code_is_there_for_good_line_by_line() -> None:
+    written = Written()
+    written.write("```py\nx = 1\n\ny = ")
+    finished, lines = written.view.frame()
+    assert (finished, len(lines)) == ("", 2)
+    assert shown(written.tty.getvalue()) == "```py\nx = 1\n\ny ="
+
+
+def test_a_long_table_is_there_once_and_fits() -> None:
+    rows = [f"| {number} | {'長い' * (number // 10)} |" for number in range(300)]
+    written = Written()
+    written.write("| n | long |\n|---|---|\n" + "\n".join(rows), 1_000)
+    lines = written.ended().splitlines()
+    assert all(display_width(line) <= 80 for line in lines)
+    assert [line.split()[0] for line in lines if line[:4].strip().isdigit()] == [str(n) for n in range(300)]
+    assert sum(line.count("長い") for line in lines) == sum(n // 10 for n in range(300))
+
+
+@each(
+    ("language", "code"),
+    [
+        (
+            "python",
+            'def f(a):\n    """Words\n\n    if "a" in b: pass\n    """\n    return a + 1  # end\n\nx = f(\n    1,\n)\n',
+        ),
+        ("c", "int a; /* if\n return\n*/ int b = 'c';\n#define A \\\n 1\nchar *s = \"if\";\n"),
+        ("html", "<p>if</p>\n<script>\nif (a) { return `b` }\n</script>\n<!-- <p>\n</p> -->\n"),
+        ("js", "let a = `if\n${b}\n`\nreturn /x/\n"),
+        ("sh", "if true; then echo 'if\nfi'; fi\n"),
+        ("no such language", "a\nb\n"),
+    ],
+)
+def test_code_has_the_colours_of_the_whole_line_by_line(language: str, code: str) -> None:
+    by_line = Highlighter(language, DARK)
+    lines = Text().join(by_line.highlight(line) for line in code.splitlines(keepends=True))
+    expected = Syntax("", language, theme="ansi_dark").highlight(code)
+    assert lines.plain == code
+    assert colours(lines) == colours(expected)
+
+
+def colours(text: Text) -> list[str]:
+    """The colour of each character that is seen."""
+    seen = [offset for offset, character in enumerate(text.plain) if not character.isspace()]
+    return [str(text.get_style_at_offset(CONSOLE, offset).color) for offset in seen]
+
+
+def calls(frame_of: Written) -> int:
+    """How many functions a frame calls."""
+    count = 0
+
+    def note(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        frame_of.write("w")
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@each(
+    ("begin", "line"),
+    [
+        ("", "some *words* of a paragraph\n"),
+        ("", "words without a line end, "),
+        ("> quote\n", "> more of it\n"),
+        ("- item\n", "  - nested `item`\n"),
+        ("- item\n  ```py\n", "  x = 1\n"),
+        ("```py\n", "def f(): return 'a'\n"),
+        ("```py\n", "f(a, b) + "),
+        ("| a | b |\n|---|---|\n", "| one | `two` |\n"),
+        ("| a | b |\n|---|---|\nfoo", " and more"),
+    ],
+)
+def test_a_frame_costs_the_same_however_much_stands_above(begin: str, line: str) -> None:
+    preload()
+    costs: list[int] = []
+    for size in (4_000, 40_000):
+        written = Written()
+        written.write(begin + line * (size // len(line)), 1_000)
+        costs.append(calls(written))
+    assert costs[1] < 1.2 * costs[0]
