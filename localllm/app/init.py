@@ -143,6 +143,7 @@ _KEYS: dict[str, Phrase] = {
     ),
     "llm.model": Phrase("The model's name; empty takes the first there is."),
     "llm.context_window": Phrase("Tokens a request may have; 0 asks the server."),
+    "llm.max_tokens": Phrase("The longest answer, in tokens; 0 leaves it to the server."),
     "llm.temperature": Phrase("How freely words are chosen; 0 is the most predictable."),
     "llm.lmstudio.base_url": Phrase("Where that server is."),
     "llm.ollama.base_url": Phrase("Where that server is."),
@@ -151,10 +152,19 @@ _KEYS: dict[str, Phrase] = {
         "set for you\n"
         "alone: localllm config set --user llm.openai.base_url URL"
     ),
+    "llm.azure.endpoint": Phrase("https://NAME.openai.azure.com; its key comes from AZURE_OPENAI_API_KEY."),
+    "llm.azure.deployment_name": Phrase("The model's name there; empty takes llm.model."),
+    "llm.gemini.base_url": Phrase("Where Gemini is; its key comes from GEMINI_API_KEY."),
     "agent.max_iterations": Phrase("How often the model is asked for one request."),
     "safety.require_confirmation": Phrase("Ask before anything changes files or runs commands."),
+    "safety.auto_backup": Phrase("Keep the earlier version of every file a tool changes, for /undo."),
+    "safety.dangerous_commands": Phrase(
+        "Further commands that are always asked about, besides rm -rf, format x:, del /s, sudo and chmod 777."
+    ),
     "safety.deny": Phrase('What is refused, such as ["edit_file(migrations/)", "run_command(git push)"].'),
+    "project.include_patterns": Phrase("What a listing of the project prefers; empty means everything."),
     "project.exclude_patterns": Phrase("Never listed or searched, besides what .gitignore names."),
+    "project.memory_file": Phrase("The project's memory: TODOs, decisions, preferences, session records."),
     "ui.language": Phrase("auto, en or ja."),
 }
 
