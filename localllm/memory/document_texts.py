@@ -52,6 +52,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "- What it is: <!-- one line: what this is for, and for whom -->",
         "- 概要: <!-- 何のための、誰のためのものかを一行で -->",
     ),
+    "analysis.architecture_hint": (
+        "- Architecture: <!-- what its parts are, and how they work together -->",
+        "- アーキテクチャ: <!-- どんな部分からなり、どう組み合わさるか -->",
+    ),
     "analysis.folder": ("- {path}/ - {what}", "- {path}/ - {what}"),
     "analysis.folder_files": ("files: {count}", "{count} ファイル"),
     "analysis.folders_hint": ("<!-- - folder/ - what is in it -->", "<!-- - フォルダ/ - 中身 -->"),

@@ -40,6 +40,8 @@ _DIGEST = {
 }
 
 _LONGEST = 240  # bytes of a line
+_UNWRITTEN = late_pattern(r"<!--.*|[^\n<]*[:：][^\S\n]*<!--[^\n]*-->\s*", re.DOTALL)
+"""What init has asked for and nobody has written: a comment, with a label or without one."""
 _FORBIDS = late_pattern(
     r"\b(?:never|not|don['’]t|avoid|hands off|read-only|generated|forbidden)\b"
     r"|禁止|触ら|触れ|変更しない|編集しない|ないこと",
@@ -102,7 +104,7 @@ def _described(document: Document, kind: Literal["style", "dna"]) -> list[str]:
     lines = [
         f"- {entry.text}" if kind_of(entry.heading) == kind else f"- {entry.heading}: {entry.text}"
         for entry in entries_of(document)
-        if entry.kind == kind and not entry.text.startswith("<!--")
+        if entry.kind == kind and not _UNWRITTEN.fullmatch(entry.text)
     ]
     return sorted(lines, key=lambda line: not _FORBIDS.search(line))
 

@@ -78,6 +78,7 @@ class _Writer:
             yield self.say("languages", languages=self._comma.join(map(self._share, analysis.languages)))
         if analysis.frameworks:
             yield self._named("frameworks", analysis.frameworks)
+        yield self.say("architecture_hint")
         if libraries := _without(analysis.dependencies, analysis.frameworks):
             yield self._named("libraries", libraries)
         if analysis.manifests:

@@ -224,8 +224,11 @@ def test_the_digest_begins_with_what_is_urgent(memory: ExternalMemorySystem) -> 
 PROJECT = """# Memory
 
 ## プロジェクトDNA
+- 概要: <!-- 何のための、誰のためのものかを一行で -->
+- アーキテクチャ: マイクロサービス <!-- 二つ -->
 - 言語: Python 3.12
 <!-- - 概要 -->
+- Hints: <!-- none -->
 - テスト: `pytest -q`
 
 ## コーディングスタイル
@@ -248,6 +251,7 @@ def test_the_digest_tells_how_the_project_is_written(memory: ExternalMemorySyste
         "- Type hints必須",
         "- Docstring: Google Style",
         "About the project:",
+        "- アーキテクチャ: マイクロサービス <!-- 二つ -->",
         "- 言語: Python 3.12",
         "- テスト: `pytest -q`",
     ]

@@ -16,6 +16,7 @@ def test_a_project_in_english(tmp_path: Path) -> None:
         "- What it is: <!-- one line: what this is for, and for whom -->",
         "- Language: Python (files: 3, lines: 17)",
         "- Frameworks: Click",
+        "- Architecture: <!-- what its parts are, and how they work together -->",
         "- Main libraries: rich, pytest, ruff",
         "- Built from: pyproject.toml",
         "- Tests: `uv run pytest` (pyproject.toml)",
@@ -53,7 +54,8 @@ def test_the_packages_of_a_project_of_several(tmp_path: Path) -> None:
 
 def test_nothing_is_known_of_nothing() -> None:
     sections = to_sections(ProjectAnalysis(), "en")
-    assert all(len(lines) == 1 and "<!--" in lines[0] for lines in sections.values())
+    assert all("<!--" in line for lines in sections.values() for line in lines)
+    assert [len(lines) for lines in sections.values()] == [2, 1, 1]
 
 
 GOOGLE = '    """Count.\n\n    Args:\n        n: apples\n\n    Returns:\n        More.\n    """\n'
