@@ -16,6 +16,7 @@ from localllm.agent.subagents import Explorer
 from localllm.app.model_session import Answerer
 from localllm.app.request import Requests
 from localllm.app.session import Conversation, Project, ToolInfo
+from localllm.app.settings_news import SettingsNews
 from localllm.base import logs
 from localllm.base.errors import (
     ConfigurationError,
@@ -24,6 +25,7 @@ from localllm.base.errors import (
 from localllm.base.events import (
     AgentEvent,
     Emit,
+    Notice,
     RunFinished,
     Usage,
 )
@@ -129,6 +131,7 @@ class LocalLLMCode(Answerer):
         self._recovered = 0
         self._panel = Panel(self._make_panel)
         self._requests = Requests(self, lambda: self._conversation)
+        self._settings_news = SettingsNews(root, environ)
         self._earlier_usage = Usage()
         self._keeping: Keeping | None = None
 
@@ -249,6 +252,10 @@ class LocalLLMCode(Answerer):
     def interrupt(self) -> None:
         """Break off the run that is going on."""
         self._requests.interrupt()
+
+    def news(self) -> list[Notice]:
+        """What the person should know before a request is carried out: who answers now, and of changed settings."""
+        return [*super().news(), *self._settings_news.take()]
 
     @property
     def sandbox_level(self) -> str:

@@ -116,6 +116,21 @@ async def test_that_another_answers_is_told_once(tmp_path: Path) -> None:
             assert not any(isinstance(event, Notice) for event in await played(app, "again"))
 
 
+async def test_that_a_settings_file_has_changed_is_told_once(tmp_path: Path) -> None:
+    def told(events: list[AgentEvent]) -> list[str]:
+        return [event.text for event in events if isinstance(event, Notice) and "next start" in event.text]
+
+    with WireServer([says("one")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            file = app.root / "localllm.toml"
+            assert told(await played(app, "hello")) == []
+            for change in (lambda: file.write_text("[ui]\ntheme = 'dark'\n"), file.unlink):
+                change()
+                (notice,) = told(await played(app, "again"))
+                assert str(file) in notice
+                assert told(await played(app, "and again")) == []
+
+
 async def test_a_change_the_person_made_is_no_news(tmp_path: Path) -> None:
     with WireServer([says("one")], models=("m", "n")) as server:
         async with app_over(tmp_path, server.url) as app:

@@ -1,0 +1,44 @@
+"""Tell the user that a settings file was changed while the program runs."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from localllm.base.events import Notice
+from localllm.base.i18n import _
+from localllm.base.paths import SETTINGS_FILE, config_file
+
+Stamp = tuple[int, int]
+
+
+class SettingsNews:
+    """Compares the settings files with what they were when the program started. What they say is read at the start:
+    tools, sandbox and servers are built by it."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
+        self._files = (config_file(environ), root / SETTINGS_FILE)
+        self._known = _stamps(self._files)
+
+    def take(self) -> list[Notice]:
+        """One remark that names the files that have changed since the last time; none where none has."""
+        before, self._known = self._known, _stamps(self._files)
+        changed = [str(file) for file in self._files if before[file] != self._known[file]]
+        if not changed:
+            return []
+        text = _(
+            "{files} changed. What it says now holds from the next start (localllm --continue goes on with this).",
+            files=", ".join(changed),
+        )
+        return [Notice(text=text)]
+
+
+def _stamps(files: Iterable[Path]) -> dict[Path, Stamp | None]:
+    """What another version of each file does not have; None where it cannot be looked at, as where there is none."""
+    return {file: _stamp(file) for file in files}
+
+
+def _stamp(file: Path) -> Stamp | None:
+    try:
+        facts = file.stat()
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size
