@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _LOOKING_UP = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"})
-_WITHIN_THE_MACHINE = frozenset({"AF_UNIX", "AF_NETLINK", "AF_VSOCK", "AF_ALG"})
+_WITHIN_THE_MACHINE = ("AF_UNIX", "AF_NETLINK", "AF_VSOCK", "AF_ALG")
+"""Families of sockets, of which each system has some."""
 
 _OWN_NETWORK = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 """Private, link-local and unique local addresses (RFC 1918, 3927, 4193, 4291)."""
@@ -60,8 +61,8 @@ class Guard:
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Raise OfflineError for a connection or a look-up that is not to be made."""
         if event in _CONNECTING:
-            place, family = arguments[1], getattr(arguments[0].family, "name", "")
-            if place is not None and family not in _WITHIN_THE_MACHINE:
+            place, family = arguments[1], arguments[0].family
+            if place is not None and all(family != getattr(socket, name, None) for name in _WITHIN_THE_MACHINE):
                 self._judge_connection(_spelt(place[0]), place[1])
         elif event in _LOOKING_UP:
             self._judge_name(_spelt(arguments[0][0] if event == "socket.getnameinfo" else arguments[0]))
@@ -83,12 +84,13 @@ class Guard:
         if not _is_private(host):
             raise OfflineError(_shown(host, port), Phrase("it is not in your own network"))
         if (_plain(host), port) not in self._named | self._led:
-            raise OfflineError(_shown(host, port), _unnamed())
+            reason = Phrase("you have not named it yourself (in your own settings, a variable or on the command line)")
+            raise OfflineError(_shown(host, port), reason)
 
     def _judge_name(self, name: str) -> None:
         is_known = name in ("", "localhost") or any(name == host for host, _ in self._named)
         if not is_known and _parsed(name) is None:
-            raise OfflineError(name, _unnamed())
+            raise OfflineError(name, Phrase("only names that you have given yourself are looked up"))
 
 
 class _Process:
@@ -189,7 +191,3 @@ def _is_private(host: str) -> bool:
 
 def _shown(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _unnamed() -> Phrase:
-    return Phrase("you have not named it yourself (in your own settings, a variable or on the command line)")
