@@ -27,10 +27,6 @@ _ROLES = {
     "boss": N_("boss"),
 }
 
-LEAST_FREE = 3_000
-"""Tokens of the window behind the main conversation: with fewer there is no room for a question, a thought and an
-answer."""
-
 _TO_THINK = 2_000
 """Tokens a model may think before its answer, which servers count with it."""
 
@@ -60,8 +56,7 @@ class Answer(NamedTuple):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What `role` is asked. `slot`: where the main model's server has several, the one that does not hold the main
-    conversation."""
+    """What `role` is asked. `slot`: where the main model's server has several, the one that reads dossiers."""
 
     role: Role
     question: Question
@@ -74,9 +69,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Asker:
     """Asks `members`. `admits` says whether a client may be asked now as far as its rate goes.
 
-    Whoever has the main model is asked at the end of the main conversation, for a server that has read that needs to
-    read no more than the question, and goes on with it afterwards. Others get a dossier, as does everybody where the
-    window is nearly full, or the server has a slot to spare for it.
+    Whoever has the main model is asked at the end of the main conversation, where the dossier has that: a server that
+    has read it needs to read no more than the question, and goes on with it afterwards. Others get the dossier itself.
     """
 
     def __init__(self, members: Members, settings: PanelSettings, admits: Callable[[LLMClient], bool]) -> None:
@@ -108,7 +102,7 @@ class Asker:
     async def _ask(self, client: LLMClient, asked: Asked, emit: Emit) -> Answer:
         await client.get_ready()
         main, prompt = self._members.main, asked.dossier.main
-        if prompt and asked.slot is None and is_same_model(client, main) and _free(main, prompt) >= LEAST_FREE:
+        if prompt and is_same_model(client, main):
             try:
                 return await self._ask_at_tail(main, prompt, asked, emit)
             except LLMConnectionError as error:
@@ -120,7 +114,7 @@ class Asker:
         """Ask behind the main conversation, with all that stands before its messages as it is. A call is not run."""
         part = tail("", asked.role, by_hand=asked.by_hand)
         dossier = question_only(asked.dossier) if asked.by_hand else question_only(asked.dossier, _GOAL)
-        question = asked.question(dossier, self._room(client, _free(client, prompt), part))
+        question = asked.question(dossier, self._room(client, free_tokens(client, prompt), part))
         messages = with_remark(prompt.messages, tail(question, asked.role, by_hand=asked.by_hand))
         usage = Usage()
         for _try in range(_TRIES):
@@ -174,7 +168,7 @@ def role_name(role: Role) -> str:
     return _(_ROLES[role])
 
 
-def _free(client: LLMClient, prompt: MainPrompt) -> int:
+def free_tokens(client: LLMClient, prompt: MainPrompt) -> int:
     """Tokens of the window behind the main conversation."""
     return client.context_window - client.expect_prompt(prompt.messages, prompt.tools)
 

@@ -5,11 +5,11 @@ import random
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from localllm.agent.panel.asker import Answer, Asked, Asker, Question, role_name
+from localllm.agent.panel.asker import Answer, Asked, Asker, Question, free_tokens, role_name
 from localllm.agent.panel.dossier import Consultation, Dossier, MainPrompt
 from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text
 from localllm.agent.panel.members import (
@@ -39,6 +39,20 @@ _FEWEST_TO_CHOOSE_FROM = 2
 _SECONDS_TO_CHOOSE = 5.0
 
 
+LEAST_FREE = 3_000
+"""Tokens of the window behind the main conversation: with fewer there is no room for a question, a thought and an
+answer."""
+
+
+class Place(NamedTuple):
+    """Where members with the main model are asked about a prompt: behind it, or by a dossier, which is read into `slot`
+    where the server has one to spare."""
+
+    prompt: MainPrompt
+    slot: int | None
+    is_behind: bool
+
+
 class MultiAgentSystem:
     """The panel over the settings' `agents.panel`. `client` does the work, and stands for every role that has nothing
     set. `rng` orders the opinions for the judge.
@@ -65,8 +79,7 @@ class MultiAgentSystem:
         self._members = Members(client, settings, root, environ)
         self._asker = Asker(self._members, self._settings, self._admits)
         self._rng = rng or random.Random()  # noqa: S311 - an order, no secret
-        self._slot: tuple[MainPrompt, int | None] | None = None
-        """The slot that was chosen for consultations about this prompt."""
+        self._place: Place | None = None
 
     @property
     def llm_clients(self) -> dict[str, LLMClient]:
@@ -75,9 +88,7 @@ class MultiAgentSystem:
 
     async def ask_three(self, dossier: Dossier, emit: Emit, *, by_hand: bool = False) -> Consultation:
         """Two opinions, each from a request of its own, and a judge who sees them unnamed and in random order."""
-        slot = await self._spare_slot(dossier)
-        if slot is None:
-            self._warn_of_reading_anew(("conservative", "progressive", "judge"), dossier, emit)
+        dossier, slot = await self._placed(dossier, ("conservative", "progressive", "judge"), emit)
         order = sorted(_ADVISERS, key=self._leaves_main)
         asked = (Asked(role=role, question=dossier_text, dossier=dossier, by_hand=by_hand, slot=slot) for role in order)
         answered = dict(zip(order, await asyncio.gather(*(self._advise(one, emit) for one in asked)), strict=True))
@@ -95,9 +106,7 @@ class MultiAgentSystem:
         """The boss, who is shown the dossier and what was advised `earlier`: where the settings name none, the model
         on the panel that is best at reasoning, and of equal ones the one that does the work."""
         await self._appoint_boss()
-        slot = await self._spare_slot(dossier)
-        if slot is None:
-            self._warn_of_reading_anew(("boss",), dossier, emit)
+        dossier, slot = await self._placed(dossier, ("boss",), emit)
         decided = await self._decide("boss", _for_boss(earlier), dossier, emit, by_hand=by_hand, slot=slot)
         return self._conclude("boss", dossier, [], decided, emit, by_hand=by_hand)
 
@@ -164,19 +173,27 @@ class MultiAgentSystem:
         asked = Asked(role=role, question=question, dossier=dossier, by_hand=by_hand, schema=schema, slot=slot)
         return await self._asker.ask(asked, emit)
 
-    async def _spare_slot(self, dossier: Dossier) -> int | None:
-        """A slot of the main model's server that can read dossiers while another keeps the main conversation. Until
-        that is gone on with it stays the same, for then the one that was used last is no longer the main one."""
-        provider = self._members.main.provider
-        if dossier.main is None or not isinstance(provider, Slots):
-            return None
-        if self._slot is None or self._slot[0] != dossier.main:
-            slot = None
+    async def _placed(self, dossier: Dossier, roles: Sequence[Role], emit: Emit) -> tuple[Dossier, int | None]:
+        """The dossier, without the main prompt where nobody is asked behind that; and the slot for dossiers. Until the
+        conversation is gone on with the place stays the same: the requests its server has counted and worked on last
+        are now the members' own."""
+        if (prompt := dossier.main) is None:
+            return dossier, None
+        if self._place is None or self._place.prompt != prompt:
+            self._place = await self._choose_place(prompt)
+        if self._place.slot is None:
+            self._warn_of_reading_anew(roles, emit)
+        placed = dossier if self._place.is_behind else msgspec.structs.replace(dossier, main=None)
+        return placed, self._place.slot
+
+    async def _choose_place(self, prompt: MainPrompt) -> Place:
+        main, slot = self._members.main, None
+        await main.get_ready()
+        if isinstance(main.provider, Slots):
             with suppress(TimeoutError):
                 async with asyncio.timeout(_SECONDS_TO_CHOOSE):
-                    slot = await provider.free_slot()
-            self._slot = dossier.main, slot
-        return self._slot[1]
+                    slot = await main.provider.free_slot()
+        return Place(prompt, slot, slot is None and free_tokens(main, prompt) >= LEAST_FREE)
 
     def _leaves_main(self, role: Role) -> bool:
         """Whether `role` is asked elsewhere than behind the main conversation: then it comes last, so that a server
@@ -184,11 +201,11 @@ class MultiAgentSystem:
         client = self.llm_clients.get(role)
         return client is not None and not is_same_model(client, self._members.main)
 
-    def _warn_of_reading_anew(self, roles: Sequence[Role], dossier: Dossier, emit: Emit) -> None:
+    def _warn_of_reading_anew(self, roles: Sequence[Role], emit: Emit) -> None:
         """Say who has another model of the main model's server, which may take the conversation's place in its memory.
         A service on the internet (https) has room for both."""
         main, clients = self._members.main, self.llm_clients
-        if dossier.main is None or main.provider.address.startswith("https://"):
+        if main.provider.address.startswith("https://"):
             return
         others = filter(self._leaves_main, roles)
         if names := [role_name(role) for role in others if server_of(clients[role]) == server_of(main)]:

@@ -23,8 +23,8 @@ from localllm.llm.client import LLMClient
 from localllm.llm.factory import make_client
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
 from localllm.llm.tokens import estimate_tokens
-from tests.support.agents import make_tools
-from tests.support.wire_server import Reply, WireServer, calls, cassette, fails, says
+from tests.support.agents import make_tools, scripted
+from tests.support.wire_server import Reply, WireServer, calls, cassette, delta, fails, says, sse
 from tests.unit.agent.panel.test_multi_agent import BOLD, CALL, CAREFUL, ERROR, Told, held, until, verdict
 
 pytestmark = pytest.mark.anyio
@@ -70,11 +70,10 @@ class Parts(NamedTuple):
 
 @asynccontextmanager
 async def parts(
-    server: WireServer, *, dialect: Dialect = "native", members: PanelSettings | None = None
+    server: WireServer | str, *, dialect: Dialect = "native", members: PanelSettings | None = None
 ) -> AsyncGenerator[Parts]:
-    llm = LLMSettings(
-        provider="openai", openai=OpenAISettings(base_url=server.url), dialect=dialect, max_retries=0, model="m"
-    )
+    url = server if isinstance(server, str) else server.url
+    llm = LLMSettings(provider="openai", openai=OpenAISettings(base_url=url), dialect=dialect, max_retries=0, model="m")
     settings = Settings(llm=llm, agents=AgentsSettings(panel=members or PanelSettings()))
     environ = {"LOCALLLM_STATE_DIR": "/nonexistent"}
     client = make_client(llm, Path(), environ)
@@ -260,6 +259,19 @@ class TestByDossier:
                 await made.panel.ask_three(dossier(), Told())
         assert ["tools" in body for body in server.bodies()] == [at_tail] * 3
 
+    async def test_what_one_member_is_asked_does_not_move_the_next_one(self) -> None:
+        """The server has counted more than is estimated, which is forgotten with the first request of another kind."""
+        system = SystemMessage("You are a coding agent. " * 300)
+        counted = int(1.8 * LLMClient(scripted("x"), model="m").estimate_prompt((system, *SENT[1:]), TOOLS))
+        first = sse(delta(content="x"), delta("stop"), {"choices": [], "usage": {"prompt_tokens": counted}}, "[DONE]")
+        models = listing(window=counted + 2_900)
+        with server_with(Reply(first), says(CAREFUL), says(BOLD), verdict(), models=models) as server:
+            async with parts(server) as made:
+                await made.client.complete((system, *SENT[1:]), TOOLS)
+                given = await made.panel.ask_three(dossier((system, *NOW[1:])), Told())
+                await made.panel.ask_boss(dossier((system, *NOW[1:])), [given], Told())
+        assert ["tools" in body for body in server.bodies()] == [True] + [False] * 4
+
     async def test_a_long_answer_leaves_room_for_the_question(self) -> None:
         with server_with(says(CAREFUL), says(BOLD), verdict()) as server:
             async with parts(server, members=PanelSettings(max_tokens=20_000)) as made:
@@ -322,6 +334,15 @@ class TestByDossier:
         assert [event.text for event in told.notices] == [
             "conservative: another model of the same server; it may have to read the conversation anew, once."
         ]
+
+    @pytest.mark.parametrize(("address", "notes"), [("http://127.0.0.1:9", 1), ("https://127.0.0.1:9", 0)])
+    async def test_of_another_model_of_a_service_on_the_internet_nothing_is_said(
+        self, address: str, notes: int
+    ) -> None:
+        async with parts(address, members=PanelSettings(boss=RoleSettings(model="wise"))) as made:
+            told = Told()
+            await made.panel.ask_boss(dossier(), [], told)
+        assert len(told.notices) == notes
 
     async def test_another_server_is_sent_no_conversation_and_nothing_is_said_of_it(self) -> None:
         secret = (*NOW[:-1], ToolMessage("c1", "edit_file", f"{ERROR}, token=hunter2"))
