@@ -249,9 +249,10 @@ class History:
 
 
 def with_remark(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
-    """The messages with `text` at their end, as `History.add_remark` would put it there: behind what the model has not
-    read yet, or as a message of its own after an answer. Chat templates write a conversation with one user message more
-    in another way from its beginning (some leave the thinking before that out), and a server would read it anew."""
+    """The messages with `text` at their end, where `History.add_remark` would put it: behind what the model has not read
+    yet, or, after an answer, as a message. One more user message in the middle of a turn could change how a chat
+    template writes what stands before it (some leave the thinking of earlier turns out), and the server would read all
+    of it anew."""
     *before, last = messages
     match last:
         case UserMessage(said) | ToolMessage(text=said):
