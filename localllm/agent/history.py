@@ -249,8 +249,8 @@ class History:
 
 
 def with_remark(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
-    """The messages with `text` at their end, where `History.add_remark` would put it: behind what the model has not read
-    yet, or, after an answer, as a message. One more user message in the middle of a turn could change how a chat
+    """The messages with `text` at their end, where `History.add_remark` would put it: behind what the model has not
+    read yet, or, after an answer, as a message. One more user message in the middle of a turn could change how a chat
     template writes what stands before it (some leave the thinking of earlier turns out), and the server would read all
     of it anew."""
     *before, last = messages
