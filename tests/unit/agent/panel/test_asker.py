@@ -42,6 +42,8 @@ NOW: tuple[Message, ...] = (
     ToolMessage("c1", "edit_file", ERROR),
 )
 READING = ("read_file", {"file_path": "prices.py"})
+MISSES = [calls(("edit_file", {"file_path": "prices.py", "old_string": "y = 2", "new_string": "y = 3"}))] * 7
+MEND = calls(("edit_file", {"file_path": "prices.py", "old_string": "x = 1", "new_string": "x = 3"}))
 WIDE = 32_768
 
 
@@ -115,11 +117,8 @@ def an_agent(made: Parts, project: Path) -> ReActAgent:
 class TestAtTheTail:
     async def test_a_stuck_run_is_read_once(self, project: Path) -> None:
         """Each request of a run with a panel in it begins with all of the agent's own one before."""
-        miss = {"file_path": "prices.py", "old_string": "y = 2", "new_string": "y = 3"}
-        mend = {"file_path": "prices.py", "old_string": "x = 1", "new_string": "x = 3"}
-        misses = [calls(("edit_file", miss))] * 7
         asked = [says(CAREFUL), says(BOLD), verdict()]
-        with server_with(*misses, *asked, calls(("edit_file", mend)), says("x is 3 now.")) as server:
+        with server_with(*MISSES, *asked, MEND, says("x is 3 now.")) as server:
             async with parts(server) as made:
                 agent = an_agent(made, project)
                 result = await agent.execute_query("set the value to 3")
@@ -390,3 +389,18 @@ class TestWhatGoesWrong:
         assert continues(member, first)
         assert continues(last, first)
         assert "And now?" not in last.decode()
+
+    async def test_a_run_interrupted_while_they_are_asked_is_gone_on_with_as_it_was(self, project: Path) -> None:
+        with server_with(*MISSES, held(CAREFUL), says("It is 1.")) as server:
+            async with parts(server) as made:
+                agent = an_agent(made, project)
+                run = asyncio.create_task(agent.execute_query("set the value to 3"))
+                await until(lambda: len(server.requests) == len(MISSES) + 1)
+                agent.interrupt()
+                assert (await run).status == "interrupted"
+                server.released.set()
+                assert (await agent.execute_query("What is the value?")).success
+        *own, member, last = server.requests
+        assert continues(member, own[-1])
+        assert continues(last, own[-1])
+        assert "You are its conservative adviser" not in last.decode()
