@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Notice
 from localllm.base.i18n import _
 from localllm.config.schema import LLMSettings, ProviderName
@@ -13,6 +14,9 @@ from localllm.llm.providers.base import ModelInfo, Preparing, Provider
 from localllm.llm.selection import Selection
 from localllm.llm.server_summary import Introduction, describe, introduce, warn
 
+_UNLISTED = "llm_model_unlisted"
+_NAMED = 8
+
 
 class Answerer:
     """The program's part that knows the model. Making it raises ConfigurationError where the settings cannot be
@@ -22,6 +26,7 @@ class Answerer:
         self.llm_client: LLMClient = make_client(settings, root, environ)
         self._selection = Selection(self.llm_client, settings, root, environ)
         self._introduced: Provider | None = None
+        self._told_unlisted = ""
         self._keys = environ
 
     def begin_connecting(self) -> None:
@@ -97,9 +102,23 @@ class Answerer:
         if self._introduced not in (None, provider):
             self._introduced = provider
             news.append(Notice(text=_("From now on {who} answers.", who=describe(self.llm_client, self.server))))
+        if unlisted := self._unlisted():
+            news.append(Notice(text=unlisted, level="warning"))
         if isinstance(provider, Preparing) and provider.preparing:
             news.append(Notice(text=provider.preparing))
         return news
+
+    def _unlisted(self) -> str:
+        """That the server does not list the model it is about to be asked for, once, unless that was said."""
+        info, failure = self.llm_client.info, self._selection.failure
+        if not info.instead_of_it or info.id == self._told_unlisted:
+            return ""
+        self._told_unlisted = info.id
+        if failure is not None and failure.key == _UNLISTED:
+            return ""
+        available = ", ".join(info.instead_of_it[:_NAMED])
+        error = LLMConnectionError(_UNLISTED, url=self.provider_address, model=info.id, available=available)
+        return f"{error.what} {error.fix}"
 
     @property
     def servers(self) -> Sequence[Server]:

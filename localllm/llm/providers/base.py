@@ -58,7 +58,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     `context_window`: tokens it reads as it is (or will be) served, 0 where unknown; `max_context_window`: the most it
     could be loaded with, 0 where unknown. `loaded` and `abilities` are None where the server does not say.
     `parameters` (such as "8.2B") and `quantization` are the server's words. `exact`: it always says its calls as
-    calls, so that nothing in its text is one, whatever it quotes.
+    calls, so that nothing in its text is one, whatever it quotes. `instead_of_it`: what the server lists, where it does
+    not list this model; it may answer all the same.
     """
 
     id: str
@@ -69,6 +70,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     parameters: str = ""
     quantization: str = ""
     exact: bool = False
+    instead_of_it: tuple[str, ...] = ()
 
 
 class Provider(Protocol):

@@ -159,11 +159,13 @@ def find_model(model: str, models: Sequence[ModelInfo]) -> ModelInfo:
     for info in models:
         if info.id == model:
             return info
+    names = tuple(info.id for info in models)
+    others = () if f"{model}:latest" in names else names
     match [info for info in models if info.loaded]:
         case [only]:
-            return msgspec.structs.replace(only, id=model)
+            return msgspec.structs.replace(only, id=model, instead_of_it=others)
         case _:
-            return ModelInfo(model)
+            return ModelInfo(model, instead_of_it=others)
 
 
 def is_embedding_name(name: str) -> bool:

@@ -93,6 +93,17 @@ async def played(app: LocalLLMCode, query: str) -> list[AgentEvent]:
     return [event async for event in app.run(query)]
 
 
+async def test_a_name_the_server_does_not_list_is_said_once(tmp_path: Path) -> None:
+    with WireServer([says("one")], models=("a", "b")) as server:
+        async with app_over(tmp_path, server.url, provider="lmstudio", model="typo") as app:
+            first, second = [await played(app, query) for query in ("hello", "again")]
+        async with app_over(tmp_path, server.url, provider="lmstudio", model="a") as app:
+            listed = await played(app, "hello")
+    texts = [[event.text for event in events if isinstance(event, Notice)] for events in (first, second, listed)]
+    assert [len(each) for each in texts] == [1, 0, 0]
+    assert "does not list the model “typo”. It lists: a, b." in texts[0][0]
+
+
 async def test_a_request_waits_until_it_is_known_who_answers(tmp_path: Path) -> None:
     with WireServer([says("Here I am.")]) as server:
         async with app_over(tmp_path, server.url) as app:

@@ -162,7 +162,7 @@ class TestDescribe:
 
     async def test_an_unknown_name_among_several_is_only_a_name(self) -> None:
         several = [{"id": name, "state": "loaded", "loaded_context_length": 9} for name in ("a", "b")]
-        assert await self.described("c", answer({"data": several})) == ModelInfo("c")
+        assert await self.described("c", answer({"data": several})) == ModelInfo("c", instead_of_it=("a", "b"))
 
     async def test_the_client_stays_under_it(self) -> None:
         with WireServer([says("hi")], routes={V0: cassette("lmstudio/v0_models")}) as server:

@@ -81,9 +81,9 @@ class TestModels:
 
     async def test_a_server_that_tells_names_only(self) -> None:
         listed = Reply((b'{"data": [{"id": "a"}, {"id": "b"}]}',))
-        for name in ("a", "unknown"):
+        for name, others in (("a", ()), ("unknown", ("a", "b"))):
             info, asked = await self.described(name, listed)
-            assert (info, len(asked)) == (ModelInfo(name), 1)
+            assert (info, len(asked)) == (ModelInfo(name, instead_of_it=others), 1)
 
     @pytest.mark.parametrize("body", [b'{"models": []}', b"{}", b'{"error": "no"}', b"[]"])
     async def test_what_is_no_list_is_told(self, body: bytes) -> None:
