@@ -16,7 +16,7 @@ PAUSE_SECONDS = 60.0
 
 UNREACHABLE = frozenset(
     {
-        *("llm_refused", "llm_unreachable", "llm_server_failed", "llm_loading", "llm_cut"),
+        *("llm_refused", "llm_unreachable", "llm_server_failed", "llm_loading", "llm_cut", "llm_garbled"),
         *("gguf_died", "gguf_unloadable", "llm_offline", "llm_offline_model"),
     }
 )

@@ -109,6 +109,13 @@ FAULTS = (
         "continued",
         kept="half",
     ),
+    Fault(
+        "half an event, and the next ones",
+        answers(half, lambda wire: wire.text("wer.")[:-9] + b"\n\n", rest, end),
+        "llm_garbled",
+        "continued",
+        kept="half",
+    ),
     Fault("no last chunk, after the end", answers(half, rest, end, unfinished=True), "done", kept="whole"),
     Fault("no last chunk, in the middle", answers(half, unfinished=True), "llm_cut", "continued", kept="half"),
     Fault("silence in the middle", answers(half, rest, hold_before=1), "llm_idle", kept="half"),

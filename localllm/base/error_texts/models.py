@@ -36,6 +36,12 @@ MODELS = {
         "{reason}.",
         "Check that llm.{provider}.base_url is the address of a model server of that kind.",
     ),
+    "llm_garbled": ErrorText(
+        "E2041",
+        "The model server at {url} sent a piece of an answer that cannot be read.",
+        "{reason}.",
+        "Ask again; if it happens again, look at the server's own log, or at what lies between it and you (a proxy).",
+    ),
     "llm_model_not_found": ErrorText(
         "E2005",
         "The server at {url} has no model “{model}”.",

@@ -237,6 +237,8 @@ class HttpProvider(ABC):
                 error = failure
                 if progress.finished and error.key in _HARMLESS_AFTER_THE_FINISH:
                     return
+                if progress.begun and error.key == "llm_malformed":  # it is a model server, as what came before shows
+                    error = self._errors.garbled(failure)
             named = await self._naming_models(error, model)
             if progress.begun or not (learn(named) or prepare() != prepared):
                 raise named from (error.__cause__ if named is error else error)

@@ -274,6 +274,10 @@ class ErrorReader:
         """The stream ended although the answer had not."""
         return self._make("llm_cut", reason="the stream ended without a finish", retryable=True)
 
+    def garbled(self, error: LLMConnectionError) -> LLMConnectionError:
+        """What `error`, an llm_malformed, means behind the beginning of an answer."""
+        return self._make("llm_garbled", reason=error.params.get("reason", ""), retryable=error.retryable)
+
     def idle(self, seconds: float) -> LLMConnectionError:
         """Nothing came for `seconds` in the middle of an answer."""
         return self._make("llm_idle", seconds=seconds)
