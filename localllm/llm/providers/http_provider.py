@@ -162,6 +162,10 @@ class _Progress:
             if self.is_done:
                 return
 
+    def meaning(self, failure: LLMConnectionError) -> LLMConnectionError:
+        """What a failure means so far into the answer: one that has begun shows that it is a model server."""
+        return self._errors.garbled(failure) if self.begun and failure.key == "llm_malformed" else failure
+
 
 class HttpProvider(ABC):
     """A provider called `name` whose server is at `address`. The key goes into the header `key_header`, after the word
@@ -234,11 +238,9 @@ class HttpProvider(ABC):
                 error = self._meaning(failure)
                 error.__cause__ = failure
             except LLMConnectionError as failure:
-                error = failure
-                if progress.finished and error.key in _HARMLESS_AFTER_THE_FINISH:
+                if progress.finished and failure.key in _HARMLESS_AFTER_THE_FINISH:
                     return
-                if progress.begun and error.key == "llm_malformed":  # it is a model server, as what came before shows
-                    error = self._errors.garbled(failure)
+                error = progress.meaning(failure)
             named = await self._naming_models(error, model)
             if progress.begun or not (learn(named) or prepare() != prepared):
                 raise named from (error.__cause__ if named is error else error)
