@@ -213,16 +213,17 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class _Plan(msgspec.Struct, frozen=True):
-    """A file to make, and where its text comes from."""
+    """A file to make, and where its text comes from; `for_others`: somebody else than the user reads it."""
 
     name: str
     text: Callable[[Path], str | ProjectNotes]
+    for_others: bool = False
 
 
 _SERVICES = (
     _Plan("compose.yaml", lambda _: _template("compose.yaml")),
     _Plan("searxng/.gitignore", lambda _: "settings.yml\n"),  # it holds a key
-    _Plan("searxng/settings.yml", lambda _: _searxng_settings()),
+    _Plan("searxng/settings.yml", lambda _: _searxng_settings(), for_others=True),  # the container's user
 )
 
 
@@ -316,7 +317,8 @@ def _make(folder: Path, plan: _Plan) -> Step:
     except FileNotFoundError:
         made = plan.text(folder)
         notes = made if isinstance(made, ProjectNotes) else ProjectNotes(made)
-        _create(folder, path, notes.text.encode("utf-8", "replace"))  # a file's name may be in no encoding
+        data = notes.text.encode("utf-8", "replace")  # a file's name may be in no encoding
+        _create(folder, path, data, mode=0o644 if plan.for_others else None)
         if notes.lines:
             remember_lines(folder, notes.lines)
         return Step(path, "made", remarks=notes.remarks)
@@ -327,13 +329,15 @@ def _make(folder: Path, plan: _Plan) -> Step:
     return Step(path, "kept")
 
 
-def _create(folder: Path, path: Path, data: bytes) -> None:
+def _create(folder: Path, path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Make a new file below `folder`, with the folders it lies in; FileExistsError, also for a link, if there is one
-    meanwhile."""
+    meanwhile. With a `mode` others can get to it whatever the umask is."""
     root = folder.resolve()
     parent = open_made(root, str(path.parent.resolve().relative_to(root)))
     try:
-        atomic_write_at(parent, path.name, data, create_only=True)
+        atomic_write_at(parent, path.name, data, mode=mode, create_only=True)
+        if mode is not None:
+            path.parent.chmod(0o755)
     finally:
         os.close(parent)
 

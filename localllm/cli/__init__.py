@@ -1,6 +1,7 @@
 """The command line."""
 
 import gc
+import os
 import sys
 
 from localllm import __version__
@@ -8,6 +9,7 @@ from localllm import __version__
 
 def main() -> None:
     """The program's entry. `--version` is answered at once, before anything else is loaded."""
+    _open_standard_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"localllm {__version__}")  # noqa: T201 - this is the answer
         return
@@ -31,3 +33,15 @@ def main() -> None:
             opening.close()
     gc.freeze()  # the process ends: nothing of it has to be looked through for garbage once more
     sys.exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Lead the standard streams that this was started without nowhere: no file that is opened later may take their
+    place."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - open as long as the program

@@ -194,10 +194,10 @@ def root(context: click.Context, **options: Any) -> int | None:
     """
     if options["lang"]:
         set_language(options["lang"])
+    here = _working_folder()
     if context.invoked_subcommand is not None:
         return None
     _refuse_contradictions(options)
-    here = Path.cwd()
     project = find_project(here)
     prompt = options["prompt"]
     if prompt is None:
@@ -223,6 +223,13 @@ def root(context: click.Context, **options: Any) -> int | None:
         return asyncio.run(_run(app, prompt, piped, wanted, forced_end))
     finally:
         forced_end.call_off()
+
+
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise ConfigurationError("usage_no_folder") from error
 
 
 def _load(project: Path, options: dict[str, Any], believed: str = "") -> Loaded:

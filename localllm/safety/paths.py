@@ -102,7 +102,7 @@ class ProjectRoot:
             return file_path
         inside = str(self.path).rstrip("/") + "/"
         real = self._resolve(file_path)
-        if real + "/" == inside:
+        if real == str(self.path):
             return "."
         if not real.startswith(inside):
             raise SafetyViolationError("path_outside", path=shown(file_path), root=self.path)

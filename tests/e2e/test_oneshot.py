@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -91,6 +92,31 @@ def localllm(
 def configure(root: Path, url: str) -> None:
     chosen = '[llm]\nprovider = "lmstudio"\nmodel = "m"\n'
     (root / "localllm.toml").write_text(f'{chosen}[llm.lmstudio]\nbase_url = "{url}"\n')
+
+
+class TestOddStarts:
+    def test_in_a_folder_that_is_gone(self, project: Path) -> None:
+        command = f"mkdir gone && cd gone && rmdir ../gone && {shlex.quote(sys.executable)} -m localllm"
+        for arguments in ("-p hi", "models"):
+            done = subprocess.run(
+                ["sh", "-c", f"{command} {arguments}"],
+                cwd=project,
+                env=environment(project) | {"PYTHONPATH": str(Path(__file__).parents[2])},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=50,
+                check=False,
+            )
+            assert (done.returncode, "E1034" in done.stderr) == (2, True), done.stderr
+
+    def test_without_standard_streams(self, project: Path) -> None:
+        with WireServer([says("hi")]) as server:
+            configure(project, server.url)
+            command = f"{shlex.quote(sys.executable)} -m localllm -p hello <&- >&- 2>&-"
+            done = subprocess.run(["sh", "-c", command], cwd=project, env=environment(project), timeout=50, check=False)
+        assert done.returncode == 0
+        assert len(server.requests) == 1
 
 
 class TestWork:

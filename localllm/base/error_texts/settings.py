@@ -35,6 +35,9 @@ SETTINGS = {
     "usage_no_prompt": ErrorText(
         "E1010", "There is nothing to do.", "The prompt is empty.", 'Write what you want, as in localllm -p "…".'
     ),
+    "usage_no_folder": ErrorText(
+        "E1034", "The folder this was started in is gone.", "", "Change to one that is there: cd ~, for instance."
+    ),
     "input_not_text": ErrorText(
         "E1013", "Standard input is not text.", "Its bytes are in no encoding known here.", "Pipe text, such as UTF-8."
     ),

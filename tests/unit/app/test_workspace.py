@@ -1,6 +1,8 @@
 """`set_up`: what it makes, and that it never overwrites or loses anything."""
 
+import os
 import re
+import stat
 import subprocess
 import sys
 import tomllib
@@ -194,12 +196,22 @@ class TestServices:
         set_up(tmp_path, services=True)
         compose = (tmp_path / "compose.yaml").read_text()
         ports = re.findall(r'- "(\S+:\d+:\d+)"', compose)
-        assert len(ports) == 2
+        assert len(ports) == 1, "nobody outside needs Valkey"
         assert all(port.startswith("127.0.0.1:") for port in ports)
         images = re.findall(r"image: (\S+)", compose)
         assert len(images) == 2
         assert all(re.search(r":\d{1,4}\.\d", image) for image in images)
         assert compose.count("healthcheck:") == 2
+
+    def test_the_containers_user_can_read_its_settings_whatever_the_umask(self, tmp_path: Path) -> None:
+        before = os.umask(0o077)
+        try:
+            set_up(tmp_path, services=True)
+        finally:
+            os.umask(before)
+        modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("searxng", "searxng/settings.yml")]
+        assert modes == [0o755, 0o644]
+        assert stat.S_IMODE((tmp_path / "compose.yaml").stat().st_mode) == 0o600
 
     def test_the_key_is_new_each_time_and_git_ignores_it(self, tmp_path: Path) -> None:
         keys = set()

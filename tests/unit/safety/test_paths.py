@@ -64,6 +64,11 @@ def test_an_absolute_path_inside_is_fine_also_through_a_link_to_the_root(root: P
     assert root.relative(f"{tmp_path}/alias/a.py") == "a.py"
 
 
+def test_the_top_of_the_file_system_may_be_a_project() -> None:
+    top = ProjectRoot(Path("/"))
+    assert [top.relative(path) for path in (".", "/", "tmp/..", "tmp")] == [".", ".", ".", "tmp"]
+
+
 def test_a_folder_whose_name_begins_like_the_roots_is_outside(root: ProjectRoot) -> None:
     assert key_of(SafetyViolationError, root.relative, f"{root.path}-other/a") == "path_outside"
 
