@@ -144,6 +144,11 @@ class Answerer:
         await self._selection.use_provider(name)
         self._introduced = self.llm_client.provider
 
+    async def use_address(self, url: str) -> None:
+        """Ask the OpenAI-compatible server at this address from now on; as `use_provider`."""
+        await self._selection.use_address(url)
+        self._introduced = self.llm_client.provider
+
     async def aclose(self) -> None:
         """End a search that is going on, and close the connections."""
         await self._selection.aclose()

@@ -129,6 +129,18 @@ class Selection:
                 await self._use_named(name)
             self.automatic = name == "auto"
 
+    async def use_address(self, url: str) -> None:
+        """Ask the OpenAI-compatible server at `url` from now on, for the model that is set if it has that, else for its
+        first. Raises as `use_provider`, and nothing is changed."""
+        async with self._changing:
+            await self.aclose()
+            openai = msgspec.structs.replace(self._settings.openai, base_url=url)
+            settings = msgspec.structs.replace(self._settings, provider="openai", openai=openai)
+            provider = make_provider(settings, self._root, self._environ)
+            await self._client.use(provider, await _first_model(provider, self._settings.model))
+            self._settings, self.automatic, self._found = settings, False, True
+            await self._learn()
+
     async def aclose(self) -> None:
         """Stop looking."""
         if self._search is not None:
@@ -254,8 +266,9 @@ def _names(models: list[ModelInfo]) -> list[str]:
     return [model.id for model in models]
 
 
-async def _first_model(provider: Provider) -> str:
-    """The first model it offers. Raises LLMConnectionError; the provider is closed then."""
+async def _first_model(provider: Provider, wanted: str = "") -> str:
+    """The model that is wanted, where it offers that, else its first. Raises LLMConnectionError; the provider is closed
+    then."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             models = await provider.list_models()
@@ -265,4 +278,5 @@ async def _first_model(provider: Provider) -> str:
     except LLMConnectionError:
         await provider.aclose()
         raise
-    return models[0].id if models else ""
+    names = _names(models)
+    return wanted if wanted in names else next(iter(names), "")

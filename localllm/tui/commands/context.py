@@ -284,6 +284,10 @@ class ChatContext(Protocol):
         """Ask this model from now on, whatever server has it; a part of its name will do."""
         ...
 
+    async def use_address(self, url: str) -> None:
+        """Ask the OpenAI-compatible server at this address from now on."""
+        ...
+
     async def use_provider(self, name: ProviderName) -> None:
         """Ask this provider from now on."""
         ...

@@ -97,10 +97,7 @@ async def model(call: SlashCall) -> Outcome:
         return
     await call.chat.use_model(call.arguments)
     _show_who(call)
-    name = shlex.quote(call.chat.model)
-    _dim(
-        call.screen, _("To begin with it next time: {command}", command=f"localllm config set --user llm.model {name}")
-    )
+    _say_how_to_keep(call, "llm.model", call.chat.model)
 
 
 @slash("models")
@@ -127,14 +124,23 @@ async def models(call: SlashCall) -> Outcome:
 
 @slash(
     "provider",
-    usage=N_("[name]"),
+    usage=N_("[name|address]"),
     choices=_provider_names,
-    forms=N_("/provider | who can answer, and what was found\n/provider ollama | that one answers from now on"),
+    forms=N_(
+        "/provider | who can answer, and what was found\n"
+        "/provider ollama | that one answers from now on\n"
+        "/provider http://localhost:9000 | the OpenAI-compatible server there does"
+    ),
 )
 async def provider(call: SlashCall) -> Outcome:
     """Show who can answer, or change to another: a server, the embedded engine, a script."""
     if not call.arguments:
         await _list_providers(call)
+        return
+    if "://" in call.arguments:
+        await call.chat.use_address(call.arguments)
+        _show_who(call)
+        _say_how_to_keep(call, "llm.openai.base_url", call.arguments)
         return
     name = call.arguments.casefold()
     known = [*_provider_names(call.chat)]
@@ -142,10 +148,12 @@ async def provider(call: SlashCall) -> Outcome:
         raise ConfigurationError("provider_unknown", provider=call.arguments, known=", ".join(known))
     await call.chat.use_provider(name)
     _show_who(call)
-    _dim(
-        call.screen,
-        _("To begin with it next time: {command}", command=f"localllm config set --user llm.provider {name}"),
-    )
+    _say_how_to_keep(call, "llm.provider", name)
+
+
+def _say_how_to_keep(call: SlashCall, setting: str, value: str) -> None:
+    command = f"localllm config set --user {setting} {shlex.quote(value)}"
+    _dim(call.screen, _("To begin with it next time: {command}", command=command))
 
 
 def _show_who(call: SlashCall) -> None:

@@ -212,3 +212,23 @@ class TestChanging:
         await desk.selection.use_provider("auto")
         assert desk.asked == ("embedded", "")
         await desk.close()
+
+
+class TestAnAddress:
+    async def test_the_server_there_answers_from_now_on(self, closed: str) -> None:
+        async with desk_over(closed) as desk, serving(peers.lm_studio()) as url:
+            await desk.selection.settled()
+            await desk.selection.use_address(url)
+            assert desk.asked == ("openai", "phi-4")
+            assert desk.client.provider.address.startswith(url)
+            await desk.selection.ready()
+            assert desk.asked == ("openai", "phi-4")
+
+    async def test_where_nobody_answers_nothing_is_changed(self, closed: str) -> None:
+        async with desk_over(closed) as desk:
+            await desk.selection.settled()
+            before = desk.asked
+            for url in (closed, "http://", "http://a b"):
+                with pytest.raises(LocalLLMError):
+                    await desk.selection.use_address(url)
+            assert desk.asked == before

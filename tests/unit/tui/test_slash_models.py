@@ -61,6 +61,9 @@ class Chat:
     async def use_provider(self, name: str) -> None:
         self.provider_name = name
 
+    async def use_address(self, url: str) -> None:
+        self.provider_name, self.provider_address = "openai", url
+
 
 async def test_models_by_server() -> None:
     assert await said(Chat(NEAR, ABSENT, LOCKED), "models") == (
@@ -105,6 +108,13 @@ async def test_providers() -> None:
         ["scripted", "plays"],
     ]
     assert lines[1].endswith("LM Studio · http://localhost:1234 · 2 models")
+
+
+async def test_a_server_at_any_address() -> None:
+    chat = Chat(NEAR)
+    shown = await said(chat, "provider", "http://localhost:9000")
+    assert chat.provider_address == "http://localhost:9000"
+    assert "llm.openai.base_url http://localhost:9000" in " ".join(shown.split())
 
 
 async def test_another_provider() -> None:
