@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _LONGEST_SNIPPET = 300
 _MOST_ANSWERS = 3
+_LITTLE_TEXT = 200  # characters; a page with scripts that has no more is mostly made by them
+_READ = N_("{url}: {count} character", "{url}: {count} characters")
+_BUILT = N_(
+    "{url}: {count} character; the page needs JavaScript", "{url}: {count} characters; the page needs JavaScript"
+)
 _HEAD = 0.9
 """The share of the limit a page's head gets: what matters stands at its beginning."""
 
@@ -77,6 +82,9 @@ async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
     address = shown_address(page.url)
     title = clean(found.title, keep_newlines=False)[:_LONGEST_SNIPPET]
     notes = [f"[only the first {len(page.data):,} bytes of the page were read]"] if page.cut else []
+    is_built = found.by == "html" and len(text) < _LITTLE_TEXT and b"<script" in page.data.lower()
+    if is_built:
+        notes.append("[its text is made by JavaScript, which is not run here: look for another source]")
     payload: dict[str, Json] = {
         "url": address,
         "title": title,
@@ -88,7 +96,7 @@ async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
     return ToolOutput(
         payload=payload,
         for_model="\n".join([address, framed(shown), *notes]),
-        summary=Phrase(N_("{url}: {count} character", "{url}: {count} characters"), url=address, count=len(text)),
+        summary=Phrase(_BUILT if is_built else _READ, url=address, count=len(text)),
         untrusted=True,
     )
 
@@ -153,10 +161,18 @@ async def _search(context: ToolContext, query: str, *, only: str) -> ToolOutput:
     return ToolOutput(
         payload=payload,
         for_model="\n".join([found, *(f"[{note}]" for note in notes)]),
-        summary=Phrase(
-            N_("{count} result for {query}", "{count} results for {query}"), count=len(answer.results), query=asked
-        ),
+        summary=_found(answer, asked),
         untrusted=True,
+    )
+
+
+def _found(answer: "SearchAnswer", query: str) -> Phrase:
+    """How much was found; where nothing was, who did not answer."""
+    if answer.silent and not (answer.results or answer.answers):
+        silent = clean(", ".join(answer.silent), keep_newlines=False)
+        return Phrase("Nothing for {query}, and these did not answer: {silent}", query=query, silent=silent)
+    return Phrase(
+        N_("{count} result for {query}", "{count} results for {query}"), count=len(answer.results), query=query
     )
 
 

@@ -297,13 +297,13 @@ TOOLS = {
     "rewind_unknown": ErrorText("E8074", "There is no point “{name}” to go back to.", "", "{points}"),
     "undo_changed_since": ErrorText(
         "E8071",
-        "{path} was changed by someone else after the change to undo; it was left as it is.",
+        "{path} was changed again after the change to undo, outside of it; it was left as it is.",
         "",
         "The version from before is kept in {backup}.",
     ),
     "undo_changed_since_made": ErrorText(
         "E8082",
-        ("{path} was made by the change to undo, and changed by someone else after it; it was left as it is."),
+        ("{path} was made by the change to undo, and was changed again outside of it; it was left as it is."),
         "",
         "To take it back all the same, delete the file.",
     ),

@@ -77,6 +77,23 @@ async def test_the_next_engine_is_asked_where_one_fails(tmp_path: Path) -> None:
     nothing = SearchAnswer((), silent=("slow: timeout",))
     output = await use(searxng_search, online(tmp_path, Engine("searxng", nothing)), query="q")
     assert output.for_model == "[nothing found for q]\n[did not answer: slow: timeout]"
+    assert str(output.summary) == "Nothing for q, and these did not answer: slow: timeout"
+
+
+@pytest.mark.parametrize(
+    ("html", "is_built"),
+    [
+        ("<div id=root>Loading...</div><script src=app.js></script>", True),
+        (f"<p>{'long enough ' * 30}</p><script>track()</script>", False),
+        ("<p>short</p>", False),
+    ],
+)
+async def test_a_page_that_needs_javascript_is_told(tmp_path: Path, html: str, is_built: bool) -> None:
+    async with serve({"/": page(html)}) as site:
+        context = online(tmp_path, fetcher=Fetcher(resolve=Names(), transport=Leading(site)))
+        output = await use(fetch_page, context, url="https://example.com/")
+    assert ("made by JavaScript" in output.for_model) is is_built
+    assert ("needs JavaScript" in str(output.summary)) is is_built
 
 
 async def test_a_page_is_read_and_framed(tmp_path: Path) -> None:
