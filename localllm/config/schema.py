@@ -311,7 +311,7 @@ class UISettings(Section, frozen=True):
     """How it looks.
 
     language: that of the program's own words; auto takes it from the locale.
-    theme: colours for a dark or light terminal, or none.
+    theme: colours for a dark or light terminal; or plain, without any, where nothing changes once it is written.
     """
 
     language: Literal["auto", "en", "ja"] = "auto"

@@ -26,26 +26,31 @@ _CODES: dict[Style, str] = {
     "hunk": "36",
 }
 _CODES_ON_LIGHT: dict[Style, str] = {**_CODES, "accent": "34", "warning": "35", "hunk": "34"}
+_CODES_WITHOUT_COLOUR: dict[Style, str] = {"dim": "2", "bold": "1", "error": "1"}
 
 
 class Theme(msgspec.Struct, frozen=True):
-    """`plain` means text alone: no colour, and no cursor movement either."""
+    """`plain` means text alone: no colour, and no cursor movement either. Without `colours` all else is as ever."""
 
     plain: bool
     light: bool = False
+    colours: bool = True
 
     def paint(self, style: Style, text: str) -> str:
         """`text` in `style`, as a terminal understands it."""
         if self.plain or not style or not text:
             return text
-        code = (_CODES_ON_LIGHT if self.light else _CODES)[style]
-        return f"\x1b[{code}m{text}\x1b[0m"
+        codes = _CODES_WITHOUT_COLOUR if not self.colours else _CODES_ON_LIGHT if self.light else _CODES
+        code = codes.get(style)
+        return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
 
 def choose_theme(stream: TextIO, name: ThemeName = "auto", environ: Mapping[str, str] = os.environ) -> Theme:
-    """The theme for `stream`: plain where it is no terminal, a dumb one, or NO_COLOR is set (https://no-color.org)."""
-    plain = name == "plain" or not stream.isatty() or bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
-    return Theme(plain=plain, light=name == "light" or (name == "auto" and _light_background(environ)))
+    """The theme for `stream`: plain where it is no terminal or a dumb one, without colours where NO_COLOR is set
+    (https://no-color.org)."""
+    plain = name == "plain" or not stream.isatty() or environ.get("TERM") == "dumb"
+    light = name == "light" or (name == "auto" and _light_background(environ))
+    return Theme(plain=plain, light=light, colours=not environ.get("NO_COLOR"))
 
 
 def _light_background(environ: Mapping[str, str]) -> bool:
@@ -63,7 +68,7 @@ def make_console(stream: TextIO, theme: Theme, width: int) -> "Console":
         file=stream,
         width=width,
         force_terminal=not theme.plain,
-        no_color=theme.plain,
+        no_color=theme.plain or not theme.colours,
         color_system=None if theme.plain else "auto",
         legacy_windows=False,
         highlight=False,

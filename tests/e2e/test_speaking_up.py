@@ -111,7 +111,7 @@ def test_what_is_said_meanwhile_is_read_at_the_next_step_and_the_queued_run_in_t
 def test_an_answer_is_gone_on_from_with_what_was_said(start: Open) -> None:
     ended = Reply(says("Done early.").pieces, hold_before=2)
     with WireServer([ended, says("Went on.")]) as server:
-        chat = start(server, NO_COLOR="1")
+        chat = start(server, LOCALLLM_UI_THEME="plain")
         chat.say("Talk")
         chat.wait("\nDo")
         chat.say("And the second line\\")

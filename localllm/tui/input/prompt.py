@@ -84,7 +84,7 @@ class ChatPrompt:
             bottom_toolbar=self._bottom,
             reserve_space_for_menu=_MENU_ROWS,
             style=_STYLE,
-            color_depth=ColorDepth.DEPTH_1_BIT if theme.plain else None,
+            color_depth=_depth(theme),
         )
 
     async def ask(self, default: str = "") -> str:
@@ -183,6 +183,10 @@ class _Completer(Completer):
             yield Completion(found.text, start_position=-found.replaces, display_meta=clean(found.note))
 
 
+def _depth(theme: Theme) -> ColorDepth | None:
+    return ColorDepth.DEPTH_1_BIT if theme.plain or not theme.colours else None
+
+
 class Question:
     """Asks for one short answer in the middle of a run."""
 
@@ -194,7 +198,7 @@ class Question:
             event.app.exit(exception=Escaped)
 
         self._session: PromptSession[str] = PromptSession(
-            style=_STYLE, color_depth=ColorDepth.DEPTH_1_BIT if theme.plain else None, key_bindings=bindings
+            style=_STYLE, color_depth=_depth(theme), key_bindings=bindings
         )
         # How long an Escape may be the beginning of something else; as long as where nobody is asked.
         self._session.app.ttimeoutlen = self._session.app.timeoutlen = ESCAPE_SECONDS
