@@ -101,5 +101,5 @@ SAFETY = {
         "",
         "Do it another way, or tell the user what you would have done.",
     ),
-    "interrupted_by_user": ErrorText("E9013", "Interrupted by the user before it finished."),
+    "interrupted_by_user": ErrorText("E9013", "Interrupted by the user; it may have been done all the same."),
 }
