@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from localllm.agent.compaction import Compaction, Surroundings
+from localllm.agent.history import History
 from localllm.agent.middleware import RunState
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.replay import _Player
@@ -27,13 +29,14 @@ from localllm.base.events import (
     Notice,
     RunFinished,
     ToolCall,
+    Usage,
     decode,
     encode,
 )
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import AssistantMessage, Message
+from localllm.llm.messages import AssistantMessage, Completion, Message
 from localllm.llm.model_profiles import COMPACT, SMALL_WINDOW
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from tests.support.agents import call, make_agent, make_tools, play, scripted
@@ -254,6 +257,24 @@ async def test_a_summary_of_no_use_is_replaced_by_what_the_messages_tell(project
     assert "read_file(file_path=module_" in text_of(server.requests[20])
     if summary:
         assert summary not in text_of(server.requests[20])
+
+
+@pytest.mark.parametrize(("said", "makes_room"), [("", True), ("It begins with", False)])
+async def test_room_is_made_after_thinking_that_was_cut_and_not_after_a_text(said: str, makes_room: bool) -> None:
+    history = History("system")
+    history.add_user(GOAL, words=GOAL)
+    for number in range(8):
+        read = ToolCall(f"c{number}", "read_file", f'{{"file_path": "module_{number}.py"}}')
+        history.add_assistant(AssistantMessage("", (read,)))
+        history.add_result(read.id, "x = 1\n" * 400)
+    client = LLMClient(scripted("hello"), model="m", context_window=8_192)
+    compaction = Compaction(client, history, tuple, compact_at=0.85, surroundings=Surroundings(), note=lambda _: None)
+    state = RunState(GOAL, history, lambda _: None)
+    used = client.expect_prompt(history.messages, ())
+    assert 8_192 // 2 < used < 0.8 * 8_192
+    await compaction.after_answer(state, Completion(AssistantMessage(said), "length", Usage()))
+    await compaction.before_step(state)
+    assert (history.generation > 0) == makes_room
 
 
 async def test_words_that_do_not_fit_are_an_error_and_in_nobodys_way(project: Path) -> None:

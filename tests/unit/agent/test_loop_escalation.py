@@ -13,11 +13,11 @@ from localllm.agent.middleware import Inject, RunState
 from localllm.agent.panel.dossier import Consultation, Dossier
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.errors import ToolExecutionError
-from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, ToolCall, ToolFinished
+from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, ToolCall, ToolFinished, Usage
 from localllm.base.i18n import set_language
 from localllm.config.schema import AgentSettings
 from localllm.llm.client import LLMClient
-from localllm.llm.messages import ToolMessage, UserMessage
+from localllm.llm.messages import AssistantMessage, Completion, ToolMessage, ToolSpec, UserMessage
 from localllm.tools.results import ToolResult
 from localllm.tui.headless import exit_code
 from tests.support.agents import call, make_tools, play, scripted
@@ -346,3 +346,35 @@ class TestChanting:
             assert server.disconnected.wait(5)
             await agent.llm_client.aclose()
         assert end(events).answer == "It is 80."
+
+
+def looked(path: str, **changes: str) -> ToolResult:
+    call = ToolCall("c", "read_file", f'{{"file_path": "{path}"}}')
+    return ToolResult(call=call, success=True, payload={}, for_model=path, summary=path, changes=changes)
+
+
+@pytest.mark.parametrize("headway", [True, False])
+async def test_what_was_announced_before_a_file_was_changed_is_not_counted(headway: bool) -> None:
+    ladder, history = Ladder(LoopDetector(3)), History("system")
+    history.add_user("mend it")
+    state = RunState("mend it", history, lambda _: None, tools=(ToolSpec("edit_file", "", {}),))
+    announced = Completion(AssistantMessage("Let me read the file."), "stop", Usage())
+    said: list[object] = []
+    for number in range(3):
+        said.append(await ladder.after_answer(state, announced))
+        changes = {"a.py": "new"} if headway and number == 1 else {}
+        ladder.after_results(state, [looked(f"{number}.py", **changes)])
+    assert said[:2] == [None, None]
+    assert (said[2] is None) == headway
+
+
+async def test_a_run_that_meets_its_limit_after_a_loop_was_told_is_not_said_to_be_stuck(project: Path) -> None:
+    agent = ReActAgent(
+        LLMClient(scripted(*[MISS] * 9), model="m", max_retries=0),
+        make_tools(project),
+        settings=AgentSettings(loop_detection_threshold=3, max_iterations=4),
+    )
+    finished = end(await play(agent, "set the value to 3"))
+    assert finished.status == "limit"
+    assert "raise the limit" in finished.answer
+    assert "say more exactly" not in finished.answer

@@ -1,6 +1,7 @@
 """Sub-agents: their own conversation, and what of them reaches the agent they work for."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,22 @@ async def test_a_limit_tells_what_was_seen(root: Path) -> None:
     assert f"after {STEPS} steps" in output.for_model
     assert "core.py" in output.for_model
     assert output.payload["status"] == "limit"
+
+
+async def test_of_much_that_was_seen_the_newest_is_told(root: Path) -> None:
+    lines = iter(range(1, 100))
+
+    def reads_two(_request: CompletionRequest) -> Turn:
+        asked = [{"file_path": "core.py", "start_line": next(lines), "max_lines": 1} for _ in range(2)]
+        return {"calls": [{"name": "read_file", "arguments": arguments} for arguments in asked]}
+
+    (root / "core.py").write_text("x = 1\n" * 50, "utf-8")
+    client = LLMClient(Brain(reads_two), model="m")
+    output = await Explorer(client, lambda: make_tools(root)).explore("q?", lambda _: None)
+    seen = [line for line in output.for_model.splitlines() if line.startswith("- read_file")]
+    assert len(seen) == 12
+    places = [re.search(r"\d+(?=[ -])", line) for line in seen]
+    assert [place and int(place[0]) for place in places] == list(range(13, 25)), seen
 
 
 async def test_the_limits_of_whoever_asks_are_its_own(root: Path) -> None:

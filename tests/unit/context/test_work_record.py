@@ -49,3 +49,13 @@ def test_a_short_answer_stands_with_its_question() -> None:
     )
     assert record(conversation) == f"{RECORD}\nasked: Should I use (a) tabs or (b) spaces? → the user: b"
     assert record(Conversation(conversation.messages)) == ""
+
+
+def test_of_many_short_answers_the_newest_are_kept() -> None:
+    questions = [AssistantMessage(f"Should I mend part {number}?") for number in range(7)]
+    pairs = [
+        message for number, question in enumerate(questions) for message in (question, UserMessage(f"yes {number}"))
+    ]
+    spoken = tuple(Spoken(f"yes {number}", 2 + 2 * number) for number in range(7))
+    lines = record(Conversation((SystemMessage("s"), *pairs), spoken)).splitlines()[1:]
+    assert [line.rpartition(" ")[2] for line in lines] == ["2", "3", "4", "5", "6"]

@@ -343,3 +343,9 @@ def test_what_is_near_is_named(wanted: str, near: str) -> None:
     assert key_of(error) == "memory_unknown"
     assert near in error.value.why
     assert bool(error.value.why) == bool(near)
+
+
+def test_one_with_details_is_another_than_an_open_one_of_its_text() -> None:
+    document, todo = todos.add(Document("## TODO\n- [ ] fix\n"), "fix\n  with care", today=TODAY)
+    assert document.text == "## TODO\n- [ ] fix\n- [ ] fix +2026-11-22\n  with care\n"
+    assert (todo.number, todo.details) == (2, "  with care")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.sandbox.process import HeadAndTail, Outcome, PlainLaunch, Process
+from localllm.sandbox.process import Ending, HeadAndTail, Outcome, PlainLaunch, Process
 from tests.support.sandbox_world import open_descriptors
 
 pytestmark = pytest.mark.anyio
@@ -88,3 +88,12 @@ def test_a_character_is_never_cut_through() -> None:
     assert "\ufffd" not in text
     assert text.startswith("日\n[… ")
     assert text.endswith("本語日本語")
+
+
+async def test_what_was_there_when_it_was_killed_first_counts_as_left(tmp_path: Path) -> None:
+    launch = PlainLaunch("sleep 300", tmp_path, os.environ)
+    process = await launch.start(asyncio.subprocess.DEVNULL, asyncio.subprocess.DEVNULL)
+    launch.kill()
+    status = await process.wait()
+    launch.close()
+    assert launch.ending(status) == Ending(-9, left=True)

@@ -91,3 +91,14 @@ def test_where_there_is_nothing_to_remove(base: Path) -> None:
     (base / "localllm-0123456789abcdef").write_text("a file")
     remove_stale(age=0)
     assert (base / "localllm-0123456789abcdef").read_text() == "a file"
+
+
+@pytest.mark.parametrize(("name", "asks"), [("plain", True), ("with a blank", False), ("a'b", False), ("一時", False)])
+def test_a_path_the_shell_would_read_otherwise_is_not_put_into_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, asks: bool
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / name))
+    with Scratch({}) as scratch:
+        scratch.ask_for_statuses()
+        assert ("BASH_ENV" in scratch.variables) == asks

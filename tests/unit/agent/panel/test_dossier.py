@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localllm.agent.panel.dossier import Attempt
-from localllm.agent.panel.dossier_text import MOST_TOKENS, dossier_text, make_dossier
+from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text, make_dossier
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.tokens import estimate_tokens
@@ -194,3 +194,10 @@ def test_attempts_stand_in_their_order_and_equal_ones_where_they_came_last(unsol
         ("third", 1),
         ("first", 2),
     ]
+
+
+def test_a_text_ends_where_a_sentence_does_if_that_is_late_enough() -> None:
+    early = cut_end("Yes. " + "and so on, " * 100, 40)
+    assert early.startswith("Yes. and so on")
+    assert estimate_tokens(early) > 30
+    assert cut_end("It is the price. " * 20, 40).endswith("price. …")

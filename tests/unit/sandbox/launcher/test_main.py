@@ -13,6 +13,7 @@ from localllm.sandbox.launcher.spec import LaunchSpec
 from localllm.sandbox.linux.bundle import Bundle
 from localllm.sandbox.linux.confinement import ConfinedLaunch
 from localllm.sandbox.process import Ending, Process, as_argument
+from tests.support.in_time import ends
 from tests.support.launching import order
 from tests.support.sandbox_world import processes_with, unlike_any_other
 
@@ -57,18 +58,33 @@ async def test_too_much_disk(tmp_path: Path) -> None:
     assert await run(spec) == Ending(-9, "disk")
 
 
-async def test_one_file_too_large(tmp_path: Path) -> None:
-    spec = order(tmp_path, "head -c 4M /dev/zero > large")
-    spec.disk = 1_000_000
-    assert (await run(spec)).return_code != 0
-    assert (tmp_path / "large").stat().st_size == 1_000_000
-
-
 @pytest.fixture
 def apart() -> Iterator[Path]:
-    """A folder on a file system where hardly anybody else makes files meanwhile: they are counted for all of it."""
+    """A folder on a file system where hardly anybody else makes files meanwhile: what is used is counted for all of
+    it."""
     with TemporaryDirectory(dir="/dev/shm") as folder:
         yield Path(folder)
+
+
+async def test_one_file_too_large(apart: Path) -> None:
+    spec = order(apart, "head -c 4M /dev/zero > large")
+    spec.disk = 1_000_000
+    assert (await run(spec)).return_code != 0
+    assert (apart / "large").stat().st_size == 1_000_000
+
+
+LOWERED = """
+    import resource, types
+    from localllm.sandbox.launcher import limits
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    limits.set_limits(types.SimpleNamespace(open_files=100, disk=1 << 30, threads=1000))
+    print(*resource.getrlimit(resource.RLIMIT_NOFILE), *resource.getrlimit(resource.RLIMIT_FSIZE))
+"""
+
+
+def test_a_limit_of_the_user_that_is_lower_stays() -> None:
+    assert ends(LOWERED).split() == ["64", "64", str(1 << 30), str(1 << 30)]
 
 
 async def test_too_many_files(apart: Path) -> None:
@@ -159,6 +175,7 @@ import os, sys
 from pathlib import Path
 from localllm.sandbox.launcher.main import _filter
 from localllm.sandbox.launcher.syscalls import Kernel
+from tests.support.in_time import ends
 from tests.support.launching import order
 os.setsid()
 supervisor = os.getpid()
