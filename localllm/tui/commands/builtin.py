@@ -72,7 +72,7 @@ async def status(call: SlashCall) -> Outcome:
     rows = [
         (_("project"), str(chat.root)),
         (_("model"), chat.model or _("(not asked yet)")),
-        (_("server"), f"{chat.provider_name} · {chat.provider_address}"),
+        (_("server"), " · ".join(filter(None, (chat.provider_name, chat.provider_address)))),
         (_("context window"), window),
         (_("profile"), _profile(chat)),
         (_("sandbox"), chat.sandbox_level),

@@ -142,7 +142,7 @@ class SlashRegistry:
 
     def nearest(self, name: str) -> str:
         """The known name most like `name`, or nothing."""
-        return next(iter(difflib.get_close_matches(name.lower(), list(self._found), n=1, cutoff=0.5)), "")
+        return next(iter(difflib.get_close_matches(name.lower(), list(self._found), n=1, cutoff=0.7)), "")
 
     def choices(self, name: str, chat: ChatContext, after: str = "") -> list[Choice]:
         """What may follow the command `name`, or `after` a word behind it."""

@@ -13,6 +13,7 @@ MAX_PATHS = 200
 _COMMAND = re.compile(r"/(\S*)\Z")
 _ARGUMENT = re.compile(r"/(\S+)\s+(?:(\S+)\s+)?(\S*)\Z")
 _PATH = re.compile(r"(?:^|\s)@(\S*)\Z")
+_BLANK = re.compile(r"\s")
 
 
 class Suggestion(msgspec.Struct, frozen=True):
@@ -65,19 +66,20 @@ class Suggester:
 
     def _paths(self, typed: str) -> list[Suggestion]:
         """The entries of the folder typed so far, folders first, those where the person stands before the project's;
-        nothing outside the project."""
+        nothing outside the project. A file with a blank in its name is quoted; a folder with one cannot be gone on
+        with."""
         folder, _, start = typed.rpartition("/")
         is_dotted = folder.split("/")[0] in (".", "..")
         bases = [self._here] if is_dotted or self._here == self._root else [self._here, self._root]
-        found: dict[str, None] = {}
+        found: dict[tuple[bool, str], None] = {}
         for base in bases:
             there = [
                 (not entry.is_dir(), entry.name)
                 for entry in self._entries(base / folder)
                 if entry.name.lower().startswith(start.lower()) and self._is_shown(entry.name, start)
             ]
-            found |= dict.fromkeys(name if is_file else name + "/" for is_file, name in sorted(there))
-        return [Suggestion(name, len(start)) for name in list(found)[:MAX_PATHS]]
+            found |= dict.fromkeys(one for one in sorted(there) if one[0] or not _BLANK.search(one[1]))
+        return [_path(typed, start, name, is_file=is_file) for is_file, name in list(found)[:MAX_PATHS]]
 
     def _entries(self, folder: Path) -> Iterable[os.DirEntry[str]]:
         place = folder.resolve()
@@ -89,10 +91,16 @@ class Suggester:
             return []
 
     def _is_shown(self, name: str, start: str) -> bool:
-        """Whether a path can be mentioned at all (no white space, nothing invisible), and is not a hidden one."""
+        """Whether a path can be mentioned at all (nothing invisible, no quotation mark), and is not a hidden one."""
         if name in self._hidden or (name.startswith(".") and not start.startswith(".")):
             return False
-        return not re.search(r"\s", name) and clean(name) == name
+        return '"' not in name and clean(name, keep_newlines=False) == name
+
+
+def _path(typed: str, start: str, name: str, *, is_file: bool) -> Suggestion:
+    if _BLANK.search(name):
+        return Suggestion(f'"{typed.removesuffix(start)}{name}"', len(typed))
+    return Suggestion(name if is_file else name + "/", len(start))
 
 
 def _fitting(choices: Iterable[str | tuple[str, str]], typed: str) -> Iterable[Suggestion]:

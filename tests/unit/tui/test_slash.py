@@ -39,7 +39,14 @@ def test_commands_are_found_by_any_of_their_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "nearest"), [("modell", "model"), ("hlep", "help"), ("reveiw", "review"), ("xyz", "")]
+    ("typed", "nearest"),
+    [
+        ("modell", "model"),
+        ("hlep", "help"),
+        ("reveiw", "review"),
+        ("statsu", "status"),
+        *((other, "") for other in ("xyz", "nonsense", "editor", "theme", "btw")),
+    ],
 )
 def test_the_nearest_name(typed: str, nearest: str) -> None:
     assert registry(review="look").nearest(typed) == nearest

@@ -75,3 +75,11 @@ async def test_where_the_web_is_off_it_says_how_to_turn_it_on() -> None:
 
 async def test_the_status_has_the_profile_and_counts_its_tools() -> None:
     assert "compact (1 tool)" in await said(Chat(COMPACT, READ, DENIED, LEFT_OUT), "status")
+
+
+@pytest.mark.parametrize(("address", "server"), [("", "embedded"), ("http://x", "embedded · http://x")])
+async def test_the_status_names_the_server_and_its_address_where_it_has_one(address: str, server: str) -> None:
+    chat = Chat(STANDARD, READ)
+    chat.provider_name, chat.provider_address = "embedded", address
+    rows = [line.split(maxsplit=1) for line in (await said(chat, "status")).splitlines()]
+    assert ["server", server] in [[name, value.strip()] for name, value in rows]

@@ -17,6 +17,8 @@ def suggester(tmp_path: Path) -> Suggester:
         ".env",
         "node_modules/x.js",
         "a b.txt",
+        "docs/日本 語.md",
+        "c d/x.md",
         "e\x1bvil",
     ):
         file = tmp_path / "project" / name
@@ -38,7 +40,11 @@ def completed(suggester: Suggester, text: str) -> list[str]:
         ("/", ["/model", "/models", "/exit"]),
         ("say /mo", []),
         ("/model x", []),
-        ("see @", ["see @src/", "see @README.md", "see @ノート.md"]),
+        ("see @", ["see @docs/", "see @src/", "see @README.md", 'see @"a b.txt"', "see @ノート.md"]),
+        ("see @a", ['see @"a b.txt"']),
+        ("@docs/日", ['@"docs/日本 語.md"']),
+        ("@docs/", ['@"docs/日本 語.md"']),
+        ("@c", []),
         ("@src/ma", ["@src/Makefile", "@src/main.py"]),
         ("@READ", ["@README.md"]),
         ("@read", ["@README.md"]),
