@@ -140,6 +140,8 @@ class _Conversation:
         self._open: list[tuple[ToolCall, ToolCall]] = []
         """Calls without a result, as they came and as they are now."""
         self._ids: set[str] = set()
+        self._attempts: dict[str, int] = {}
+        """How many forms of an id are taken."""
         self._results: list[ToolMessage] = []
         """Those of the last answer, with their pictures."""
 
@@ -221,14 +223,17 @@ class _Conversation:
 
     def _tidied_call(self, call: ToolCall) -> ToolCall:
         name = _NOT_IN_A_NAME.sub("_", call.name)[:_LONGEST_NAME] or "unknown"
-        return msgspec.structs.replace(call, id=self._new_id(call.id), name=name)
+        call_id = self._new_id(call.id)
+        return call if (call_id, name) == (call.id, call.name) else ToolCall(call_id, name, call.arguments)
 
     def _new_id(self, wanted: str) -> str:
         """`wanted` where it can be had, else one that depends on nothing but it and the ids before it."""
-        call_id, attempt = self._formed(wanted), 1
+        attempt = self._attempts.get(wanted, 0) + 1
+        call_id = self._formed(f"{wanted or 'call'}_{attempt}" if attempt > 1 else wanted)
         while call_id in self._ids:
             attempt += 1
             call_id = self._formed(f"{wanted or 'call'}_{attempt}")
+        self._attempts[wanted] = attempt
         self._ids.add(call_id)
         return call_id
 

@@ -71,6 +71,9 @@ _WEIGHT = 0.5
 _TELLING = 50
 """Tokens a prompt must have for its count to teach anything."""
 
+_CONVERSATIONS = 8
+"""Whose weights are remembered: that of a run and of its sub-agents, and parts of them."""
+
 _FIRST_WIDE = "\u2e80"
 
 
@@ -83,7 +86,7 @@ class Size(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def measure(text: str) -> Size:
-    """The size of `text`. A conversation is measured before each of its requests, and only its end is new."""
+    """The size of `text`."""
     if text.isascii():
         return Size(len(text) / BYTES_PER_TOKEN, 0.0)
     wide = [character for character in text if character >= _FIRST_WIDE]
@@ -107,15 +110,57 @@ def prompt_texts(messages: Iterable[Message], tools: Sequence[ToolSpec]) -> Iter
             yield from (call.name + call.arguments for call in message.tool_calls)
 
 
-def margin_of(texts: Iterable[str]) -> float:
-    """How many times as long as estimated the texts together may be, where no count has taught anything yet: the more
-    of them is in other scripts, which tokenizers are most apart about, the more."""
-    ascii_bytes = all_bytes = 0
-    for text in texts:
-        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-        all_bytes += size
-        ascii_bytes += size if text.isascii() else len(text.encode("ascii", "ignore"))
-    return MOST_RATIO - (MOST_RATIO - _ASCII_MARGIN) * (ascii_bytes / all_bytes if all_bytes else 1.0)
+class Weight(NamedTuple):
+    """A request, or a part of one: its text and its pictures in tokens, as estimated without any calibration; the bytes
+    of its text, and how many of them are ASCII."""
+
+    narrow: float = 0.0
+    wide: float = 0.0
+    pictures: int = 0
+    bytes: int = 0
+    ascii_bytes: int = 0
+
+    def with_text(self, text: str) -> "Weight":
+        """The same with a text more."""
+        narrow, wide = measure(text)
+        size = ascii_size = len(text)
+        if not text.isascii():
+            size, ascii_size = len(text.encode("utf-8", "surrogatepass")), len(text.encode("ascii", "ignore"))
+        return Weight(
+            self.narrow + narrow, self.wide + wide, self.pictures, self.bytes + size, self.ascii_bytes + ascii_size
+        )
+
+    def with_message(self, message: Message) -> "Weight":
+        """The same with a message more."""
+        weight = self._replace(pictures=self.pictures + sum(map(picture_tokens, pictures_in((message,)))))
+        for text in prompt_texts((message,), ()):
+            weight = weight.with_text(text)
+        return weight
+
+    @property
+    def margin(self) -> float:
+        """How many times as long as estimated the text may be, where no count has taught anything yet: the more of it
+        is in other scripts, which tokenizers are most apart about, the more."""
+        return MOST_RATIO - (MOST_RATIO - _ASCII_MARGIN) * (self.ascii_bytes / self.bytes if self.bytes else 1.0)
+
+
+class Weights:
+    """Weighs conversations. One is weighed several times for each of its requests, and only its end is new."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[tuple[Message, ...], Weight]] = []
+        """The newest last."""
+
+    def of(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Weight:
+        """The weight of a request."""
+        messages = tuple(messages)
+        beginnings = [known for known in self._known if messages[: len(known[0])] == known[0]]
+        before, weight = max(beginnings, key=lambda known: len(known[0]), default=((), Weight()))
+        for message in messages[len(before) :]:
+            weight = weight.with_message(message)
+        others = [known for known in self._known if known[0] is not before]
+        self._known = [*others[1 - _CONVERSATIONS :], (messages, weight)]
+        return weight.with_text(encode_json(tools).decode()) if tools else weight
 
 
 class Calibration:
@@ -130,6 +175,11 @@ class Calibration:
         self.counts = 0
         """How many counts it has learned from."""
         self._seen = 0
+        self._weights = Weights()
+
+    def weigh(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Weight:
+        """The weight of a request, which no count changes."""
+        return self._weights.of(messages, tools)
 
     def estimate(self, text: str) -> int:
         """The tokens in `text`, never 0 for a text that is not empty."""
@@ -140,21 +190,16 @@ class Calibration:
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, margin: float = 1.0, pictures: bool = True
     ) -> int:
         """The tokens of a whole request, its text `margin` times. `pictures`: with those in it."""
-        texts = sum(self.estimate(text) for text in prompt_texts(messages, tools)) + TOKENS_PER_MESSAGE * len(messages)
-        return int(margin * texts) + (self.estimate_pictures(messages) if pictures else 0)
-
-    def estimate_pictures(self, messages: Sequence[Message]) -> int:
-        """The tokens of the pictures in the messages."""
-        return round(self.pictures * _pictures(messages))
+        weight = self.weigh(messages, tools)
+        texts = round(weight.narrow * self.narrow + weight.wide * self.wide) + TOKENS_PER_MESSAGE * len(messages)
+        return int(margin * texts) + (round(self.pictures * weight.pictures) if pictures else 0)
 
     def learn(self, messages: Sequence[Message], tools: Sequence[ToolSpec], counted: int) -> None:
         """Take note that a request, or a part of one, had `counted` tokens. What most of it is (Latin text, wide
         characters, pictures) learns from it; a count no tokenizer explains (a part of the prompt was dropped, or not
         counted) teaches nothing."""
-        sizes = [measure(text) for text in prompt_texts(messages, tools)]
-        narrow, wide = sum(size.narrow for size in sizes), sum(size.wide for size in sizes)
+        narrow, wide, pictures, *_bytes = self.weigh(messages, tools)
         words = counted - TOKENS_PER_MESSAGE * len(messages)
-        pictures = _pictures(messages)
         is_most = self.pictures * pictures > narrow + wide
         if is_most or (not self._seen and _BESIDE * pictures > narrow + wide):
             self._learn_pictures(pictures, words, narrow * self.narrow + wide * self.wide)
@@ -180,11 +225,6 @@ class Calibration:
 
     def _moved(self, before: float, told: float) -> float:
         return min(MOST_RATIO, max(LEAST_RATIO, before + _WEIGHT * (told - before)))
-
-
-def _pictures(messages: Sequence[Message]) -> int:
-    """The tokens of the pictures in the messages, without any calibration."""
-    return sum(map(picture_tokens, pictures_in(messages)))
 
 
 _FAR_BELOW = 0.6
@@ -260,7 +300,7 @@ class Accounting:
         counts have taught of the estimate, or else what its script tells, for there is no room to double all of it."""
         calibration = self._calibrations[model]
         if (count := self._count_of_beginning(model, messages)) is None:
-            untaught = margin_of(prompt_texts(messages, tools))
+            untaught = calibration.weigh(messages, tools).margin
             known = min(margin, _TAUGHT if calibration.counts else untaught)
             return calibration.estimate_prompt(messages, tools, margin=known)
         before, counted = count

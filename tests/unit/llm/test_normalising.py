@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from localllm.base.events import ToolCall
 from localllm.llm.message_format import BEGINNING, LOOKING, NO_ANSWER, NOT_RUN, normalised
 from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
+from tests.support.call_count import calls_in
 from tests.support.each import each
 from tests.support.pictures import JPEG, PNG, WEBP
 
@@ -79,6 +80,14 @@ def test_any_conversation_becomes_valid_and_stays_as_it_is_then(given_: list[Mes
     assert fault(sent) == ""
     assert normalised(sent, short_ids=short_ids) == sent
     assert all(mine is theirs for mine, theirs in zip(sent, normalised(sent, short_ids=short_ids), strict=True))
+
+
+def test_ids_given_again_and_again_are_soon_made_different() -> None:
+    def cost(count: int) -> int:
+        answers = [AssistantMessage("", (ToolCall("call_0", "t", "{}"),)) for _ in range(count)]
+        return calls_in(lambda: normalised(answers))
+
+    assert cost(400) < 5 * cost(100)
 
 
 @given(conversations, conversations, st.booleans(), st.booleans())

@@ -1,9 +1,11 @@
 """Estimates of tokens, and what the counts of servers teach."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from localllm.base.events import ToolCall
-from localllm.llm.messages import AssistantMessage, SystemMessage, ToolMessage, ToolSpec, UserMessage
+from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
 from localllm.llm.tokens import (
     LEAST_RATIO,
     MOST_RATIO,
@@ -13,6 +15,8 @@ from localllm.llm.tokens import (
     measure,
     prompt_texts,
 )
+from tests.support.call_count import calls_in
+from tests.support.pictures import PNG
 
 ENGLISH = (UserMessage("The quick brown fox jumps over the lazy dog. " * 40),)
 JAPANESE = (UserMessage("昔々あるところにおじいさんとおばあさんが住んでいました。" * 20),)
@@ -42,6 +46,31 @@ def test_all_that_the_model_reads_is_counted() -> None:
     assert texts[1:] == ["s", "u", "x", 'look{"a": 1}', "r"]
     assert '"Look."' in texts[0]
     assert next(prompt_texts(messages, ())) == "s"
+
+
+MESSAGES = st.sampled_from(
+    [
+        SystemMessage("s"),
+        UserMessage("u é", (PNG,)),
+        UserMessage("日本"),
+        AssistantMessage("a", (ToolCall("1", "t", ""),)),
+    ]
+)
+
+
+@given(st.lists(st.lists(MESSAGES, max_size=6), max_size=12))
+def test_what_was_estimated_before_changes_no_estimate(conversations: list[list[Message]]) -> None:
+    calibration = Calibration()
+    for messages in conversations:
+        assert calibration.weigh(messages, ()) == Calibration().weigh(messages, ())
+
+
+def test_of_a_conversation_only_what_is_new_is_measured() -> None:
+    calibration = Calibration()
+    conversation = tuple(UserMessage(f"word {number}") for number in range(500))
+    parts = [conversation[:450], conversation[:1], conversation[440:450]]
+    first, *_ = [calls_in(lambda part=part: calibration.estimate_prompt(part, ())) for part in parts]
+    assert calls_in(lambda: calibration.estimate_prompt(conversation, ())) < first / 5
 
 
 def counted(messages: tuple[UserMessage, ...], ratio: float) -> int:

@@ -2,9 +2,6 @@
 much stands above it.
 """
 
-import sys
-from types import FrameType
-
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.syntax import Syntax
@@ -18,6 +15,7 @@ from localllm.tui.render.markdown import render_block
 from localllm.tui.render.painting import console_for
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
+from tests.support.call_count import calls_in
 from tests.support.each import each
 from tests.support.vt import Tty, Vt
 
@@ -121,22 +119,6 @@ def colours(text: Text) -> list[str]:
     return [str(text.get_style_at_offset(CONSOLE, offset).color) for offset in seen]
 
 
-def calls(frame_of: Written) -> int:
-    """How many functions a frame calls."""
-    count = 0
-
-    def note(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(note)
-    try:
-        frame_of.write("w")
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 @each(
     ("begin", "line"),
     [
@@ -157,5 +139,5 @@ def test_a_frame_costs_the_same_however_much_stands_above(begin: str, line: str)
     for size in (4_000, 40_000):
         written = Written()
         written.write(begin + line * (size // len(line)), 1_000)
-        costs.append(calls(written))
+        costs.append(calls_in(lambda shown=written: shown.write("w")))
     assert costs[1] < 1.2 * costs[0]
