@@ -37,7 +37,7 @@ MODELS = {
         "Check that llm.{provider}.base_url is the address of a model server of that kind.",
     ),
     "llm_garbled": ErrorText(
-        "E2041",
+        "E2043",
         "The model server at {url} sent a piece of an answer that cannot be read.",
         "{reason}.",
         "Ask again; if it happens again, look at the server's own log, or at what lies between it and you (a proxy).",

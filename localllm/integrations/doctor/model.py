@@ -12,8 +12,8 @@ from localllm.llm.model_profiles import Profile, choose
 from localllm.tools.builtin import tools_for
 
 _PROFILES = {
-    "compact": N_("The model gets the compact profile: a short prompt and {count} tools (agent.profile)."),
-    "standard": N_("The model gets the standard profile: {count} tools (agent.profile)."),
+    "compact": N_("The model gets the compact profile: a short prompt, tools: {count} (agent.profile)."),
+    "standard": N_("The model gets the standard profile, tools: {count} (agent.profile)."),
     "embedded": N_("The embedded engine plans with all tools."),
 }
 

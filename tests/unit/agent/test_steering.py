@@ -111,7 +111,7 @@ async def test_a_file_that_is_named_comes_along(project: Path) -> None:
     assert agent.history.words == ("Look", "mind @a.py")
 
 
-@pytest.mark.parametrize(("speaks", "rung"), [(True, Rung.GROUND), (False, Rung.NOTICE)])
+@pytest.mark.parametrize(("speaks", "rung"), [(True, Rung.GROUND), (False, Rung.STEP_BACK)])
 async def test_what_repeats_is_counted_anew_since_the_person_spoke(project: Path, *, speaks: bool, rung: Rung) -> None:
     look = call("read_file", file_path="a.py")
     looks: list[AgentEvent] = []

@@ -65,7 +65,7 @@ def test_completions(suggester: Suggester, typed: str, completions: list[str]) -
 @pytest.mark.parametrize(
     ("typed", "completions"),
     [
-        ("@", ["@Makefile", "@main.py", "@src/", "@README.md", "@ノート.md"]),
+        ("@", ["@Makefile", "@main.py", "@docs/", "@src/", "@README.md", '@"a b.txt"', "@ノート.md"]),
         ("@ma", ["@Makefile", "@main.py"]),
         ("@./m", ["@./Makefile", "@./main.py"]),
         ("@../R", ["@../README.md"]),
