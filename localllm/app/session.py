@@ -394,7 +394,7 @@ class Conversation:
     def _make_tools(self) -> ToolSystem:
         project = self._project
         context = ToolContext(
-            root=ProjectRoot(project.root, project.storage.outputs_outside),
+            root=ProjectRoot(project.root, project.storage.outputs_outside, project.runner.named_paths),
             settings=project.settings,
             runner=project.runner,
             output_limit=output_limit(project.client),

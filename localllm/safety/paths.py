@@ -6,9 +6,10 @@ import posixpath
 import stat
 import sys
 import weakref
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
+from functools import cache
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
@@ -60,9 +61,11 @@ class ProjectRoot:
     SafetyViolationError (path_outside, path_invalid, path_not_regular, path_protected).
     """
 
-    def __init__(self, path: Path, outputs: Path | None = None) -> None:
+    def __init__(self, path: Path, outputs: Path | None = None, named: Callable[[], Collection[str]] = tuple) -> None:
         """Open the folder `path`; OSError where that is not possible. `outputs`: the folder outside that keeps what was
-        printed, where the project cannot: its files are read by the names they would have in the project."""
+        printed, where the project cannot: its files are read by the names they would have in the project. `named`: the
+        paths that protected files and git's settings lead to, as of now."""
+        self._named = named
         self.path = path.resolve(strict=True)
         self._outputs = outputs
         self._takes_any_name = False
@@ -81,9 +84,10 @@ class ProjectRoot:
 
     def for_one_call(self) -> "ProjectRoot":
         """The same, which resolves each path once: what was judged by its path is what is opened by it, whatever
-        links are exchanged meanwhile."""
+        links are exchanged meanwhile. What protected files lead to is asked for once as well."""
         made = copy(self)
         made._settled, made._original = {}, self
+        made._named, made._protection = cache(self._named), None
         return made
 
     def relative(self, file_path: str) -> str:
@@ -286,7 +290,7 @@ class ProjectRoot:
         if self._protection is None:
             from localllm.safety.protection import Protection  # it comes with the first change
 
-            self._protection = Protection(self.path)
+            self._protection = Protection(self.path, self._named)
         return self._protection.covers(self.relative(file_path))
 
     def refuse_protected(self, file_path: str) -> None:

@@ -47,10 +47,10 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     `tainted`: text from the web is in the conversation. `network`: commands can reach other machines. `said`: what the
     user has typed so far. `found`: the addresses that searches have found. `led_by`: the page that has led to the
-    address, one that may be read. `touched`: the files the call changes that no argument of it names. `is_file`:
-    whether something in the project is called so. `only_reads`: the command is known to read the project and no more,
-    in a sandbox that holds it. `kept`: the parts of the command, by their words, that only remove what /undo brings
-    back.
+    address, one that may be read. `touched`: the files the call changes that no argument of it names. `obeyed`: files
+    that texts which assistants obey are links to. `is_file`: whether something in the project is called so.
+    `only_reads`: the command is known to read the project and no more, in a sandbox that holds it. `kept`: the parts of
+    the command, by their words, that only remove what /undo brings back.
     """
 
     tainted: bool = False
@@ -59,6 +59,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     found: Collection[str] = ()
     led_by: str = ""
     touched: tuple[str, ...] = ()
+    obeyed: Collection[str] = ()
     is_file: Callable[[str], bool] = lambda _name: False
     only_reads: bool = False
     kept: frozenset[tuple[str, ...]] = frozenset()
@@ -113,7 +114,9 @@ class Policy:
         if not self._is_let_by_mode(tool):
             return Verdict("ask", lasting=True)
         written = [*situation.touched, *(path for name in tool.writes for path in listed(arguments.get(name)))]
-        if any(_is_obeyed(canonical(path)) and not was_named(path, situation.said) for path in written):
+        files = {path: canonical(path) for path in written}
+        obeyed = (path for path, file in files.items() if file in situation.obeyed or _is_obeyed(file))
+        if any(not was_named(path, situation.said) for path in obeyed):
             return Verdict("ask", why="instruction", lasting=True)
         return Verdict("allow")
 

@@ -1,24 +1,23 @@
 """Which files of a project only the user may change: they would run, or be believed, outside the sandbox later."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from localllm.base.environment import believed_in
 from localllm.base.paths import state_folder
 
-_REPOSITORY = ("HEAD", "objects", "refs")
+_REPOSITORIES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 """What git knows a repository's folder by, see is_git_directory in its setup.c."""
-
-_SETTINGS = (".git/config", ".git/config.worktree", ".git/hooks", ".git")
 
 
 class Protection:
     """Judges paths below the folder `root` (links resolved), `/` between their names."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, named: Callable[[], Collection[str]] = tuple) -> None:
+        """`named`: the paths that protected files lead to, as of now."""
         self._root = root
-        self._named: tuple[object, frozenset[str]] = (None, frozenset())
+        self._named = named
 
     def covers(self, relative: str) -> bool:
         """Whether only the user may change the file."""
@@ -30,7 +29,7 @@ class Protection:
             or self._is_of_repository(relative)
             or self._is_hidden_in_home(relative)
             or any(self._is_in(path, relative) for path in own)
-            or self._is_named_by_git(relative)
+            or self._is_named(relative)
         )
 
     def _is_in(self, own: str, relative: str) -> bool:
@@ -45,7 +44,10 @@ class Protection:
             return not f"/{relative.casefold()}".endswith("/.git/info/exclude")
         for depth in range(len(parts)):
             folder = self._root.joinpath(*relative.split("/")[:depth])
-            if all(parts[depth] == mark.casefold() or os.path.lexists(folder / mark) for mark in _REPOSITORY):
+            if any(
+                all(parts[depth] == mark.casefold() or os.path.lexists(folder / mark) for mark in marks)
+                for marks in _REPOSITORIES
+            ):
                 return True
         return False
 
@@ -55,29 +57,9 @@ class Protection:
         home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises where there is none
         return Path(home).is_relative_to(self._root) and str(self._root / relative).startswith(f"{home}/.")
 
-    def _is_named_by_git(self, relative: str) -> bool:
-        """Whether git's settings, the user's or the project's, name it or a folder above it: as hooks, as a program, as
-        further settings; or a hook is a link to it."""
-        from localllm.sandbox.dotfiles import git_settings_of_user
-
-        settings = git_settings_of_user(os.environ)
-        moment = (settings, *(_identity(self._root / name) for name in _SETTINGS))
-        if self._named[0] != moment:
-            from localllm.sandbox.protect.indirect_targets import named_by_git
-
-            named = named_by_git(self._root, settings, os.environ.get("HOME", ""))
-            self._named = (moment, frozenset(path.casefold() for path in named))
+    def _is_named(self, relative: str) -> bool:
+        """Whether a protected file, or git's settings, lead to it or to a folder above it: as hooks, as a program, as
+        further settings, as what a link stands for."""
+        named = {path.casefold() for path in self._named()}
         parts = relative.casefold().split("/")
-        return not self._named[1].isdisjoint(_with_folders(parts))
-
-
-def _with_folders(parts: Sequence[str]) -> list[str]:
-    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
-
-
-def _identity(path: Path) -> tuple[int, ...]:
-    try:
-        about = path.lstat()
-    except OSError:
-        return ()
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+        return not named.isdisjoint("/".join(parts[:end]) for end in range(1, len(parts) + 1))

@@ -89,6 +89,10 @@ class LateRunner:
         """See SandboxRunner."""
         self._runner.prepare()
 
+    def named_paths(self) -> frozenset[str]:
+        """See SandboxRunner."""
+        return self._runner.named_paths()
+
     @property
     def can_inspect(self) -> bool:
         """See CommandRunner."""

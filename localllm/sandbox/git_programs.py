@@ -10,6 +10,9 @@ from localllm.sandbox.git_config import Setting
 
 _FOLDERS = frozenset({"core.hookspath", "init.templatedir"})
 _PATHS = frozenset({"mergetool.path", "difftool.path", "browser.path", "man.path", "lfs.path"})
+_ARGUMENTS = "lfs.args"
+"""What follows the program that another setting names."""
+
 _SETTINGS = frozenset({"include.path", "includeif.path"})
 _PROGRAMS = (
     "alternaterefscommand askpass cccmd clean cmd command defaultkeycommand difffilter driver editor external "
@@ -23,6 +26,16 @@ _Word = tuple[str, str, Callable[[str], bool]]
 """The folder that a name begins in, the name, and whether the path of the two may be meant."""
 
 _WORD = re.compile(r"[^\s'\"`;|&()<>$={}!]+")
+_GLUED = re.compile(r"-\w(.+)")  # a value right behind its option, `-fscript`
+_CHANGED_TO = re.compile(r"\bcd\s+([^\s'\"`;|&()<>$]+)|\b[A-Z_]+=([^\s'\"`;|&()<>$]+)")
+"""A folder that a command line goes to, or names in a variable such as PYTHONPATH."""
+
+_WITH_ENDING = re.compile(r"[^-].*\.[A-Za-z]\w{0,4}")
+_RUNS = re.compile(
+    r"(?:^|\s)(?:-x|-c|-O|--exec|--extcmd|--open-files-in-pager|--upload-pack|--receive-pack|run|foreach|filter-branch)\b"
+)
+"""In an alias of a command of git: what has git run something."""
+
 _MOST = 200  # files; each is looked at before and after a command
 _MOST_WORDS = 5_000  # that may be files, or not
 
@@ -53,30 +66,45 @@ def _words(setting: Setting, folders: list[str], beside: str) -> Iterator[_Word]
     elif full in _FOLDERS:
         yield from ((folder, value, bool) for folder in folders)
     elif section == "alias":
-        yield from _of_command(value, folders) if value.startswith("!") else ()
+        yield from _of_command(value, folders) if value.startswith("!") or _RUNS.search(value) else ()
+    elif full == _ARGUMENTS:
+        yield from _of_command(f"program {value}", folders)
     elif section == "pager" or name in PROGRAM_NAMES or full in _PATHS:
         yield from _of_command(value, folders)
 
 
 def _of_command(line: str, folders: list[str]) -> Iterator[_Word]:
-    """What in a command line may be a file: a word with a slash, wherever it leads; another, if there is such a file.
+    """What in a command line may be a file: a word with a slash, wherever it leads, or with an ending; another, if
+    there is such a file.
 
     The first word without a slash is looked for in PATH. After `-m` a module is named, or a package.
     """
     words = words_of(line)
-    modules = [word.partition(".")[0] for option, word in pairwise(words) if option == "-m"]
-    for folder in folders:
+    named = [word for option, word in pairwise(words) if option == "-m"]
+    named += [word[2:] for word in words if word.startswith("-m")]
+    modules = [word.partition(".")[0] for word in named if word]
+    for folder in _with_those_changed_to(line, folders):
         if "/" in line:
             yield folder, line.strip(), bool  # a name may have spaces
             yield from ((folder, word, _is_no_folder) for word in words if "/" in word and " " in word)
         yield from ((folder, name, bool) for module in modules for name in (f"{module}.py", module))
         for at, found in enumerate(_WORD.finditer(line)):
-            word = found[0]
-            if "/" in word:
-                names = (word, word.lstrip("/"))  # the other after `$(git rev-parse --show-toplevel)`
-                yield from ((folder, name, _is_no_folder) for name in names)
-            elif at:
-                yield folder, word, os.path.isfile
+            glued = _GLUED.fullmatch(found[0])
+            for word in (found[0], glued[1]) if glued else (found[0],):
+                yield from _of_word(word, folder, is_first=not at)
+
+
+def _of_word(word: str, folder: str, *, is_first: bool) -> Iterator[_Word]:
+    if "/" in word:
+        names = (word, word.lstrip("/"))  # the other after `$(git rev-parse --show-toplevel)`
+        yield from ((folder, name, _is_no_folder) for name in names)
+    elif not is_first:
+        yield folder, word, bool if _WITH_ENDING.fullmatch(word) else os.path.isfile
+
+
+def _with_those_changed_to(line: str, folders: list[str]) -> list[str]:
+    named = [name for match in _CHANGED_TO.finditer(line) for name in (match[1] or match[2]).split(":")]
+    return [*folders, *(os.path.join(folder, name) for folder in folders for name in named)]  # noqa: PTH118 - strings
 
 
 def words_of(line: str) -> list[str]:
@@ -87,22 +115,33 @@ def words_of(line: str) -> list[str]:
         return []
 
 
-_INTERPRETER = re.compile(
-    r"(?:python|pypy|ruby|node|nodejs|perl|php|lua|Rscript|tclsh|deno|bun|npx|uv|uvx|env|xargs|(?:ba|da|z|k)?sh|fish|pwsh)"
-    r"[\d.]*(?:\.exe)?"
+_INTERPRETER = re.compile(r"(?:python|pypy|ruby|node|perl|php|lua|(?:ba|da|z|k)?sh)[\d.]*")
+_PLAIN = (
+    "git-lfs git-crypt git-annex cat tr head tail cut rev sort uniq expand unexpand iconv recode dos2unix unix2dos "
+    "gzip gunzip zcat bzip2 xz zstd base64 gpg openssl sed awk gawk mawk jq grep nbstripout black ruff isort "
+    "clang-format rustfmt gofmt shfmt"
 )
+_HARMLESS = frozenset(_PLAIN.split())
+"""Programs that run nothing they find in the folder they are in, where no file there is named."""
 
 
 def runs_from_folder(line: str, folders: Iterable[str]) -> bool:
     """Whether a command line that is run in one of the folders may run something of these: a file that it names, or
-    whatever else an interpreter finds there, such as a module (`python -m json.tool`)."""
+    whatever its program finds there, such as a module (`python -m json.tool`) or a Makefile."""
     words = words_of(line)
     if not words or re.search(r"[`$|;&<>\n]", line):
         return True
-    script = words[1] if len(words) > 1 else ""
-    if _INTERPRETER.fullmatch(words[0].rpartition("/")[2]) and not script.startswith("/"):
+    program = words[0].rpartition("/")[2]
+    if program == "git" and len(words) > 1:
+        program = f"git-{words[1]}"
+    is_script_elsewhere = _INTERPRETER.fullmatch(program) and len(words) > 1 and words[1].startswith("/")
+    if program not in _HARMLESS and not is_script_elsewhere:
         return True
-    return any(_is_in(folder, word) for folder in folders for word in words if "/" in word)
+    glued = [match[1] for word in words if (match := _GLUED.fullmatch(word))]
+    values = [word.partition("=")[2] for word in words if "=" in word]
+    return any(_is_in(folder, word) for folder in folders for word in (*words[1:], *glued, *values)) or (
+        "/" in words[0] and any(_is_in(folder, words[0]) for folder in folders)
+    )
 
 
 def _is_in(folder: str, word: str) -> bool:

@@ -35,6 +35,7 @@ from localllm.sandbox.shared_files import MOST_COPIED, Inventory, Severed, sever
 
 __all__ = ["CommandResult", "SandboxLevel", "SandboxRunner"]
 
+_MOST_PIPES = 1_000  # closed while a command runs
 _MOST_NAMED = 20
 _INSPECTION_DISK = 1 << 30  # bytes
 _MOST_INSPECTED = 16_000_000  # bytes of one file a read-only command leaves behind
@@ -121,6 +122,7 @@ class SandboxRunner:
         links = [path for path in own if Path(path).is_symlink() or not Path(path).is_dir()]
         self._protected = ProtectedFiles(self._root, state_folder and state_folder / "quarantine", also=links)
         self._inventory = Inventory(self._root)
+        self._first_pipes: frozenset[str] | None = None
         self._own_folder = OwnFolder(self._root)
         self._sockets = MachineSockets()
         self._levels = levels
@@ -150,6 +152,11 @@ class SandboxRunner:
     def failed_levels(self) -> dict[str, str]:
         """Why each better level than the one in force does not hold here, the best first."""
         return {level: str(reason) for level, reason in self._probed.failed.items()}
+
+    def named_paths(self) -> frozenset[str]:
+        """What protected files, links and git's settings lead to: paths below the project, of folders with all in
+        them."""
+        return self._protected.named()
 
     def prepare(self) -> None:
         """Start what commands are started by, and look through the project, when there is time; the level must be
@@ -361,15 +368,21 @@ class SandboxRunner:
             # It goes by names, and another command might make a link of one at the wrong moment. What is changed at
             # these names is undone all the same.
             pinned, held = [], []
-        closed = [*(f"{self._root}/{path}" for path in shared[:_MOST_SHARED]), *self._unwritable]
+        closed = [*(f"{self._root}/{path}" for path in shared[:_MOST_SHARED]), *_with_real(map(Path, self._unwritable))]
         ties = self._inventory.look()
         ours = [f"{self._root}/{path}" for path in ties.sockets]
-        pipes = [f"{self._root}/{path}" for path in ties.pipes]  # who is at the other end cannot be told
+        pipes = [f"{self._root}/{path}" for path in self._pipes_to_close(ties.pipes)]
         masked = dict.fromkeys([*in_use(ours), *pipes, *self._sockets.paths()])
-        if not backend.follows_names or self._protected.is_alone:
-            # What is closed by its name would be open below a folder of another name.
-            held += folders_above(self._root, [*closed, *masked, *map(str, self._hidden)])
+        # What is closed by its name would be open below a folder of another name.
+        held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
         return Surroundings((*pinned, *closed), tuple(dict.fromkeys((*held, *self._held))), tuple(masked))
+
+    def _pipes_to_close(self, pipes: Sequence[str]) -> list[str]:
+        """Who is at the other end of a pipe cannot be told. Those that were there before any command come first; the
+        others nobody but a command has made, and there is an end to how many can be closed."""
+        if self._first_pipes is None:
+            self._first_pipes = frozenset(pipes)
+        return sorted(pipes, key=lambda path: path not in (self._first_pipes or ()))[:_MOST_PIPES]
 
     def _own_copy(self) -> OwnCopy | None:
         """A copy of our own folder, where one can be put in its place, and nothing in it is closed by a rule."""
@@ -430,6 +443,11 @@ def _own_environment(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     here, and at once where something is imported late. And the folders above it, which must not be renamed."""
     own = believed_in(str(root))
     return tuple(own), folders_above(root, own)
+
+
+def _with_real(paths: Iterable[Path]) -> list[str]:
+    """The paths, and what those that are links, or lie behind one, stand for."""
+    return list(dict.fromkeys(name for path in paths for name in (str(path), os.path.realpath(path))))
 
 
 def folders_above(root: Path, paths: Iterable[str]) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ class CallJudge:
             found=web.found if web else (),
             led_by=led_by,
             touched=self._touched(tool, arguments),
+            obeyed=_linked_instructions(root) if tool.writes or tool.touches else (),
             is_file=self._is_file,
             only_reads=facts.only_reads,
             kept=facts.kept,
@@ -135,3 +136,9 @@ class CallJudge:
 
     def _commands_have_network(self) -> bool:
         return bool(self._context.settings.command_hosts) or self._context.runner.level == "none"
+
+
+def _linked_instructions(root: ProjectRoot) -> set[str]:
+    from localllm.sandbox.protect.protected_names import linked_instructions  # the table comes with the first change
+
+    return linked_instructions(root.path)

@@ -76,6 +76,8 @@ def _is_needed(kind: str, path: str, around: str) -> bool:
         return False
     if kind in (READ, PRIVATE):
         return os.path.exists(path)
+    if kind in (PIN, HOLD, COPY) and os.path.realpath(os.path.dirname(path)) != os.path.dirname(path):
+        return False  # it is mounted by its name, and would bring in what the link leads to
     return around not in _HIDING and _is_there(path)
 
 

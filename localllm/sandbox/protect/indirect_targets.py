@@ -165,14 +165,6 @@ def trace(
     return found, named, not further - named and leads.is_complete
 
 
-def named_by_git(root: Path, user: Sequence[Setting], home: str) -> set[str]:
-    """Find what the settings of the user's git and of the project's own repository name in the project, and what its
-    hooks are links to; paths below `root`."""
-    leads = Leads(root, user, home)
-    settings = look_at(root, [".git", *(f".git/{name}" for name in IN_GIT if "*" not in name)])
-    return trace(root, leads, settings, set())[1]
-
-
 def _text(content: bytes) -> str:
     return os.fsdecode(content.strip()).replace("\0", "")
 

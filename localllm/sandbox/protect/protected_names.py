@@ -11,6 +11,8 @@ of linters, compilers and build tools. Left out as well: what a shell sources on
 (.env, and zpm's .in and .out), and what names versions alone (.tool-versions, .nvmrc).
 """
 
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -77,6 +79,7 @@ BELIEVED = (
             ".sl/config",
             ".sl/sharedpath",
             "_darcs/prefs/defaults",
+            ".bzr/branch/branch.conf",
         ),
     ),
     Believer("husky", "a commit", (".husky",)),
@@ -117,15 +120,21 @@ BELIEVED = (
             ".autoenv.zsh",
             ".autoenv_leave.zsh",
             ".rvmrc",
+            ".versions.conf",
+            ".ruby-env",
+            ".prototools",
         ),
     ),
+    Believer("rustup", "any command of cargo or rustc, also an editor's", ("rust-toolchain", "rust-toolchain.toml")),
     Believer(
         "VS Code and its kin",
         "opening the folder",
         (".vscode", ".theia", ".vs", "*.code-workspace"),
     ),
     Believer(
-        "JetBrains, Zed, Fleet, Nova, Helix", "opening the folder", (".idea", ".zed", ".fleet", ".nova", ".helix")
+        "JetBrains, Zed, Fleet, Nova, Helix, Eclipse, clients of a build server",
+        "opening the folder",
+        (".idea", ".zed", ".fleet", ".nova", ".helix", ".externalToolBuilders", ".bsp", "buildServer.json"),
     ),
     Believer(
         "vim and neovim",
@@ -150,7 +159,26 @@ BELIEVED = (
     Believer(
         "debuggers and interactive interpreters",
         "being started in the folder",
-        (".gdbinit", ".lldbinit", ".pdbrc", ".pryrc", ".irbrc", ".ghci", ".Rprofile"),
+        (
+            ".gdbinit",
+            ".lldbinit",
+            ".pdbrc",
+            ".perldb",
+            ".pryrc",
+            ".byebugrc",
+            ".irbrc",
+            "irbrc",
+            "_irbrc",
+            ".ghci",
+            ".Rprofile",
+            ".Renviron",
+            ".RData",
+            ".ocamlinit",
+            ".octaverc",
+            ".iex.exs",
+            ".psysh.php",
+            ".valgrindrc",
+        ),
     ),
     Believer(
         "cargo and yarn",
@@ -297,3 +325,11 @@ def is_instruction(relative_path: str) -> bool:
         for start in range(len(parts))
         for name in (parts[start], "/".join(parts[start : start + 2]))
     )
+
+
+def linked_instructions(root: Path) -> set[str]:
+    """Find what those of the texts that are links, in the folder `root` itself, stand for; paths below it."""
+    real = os.path.realpath(root)
+    links = (f"{real}/{name}" for name in INSTRUCTIONS)
+    targets = (os.path.realpath(link) for link in links if os.path.islink(link))  # noqa: PTH114 - strings
+    return {target[len(real) + 1 :] for target in targets if target.startswith(f"{real}/")}

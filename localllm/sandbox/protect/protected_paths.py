@@ -25,6 +25,7 @@ _SETTINGS_OF_MODULES = (
     "/config",
     "/config.worktree",
     "/commondir",
+    "/gitdir",
     "/attributes",
     "/info/alternates",
     "/info/http-alternates",
@@ -168,6 +169,8 @@ def look_at(
     leaves: list[str] = []
     folders: list[str] = []
     for path in paths:
+        if not _is_reached_plainly(f"{root}/{path}"):
+            continue  # what a link leads to may be anybody's: it is not read, nor put back
         try:
             is_folder = stat.S_ISDIR((root / path).lstat().st_mode)
         except OSError:
@@ -176,6 +179,11 @@ def look_at(
         if tops is not None:
             tops.append(path)
     return entries_at(root, leaves + _nearest_beneath(root, folders, reach), known, reach.closed)
+
+
+def _is_reached_plainly(path: str) -> bool:
+    above = os.path.dirname(path)  # noqa: PTH120 - strings
+    return os.path.realpath(above) == above
 
 
 def _nearest_beneath(root: Path, folders: list[str], reach: Reach) -> list[str]:
@@ -259,9 +267,9 @@ def matters(path: str) -> bool:
     if "/hooks/" in lower and lower.endswith(".sample"):
         return False
     _, worktree, its_data = lower.partition("/.git/worktrees/")
-    if worktree:
+    if worktree and "/modules/" not in its_data:
         return its_data.endswith(("/commondir", "/config.worktree", "/gitdir")) or is_unfinished_work(lower)
-    _, inside, rest = lower.partition("/.git/modules/")
+    _, inside, rest = lower.partition("/modules/" if worktree else "/.git/modules/")
     return not inside or "/hooks/" in rest or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
 
 

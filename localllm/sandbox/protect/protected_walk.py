@@ -27,7 +27,7 @@ from localllm.sandbox.protect.protected_paths import (
 )
 from localllm.sandbox.protect.symlinks import SKIPPED
 
-_OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs"})
+_OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
 _LOOKED_FOR = WHOLE | {".git", *IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 _MOST_FOLDERS = 200_000
 _WATCHED_FROM = 500  # folders: of fewer, asking each takes no longer than being told

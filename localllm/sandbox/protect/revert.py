@@ -140,6 +140,17 @@ class ProtectedFiles:
         self._before |= look_at(self._root, links_to(self._root, self._places), known)
         return tuple(sorted(named))
 
+    def named(self) -> frozenset[str]:
+        """What protected files, links and git's settings lead to: paths below the root, of folders with all in them."""
+        with self._lock:
+            if self._running:
+                return frozenset(self._named)
+            reach, tops = Reach(_TIME_BEFORE), list[str]()
+            entries = self._walk.look(self._before, tops, reach)
+            leads = self._leads()
+            first = leads.of_user(self._absolute(reach.repositories)) | self._also
+            return frozenset(trace(self._root, leads, entries, first, self._before, tops, reach)[1])
+
     def _leads(self) -> Leads:
         return Leads(self._root, git_settings_of_user(os.environ), os.environ.get("HOME", ""))
 

@@ -7,6 +7,7 @@ import pytest
 
 from localllm.base.errors import SafetyViolationError
 from localllm.safety.paths import ProjectRoot
+from localllm.sandbox.protect.revert import ProtectedFiles
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectRoot:
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     for folder in ("scripts", "hooks", "src"):
         (project / folder).mkdir()
-    return ProjectRoot(project)
+    return ProjectRoot(project, named=ProtectedFiles(project.resolve(), None).named)
 
 
 def say(root: ProjectRoot, *settings: str) -> None:
@@ -53,7 +54,6 @@ def test_settings_that_are_included(root: ProjectRoot) -> None:
     say(root, "include.path", "../team.gitconfig")
     assert root.is_protected("team.gitconfig")
     root.path.joinpath("team.gitconfig").write_text("[core]\n\thooksPath = scripts\n")
-    (root.path / ".git/config").touch()
     assert root.is_protected("scripts/pre-commit")
 
 
@@ -63,3 +63,26 @@ def test_a_program_that_settings_name(root: ProjectRoot) -> None:
     with pytest.raises(SafetyViolationError, match="protected"):
         root.write_bytes("src/watch.sh", b"")
     root.write_bytes("src/other.sh", b"")
+
+
+def test_what_an_editors_tasks_are_a_link_to(root: ProjectRoot) -> None:
+    (root.path / ".vscode").mkdir()
+    (root.path / ".vscode/tasks.json").symlink_to("../src/tasks.json")
+    assert root.is_protected("src/tasks.json")
+
+
+def test_hooks_of_a_repository_in_the_project(root: ProjectRoot) -> None:
+    subprocess.run(["git", "init", "-q", "src/nested"], cwd=root.path, check=True)
+    subprocess.run(["git", "config", "core.hooksPath", "hooks"], cwd=root.path / "src/nested", check=True)
+    assert root.is_protected("src/nested/hooks/pre-commit")
+
+
+@pytest.mark.parametrize("marks", [("HEAD", "objects", "refs"), ("HEAD", "commondir")])
+def test_what_would_make_a_folder_a_repository(root: ProjectRoot, marks: tuple[str, ...]) -> None:
+    *there, last = marks
+    for mark in there:
+        (root.path / "src" / mark).touch()
+    assert root.is_protected(f"src/{last}")
+    assert not root.is_protected("src/config")
+    (root.path / "src" / last).touch()
+    assert root.is_protected("src/config")

@@ -23,6 +23,39 @@ def test_a_module_is_named_as_file_and_as_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("python3 -mtool", "tool.py"),
+        ("sed -fx.sed", "x.sed"),
+        ("cd tools && python3 x.py", "tools/x.py"),
+        ("PYTHONPATH=tools:lib python3 -m x", "lib/x.py"),
+        ("python3 strip.py", "strip.py"),
+    ],
+)
+def test_what_is_not_there_yet_is_named(tmp_path: Path, line: str, name: str) -> None:
+    assert name in named(line, tmp_path)
+
+
+def test_a_word_that_is_no_file_is_not(tmp_path: Path) -> None:
+    assert named("black --quiet strip", tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        (Setting("alias", "", "fix", "rebase -x ./x main"), "x"),
+        (Setting("alias", "", "fix", "bisect run tools/x"), "tools/x"),
+        (Setting("alias", "", "st", "status tools/x"), ""),
+        (Setting("lfs", "customtransfer.a", "args", "x.py -v"), "x.py"),
+    ],
+)
+def test_aliases_and_arguments(tmp_path: Path, setting: Setting, name: str) -> None:
+    (tmp_path / "x.py").touch()
+    found, _ = named_files([setting], [str(tmp_path)], "/people/ann", "/nowhere")
+    assert (f"{tmp_path}/{name}" in found) if name else not found
+
+
+@pytest.mark.parametrize(
     ("line", "may_run"),
     [
         ("git-lfs clean -- %f", False),
@@ -34,7 +67,11 @@ def test_a_module_is_named_as_file_and_as_package(tmp_path: Path) -> None:
         ("/usr/bin/python3.11 -m nbstripout", True),
         ("python3 clean.py", True),
         ("sh -c cat", True),
+        ("make -s clean", True),
+        ("npm run clean", True),
         ("sed -f tools/x.sed", True),
+        ("sed -ftools/x.sed", True),
+        ("sed --file=tools/x.sed", True),
         ("tools/x.sed", True),
         ("{root}/tools/x.sed", True),
         ("{root}/../link", True),
