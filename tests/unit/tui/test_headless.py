@@ -5,6 +5,8 @@ import json
 import os
 from collections.abc import AsyncGenerator, Iterable
 from io import StringIO
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -53,6 +55,14 @@ class Printed:
     async def run(self, listed: Iterable[AgentEvent]) -> "Printed":
         self.finished = await self.printer.consume(stream(listed))
         return self
+
+
+async def test_what_programs_read_is_documented() -> None:
+    document = (Path(__file__).parents[3] / "docs" / "sessions.md").read_text(encoding="utf-8")
+    _, _, told = document.partition("## What programs read")
+    report = json.loads((await Printed("json").run(RUN)).out.getvalue())
+    names = {*report, *report["usage"], *report["tools"][0], *(kind.__name__ for kind in get_args(AgentEvent))}
+    assert {name for name in names if f"`{name}`" not in told} == set()
 
 
 async def test_text_is_the_answer_alone() -> None:
