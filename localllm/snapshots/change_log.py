@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.base.files import atomic_write
+from localllm.snapshots.file_state import content_of
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
@@ -122,6 +123,25 @@ class ChangeLog:
                 return file.read().splitlines()
         except FileNotFoundError:
             return []
+
+
+def worth_keeping(
+    changes: list[Change], since: float, always: int, max_bytes: int, size: Callable[[str], int]
+) -> list[Change]:
+    """The newest changes that are young enough, or of the newest `always` calls, and whose contents, of these sizes,
+    fit; in their order."""
+    counted: set[str] = set()
+    calls: set[str] = set()
+    kept: list[Change] = []
+    for change in reversed(changes):
+        names = {content_of(change.before), content_of(change.after)} - counted
+        counted |= names
+        calls.add(change.call)
+        max_bytes -= sum(map(size, names))
+        if (change.time < since and len(calls) > always) or max_bytes < 0:
+            break
+        kept.append(change)
+    return kept[::-1]
 
 
 def _encoded(lines: Iterable[Line]) -> bytes:

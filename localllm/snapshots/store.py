@@ -24,7 +24,7 @@ from localllm.base.paths import project_name, state_folder
 from localllm.base.project_state import earlier_place, note_place
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.snapshots.blob_store import Contents, Programs, changed_by, make_folder, recover, remove_temporaries
-from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, TakenBack
+from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, TakenBack, worth_keeping
 from localllm.snapshots.file_state import ABSENT, LOST, content_of, is_repository, look, state_of
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ class Snapshots:
         contents exceed `max_bytes`."""
         with self._locked():
             changes, taken_back, open_calls = self._log.read()
-            kept = _worth_keeping(changes, time.time() - max_age, always, max_bytes, self._contents.size)
+            kept = worth_keeping(changes, time.time() - max_age, always, max_bytes, self._contents.size)
             names = {change.name for change in kept}
             self._log.replace([*kept, TakenBack(tuple(taken_back & names)), *open_calls])
             needed = {content_of(state) for change in kept for state in (change.before, change.after)}
@@ -463,25 +463,6 @@ def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
         with suppress(LocalLLMError):
             states[path] = look(root, path)
     return states
-
-
-def _worth_keeping(
-    changes: list[Change], since: float, always: int, max_bytes: int, size: Callable[[str], int]
-) -> list[Change]:
-    """The newest changes that are young enough, or of the newest `always` calls, and whose contents, of these sizes,
-    fit; in their order."""
-    counted: set[str] = set()
-    calls: set[str] = set()
-    kept: list[Change] = []
-    for change in reversed(changes):
-        names = {content_of(change.before), content_of(change.after)} - counted
-        counted |= names
-        calls.add(change.call)
-        max_bytes -= sum(map(size, names))
-        if (change.time < since and len(calls) > always) or max_bytes < 0:
-            break
-        kept.append(change)
-    return kept[::-1]
 
 
 def _backwards(change: Change, time: float) -> Change:

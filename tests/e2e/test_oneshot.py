@@ -412,9 +412,12 @@ class TestCommandLine:
         assert "run_command" in done.stderr
 
     def test_a_fault_of_the_program_is_told_without_a_trace(self, project: Path) -> None:
-        (project / "gone").mkdir()
+        faulty = (
+            "import sys; from localllm.cli import main as start; import localllm.cli.main as program;"
+            "program.find_project = lambda _folder: 1 / 0; sys.argv[1:] = ['-p', 'x']; start()"
+        )
         process = subprocess.run(
-            ["sh", "-c", 'cd gone && rmdir ../gone && exec "$0" -m localllm -p x', sys.executable],
+            [sys.executable, "-c", faulty],
             cwd=project,
             env=environment(project),
             stdin=subprocess.DEVNULL,
