@@ -1,6 +1,7 @@
 """JSON text of anything a run may hold, and what was kept read again, whoever has had his hands on it since."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -19,6 +20,11 @@ def encode_json(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
+
+
+def encode_with_list(body: dict[str, Any], name: str, items: Iterable[bytes]) -> bytes:
+    """`body`, which is not empty, as JSON, with a last field `name`: a list of values that are JSON already."""
+    return b'%b,"%b":[%b]}' % (encode_json(body)[:-1], name.encode("ascii"), b",".join(items))
 
 
 def _without_surrogates(value: Any) -> Any:

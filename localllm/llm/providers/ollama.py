@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,7 +11,7 @@ import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import encode_json, encode_with_list
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import ollama_base_url, server_root
 from localllm.llm.http.sse import NDJSONDecoder
@@ -118,8 +119,10 @@ class Ollama(EmbeddingProvider):
             body["format"] = request.schema
         if request.tools:
             body["tools"] = [tool_json(tool) for tool in request.tools]
-        body["messages"] = [message_json(message) for message in request.messages]
-        return HttpRequest("POST", f"{self.address}/api/chat", self._headers, encode_json(body))
+        messages = map(encoded_message, request.messages)
+        return HttpRequest(
+            "POST", f"{self.address}/api/chat", self._headers, encode_with_list(body, "messages", messages)
+        )
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives; see Provider. A model that cannot think is asked again without being told to, one
@@ -239,6 +242,18 @@ def _as_ollama_takes_it(think: str) -> Think:
             return think == "on"
         case _:
             return think
+
+
+def encoded_message(message: Message) -> bytes:
+    """A message as JSON: remembered, for it is sent again with every request that continues the conversation."""
+    return (
+        encode_json(message_json(message)) if isinstance(message, UserMessage) and message.images else _encoded(message)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _encoded(message: Message) -> bytes:
+    return encode_json(message_json(message))
 
 
 def message_json(message: Message) -> dict[str, Json]:

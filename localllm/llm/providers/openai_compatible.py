@@ -1,13 +1,14 @@
 """The provider for servers that speak OpenAI's chat completions."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import encode_json, encode_with_list
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import api_root, server_root
 from localllm.llm.http.sse import ServerSentEvent
@@ -239,8 +240,10 @@ class OpenAICompatible(EmbeddingProvider):
             if request.tool_choice != "auto":
                 body["tool_choice"] = request.tool_choice
             body["tools"] = [tool_json(tool) for tool in request.tools]
-        body["messages"] = [message_json(message) for message in request.messages]
-        return HttpRequest("POST", self._chat_url(request.model), self._headers, encode_json(body))
+        messages = map(encoded_message, request.messages)
+        return HttpRequest(
+            "POST", self._chat_url(request.model), self._headers, encode_with_list(body, "messages", messages)
+        )
 
     def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives; see Provider."""
@@ -342,6 +345,18 @@ def _refused_by(error: LLMConnectionError) -> frozenset[str]:
         return frozenset({str(error.params["parameter"])})
     overflow = overflow_of(error)
     return _LIMITS if overflow and overflow.is_of_the_answer else frozenset()
+
+
+def encoded_message(message: Message) -> bytes:
+    """A message as JSON: remembered, for it is sent again with every request that continues the conversation."""
+    return (
+        encode_json(message_json(message)) if isinstance(message, UserMessage) and message.images else _encoded(message)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _encoded(message: Message) -> bytes:
+    return encode_json(message_json(message))
 
 
 def message_json(message: Message) -> dict[str, Json]:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from localllm.base.jsontext import decode_json, decode_msgpack
+from localllm.base.jsontext import decode_json, decode_msgpack, encode_json, encode_with_list
 from localllm.base.regular_files import clock_time
 
 
@@ -18,6 +18,12 @@ class _Kept(msgspec.Struct):
 def test_what_is_no_json_is_one_kind_of_error(data: bytes | str) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_json(data, _Kept)
+
+
+@pytest.mark.parametrize("items", [[], [1], ["a", {"b": "\ud800"}]])
+def test_a_list_of_json_is_encoded_as_its_values_are(items: list[object]) -> None:
+    written = encode_with_list({"x": "\ud800"}, "items", map(encode_json, items))
+    assert written == encode_json({"x": "\ud800", "items": items})
 
 
 @pytest.mark.parametrize("data", [b"\x81\xa4name\xa1\xff", b"\x81\xa1x" + b"\x91" * 100_000 + b"\x01"])

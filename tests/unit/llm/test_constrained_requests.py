@@ -16,6 +16,7 @@ from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
 from localllm.llm.tool_calling.dialect import DialectName
 from localllm.llm.tool_calling.router import Speaking
+from tests.support.call_count import calls_in
 from tests.support.wire_server import Reply, WireServer, fails, says
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +55,17 @@ def test_ollama() -> None:
     assert (sent["format"], sent["options"]["stop"]) == (SCHEMA, ["\nObservation:"])
     assert "format" not in body(provider)
     assert "stop" not in body(provider)["options"]
+
+
+@pytest.mark.parametrize("provider", [openai(), Ollama(URL, timeout=5, idle_timeout=5)], ids=["openai", "ollama"])
+def test_what_was_sent_before_is_not_encoded_again(provider: OpenAICompatible | Ollama) -> None:
+    def cost(conversation: list[Message]) -> int:
+        request = CompletionRequest(model="m", messages=tuple(conversation))
+        return calls_in(lambda: prepared(provider, request))
+
+    answers: list[Message] = [AssistantMessage(f"{provider.name} {number}") for number in range(500)]
+    first = cost(answers)
+    assert cost([*answers, UserMessage("More")]) < 0.6 * first
 
 
 @pytest.mark.parametrize("provider", [openai(), Ollama(URL, timeout=5, idle_timeout=5)], ids=["openai", "ollama"])
