@@ -141,9 +141,13 @@ class LocalLLMCode(Answerer):
         self._project = self._open_project()
         self._conversation = Conversation(self._project)
         self._recovered = self.tool_system.changes.recover()
+        return True
+
+    async def ready(self) -> None:
+        """See ModelSession; for auto the sandbox has to be known as well. SafetyViolationError where there is none."""
         if self.mode == "auto":
             await asyncio.to_thread(self._refuse_unheld)
-        return True
+        await super().ready()
 
     async def run_oneshot(self, prompt: str, piped: str = "") -> RunFinished:
         """One request, shown by the front end; how it ended. `piped`: see `run`."""

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from localllm.base.errors import SafetyViolationError
 from localllm.base.events import AgentEvent, Json, RunFinished
 from localllm.base.i18n import N_, _
 from localllm.base.paths import state_folder
@@ -27,7 +28,7 @@ from localllm.tui.input.message_queue import Outbox
 from localllm.tui.input.typeahead import KeyName, TypeAhead
 from localllm.tui.render.answer import preload
 from localllm.tui.render.events import Renderer
-from localllm.tui.render.report import notice_lines, said_lines
+from localllm.tui.render.report import failure_lines, notice_lines, said_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.signals import ForcedEnd, signal_handlers
 from localllm.tui.theme import Line, choose_theme
@@ -286,10 +287,21 @@ class Terminal:
         await asyncio.sleep(_MOMENT_SECONDS)
         await chat.probe_sandbox()
         if self._prompt is not None:
+            await self._leave_unheld_mode(chat, self._prompt)
             self._prompt.refresh()
         await asyncio.sleep(_IDLE_SECONDS)
         if not self._screen.plain:
             await asyncio.to_thread(preload)
+
+    async def _leave_unheld_mode(self, chat: ChatContext, prompt: "ChatPrompt") -> None:
+        """Go back to ask, and say why, where the mode is not possible here; no request has begun in it."""
+        try:
+            chat.set_mode(chat.mode)
+        except SafetyViolationError as error:
+            chat.set_mode("ask")
+            lines = failure_lines(error.code, error.what, error.why, error.fix, self._screen.width)
+            lines += notice_lines(_("The mode is ask now."), "warning", self._screen.width)
+            await prompt.show_above(lambda: self._screen.print_lines([*lines, ()]))
 
     def _make_prompt(self, talk: Talk, chat: ChatContext) -> "ChatPrompt":
         from localllm.tui.input.prompt import (

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import msgspec
 
-from localllm.base.errors import LLMConnectionError, ToolExecutionError
+from localllm.base.errors import LLMConnectionError, SafetyViolationError, ToolExecutionError
 from localllm.base.events import (
     AgentEvent,
     ConfirmationRequested,
@@ -113,7 +113,7 @@ class Chat:
         self.model = "peer-7b"
         self.model_info = ModelInfo("peer-7b")
         self.connecting = False
-        self.mode: Mode = "ask"
+        self.mode: Mode = "auto" if "PEER_IN_AUTO" in os.environ else "ask"
         self.remembered: list[Remembered] = []
         self.sandbox_level = ""
         models = (ModelInfo("peer-7b"), ModelInfo("other-13b"))
@@ -134,6 +134,8 @@ class Chat:
         self.unread: list[str] = []
 
     def set_mode(self, mode: Mode) -> None:
+        if mode == "auto" and "PEER_IN_AUTO" in os.environ:
+            raise SafetyViolationError("mode_needs_sandbox", reason="no kernel for it")
         self.mode = mode
 
     def rules(self) -> Sequence[Remembered]:

@@ -127,6 +127,15 @@ def test_shift_tab_and_a_command_change_the_mode(open_chat: Open) -> None:
 
 
 @needs_tmux
+def test_a_mode_that_is_not_possible_here_is_left(open_chat: Open) -> None:
+    chat = open_chat(PEER_IN_AUTO="1")
+    screen = chat.wait("The mode is ask now.")
+    assert "E9016" in screen
+    assert "no kernel for it." in screen
+    chat.wait("ask · peer-7b")
+
+
+@needs_tmux
 def test_a_long_change_is_viewed_and_refused_by_enter(open_chat: Open) -> None:
     chat = open_chat()
     ask(chat, "long")

@@ -17,13 +17,16 @@ from localllm.config.schema import (
     AgentSettings,
     LLMSettings,
     LMStudioSettings,
+    Mode,
     OllamaSettings,
     OpenAISettings,
+    SafetySettings,
     Settings,
 )
 from localllm.llm.messages import framed_in
 from localllm.llm.model_profiles import COMPACT, STANDARD
 from localllm.sandbox.backend import LEVELS
+from localllm.sandbox.runner import SandboxRunner
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support import peers
 from tests.support.peers import closed_ports, serving
@@ -56,7 +59,13 @@ class Nobody:
 
 @asynccontextmanager
 async def app_over(
-    tmp_path: Path, url: str = "", *, agent: AgentSettings = _AGENT, front_end: Nobody | None = None, **llm: str
+    tmp_path: Path,
+    url: str = "",
+    *,
+    agent: AgentSettings = _AGENT,
+    mode: Mode = "ask",
+    front_end: Nobody | None = None,
+    **llm: str,
 ) -> AsyncIterator[LocalLLMCode]:
     """The program with one server for LM Studio's, and nobody at the other addresses."""
     with closed_ports(2) as (closed, other):
@@ -68,7 +77,7 @@ async def app_over(
             **llm,  # pyright: ignore[reportArgumentType] - names of settings
         )
         environ = {"LOCALLLM_ALSO_LOOK_AT": other}
-        loaded = Loaded(settings=Settings(llm=settings, agent=agent))
+        loaded = Loaded(settings=Settings(llm=settings, agent=agent, safety=SafetySettings(mode=mode)))
         app = LocalLLMCode(tmp_path, loaded, front_end or Nobody(), environ=environ)
         await app.initialize()
         try:
@@ -169,6 +178,26 @@ async def test_a_model_nobody_has_ends_the_run(tmp_path: Path) -> None:
         assert isinstance(started, RunStarted)
         assert isinstance(finished, RunFinished)
         assert (finished.status, finished.error_code) == ("error", "E2019")
+
+
+async def test_auto_needs_a_sandbox_before_the_first_request_and_not_for_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def level(_runner: SandboxRunner) -> str:
+        asked.append("level")
+        return "none"
+
+    monkeypatch.setattr(SandboxRunner, "level", property(level))
+    monkeypatch.setattr(SandboxRunner, "reason", "nothing is there")
+    with WireServer([says("Here I am.")]) as server:
+        async with app_over(tmp_path, server.url, mode="auto") as app:
+            assert asked == []
+            *_, finished = await played(app, "hello")
+            assert isinstance(finished, RunFinished)
+            assert (finished.status, finished.error_code) == ("error", "E9016")
+            assert server.requests == []
 
 
 async def test_the_sandbox_is_probed_when_it_is_wanted(tmp_path: Path) -> None:
