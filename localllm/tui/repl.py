@@ -98,6 +98,7 @@ class Terminal:
         self._typeahead = TypeAhead(sys.stdin, modes, write=self._control)
         self._screen.below = self._below
         self._renderer = Renderer(self._screen, below=self._below)
+        self._typeahead.on_change = self._renderer.echo
         self._stage = Stage(self._screen, self._renderer, self._typeahead)
         self._confirmer = TerminalConfirmer(self._screen, self._stage, self.interrupt)
         self._headless = Headless("text")

@@ -209,6 +209,8 @@ class TypeAhead:
         self._timer: Timer | None = None
         self.on_key: Callable[[KeyName], None] | None = None
         """Who is told of Enter, Escape and other keys that do something; while it is nobody, Enter is a new line."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when keys have been read and done."""
 
     def text(self) -> str:
         """What was typed so far."""
@@ -303,8 +305,7 @@ class TypeAhead:
         if not data:
             asyncio.get_running_loop().remove_reader(self._stream.fileno())
         self._cancel_timer()
-        for key in self._keys.feed(data):
-            self._press(key)
+        self._do(self._keys.feed(data))
         if seconds := self._patience():
             self._timer = self._later(seconds, self._flush)
         return bool(data)
@@ -317,13 +318,18 @@ class TypeAhead:
 
     def _flush(self) -> None:
         self._cancel_timer()
-        for key in self._keys.flush():
-            self._press(key)
+        self._do(self._keys.flush())
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _do(self, keys: list[Key]) -> None:
+        for key in keys:
+            self._press(key)
+        if keys:
+            self.on_change()
 
     def _press(self, key: Key) -> None:
         continues = key.name == "enter" and self._line.endswith("\\") and not self._line.endswith("\\\\")

@@ -60,6 +60,8 @@ class Renderer:
         self._said = ""
         self._streamed = False
         self._next_paint = 0.0
+        self._above: list[str] = []
+        """What is drawn above the lines at the bottom."""
         self._consuming = False
         self._held: list[AgentEvent] | None = None
         self._asked: dict[str, asyncio.Event] = {}
@@ -126,9 +128,17 @@ class Renderer:
         finished, lines = self._answer.frame(len(below))
         if activity := self._activity.line(self._screen.width):
             lines.append(self._screen.format(activity))
+        self._above = lines
         self._screen.draw([*lines, *map(self._screen.format, below)], finished)
         now = self._clock()
         self._next_paint = now + max(FRAME_SECONDS, (now - begun) * _PAUSE_PER_PAINT)
+
+    def echo(self) -> None:
+        """Draw the lines at the bottom now, which have changed, and nothing else anew: keys wait for no frame."""
+        if self.is_live and self._screen.is_drawn:
+            columns, rows = self._screen.size()
+            below = [self._screen.format(line) for line in self._below(columns)]
+            self._screen.draw([*self._above[-max(1, rows - 2 - len(below)) :], *below])
 
     async def _keep_painting(self) -> None:
         while True:

@@ -148,6 +148,20 @@ async def test_it_reads_without_echo_and_restores(terminal: tuple[int, int]) -> 
             os.read(keyboard, 100)
 
 
+async def test_somebody_is_told_when_keys_have_been_read(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        typeahead = TypeAhead(stream)
+        told: list[str] = []
+        typeahead.on_change = lambda: told.append(typeahead.text())
+        typeahead.start()
+        os.write(keyboard, b"one")
+        while not told:
+            await asyncio.sleep(0.001)
+        typeahead.stop()
+        assert told[-1] == "one"
+
+
 async def test_the_modes_can_be_set_again(terminal: tuple[int, int]) -> None:
     _, screen = terminal
     with os.fdopen(screen, "r", encoding="utf-8") as stream:

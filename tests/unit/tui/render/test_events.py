@@ -51,9 +51,10 @@ class Shown:
     def __init__(self, *, plain: bool = False, typed: str = "") -> None:
         self.stream = StringIO() if plain else Tty()
         self.clock = Clock()
+        self.typed = typed
 
         def below(_width: int) -> list[Line]:
-            return [(("", f"› {typed}"),)] if typed else []
+            return [(("", f"› {self.typed}"),)] if self.typed else []
 
         self.renderer = Renderer(Screen(self.stream, Theme(plain=plain)), below=below, clock=self.clock)
 
@@ -268,6 +269,32 @@ def test_a_change_the_person_has_seen_is_not_shown_again() -> None:
 
 def test_what_is_typed_ahead_is_shown_below() -> None:
     assert Shown(typed="日本").handle(STARTED).splitlines()[-1] == "› 日本"
+
+
+async def test_a_key_is_shown_at_once_and_nothing_above_is_drawn_anew() -> None:
+    shown = Shown()
+    seen: list[tuple[str, str]] = []
+
+    async def events() -> AsyncGenerator[AgentEvent]:
+        yield STARTED
+        yield TextDelta(text="words of an *answer*\nand more")
+        yield TextDelta(text=" which no frame has shown")
+        for shown.typed in ("", "日", "日本"):
+            before = len(shown.stream.getvalue())
+            shown.renderer.echo()
+            seen.append((shown.text(), shown.stream.getvalue()[before:]))
+        shown.renderer.suspend()
+        before = shown.stream.getvalue()
+        shown.renderer.echo()
+        assert shown.stream.getvalue() == before
+        shown.renderer.resume()
+
+    await shown.renderer.consume(events())
+    assert [screen.splitlines()[-1].strip() for screen, _ in seen[1:]] == ["› 日", "› 日本"]
+    assert all("and more" in screen and "no frame" not in screen for screen, _ in seen)
+    assert seen[0][1] == ""
+    assert "and more" not in seen[2][1]
+    assert shown.text().splitlines()[1:] == ["words of an answer", "and more which no frame has shown"]
 
 
 def test_what_the_person_said_into_the_run_stands_where_it_was_read() -> None:
