@@ -130,6 +130,28 @@ def normalised(messages: Iterable[Message], *, thinking: bool = True, short_ids:
     return conversation.finished()
 
 
+class Normaliser:
+    """Makes conversations valid as `normalised` does, and of one that continues the one before only what is new."""
+
+    def __init__(self) -> None:
+        self._read: tuple[Message, ...] = ()
+        self._form = (True, False)
+        self._conversation: _Conversation | None = None
+
+    def normalised(self, messages: Sequence[Message], *, thinking: bool, short_ids: bool) -> tuple[Message, ...]:
+        """See `normalised`."""
+        messages = tuple(messages)
+        before, conversation = self._read, self._conversation
+        continues = self._form == (thinking, short_ids) and messages[: len(before)] == before
+        if conversation is None or not continues:
+            before, conversation = (), _Conversation(thinking=thinking, short_ids=short_ids)
+        for message in messages[len(before) :]:
+            conversation.add(message)
+        self._read, self._form = messages, (thinking, short_ids)
+        self._conversation = conversation if conversation.is_complete else None
+        return conversation.finished()
+
+
 class _Conversation:
     """A valid conversation that grows."""
 
@@ -158,6 +180,11 @@ class _Conversation:
             case SystemMessage(text):
                 self._close()
                 self._add_system(message, text)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether `finished` adds nothing, so that more may follow."""
+        return not self._open and not any(result.images for result in self._results)
 
     def finished(self) -> tuple[Message, ...]:
         self._close()

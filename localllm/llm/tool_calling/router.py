@@ -10,7 +10,7 @@ import msgspec
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import N_, _
 from localllm.base.lazy_patterns import late_pattern
-from localllm.llm.message_format import normalised
+from localllm.llm.message_format import Normaliser
 from localllm.llm.messages import CompletionRequest
 from localllm.llm.model_profiles import replays_thinking, wants_short_ids
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, Provider, TextChunk, ThinkingChunk, ToolCallChunk
@@ -206,6 +206,7 @@ class Speaking:
         self._setting: DialectSetting = setting
         self._memory = memory
         self._known: dict[str, _Evidence] = {}
+        self._normaliser = Normaliser()
 
     def dialect(self, question: Question) -> Dialect:
         """The dialect the model is spoken to in now."""
@@ -234,7 +235,7 @@ class Speaking:
         while True:
             question = self._without_refused(question)
             dialect = self.dialect(question)
-            request = _normalised(question.request, dialect.name)
+            request = self._normalised(question.request, dialect.name)
             reader, length, begun = None, AnswerLength(), False
             try:
                 async with aclosing(question.provider.stream(dialect.encode(request))) as answer:
@@ -270,6 +271,17 @@ class Speaking:
             remembered = self._memory.recall(key) if self._memory and self._setting == "auto" else ()
             self._known[key] = _Evidence(remembered)
         return self._known[key]
+
+    def _normalised(self, request: CompletionRequest, name: DialectName) -> CompletionRequest:
+        """The request with a conversation any server takes. Thinking stays where it is part of what the model wrote,
+        and for the families that need it."""
+        is_native = name == "native"
+        messages = self._normaliser.normalised(
+            request.messages,
+            thinking=not is_native or replays_thinking(request.model),
+            short_ids=is_native and wants_short_ids(request.model),
+        )
+        return msgspec.structs.replace(request, messages=messages)
 
     def _without_refused(self, question: Question) -> Question:
         """The question without a schema that its server would refuse."""
@@ -337,15 +349,3 @@ def is_misspoken(reader: Reader, last: Collection[Chunk]) -> bool:
     if any(isinstance(chunk, FinishChunk) and chunk.reason == "length" for chunk in last):
         return False
     return any(isinstance(chunk, ToolCallChunk) and not is_readable(chunk.arguments) for chunk in last)
-
-
-def _normalised(request: CompletionRequest, name: DialectName) -> CompletionRequest:
-    """The request with a conversation any server takes. Thinking stays where it is part of what the model wrote, and
-    for the families that need it."""
-    is_native = name == "native"
-    messages = normalised(
-        request.messages,
-        thinking=not is_native or replays_thinking(request.model),
-        short_ids=is_native and wants_short_ids(request.model),
-    )
-    return msgspec.structs.replace(request, messages=messages)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.base.events import ToolCall
-from localllm.llm.message_format import BEGINNING, LOOKING, NO_ANSWER, NOT_RUN, normalised
+from localllm.llm.message_format import BEGINNING, LOOKING, NO_ANSWER, NOT_RUN, Normaliser, normalised
 from localllm.llm.messages import AssistantMessage, Image, Message, SystemMessage, ToolMessage, UserMessage
 from tests.support.call_count import calls_in
 from tests.support.each import each
@@ -80,6 +80,30 @@ def test_any_conversation_becomes_valid_and_stays_as_it_is_then(given_: list[Mes
     assert fault(sent) == ""
     assert normalised(sent, short_ids=short_ids) == sent
     assert all(mine is theirs for mine, theirs in zip(sent, normalised(sent, short_ids=short_ids), strict=True))
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.lists(messages, max_size=4)), max_size=6), st.booleans())
+def test_what_is_made_of_a_continuation_is_what_is_made_of_the_whole(
+    steps: list[tuple[int, list[Message]]], short_ids: bool
+) -> None:
+    normaliser = Normaliser()
+    conversation: list[Message] = []
+    for kept, new in steps:
+        conversation = [*conversation[:kept], *new] if kept < 6 else [*conversation, *new]
+        made = normaliser.normalised(conversation, thinking=True, short_ids=short_ids)
+        assert made == normalised(conversation, short_ids=short_ids)
+
+
+def test_of_a_continuation_only_what_is_new_is_made() -> None:
+    normaliser = Normaliser()
+    conversation = [*VALID] * 50
+
+    def cost() -> int:
+        return calls_in(lambda: normaliser.normalised(conversation, thinking=True, short_ids=False))
+
+    first = cost()
+    conversation += VALID[1:]
+    assert cost() < first / 10
 
 
 def test_ids_given_again_and_again_are_soon_made_different() -> None:
