@@ -14,8 +14,8 @@ _NEAR = 100
 _LEAP = 1.25
 """So many times as long as it has to be the end becomes before more is left out."""
 
-_MARKER = re.compile(r"(?>(?:[ \t]*+(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t])))*)[ \t]*+")
-_DELIMITERS = re.compile(r"[\s>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
+_MARKER = re.compile(r"(?>(?:[ \t]*+(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t])))*)[ \t]*")
+_DELIMITERS = re.compile(r"[\s>]*+\|?[ \t]*+:?-++:?[ \t]*+(?>(?:\|[ \t]*+:?-++:?[ \t]*+)*)\|?$")
 
 
 def begins_table(header: str, delimiters: str) -> bool:

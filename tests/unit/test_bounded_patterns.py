@@ -26,6 +26,14 @@ TRIES = {
         assert _without_trailing_space(" " * 400_000 + "x") == " " * 400_000 + "x"
         assert _without_trailing_space("x\\x1b[0m  \\x1b[1m  ") == "x\\x1b[0m\\x1b[1m"
     """,
+    "the end of an answer": """
+        from localllm.text.markdown_tail import _MARKER, begins_table
+        for line in (" " * 400_000 + "x", "> " * 200_000, "-" * 400_000 + "x", "-|" * 200_000 + "x", " |" * 200_000):
+            assert not begins_table("|", line)
+            _MARKER.match(line)
+        assert all(begins_table("| a", line) for line in ("|---|:-:|\\n", "> |-|", "- | -", "--|"))
+        assert [_MARKER.match(line)[0] for line in ("> - 1. a", "-- a", "  a")] == ["> - 1. ", "", "  "]
+    """,
     "a page": """
         from localllm.tools.web import _FRAME
         assert _FRAME.sub("-", " " * 400_000 + "x") == " " * 400_000 + "x"
