@@ -23,6 +23,7 @@ _BLOCK = late_pattern(r"([|>])[+-]?")
 
 
 _MOST_LINES = 5_000
+_DEEPEST = 20  # mappings within one another: no tool has arguments so deep
 
 
 def names_call(line: str, offer: Offer) -> bool:
@@ -42,7 +43,7 @@ def yaml_calls(text: str, offer: Offer, *, strict: bool) -> list[Found] | None:
         return None
     try:
         value, rest = _mapping([line for line in lines if not re.match(r"\s*(?:#|---\s*$)", line)], 0)
-    except (_NotYamlError, RecursionError):
+    except _NotYamlError:
         return None
     keys = {*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS}
     if rest or not value.keys() & set(NAME_KEYS) or not value.keys() & set(ARGUMENT_KEYS) or value.keys() - keys:
@@ -50,8 +51,10 @@ def yaml_calls(text: str, offer: Offer, *, strict: bool) -> list[Found] | None:
     return calls_in(cast("Json", value), offer, strict=strict)
 
 
-def _mapping(lines: list[str], indent: int) -> tuple[dict[str, Json], list[str]]:
+def _mapping(lines: list[str], indent: int, depth: int = 0) -> tuple[dict[str, Json], list[str]]:
     """The mapping whose keys stand `indent` blanks in, or in a list's first entry, and the lines behind it."""
+    if depth > _DEEPEST:
+        raise _NotYamlError
     found: dict[str, Json] = {}
     while lines:
         if not lines[0].strip():
@@ -66,11 +69,11 @@ def _mapping(lines: list[str], indent: int) -> tuple[dict[str, Json], list[str]]
         if found and (at != indent or key[2]):
             raise _NotYamlError
         indent = at
-        found[key[3]], lines = _value((key[4] or "").strip(), lines[1:], indent)
+        found[key[3]], lines = _value((key[4] or "").strip(), lines[1:], indent, depth)
     return found, lines
 
 
-def _value(written: str, lines: list[str], indent: int) -> tuple[Json, list[str]]:
+def _value(written: str, lines: list[str], indent: int, depth: int) -> tuple[Json, list[str]]:
     """What stands behind a key, on its line or in those below that stand farther in."""
     if written and not _BLOCK.fullmatch(written):
         return _scalar(written), lines
@@ -85,7 +88,7 @@ def _value(written: str, lines: list[str], indent: int) -> tuple[Json, list[str]
         return [_scalar(item[1].strip()) for item in items if item], rest
     if not below:
         return "", rest
-    value, more = _mapping(below, indent + 1)
+    value, more = _mapping(below, indent + 1, depth + 1)
     if more:
         raise _NotYamlError
     return cast("Json", value), rest

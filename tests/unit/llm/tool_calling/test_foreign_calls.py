@@ -123,7 +123,7 @@ HONEST = [
     "Ansible has it so:\n\n```yaml\nname: shell\nargs:\n  command: ls\n```",
     "```yaml\n# compose\nservices:\n  web:\n    command: ls\n```",
     "```yaml\n- name: bash\n  run: ls\n```",
-    "```yaml\nname: bash\n" + "".join(f"{' ' * n}a:\n" for n in range(2_000)) + "```",
+    "```yaml\nname: bash\n" + "".join(f"{' ' * n}a:\n" for n in range(400)) + "```",
     "<search>\n<query>x</query>\n</search>",
     "<edit>\n<path>a.py</path>\n</edit>",
     "Cline sends\n\n<execute_command>\n<command>npm test</command>\n</execute_command>\n\nand waits for the output.",
