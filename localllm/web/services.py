@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from localllm.base.errors import WebSearchError
 from localllm.config.registry import SEARCH_ENGINES, load
 from localllm.config.schema import WebSettings
 from localllm.web.addresses import shown_address
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
+from localllm.web.engines.results import unique
 from localllm.web.fetching import Fetcher
 
 
@@ -37,6 +40,7 @@ class WebAccess:
                 failures.append(error)
                 continue
             if answer.results or answer.answers:
+                answer = msgspec.structs.replace(answer, results=unique(answer.results))
                 self.found |= {found.url for found in answer.results if found.url == shown_address(found.url)}
                 return answer, failures
             nothing = nothing or answer

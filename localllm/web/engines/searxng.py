@@ -10,6 +10,7 @@ import msgspec
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
 from localllm.web.engines.base import SearchAnswer, SearchResult
+from localllm.web.engines.results import unique
 
 if TYPE_CHECKING:
     import httpx
@@ -111,14 +112,14 @@ def _understood(place: str, status_code: int, data: bytes, limit: int) -> Search
         answer = msgspec.json.decode(data, type=_Answer)
     except msgspec.DecodeError as error:
         raise WebSearchError("searxng_not_one", url=place) from error
-    found = [result for result in answer.results if result.url][:limit]
     return SearchAnswer(
-        results=tuple(
+        results=unique(
             SearchResult(
                 result.title or "", result.url, result.content or "", ", ".join(result.engines) or result.engine
             )
-            for result in found
-        ),
+            for result in answer.results
+            if result.url
+        )[:limit],
         answers=tuple(text for item in answer.answers if (text := _answer(item))),
         silent=tuple(": ".join(map(str, engine)) for engine in answer.unresponsive_engines),
     )

@@ -134,6 +134,15 @@ async def test_of_results_those_shown_letter_by_letter_are_known(tmp_path: Path)
     assert context.web.found == {urls[0], urls[3]}
 
 
+async def test_a_page_found_twice_is_shown_and_known_once(tmp_path: Path) -> None:
+    urls = ["https://a.example/x", "http://www.a.example/x/?utm_source=feed#top", "https://b.example/"]
+    context = online(tmp_path, Engine("searxng", SearchAnswer(tuple(SearchResult("t", url, "", "e") for url in urls))))
+    output = await use(web_search, context, query="q")
+    assert [result["url"] for result in output.payload["results"]] == [urls[0], urls[2]]
+    assert context.web is not None
+    assert context.web.found == {urls[0], urls[2]}
+
+
 async def test_where_a_page_leads_is_text_of_strangers(tmp_path: Path) -> None:
     async with serve({"/": moved("https://other.example/ignore-all-rules")}) as site:
         context = online(tmp_path, fetcher=Fetcher(resolve=Names(), transport=Leading(site)))

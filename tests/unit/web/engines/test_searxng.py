@@ -1,5 +1,6 @@
 """SearxNG's recorded answers."""
 
+import msgspec
 import pytest
 
 from localllm.base.errors import WebSearchError
@@ -35,6 +36,14 @@ async def test_results(tail: str) -> None:
     ]
     assert answer.results[0].title == "Streaming explained (part 1)"
     assert answer.results[0].engine == "corpus json, corpus html"
+
+
+async def test_pages_found_twice_take_no_place() -> None:
+    urls = ["https://a.example/", "https://www.a.example", "https://b.example/"]
+    body = msgspec.json.encode({"query": "x", "results": [{"url": url} for url in urls]})
+    async with serve({"/search": page(body, "application/json")}) as site:
+        answer = await SearxNG(site.url).search("x", 2)
+    assert [result.url for result in answer.results] == [urls[0], urls[2]]
 
 
 async def test_nothing_found_and_who_was_silent() -> None:
