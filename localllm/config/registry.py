@@ -22,6 +22,7 @@ PROVIDERS: dict[str, str] = {
 SEARCH_ENGINES: dict[str, str] = {
     "searxng": "localllm.web.engines.searxng:make",
     "duckduckgo": "localllm.web.engines.duckduckgo:make",
+    "serper": "localllm.web.engines.serper:make",
 }
 """Makers of a SearchEngine, given WebSettings."""
 

@@ -250,16 +250,31 @@ class SafetySettings(Section, frozen=True):
     command_timeout: Positive = 120.0
 
 
+class SerperSettings(Section, frozen=True):
+    """Serper, which gives Google's results for a key (SERPER_API_KEY) and money. Asked only where web.engines names it.
+
+    base_url: its address; https, unless it is on this machine.
+    language: that of the results (Google's hl, such as ja); empty takes that of the locale.
+    country: the one they are meant for (Google's gl, such as jp); empty takes that of the locale.
+    api_key: always empty in a file; the key comes from the environment.
+    """
+
+    base_url: str = "https://google.serper.dev"
+    language: str = ""
+    country: str = ""
+    api_key: str = ""
+
+
 class WebSettings(Section, frozen=True):
     """Searching the web and reading its pages.
 
     enabled: offer the model tools for that; the words it searches for, and the addresses it reads, leave this machine.
-    engines: what searches, in this order: SearxNG, or DuckDuckGo through the package ddgs.
+    engines: what searches, in this order: SearxNG, DuckDuckGo through the package ddgs, or Serper.
     searxng_url: the address of a SearxNG; empty looks at ports 8888 and 8080 of this machine.
     max_results: how many results of a search the model is shown.
     timeout: seconds for a search or a page.
     allow_private: `host:port` of this machine or its network whose pages may be read all the same.
-    proxy: the address of a proxy for pages and DuckDuckGo; those of the environment are not used.
+    proxy: the address of a proxy for pages, DuckDuckGo and Serper; those of the environment are not used.
     """
 
     enabled: bool = False
@@ -269,6 +284,7 @@ class WebSettings(Section, frozen=True):
     timeout: Positive = 20.0
     allow_private: tuple[str, ...] = ()
     proxy: str = ""
+    serper: SerperSettings = SerperSettings()
 
 
 class ProjectSettings(Section, frozen=True):
@@ -357,6 +373,7 @@ SECRET_VARIABLES: dict[str, str] = {
     "llm.openai.api_key": "OPENAI_API_KEY",
     "llm.azure.api_key": "AZURE_OPENAI_API_KEY",
     "llm.gemini.api_key": "GEMINI_API_KEY",
+    "web.serper.api_key": "SERPER_API_KEY",
 }
 """Setting that must stay empty → the environment variable that holds the secret."""
 

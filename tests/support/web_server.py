@@ -1,9 +1,10 @@
 """A web on loopback: pages by their paths, and a transport that leads every public address there."""
 
 import asyncio
+import re
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import httpx
@@ -14,11 +15,13 @@ PUBLIC = "93.184.216.34"
 
 @dataclass
 class Site:
-    """What was asked for, as whole heads of requests; `pages` maps paths to raw answers."""
+    """What was asked for, as whole heads of requests, and the `bodies` sent; `pages` maps paths to raw answers, of a
+    list one after another and the last for good."""
 
     port: int = 0
-    pages: dict[str, bytes] = field(default_factory=dict)
+    pages: dict[str, bytes | list[bytes]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
 
     @property
     def place(self) -> str:
@@ -42,24 +45,42 @@ def moved(to: str, *headers: str) -> bytes:
 
 
 @asynccontextmanager
-async def serve(pages: dict[str, bytes], context: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
+async def serve(pages: Mapping[str, bytes | list[bytes]], context: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
     """A server for these pages; a path that is not there hangs until the client leaves."""
-    site = Site(pages=pages)
+    site = Site(pages={**pages})
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         site.asked.append(head)
+        if length := re.search(r"^content-length: *(\d+)", head, re.MULTILINE | re.IGNORECASE):
+            site.bodies.append(await reader.readexactly(int(length[1])))
         path = head.split(" ")[1]
         if found := site.pages.get(path.partition("?")[0]):
-            writer.write(found)
+            writer.write(found if isinstance(found, bytes) else found.pop(0) if found[1:] else found[0])
         else:
             await reader.read()
-        writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+    answering: set[asyncio.Task[None]] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        answering.add(task)
+        try:
+            await answer(reader, writer)
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+            answering.discard(task)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
     site.port = server.sockets[0].getsockname()[1]
     async with server:
         yield site
+        for task in answering:
+            task.cancel()
+        await asyncio.gather(*answering, return_exceptions=True)
 
 
 class Leading(httpx.AsyncBaseTransport):

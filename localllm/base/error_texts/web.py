@@ -33,6 +33,45 @@ WEB = {
     "duckduckgo_failed": ErrorText(
         "E3007", "DuckDuckGo did not answer: {reason}.", "", "Try again later, or use SearxNG (web.searxng_url)."
     ),
+    "serper_no_key": ErrorText(
+        "E3012",
+        "Serper cannot be asked: SERPER_API_KEY is not set.",
+        "",
+        "Put the key from serper.dev into the variable SERPER_API_KEY, or take serper out of web.engines.",
+    ),
+    "serper_key_malformed": ErrorText(
+        "E3013",
+        "Serper cannot be asked: what SERPER_API_KEY holds is no key.",
+        "A key is one word of at least 20 letters and digits.",
+        "Copy it from serper.dev once more, without quotes, blanks or a name before it.",
+    ),
+    "serper_key_refused": ErrorText(
+        "E3014",
+        "Serper refuses the key in SERPER_API_KEY (HTTP {status}).",
+        "",
+        "Make sure at serper.dev that the key is valid, and put it into SERPER_API_KEY.",
+    ),
+    "serper_bad_request": ErrorText(
+        "E3015",
+        "Serper refuses the search (HTTP 400): {reason}.",
+        "",
+        "See at serper.dev whether there are credits left, and check web.serper.language and web.serper.country.",
+    ),
+    "serper_limited": ErrorText(
+        "E3016", "Serper refuses further searches for now (HTTP 429).", "", "Wait a moment, or use another engine."
+    ),
+    "serper_unreachable": ErrorText(
+        "E3017", "Serper at {url} does not answer: {reason}.", "", "Try again later, or use another engine."
+    ),
+    "serper_not_one": ErrorText(
+        "E3018", "What answers at {url} is not Serper.", "", "Set web.serper.base_url to the address of Serper."
+    ),
+    "serper_insecure": ErrorText(
+        "E3019",
+        "Serper is not asked at {url}: the key would travel unencrypted.",
+        "",
+        "Set web.serper.base_url to an address with https://",
+    ),
     "search_offline": ErrorText(
         "E3011", "The web is not searched: localllm is offline.", "", "Only the user can end that: offline = false"
     ),

@@ -138,7 +138,8 @@ def usual_others(environ: Mapping[str, str]) -> tuple[str, ...]:
 def found_keys(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The variables with keys of model services that are set. No service is used because its key lies there: somebody's
     code goes to another company only when they say so."""
-    return tuple(variable for variable in SECRET_VARIABLES.values() if environ.get(variable, "").strip())
+    keys = (variable for setting, variable in SECRET_VARIABLES.items() if setting.startswith("llm."))
+    return tuple(variable for variable in keys if environ.get(variable, "").strip())
 
 
 def candidates(settings: LLMSettings, environ: Mapping[str, str], also: Iterable[str] = (VLLM,)) -> list[Candidate]:

@@ -1,8 +1,7 @@
 """SearxNG, a search engine one runs oneself, over its JSON (docs.searxng.org/dev/search_api.html)."""
 
-import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -10,15 +9,11 @@ import msgspec
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
 from localllm.web.engines.base import SearchAnswer, SearchResult
+from localllm.web.engines.http import EngineUnreachableError, get
 from localllm.web.engines.results import unique
-
-if TYPE_CHECKING:
-    import httpx
 
 PLACES = ("http://127.0.0.1:8888", "http://127.0.0.1:8080")
 """Where it is looked for where no address is set: as `localllm init --services` starts it, and as it is by itself."""
-
-_LARGEST = 5_000_000
 
 
 class _Result(msgspec.Struct):
@@ -61,21 +56,11 @@ class SearxNG:
         await self.search("test", 1)
 
     async def _ask(self, place: str, query: str, limit: int) -> SearchAnswer:
-        import httpx
-
         try:
-            async with httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=self._seconds) as client:
-                parameters, headers = {"q": query, "format": "json"}, {"accept-encoding": "identity"}
-                request = client.build_request("GET", f"{place}/search", params=parameters, headers=headers)
-                async with asyncio.timeout(self._seconds):
-                    response = await client.send(request, stream=True)
-                    data = await _beginning(response)
-        except TimeoutError as error:
-            raise WebSearchError("searxng_unreachable", url=place, reason=type(error).__name__) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reason = str(error) or type(error).__name__
-            raise WebSearchError("searxng_unreachable", url=place, reason=reason) from error
-        return _understood(place, response.status_code, data, limit)
+            reply = await get(f"{place}/search", {"q": query, "format": "json"}, seconds=self._seconds)
+        except EngineUnreachableError as error:
+            raise WebSearchError("searxng_unreachable", url=place, reason=str(error)) from error
+        return _understood(place, reply.status, reply.data, limit)
 
 
 def _base(url: str) -> str:
@@ -83,19 +68,6 @@ def _base(url: str) -> str:
     parts = urlsplit(url if "://" in url else f"http://{url}")
     path = parts.path.rstrip("/").removesuffix("/search")
     return f"{parts.scheme}://{parts.netloc}{path}"
-
-
-async def _beginning(response: "httpx.Response") -> bytes:
-    """The body, as much of it as an answer may have."""
-    data = bytearray()
-    try:
-        async for piece in response.aiter_raw():
-            data += piece
-            if len(data) > _LARGEST:
-                break
-    finally:
-        await response.aclose()
-    return bytes(data[:_LARGEST])
 
 
 def _understood(place: str, status_code: int, data: bytes, limit: int) -> SearchAnswer:

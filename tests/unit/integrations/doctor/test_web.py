@@ -63,6 +63,21 @@ async def test_one_that_stands_in_for_another_is_enough(tmp_path: Path, installe
     assert "localllm[web]" in found[1].fix
 
 
+async def test_serper_is_searched_with_a_key_and_that_is_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SERPER_API_KEY", raising=False)
+    (finding,) = await looked(tmp_path, "serper")
+    assert (finding.status, "SERPER_API_KEY is not set" in finding.what) == ("warning", True)
+    monkeypatch.setenv("SERPER_API_KEY", "Bearer my-secret-key-0123456789")
+    (finding,) = await looked(tmp_path, "serper")
+    assert (finding.status, "holds is no key" in finding.what) == ("warning", True)
+    assert "my-secret" not in f"{finding.what} {finding.fix}"
+    monkeypatch.setenv("SERPER_API_KEY", "0123456789abcdef0123456789abcdef01234567")
+    (finding,) = await looked(tmp_path, "serper")
+    assert (finding.status, finding.what) == ("ok", "The web can be searched (serper).")
+
+
 async def test_packages_that_are_missing(tmp_path: Path, installed: set[str]) -> None:
     installed.remove("pypdf")
     *_, finding = await looked(tmp_path, "duckduckgo")

@@ -389,7 +389,7 @@ async def test_ollamas_key_goes_to_ollamas_address(nobody: LLMSettings) -> None:
 
 def test_found_keys_are_named_and_never_shown() -> None:
     environ = {"OPENAI_API_KEY": "sk-1", "LMSTUDIO_API_KEY": " ", "OLLAMA_API_KEY": "", "HOME": "/"}
-    assert found_keys(environ) == ("OPENAI_API_KEY",)
+    assert found_keys(environ | {"SERPER_API_KEY": "of a search engine"}) == ("OPENAI_API_KEY",)
 
 
 # --- addresses

@@ -1,0 +1,92 @@
+"""One request to a search engine: bounded in time and size, no redirect followed, no proxy of the environment used."""
+
+import asyncio
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    import httpx
+
+_LARGEST = 5_000_000
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """An engine's answer; `retry_after` is in how many seconds it wants to be asked again, where it says so."""
+
+    status: int
+    data: bytes
+    retry_after: float | None = None
+
+
+class EngineUnreachableError(Exception):
+    """There is no answer, for this reason; `timed_out` where it took too long."""
+
+    def __init__(self, reason: str, *, timed_out: bool = False) -> None:
+        super().__init__(reason)
+        self.timed_out = timed_out
+
+
+async def get(url: str, parameters: Mapping[str, str], *, seconds: float) -> Reply:
+    """The answer to a GET. Raises EngineUnreachableError."""
+    return await _ask("GET", url, seconds=seconds, parameters=parameters)
+
+
+async def post_json(url: str, body: object, headers: Mapping[str, str], *, seconds: float, proxy: str = "") -> Reply:
+    """The answer to a POST of `body` as JSON. Raises EngineUnreachableError."""
+    headers = {**headers, "content-type": "application/json"}
+    return await _ask("POST", url, seconds=seconds, headers=headers, content=msgspec.json.encode(body), proxy=proxy)
+
+
+async def _ask(
+    method: str,
+    url: str,
+    *,
+    seconds: float,
+    parameters: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+    proxy: str = "",
+) -> Reply:
+    import httpx
+
+    headers = {**(headers or {}), "accept-encoding": "identity"}
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds, proxy=proxy or None) as client,
+        ):
+            request = client.build_request(method, url, params=parameters, headers=headers, content=content)
+            response = await client.send(request, stream=True)
+            data = await _beginning(response)
+    except (TimeoutError, httpx.TimeoutException) as error:
+        raise EngineUnreachableError(f"{seconds:g} s", timed_out=True) from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise EngineUnreachableError(str(error) or type(error).__name__) from error
+    return Reply(response.status_code, data, _retry_after(response.headers.get("retry-after", "")))
+
+
+async def _beginning(response: "httpx.Response") -> bytes:
+    """The body, as much of it as an answer may have."""
+    data = bytearray()
+    try:
+        async for piece in response.aiter_raw():
+            data += piece
+            if len(data) > _LARGEST:
+                break
+    finally:
+        await response.aclose()
+    return bytes(data[:_LARGEST])
+
+
+def _retry_after(header: str) -> float | None:
+    """The seconds a Retry-After asks for, which names them or a date; None for neither."""
+    if header.strip().isascii() and header.strip().isdigit():
+        return float(header)
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time())
+    except (ValueError, OverflowError):
+        return None
