@@ -60,27 +60,24 @@ async def serve(pages: Mapping[str, bytes | list[bytes]], context: ssl.SSLContex
         else:
             await reader.read()
 
-    answering: set[asyncio.Task[None]] = set()
+    answering: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        answering.add(task)
-        try:
-            await answer(reader, writer)
-        finally:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
-            answering.discard(task)
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answering[writer] = asyncio.create_task(answer(reader, writer))
+        answering[writer].add_done_callback(lambda _task: writer.close())
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
     site.port = server.sockets[0].getsockname()[1]
     async with server:
         yield site
-        for task in answering:
-            task.cancel()
-        await asyncio.gather(*answering, return_exceptions=True)
+    await asyncio.sleep(0)  # who was let in a moment ago is known now
+    for task in answering.values():
+        task.cancel()
+    await asyncio.gather(*answering.values(), return_exceptions=True)
+    for writer in answering:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
 
 
 class Leading(httpx.AsyncBaseTransport):
