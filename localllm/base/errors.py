@@ -89,7 +89,18 @@ class ToolExecutionError(LocalLLMError):
 
 
 class WebSearchError(ToolExecutionError):
-    """E3xxx: the web could not be searched."""
+    """E3xxx: the web could not be searched.
+
+    `retryable`: the same search may well succeed in a moment; `retry_after`: in how many seconds, where the engine
+    said so.
+    """
+
+    def __init__(
+        self, key: str, *, retryable: bool = False, retry_after: float | None = None, **params: object
+    ) -> None:
+        super().__init__(key, **params)
+        self.retryable = retryable
+        self.retry_after = retry_after
 
 
 class SafetyViolationError(LocalLLMError):

@@ -9,6 +9,7 @@ import msgspec
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import _
+from localllm.base.rate_limit import RateLimiter
 from localllm.llm.message_format import read_messages
 from localllm.llm.messages import (
     Completion,
@@ -22,7 +23,6 @@ from localllm.llm.providers.base import Chunk, MessageAssembler, ModelInfo, Prov
 from localllm.llm.retry import (
     ASKED_ONCE_MORE,
     LONGEST_WAIT,
-    RateLimiter,
     Stopwatch,
     look_at,
     opened,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from localllm.base.paths import state_folder
+from localllm.base.rate_limit import RateLimiter
 from localllm.config.registry import PROVIDERS, load
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, LLMSettings, NamedProvider, ServerSettings
 from localllm.llm.client import LLMClient
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import Provider
-from localllm.llm.retry import RateLimiter
 from localllm.llm.tool_calling.dialect import DialectMemory
 from localllm.llm.tool_calling.router import Speaking
 

@@ -1,6 +1,8 @@
 """The web as the settings let it be used: what may search it, and what fetches its pages."""
 
-from collections.abc import Sequence
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -8,6 +10,7 @@ from localllm.base.errors import WebSearchError
 from localllm.config.registry import SEARCH_ENGINES, load
 from localllm.config.schema import WebSettings
 from localllm.web.addresses import shown_address
+from localllm.web.engine_guard import EngineGuard
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
 from localllm.web.engines.results import unique
@@ -17,8 +20,18 @@ from localllm.web.fetching import Fetcher
 class WebAccess:
     """The engines in the order they are asked, the first that finds something; and the fetcher."""
 
-    def __init__(self, engines: Sequence[SearchEngine], fetcher: Fetcher, *, max_results: int = 8) -> None:
+    def __init__(
+        self,
+        engines: Sequence[SearchEngine],
+        fetcher: Fetcher,
+        *,
+        max_results: int = 8,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`clock` tells seconds and `pause` waits them, between the searches of one engine."""
         self.engines = tuple(engines)
+        self._guards = tuple(EngineGuard(engine, clock=clock, pause=pause) for engine in engines)
         self.fetcher = fetcher
         self.found: set[str] = set()
         """The addresses of all results so far, as far as they are shown letter by letter."""
@@ -31,11 +44,11 @@ class WebAccess:
         """
         failures: list[WebSearchError] = []
         nothing: SearchAnswer | None = None
-        for engine in self.engines:
-            if only and engine.name != only:
+        for guard in self._guards:
+            if only and guard.engine.name != only:
                 continue
             try:
-                answer = await engine.search(query, self._most)
+                answer = await guard.search(query, self._most)
             except WebSearchError as error:
                 failures.append(error)
                 continue

@@ -58,10 +58,10 @@ FILES = {
             call.screen.print(("", f"Hello, {call.arguments}!"))
     """,
     "engine.py": """
-        from localllm.web.engines.base import SearchAnswer, SearchResult
+        from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
 
         class Almanac:
-            name = "almanac"
+            name, limits = "almanac", EngineLimits(concurrency=4, per_minute=600)
 
             async def search(self, query, limit):
                 return SearchAnswer((SearchResult(f"On {query}", "https://almanac.example/tides", "", self.name),))

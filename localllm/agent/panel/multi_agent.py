@@ -27,10 +27,10 @@ from localllm.agent.panel.verdict import SURE, parts_of, plan_of, plan_without_j
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import AgentEvent, Consulted, Emit, Json, Notice, Opinion, Usage
 from localllm.base.i18n import _
+from localllm.base.rate_limit import RateLimiter
 from localllm.config.schema import RoleSettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.providers.base import Slots
-from localllm.llm.retry import RateLimiter
 from localllm.llm.tokens import estimate_tokens
 
 _ADVISERS: tuple[Role, ...] = ("conservative", "progressive")

@@ -72,6 +72,12 @@ WEB = {
         "",
         "Set web.serper.base_url to an address with https://",
     ),
+    "search_engine_resting": ErrorText(
+        "E3020",
+        "{engine} is not asked for the next {seconds} s, since it failed again and again: {reason}",
+        "",
+        "Try again later, or use another engine.",
+    ),
     "search_offline": ErrorText(
         "E3011", "The web is not searched: localllm is offline.", "", "Only the user can end that: offline = false"
     ),

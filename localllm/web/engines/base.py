@@ -23,12 +23,24 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     silent: tuple[str, ...] = ()
 
 
+class EngineLimits(msgspec.Struct, frozen=True):
+    """How an engine may be asked: `concurrency` searches at a time, `per_minute` of them, a tenth of these at once."""
+
+    concurrency: int = 1
+    per_minute: int = 30
+
+
 class SearchEngine(Protocol):
     """A way to search the web."""
 
     @property
     def name(self) -> str:
         """Its name in the settings."""
+        ...
+
+    @property
+    def limits(self) -> EngineLimits:
+        """How it may be asked."""
         ...
 
     async def search(self, query: str, limit: int) -> SearchAnswer:

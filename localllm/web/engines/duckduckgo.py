@@ -9,10 +9,13 @@ from typing import Any
 from localllm.base import offline
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
-from localllm.web.engines.base import SearchAnswer, SearchResult
+from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
 
 Ask = Callable[[str, int], list[dict[str, Any]]]
 """What ddgs gives for a query and a number of results: title, href and body of each. Raises its own exceptions."""
+
+_PASSING = frozenset({"RatelimitException", "TimeoutException"})
+"""Exceptions of ddgs, which is imported late, after which the same search may well succeed in a moment."""
 
 
 def is_installed() -> bool:
@@ -27,6 +30,7 @@ class DuckDuckGo:
     """DuckDuckGo's results. `proxy` is the address of one; `ask` takes the place of the package in tests."""
 
     name = "duckduckgo"
+    limits = EngineLimits(concurrency=1, per_minute=20)
 
     def __init__(self, *, seconds: float = 20.0, proxy: str = "", ask: Ask | None = None) -> None:
         self._seconds = seconds
@@ -43,11 +47,15 @@ class DuckDuckGo:
         except WebSearchError:
             raise
         except TimeoutError as error:
-            raise WebSearchError("duckduckgo_failed", reason=f"{self._seconds:g} s") from error
+            raise WebSearchError("duckduckgo_failed", retryable=True, reason=f"{self._seconds:g} s") from error
         except Exception as error:  # the package passes on whatever its HTTP library and parsers raise
             if "No results" in str(error):
                 return SearchAnswer(())
-            raise WebSearchError("duckduckgo_failed", reason=str(error) or type(error).__name__) from error
+            raise WebSearchError(
+                "duckduckgo_failed",
+                retryable=type(error).__name__ in _PASSING,
+                reason=str(error) or type(error).__name__,
+            ) from error
         return SearchAnswer(
             tuple(
                 SearchResult(str(item.get("title", "")), str(item["href"]), str(item.get("body", "")), self.name)

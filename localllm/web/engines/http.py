@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import httpx
 
 _LARGEST = 5_000_000
+_TOO_MANY, _SERVER_FAILURE = 429, 500
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -20,6 +21,11 @@ class Reply(msgspec.Struct, frozen=True):
     status: int
     data: bytes
     retry_after: float | None = None
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether it may well be another one in a moment: too many requests, or a failure of the server."""
+        return self.status == _TOO_MANY or self.status >= _SERVER_FAILURE
 
 
 class EngineUnreachableError(Exception):

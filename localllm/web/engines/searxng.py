@@ -8,9 +8,11 @@ import msgspec
 
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
-from localllm.web.engines.base import SearchAnswer, SearchResult
-from localllm.web.engines.http import EngineUnreachableError, get
+from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
+from localllm.web.engines.http import EngineUnreachableError, Reply, get
 from localllm.web.engines.results import unique
+
+_OK = 200
 
 PLACES = ("http://127.0.0.1:8888", "http://127.0.0.1:8080")
 """Where it is looked for where no address is set: as `localllm init --services` starts it, and as it is by itself."""
@@ -35,6 +37,7 @@ class SearxNG:
     """The SearxNG at `url`, which may be on this machine or in its network: it is the user who names it."""
 
     name = "searxng"
+    limits = EngineLimits(concurrency=1, per_minute=60)
 
     def __init__(self, url: str = "", *, seconds: float = 20.0, places: Sequence[str] = PLACES) -> None:
         """Without a `url` it is the first of `places` at which one answers."""
@@ -59,8 +62,12 @@ class SearxNG:
         try:
             reply = await get(f"{place}/search", {"q": query, "format": "json"}, seconds=self._seconds)
         except EngineUnreachableError as error:
-            raise WebSearchError("searxng_unreachable", url=place, reason=str(error)) from error
-        return _understood(place, reply.status, reply.data, limit)
+            raise WebSearchError(
+                "searxng_unreachable", retryable=error.timed_out, url=place, reason=str(error)
+            ) from error
+        if reply.status != _OK:
+            raise _refusal(place, reply)
+        return _understood(place, reply.data, limit)
 
 
 def _base(url: str) -> str:
@@ -70,16 +77,23 @@ def _base(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
-def _understood(place: str, status_code: int, data: bytes, limit: int) -> SearchAnswer:
-    match status_code:
-        case 200:
-            pass
+def _refusal(place: str, reply: Reply) -> WebSearchError:
+    match reply.status:
         case 403:
-            raise WebSearchError("searxng_no_json", url=place)
+            return WebSearchError("searxng_no_json", url=place)
         case 429:
-            raise WebSearchError("searxng_limited", url=place)
+            return WebSearchError("searxng_limited", retryable=True, retry_after=reply.retry_after, url=place)
         case status:
-            raise WebSearchError("searxng_unreachable", url=place, reason=f"HTTP {status}")
+            return WebSearchError(
+                "searxng_unreachable",
+                retryable=reply.is_passing,
+                retry_after=reply.retry_after,
+                url=place,
+                reason=f"HTTP {status}",
+            )
+
+
+def _understood(place: str, data: bytes, limit: int) -> SearchAnswer:
     try:
         answer = msgspec.json.decode(data, type=_Answer)
     except msgspec.DecodeError as error:

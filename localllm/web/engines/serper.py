@@ -12,10 +12,11 @@ from localllm.config.loader import secret
 from localllm.config.schema import SerperSettings, WebSettings
 from localllm.llm.addresses import is_loopback
 from localllm.text.sanitising import clean
-from localllm.web.engines.base import SearchAnswer, SearchResult
+from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
 from localllm.web.engines.http import EngineUnreachableError, Reply, post_json
 from localllm.web.engines.results import unique
 
+_OK = 200
 _MOST = 100
 """Results one search may ask for."""
 
@@ -46,6 +47,7 @@ class Serper:
     """Serper at `base_url`, asked with `key`. An empty `language` (hl) or `country` (gl) leaves that to Google."""
 
     name = "serper"
+    limits = EngineLimits(concurrency=8, per_minute=300)
 
     def __init__(
         self, base_url: str, key: str, *, language: str = "", country: str = "", seconds: float = 20.0, proxy: str = ""
@@ -66,8 +68,10 @@ class Serper:
             )
         except EngineUnreachableError as error:
             reason = self._shown(str(error))
-            raise WebSearchError("serper_unreachable", url=self._url, reason=reason) from error
-        if reply.status != 200:
+            raise WebSearchError(
+                "serper_unreachable", retryable=error.timed_out, url=self._url, reason=reason
+            ) from error
+        if reply.status != _OK:
             raise self._refusal(reply)
         return self._understood(reply.data, limit)
 
@@ -87,9 +91,15 @@ class Serper:
             case 401 | 403:
                 return WebSearchError("serper_key_refused", status=reply.status)
             case 429:
-                return WebSearchError("serper_limited")
+                return WebSearchError("serper_limited", retryable=True, retry_after=reply.retry_after)
             case status:
-                return WebSearchError("serper_unreachable", url=self._url, reason=f"HTTP {status}")
+                return WebSearchError(
+                    "serper_unreachable",
+                    retryable=reply.is_passing,
+                    retry_after=reply.retry_after,
+                    url=self._url,
+                    reason=f"HTTP {status}",
+                )
 
     def _understood(self, data: bytes, limit: int) -> SearchAnswer:
         try:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from localllm.base.errors import LLMConnectionError
+from localllm.base.rate_limit import RateLimiter
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import UserMessage
 from localllm.llm.overflow import Overflow, overflow_of
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.retry import RateLimiter
 from tests.support.wire_server import Reply, WireServer, delta, fails, says, sse
 
 pytestmark = pytest.mark.anyio

@@ -13,13 +13,13 @@ import pytest
 from localllm.agent.react_agent import ReActAgent
 from localllm.base.error_texts import ERRORS
 from localllm.base.events import AgentEvent, MessageCompleted, Notice, RunFinished
+from localllm.base.rate_limit import RateLimiter
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.providers.base import Provider
 from localllm.llm.providers.lmstudio import LMStudio
 from localllm.llm.providers.ollama import Ollama
 from localllm.llm.providers.openai_compatible import OpenAICompatible
-from localllm.llm.retry import RateLimiter
 from tests.support.agents import make_agent, make_tools
 from tests.support.each import await_all
 from tests.support.fault_wires import Events, Lines, Wire

@@ -10,7 +10,7 @@ from localllm.config.schema import Settings, WebSettings
 from localllm.tools.builtin import TOOLS, tools_for
 from localllm.tools.context import ToolContext
 from localllm.tools.web import fetch_page, framed, searxng_search, web_search
-from localllm.web.engines.base import SearchAnswer, SearchEngine, SearchResult
+from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchEngine, SearchResult
 from localllm.web.fetching import Fetcher
 from localllm.web.services import WebAccess
 from tests.support.pdfs import make_pdf
@@ -22,6 +22,8 @@ pytestmark = pytest.mark.anyio
 
 class Engine:
     """Answers, or fails, as it was told."""
+
+    limits = EngineLimits()
 
     def __init__(self, name: str, outcome: SearchAnswer | WebSearchError) -> None:
         self.name = name

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from localllm.llm.retry import RateLimiter
+from localllm.base.rate_limit import RateLimiter
 
 pytestmark = pytest.mark.anyio
 
