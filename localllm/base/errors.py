@@ -103,6 +103,10 @@ class WebSearchError(ToolExecutionError):
         self.retry_after = retry_after
 
 
+class CacheError(LocalLLMError):
+    """E4xxx: a cache cannot be used. What it would have saved is done again; nothing else fails for it."""
+
+
 class SafetyViolationError(LocalLLMError):
     """E9xxx: refused to protect the user's files, secrets or machine."""
 

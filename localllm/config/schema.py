@@ -275,6 +275,10 @@ class WebSettings(Section, frozen=True):
     timeout: seconds for a search or a page.
     allow_private: `host:port` of this machine or its network whose pages may be read all the same.
     proxy: the address of a proxy for pages, DuckDuckGo and Serper; those of the environment are not used.
+    cache: where searches are kept, so that none is asked twice: disk (your cache folder), memory, or the address of a
+        Redis or Valkey, such as redis://localhost:6379/0.
+    cache_ttl: for how many seconds; 0 keeps none.
+    cache_password: always empty in a file; the password of that Redis comes from the environment.
     """
 
     enabled: bool = False
@@ -284,6 +288,9 @@ class WebSettings(Section, frozen=True):
     timeout: Positive = 20.0
     allow_private: tuple[str, ...] = ()
     proxy: str = ""
+    cache: str = "disk"
+    cache_ttl: Annotated[float, Meta(ge=0)] = 3600.0
+    cache_password: str = ""
     serper: SerperSettings = SerperSettings()
 
 
@@ -374,6 +381,7 @@ SECRET_VARIABLES: dict[str, str] = {
     "llm.azure.api_key": "AZURE_OPENAI_API_KEY",
     "llm.gemini.api_key": "GEMINI_API_KEY",
     "web.serper.api_key": "SERPER_API_KEY",
+    "web.cache_password": "REDIS_PASSWORD",
 }
 """Setting that must stay empty → the environment variable that holds the secret."""
 

@@ -40,7 +40,7 @@ def _secret(setting: Setting, where: object, variable: str) -> ConfigurationErro
 
 
 def _is_address(setting: Setting) -> bool:
-    return setting.key.endswith((".base_url", ".endpoint"))
+    return setting.key.endswith((".base_url", ".endpoint", ".cache"))
 
 
 def _names_password(address: str) -> bool:
@@ -52,8 +52,9 @@ def _names_password(address: str) -> bool:
 
 
 def _key_variable(setting: Setting) -> str:
-    """The variable for the key of the server whose address this is."""
-    return SECRET_VARIABLES[f"{setting.key.rpartition('.')[0]}.api_key"]
+    """The variable for the key of the server, or the password of the cache, whose address this is."""
+    own = f"{setting.key}_password"
+    return SECRET_VARIABLES[own if own in SECRET_VARIABLES else f"{setting.key.rpartition('.')[0]}.api_key"]
 
 
 def wrong_type(setting: Setting, value: Json, where: object) -> ConfigurationError:

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.events import Json
+from localllm.base.events import Json, Notice
 from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.config.schema import WebSettings
@@ -143,7 +143,10 @@ def _disarmed(found: re.Match[str]) -> str:
 async def _search(context: ToolContext, query: str, *, only: str) -> ToolOutput:
     if not query.strip():
         raise ToolExecutionError("web_no_query")
-    answer, failures = await _web(context).search(query.strip(), only)
+    web = _web(context)
+    answer, failures = await web.search(query.strip(), only)
+    if web.cache and (trouble := web.cache.take_failure()):
+        context.emit(Notice(text=str(trouble), level="warning"))
     notes = [error.what_phrase.english for error in failures]
     if answer.silent:
         notes.append(f"did not answer: {clean(', '.join(answer.silent), keep_newlines=False)}")

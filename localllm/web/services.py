@@ -1,8 +1,9 @@
 """The web as the settings let it be used: what may search it, and what fetches its pages."""
 
 import asyncio
+import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -10,6 +11,7 @@ from localllm.base.errors import WebSearchError
 from localllm.config.registry import SEARCH_ENGINES, load
 from localllm.config.schema import WebSettings
 from localllm.web.addresses import shown_address
+from localllm.web.cache import SearchCache, open_cache, search_key
 from localllm.web.engine_guard import EngineGuard
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
@@ -26,11 +28,13 @@ class WebAccess:
         fetcher: Fetcher,
         *,
         max_results: int = 8,
+        cache: SearchCache | None = None,
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`clock` tells seconds and `pause` waits them, between the searches of one engine."""
         self.engines = tuple(engines)
+        self.cache = cache
         self._guards = tuple(EngineGuard(engine, clock=clock, pause=pause) for engine in engines)
         self.fetcher = fetcher
         self.found: set[str] = set()
@@ -48,7 +52,7 @@ class WebAccess:
             if only and guard.engine.name != only:
                 continue
             try:
-                answer = await guard.search(query, self._most)
+                answer = await self._asked(guard, query)
             except WebSearchError as error:
                 failures.append(error)
                 continue
@@ -63,12 +67,19 @@ class WebAccess:
             raise failures[0] if failures else WebSearchError("web_no_engine")
         return nothing, failures
 
+    async def _asked(self, guard: EngineGuard, query: str) -> SearchAnswer:
+        """The answer of an engine, or what it has answered a while ago."""
+        if self.cache is None:
+            return await guard.search(query, self._most)
+        key = search_key(guard.engine.name, guard.engine.scope, query, self._most)
+        return await self.cache.answer(key, lambda: guard.search(query, self._most))
 
-def open_web(settings: WebSettings) -> WebAccess:
+
+def open_web(settings: WebSettings, environ: Mapping[str, str] = os.environ) -> WebAccess:
     """The web by these settings."""
     engines: list[SearchEngine] = [load(SEARCH_ENGINES[name])(settings) for name in settings.engines]
     fetcher = Fetcher(allow_private=settings.allow_private, proxy=settings.proxy, seconds=settings.timeout)
-    return WebAccess(engines, fetcher, max_results=settings.max_results)
+    return WebAccess(engines, fetcher, max_results=settings.max_results, cache=open_cache(settings, environ))
 
 
 def has_two_engines(settings: WebSettings) -> bool:

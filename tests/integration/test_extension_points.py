@@ -61,7 +61,7 @@ FILES = {
         from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
 
         class Almanac:
-            name, limits = "almanac", EngineLimits(concurrency=4, per_minute=600)
+            name, scope, limits = "almanac", "", EngineLimits(concurrency=4, per_minute=600)
 
             async def search(self, query, limit):
                 return SearchAnswer((SearchResult(f"On {query}", "https://almanac.example/tides", "", self.name),))

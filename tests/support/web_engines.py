@@ -34,10 +34,12 @@ class FakeEngine:
         self,
         *outcomes: SearchAnswer | WebSearchError,
         name: str = "fake",
+        scope: str = "",
         limits: EngineLimits | None = None,
         gate: asyncio.Event | None = None,
     ) -> None:
         self.name = name
+        self.scope = scope
         self.limits = limits or EngineLimits(concurrency=1, per_minute=6_000)
         self.asked: list[str] = []
         self.most = 0

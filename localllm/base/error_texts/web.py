@@ -1,4 +1,4 @@
-"""E3xxx: searching the web; E8120 to E8139: fetching its pages. Read by the model as well."""
+"""E3xxx: searching the web; E4xxx: keeping searches; E8120 to E8139: fetching its pages. Read by the model as well."""
 
 from localllm.base.error_texts.text import ErrorText
 
@@ -86,6 +86,24 @@ WEB = {
     ),
     "web_no_answer": ErrorText("E3010", "The web could not be searched.", "{reasons}"),
     "web_no_query": ErrorText("E3009", "The query is empty.", "", "Say what to search for."),
+    "cache_failed": ErrorText(
+        "E4001",
+        "Searches cannot be kept in {where}: {reason}.",
+        "They are kept in memory for now.",
+        "See that it can be reached and written to, or set web.cache to memory.",
+    ),
+    "cache_no_package": ErrorText(
+        "E4002",
+        "Searches cannot be kept in {where}: the package redis is not installed.",
+        "They are kept in memory for now.",
+        "Install it: pip install 'localllm[redis]'",
+    ),
+    "cache_unknown": ErrorText(
+        "E4003",
+        "Searches cannot be kept in “{name}”: that names no cache.",
+        "They are kept in memory for now.",
+        "Set web.cache to disk, memory, or an address such as redis://localhost:6379/0.",
+    ),
     "web_off": ErrorText("E8120", "The web is off.", "", "The user can turn it on: web.enabled = true"),
     "web_unreachable": ErrorText(
         "E8121", "{url} could not be fetched: {reason}.", "", "Check the address, or search for another source."

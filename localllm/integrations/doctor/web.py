@@ -1,13 +1,15 @@
 """The web, where the settings turn it on: whether it can be searched, and what its pages are read with."""
 
+import asyncio
 import importlib.util
 from collections.abc import Iterator
 
 import msgspec
 
-from localllm.base.errors import WebSearchError
+from localllm.base.errors import CacheError, WebSearchError
 from localllm.base.i18n import _
 from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok
+from localllm.web.cache import SearchCache
 from localllm.web.services import WebAccess, open_web
 
 _SECONDS = 5.0  # a person is waiting
@@ -21,7 +23,8 @@ async def web(here: Surroundings) -> list[Finding]:
         fix = _("If you want it: localllm config set web.enabled true")
         return [note("web", _("Searching and reading the web is off."), fix)]
     patience = msgspec.structs.replace(settings, timeout=min(settings.timeout, _SECONDS))
-    return [*await _engines(open_web(patience)), *_packages()]
+    access = open_web(patience, here.environ)
+    return [*await _engines(access), *await _cache(access.cache, settings.cache), *_packages()]
 
 
 async def _engines(access: WebAccess) -> list[Finding]:
@@ -40,6 +43,17 @@ async def _engines(access: WebAccess) -> list[Finding]:
     if answering:
         found.append(ok("web", _("The web can be searched ({engines}).", engines=", ".join(answering))))
     return found
+
+
+async def _cache(cache: SearchCache | None, chosen: str) -> list[Finding]:
+    """Whether searches can be kept; where that is as usual, not a word."""
+    if cache is None:
+        return []
+    try:
+        await asyncio.to_thread(cache.backend.check)
+    except CacheError as error:
+        return [of_error("web", error, "warning")]
+    return [] if chosen in ("disk", "memory") else [ok("web", _("The cache of searches answers."))]
 
 
 def _packages() -> Iterator[Finding]:

@@ -43,6 +43,12 @@ class SearchEngine(Protocol):
         """How it may be asked."""
         ...
 
+    @property
+    def scope(self) -> str:
+        """What its answers depend on besides the query, such as an address and a language: what was found before is
+        shown again only where that is the same."""
+        ...
+
     async def search(self, query: str, limit: int) -> SearchAnswer:
         """At most `limit` results. Raises WebSearchError."""
         ...

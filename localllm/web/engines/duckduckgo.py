@@ -30,6 +30,7 @@ class DuckDuckGo:
     """DuckDuckGo's results. `proxy` is the address of one; `ask` takes the place of the package in tests."""
 
     name = "duckduckgo"
+    scope = ""
     limits = EngineLimits(concurrency=1, per_minute=20)
 
     def __init__(self, *, seconds: float = 20.0, proxy: str = "", ask: Ask | None = None) -> None:

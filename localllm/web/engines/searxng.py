@@ -44,6 +44,11 @@ class SearxNG:
         self._places = (_base(url),) if url else tuple(places)
         self._seconds = seconds
 
+    @property
+    def scope(self) -> str:
+        """Where it is asked."""
+        return " ".join(self._places)
+
     async def search(self, query: str, limit: int) -> SearchAnswer:
         """The answer of the first place that has one."""
         failure: WebSearchError | None = None

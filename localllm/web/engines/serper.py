@@ -58,6 +58,11 @@ class Serper:
         self._seconds = seconds
         self._proxy = proxy
 
+    @property
+    def scope(self) -> str:
+        """Where it is asked, and for which region."""
+        return f"{self._url} {self._region}"
+
     async def search(self, query: str, limit: int) -> SearchAnswer:
         """At most `limit` results."""
         await self.check()

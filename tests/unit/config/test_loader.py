@@ -352,6 +352,14 @@ class TestErrors:
 
 
 class TestSecrets:
+    def test_a_password_in_the_address_of_a_cache_names_its_variable(self, place: Place) -> None:
+        for address in (f"redis://:{SECRET}@localhost:6379/0", f"rediss://ada:{SECRET}@cache.example"):
+            place.user.write_text(f'[web]\ncache = "{address}"\n')
+            error = place.error()
+            assert (error.code, "REDIS_PASSWORD" in error.fix, SECRET in str(error)) == ("E1005", True, False)
+        place.user.write_text('[web]\ncache = "redis://ada@localhost:6379/0"\n')
+        assert place.load().settings.web.cache == "redis://ada@localhost:6379/0"
+
     @pytest.mark.parametrize("key", SECRET_VARIABLES)
     def test_a_filled_key_is_an_error_that_names_the_variable(self, place: Place, key: str) -> None:
         place.user.write_text(f'\n{key} = "{SECRET}"\n')

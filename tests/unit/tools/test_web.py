@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 class Engine:
     """Answers, or fails, as it was told."""
 
-    limits = EngineLimits()
+    limits, scope = EngineLimits(), ""
 
     def __init__(self, name: str, outcome: SearchAnswer | WebSearchError) -> None:
         self.name = name

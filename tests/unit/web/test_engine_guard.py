@@ -6,7 +6,7 @@ import pytest
 
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
-from localllm.web.engine_guard import CircuitBreaker, EngineGuard
+from localllm.web.engine_guard import EngineGuard
 from localllm.web.engines.base import EngineLimits, SearchAnswer
 from localllm.web.engines.duckduckgo import DuckDuckGo
 from localllm.web.engines.searxng import SearxNG
@@ -168,31 +168,7 @@ class TestTurns:
         assert await guard.search("second", 5) == FOUND
 
 
-class TestCircuitBreaker:
-    def test_it_opens_after_failures_in_a_row_and_is_tried_once_after_a_rest(self) -> None:
-        clock = Clock()
-        breaker = CircuitBreaker(failures=2, rest=30.0, clock=clock)
-        for _ in range(5):  # never two in a row
-            assert breaker.begin() == 0.0
-            breaker.fail()
-            assert breaker.begin() == 0.0
-            breaker.succeed()
-        breaker.fail()
-        breaker.fail()
-        clock.now += 10.0
-        assert breaker.begin() == pytest.approx(20.0)
-        clock.now += 20.0
-        assert breaker.begin() == 0.0
-        assert breaker.begin() > 0.0  # while that one is on its way
-        breaker.fail()
-        assert breaker.begin() == pytest.approx(30.0)
-        clock.now += 30.0
-        assert breaker.begin() == 0.0
-        breaker.release()
-        assert breaker.begin() == 0.0
-        breaker.succeed()
-        assert [breaker.begin() for _ in range(3)] == [0.0] * 3
-
+class TestRest:
     async def test_an_engine_that_is_ill_is_not_asked_until_it_rested(self) -> None:
         clock = Clock()
         guard, engine = guarded(clock, busy(), busy(), busy(), busy(), FOUND)

@@ -78,6 +78,16 @@ async def test_serper_is_searched_with_a_key_and_that_is_not_tried(
     assert (finding.status, finding.what) == ("ok", "The web can be searched (serper).")
 
 
+async def test_a_cache_that_cannot_be_used(tmp_path: Path) -> None:
+    for cache, fix in (("redis://127.0.0.1:9/0", "See that it can be reached"), ("dsik", "redis://localhost:6379/0")):
+        settings = WebSettings(enabled=True, engines=("duckduckgo",), cache=cache)
+        ready, finding = await web(surroundings(tmp_path, loaded=Loaded(settings=Settings(web=settings))))
+        assert (ready.status, finding.status) == ("ok", "warning")
+        assert "Searches cannot be kept in" in finding.what
+        assert fix in finding.fix
+    assert [path.name for path in tmp_path.rglob("*.sqlite")] == []
+
+
 async def test_packages_that_are_missing(tmp_path: Path, installed: set[str]) -> None:
     installed.remove("pypdf")
     *_, finding = await looked(tmp_path, "duckduckgo")
