@@ -158,7 +158,7 @@ class RedisCache:
             self._client = self._client or self._connected(redis)
             return work(self._client)
         except (redis.RedisError, OSError, ValueError) as error:
-            reason = clean(str(error) or type(error).__name__, keep_newlines=False)
+            reason = clean(str(error) or type(error).__name__, keep_newlines=False).rstrip(".")
             raise CacheError("cache_failed", where=self._where, reason=reason) from error
 
     def _connected(self, redis: Any) -> Any:

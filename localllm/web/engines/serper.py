@@ -121,7 +121,7 @@ class Serper:
 
     def _shown(self, text: str) -> str:
         """What was said about a request, on one line; should the key be in it, without that."""
-        return clean(text.replace(self._key, "…"), keep_newlines=False)[:_LONGEST_REASON]
+        return clean(text.replace(self._key, "…"), keep_newlines=False)[:_LONGEST_REASON].rstrip(".")
 
 
 def _message(data: bytes) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import stat
 import sys
 from pathlib import Path
@@ -156,6 +157,11 @@ class TestBackends:
         with pytest.raises(CacheError, match=r"pip install 'localllm\[redis\]'"):
             RedisCache("redis://127.0.0.1:9", TTL).get("k")
 
+    def test_a_redis_that_is_silent_is_not_waited_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(caches, "_SECONDS", 0.2)
+        with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(CacheError, match=r"[Tt]imeout"):
+            RedisCache(f"redis://127.0.0.1:{silent.getsockname()[1]}", TTL).get("k")
+
     def test_no_error_tells_a_password(self) -> None:
         for redis in (
             RedisCache("redis://ada:sesame@127.0.0.1:9", TTL),
@@ -230,6 +236,13 @@ class TestSearches:
         keys = {search_key(engine.name, engine.scope, "q", limit) for engine in engines for limit in (5, 8)}
         assert len(keys) == 10
         assert not any(key == "q" or "s.example" in key for key in keys)
+
+    async def test_what_another_engine_found_or_the_same_elsewhere_is_not_shown(self, clock: Clock) -> None:
+        cache = kept_in(MemoryCache(TTL, clock=clock), clock)
+        engines = [FakeEngine(), FakeEngine(name="other"), FakeEngine(scope="elsewhere")]
+        for engine in engines:
+            await WebAccess([engine], Fetcher(), cache=cache).search("q")
+        assert [engine.asked for engine in engines] == [["q"]] * 3
 
     @pytest.mark.parametrize("damage", DAMAGED)
     async def test_a_damaged_entry_is_asked_anew(self, backend: CacheBackend, clock: Clock, damage: bytes) -> None:

@@ -77,6 +77,13 @@ class TestRetries:
         clock.now += 1.0
         assert await guard.search("q", 5) == FOUND
 
+    async def test_none_rests_longer_than_an_hour(self) -> None:
+        clock = Clock()
+        guard, _ = guarded(clock, busy(1_000_000.0), FOUND)
+        assert await failure(guard) == "serper_limited"
+        clock.now += 3_600.0
+        assert await guard.search("q", 5) == FOUND
+
     async def test_over_the_wire(self) -> None:
         clock = Clock()
         limited = page("", "text/html", "429 Too Many Requests", "retry-after: 3")
@@ -180,6 +187,22 @@ class TestRest:
         assert await failure(guard) == "search_engine_resting"
         assert len(engine.asked) == 4
         clock.now += 60.0
+        assert await guard.search("q", 5) == FOUND
+
+    async def test_a_try_after_the_rest_that_is_cancelled_is_none(self) -> None:
+        clock, gate = Clock(), asyncio.Event()
+        engine = FakeEngine(busy(600.0), FOUND, gate=gate)
+        guard = EngineGuard(engine, clock=clock, pause=clock.pause)
+        gate.set()
+        assert await failure(guard) == "serper_limited"
+        gate.clear()
+        clock.now += 600.0
+        tried = asyncio.create_task(guard.search("q", 5))
+        while len(engine.asked) < 2:
+            await asyncio.sleep(0)
+        tried.cancel()
+        await asyncio.gather(tried, return_exceptions=True)
+        gate.set()
         assert await guard.search("q", 5) == FOUND
 
     async def test_a_refusal_for_good_does_not_count(self) -> None:

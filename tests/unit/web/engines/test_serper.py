@@ -1,10 +1,14 @@
 """Serper's answers, its refusals, and its key, which nobody else sees."""
 
+from email.utils import formatdate
+from time import time
+
 import msgspec
 import pytest
 
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import SerperSettings, WebSettings
+from localllm.web.engines import http
 from localllm.web.engines.base import SearchResult
 from localllm.web.engines.serper import Serper, make, region
 from tests.support.web_server import moved, page, serve
@@ -126,6 +130,36 @@ async def test_a_key_travels_encrypted_or_stays_on_this_machine() -> None:
             await Serper(url, KEY).search("x", 5)
     await Serper("https://google.serper.dev", KEY).check()
     await Serper("http://localhost:1", KEY).check()
+
+
+async def test_a_redirect_is_not_followed_with_the_key() -> None:
+    async with serve({"/search": moved("/other"), "/other": reply(ANSWER)}) as site:
+        with pytest.raises(WebSearchError, match="HTTP 302"):
+            await Serper(site.url, KEY).search("x", 5)
+    assert len(site.asked) == 1
+
+
+async def test_only_the_proxy_of_the_settings_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve({"/search": reply(ANSWER)}) as site, serve({f"{site.url}/search": reply(ANSWER)}) as proxy:
+        for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(variable, proxy.url)
+        await Serper(site.url, KEY).search("x", 5)
+        assert (len(site.asked), len(proxy.asked)) == (1, 0)
+        await Serper(site.url, KEY, proxy=proxy.url).search("x", 5)
+        assert (len(site.asked), len(proxy.asked)) == (1, 1)
+
+
+async def test_of_an_answer_without_end_the_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_LARGEST", 1_000)
+    endless = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n" + b"x" * 5_000
+    assert (await failure(endless)).key == "serper_not_one"
+
+
+async def test_when_to_come_back_may_be_a_date() -> None:
+    for header, expected in ((formatdate(time() + 500), True), ("-5", False), ("soon", False), ("٣", False)):
+        limited = page("", "text/html", "429 Too Many Requests", f"retry-after: {header}")
+        seconds = (await failure(limited)).retry_after
+        assert 300 < seconds <= 500 if expected and seconds else seconds is None
 
 
 async def test_a_check_costs_no_search() -> None:
