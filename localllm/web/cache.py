@@ -16,6 +16,7 @@ import msgspec
 from localllm.base.cache import TTLCache
 from localllm.base.errors import CacheError
 from localllm.base.i18n import Phrase
+from localllm.base.offline import offline_error_in
 from localllm.base.paths import cache_folder
 from localllm.config.loader import secret
 from localllm.config.schema import WebSettings
@@ -158,8 +159,7 @@ class RedisCache:
             self._client = self._client or self._connected(redis)
             return work(self._client)
         except (redis.RedisError, OSError, ValueError) as error:
-            reason = clean(str(error) or type(error).__name__, keep_newlines=False).rstrip(".")
-            raise CacheError("cache_failed", where=self._where, reason=reason) from error
+            raise CacheError("cache_failed", where=self._where, reason=_reason(error)) from error
 
     def _connected(self, redis: Any) -> Any:
         from redis.backoff import NoBackoff
@@ -179,6 +179,12 @@ class RedisCache:
         """The address without user and password, which may stand in it."""
         parts = urlsplit(self._url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _reason(error: Exception) -> str:
+    """What a client says of a failure, in one line; that the program is offline, where that is why."""
+    said = str(offline_error_in(error) or error) or type(error).__name__
+    return clean(said, keep_newlines=False).rstrip(".")
 
 
 class SearchCache:

@@ -168,7 +168,9 @@ def test_a_search_for_servers_stays_here(world: World) -> None:
 
 
 def test_the_web_is_neither_offered_nor_reached(world: World) -> None:
-    world.settings_of_user(f'[web]\nenabled = true\nsearxng_url = "http://{PUBLIC}:8888"\n')
+    world.settings_of_user(
+        f'[web]\nenabled = true\nsearxng_url = "http://{PUBLIC}:8888"\ncache = "redis://{PUBLIC}:6379"\n'
+    )
     fetch, search = ("fetch_page", {"url": "https://models.test/"}), ("web_search", {"query": "x"})
     with WireServer([calls(fetch), calls(search), says("No.")]) as server:
         world.ask(server.url, "--offline", "--yes")
@@ -180,6 +182,13 @@ def test_the_web_is_neither_offered_nor_reached(world: World) -> None:
         "There is no tool “fetch_page”",
         "There is no tool “web_search”",
     ]
+
+
+def test_a_cache_of_searches_elsewhere_is_not_reached(world: World) -> None:
+    world.settings_of_user(f'[web]\nenabled = true\nengines = ["serper"]\ncache = "redis://{PUBLIC}:6379"\n')
+    done = world.run("--offline", "doctor", "--json")
+    assert f"offline, {PUBLIC}:6379 is not reached" in done.stdout
+    assert world.left == []
 
 
 def test_a_fallback_that_is_here_answers(world: World) -> None:

@@ -138,6 +138,14 @@ class TestSearchResults:
             code, _ = run(project, turns, "-p", "Which shops?", places=(site.place,), searxng=engine.url)
         assert (code, site.asked) == (4, ["/found?id=7"])
 
+    def test_the_same_words_go_out_once(self, project: Path) -> None:
+        with listening("127.0.0.3", results=("https://found.example/",)) as engine:
+            turns = [calls(("web_search", {"query": "shops"})), says("Found.")]
+            for _ in range(2):
+                code, sent = run(project, turns, "-p", "Which shops?", searxng=engine.url)
+                assert (code, "https://found.example/" in sent[-1]) == (0, True)
+        assert len(engine.asked) == 1
+
     def test_not_those_of_another_conversation(self, project: Path) -> None:
         with listening() as site, listening("127.0.0.3", results=(f"{site.url}/found",)) as engine:
             places = {"places": (site.place,), "searxng": engine.url}
