@@ -114,7 +114,7 @@ _ROWS_OF_ONE = 3
 _INDENT = 4
 
 _REACH: tuple[tuple[str, str], ...] = (
-    (r"llm\..*\.(base_url|endpoint)|llm\.(provider|fallback_providers)", "server"),
+    (r"(llm|web)\..*\.(base_url|endpoint)|llm\.(provider|fallback_providers)|web\.cache", "server"),
     (r"safety\.network_hosts|web\..*|offline", "network"),
     (r"safety\.(allow|rules)", "allow"),
     (r"safety\.(require_confirmation|mode)", "unasked"),

@@ -189,3 +189,4 @@ class TestAsking:
 def test_what_reaches_the_network_and_what_nobody_has_placed_come_first() -> None:
     assert _gravity("a.setting_to_come") < _gravity("safety.network_hosts") < _gravity("commands.aliases.review")
     assert _gravity("web.searxng_url") < _gravity("agent.time_limit")
+    assert _gravity("web.serper.base_url") == _gravity("web.cache") == _gravity("llm.openai.base_url")
