@@ -65,14 +65,16 @@ class TestSettings:
     def test_without_trust_nothing_of_it_waits(self, project: Path) -> None:
         loaded = loaded_here(project, trusted=False)
         assert (loaded.withheld, loaded.warnings) == ((), ())
-        assert set(loaded.settings.safety.dangerous_commands) > {"sudo", "format"}
+        assert set(loaded.settings.safety.dangerous_commands) == {"rm -rf", "format", "del /s"}
 
-    def test_the_dangerous_commands_are_those_it_names(self, project: Path) -> None:
+    def test_the_dangerous_commands_are_those_it_names_and_our_own(self, project: Path) -> None:
         policy = Policy(loaded_here(project, trusted=True).settings.safety)
         dangerous = {
-            line: policy.dangerous_part(line) for line in ("rm -rf x", "format c:", "del /s x", "ruff format .")
+            line: policy.dangerous_part(line)
+            for line in ("rm -rf x", "format c:", "del /s x", "ruff format .", "sudo ls")
         }
-        assert dangerous == {"rm -rf x": "rm -rf", "format c:": "format", "del /s x": "del /s", "ruff format .": ""}
+        named = {"rm -rf x": "rm -rf", "format c:": "format", "del /s x": "del /s"}
+        assert dangerous == named | {"ruff format .": "", "sudo ls": "sudo"}
 
     def test_a_chat_goes_by_it(self, project: Path, tmp_path: Path) -> None:
         with WireServer([says("Done.")], models=("llama3",)) as server:
