@@ -7,8 +7,8 @@ closes a log holds its lock, so that nobody does it twice.
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,7 +98,25 @@ class Closing:
                 document = session_records.put(document, transcript.record_of(session_id, gist, when, document))
             return todos.take_over(document, plan, today=when.date())[0], None
 
-        MemoryFile(self._root, self._memory).edit(put)
+        with _own_write(self._root, self._memory):
+            MemoryFile(self._root, self._memory).edit(put)
+
+
+@contextmanager
+def _own_write(folder: Path, file: str) -> Generator[None]:
+    """Let `/undo` know what is written to a file meanwhile as localllm's own; that it cannot be noted stops nothing."""
+    from localllm.safety.paths import ProjectRoot
+    from localllm.snapshots.file_state import look
+    from localllm.snapshots.store import Snapshots
+
+    root, path, before = ProjectRoot(folder).for_any_name(), "", ""
+    with suppress(LocalLLMError, OSError):
+        path = root.relative(file)
+        before = look(root, path)
+    yield
+    with suppress(LocalLLMError, OSError):
+        if before:
+            Snapshots.of_project(folder).note_own(path, before, look(root, path))
 
 
 def _last_plan(entries: Sequence[Entry]) -> str:

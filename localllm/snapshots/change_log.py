@@ -12,6 +12,10 @@ import msgspec
 from localllm.base.files import atomic_write
 from localllm.snapshots.file_state import content_of
 
+OWN_WRITE = "localllm"
+"""The tool of a change that localllm made by itself: a session's record, or a change taken out of a later version.
+`undo` does not come to it."""
+
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, tag="change"):
     """What one call made of one file. `before` and `after` are states; `time` is seconds since the epoch."""
@@ -67,6 +71,16 @@ class Logged(NamedTuple):
     changes: list[Change]
     taken_back: set[str]
     open_calls: list[Begun]
+
+    def own_states(self, path: str, state: str) -> set[str]:
+        """The states localllm alone may have brought a file into since it was in `state`: with what it wrote by itself,
+        and with changes that were taken back."""
+        states = {state}
+        for change in self.changes:
+            is_own = change.tool == OWN_WRITE or change.name in self.taken_back
+            if is_own and change.path == path and change.before in states:
+                states.add(change.after)
+        return states
 
 
 class ChangeLog:
@@ -136,7 +150,8 @@ def worth_keeping(
     for change in reversed(changes):
         names = {content_of(change.before), content_of(change.after)} - counted
         counted |= names
-        calls.add(change.call)
+        if change.tool != OWN_WRITE:
+            calls.add(change.call)
         max_bytes -= sum(map(size, names))
         if (change.time < since and len(calls) > always) or max_bytes < 0:
             break

@@ -4,13 +4,12 @@ They lie outside the project: the store of contents (contents.py) beside the jou
 Several programs may work on one project: the journal has a lock, contents never change.
 """
 
-import asyncio
 import os
 import re
 import stat
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -24,7 +23,7 @@ from localllm.base.paths import project_name, state_folder
 from localllm.base.project_state import earlier_place, note_place
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.snapshots.blob_store import Contents, Programs, changed_by, make_folder, recover, remove_temporaries
-from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, TakenBack, worth_keeping
+from localllm.snapshots.change_log import OWN_WRITE, Begun, Change, ChangeLog, Ended, TakenBack, worth_keeping
 from localllm.snapshots.file_state import ABSENT, LOST, content_of, is_repository, look, state_of
 
 if TYPE_CHECKING:
@@ -288,8 +287,27 @@ class Snapshots:
 
         if is_repository(change.before):
             return put_back_losses(root, change, self.repositories, earlier=earlier)
-        undone = take_back(root, change, self._contents, keep=self.take, earlier=earlier)
+        now = _as_they_are(root, [change.path]).get(change.path, ABSENT)
+        left = self._as_left(change, now)
+        undone = take_back(root, left, self._contents, keep=self.take, earlier=earlier)
+        if undone.merged:
+            self.note_own(change.path, now, look(root, change.path))
         return msgspec.structs.replace(undone, tool=change.tool, told=told_of(change, self._contents))
+
+    def _as_left(self, change: Change, now: str) -> Change:
+        """The change of a file that it made as one to what the file is `now`, where only localllm has written to it
+        since: nobody's work goes with it."""
+        if change.before != ABSENT or ABSENT in (change.after, now):
+            return change
+        is_ours = now in self._log.read().own_states(change.path, change.after)
+        return msgspec.structs.replace(change, after=now) if is_ours else change
+
+    def note_own(self, path: str, before: str, after: str) -> None:
+        """Write down that localllm itself has written to a file, which `undo` must not take for somebody else's work.
+        Where nothing was recorded yet there is nothing to undo either."""
+        if before != after and self.recorded:
+            with self._locked():
+                self._log.append([self.make(uuid4().hex, OWN_WRITE, path, before, after)])
 
     def goes_on(self) -> Literal["", "own", "earlier"]:
         """Whose change `undo` comes to next: this session's or an earlier one's; "" where only those are left that it
@@ -305,7 +323,7 @@ class Snapshots:
     def _not_taken_back(self) -> list[Change]:
         with self._locked():
             changes, taken_back, _ = self._log.read()
-        return [change for change in changes if change.name not in taken_back]
+        return [change for change in changes if change.name not in taken_back and change.tool != OWN_WRITE]
 
     def _last(self, *, turn: bool) -> list[Change]:
         left = self._not_taken_back()
@@ -468,21 +486,3 @@ def _as_they_are(root: ProjectRoot, paths: Iterable[str]) -> dict[str, str]:
 def _backwards(change: Change, time: float) -> Change:
     """The change that led from the state `change` leads to; `time` is when that was made."""
     return msgspec.structs.replace(change, before=change.after, after=change.before, time=time)
-
-
-@asynccontextmanager
-async def held(lock: FileLock | None) -> AsyncGenerator[None]:
-    """Hold a lock (or none) without keeping other work of this program from going on while it is waited for."""
-    if lock is None:
-        yield
-        return
-    waiting = asyncio.ensure_future(asyncio.to_thread(lock.__enter__))
-    try:
-        await asyncio.shield(waiting)
-    except asyncio.CancelledError:
-        waiting.add_done_callback(lambda _: lock.__exit__(None, None, None))
-        raise
-    try:
-        yield
-    finally:
-        lock.__exit__(None, None, None)

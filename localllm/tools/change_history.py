@@ -5,12 +5,13 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from localllm.base.errors import LocalLLMError
+from localllm.base.files import FileLock
 from localllm.base.i18n import N_, _
 from localllm.safety.policy import Verdict
 from localllm.safety.tool_definition import Tool
 from localllm.snapshots.change_log import Change
 from localllm.snapshots.recorder import CommandSnapshots
-from localllm.snapshots.store import Snapshots, Transition, held
+from localllm.snapshots.store import Snapshots, Transition
 from localllm.text.decoding import NotTextError, decode
 from localllm.tools.context import ToolContext
 from localllm.tools.text_files import load
@@ -46,7 +47,7 @@ class ChangeHistory:
     @asynccontextmanager
     async def recorded(self, tool: str, paths: Sequence[str]) -> AsyncGenerator[list[Change]]:
         """Record what becomes of `paths` while this is open; the changes are in the list then."""
-        async with held(self._snapshots.writing() if paths and self._is_kept else None):
+        async with _held(self._snapshots.writing() if paths and self._is_kept else None):
             with self._snapshots.around(self._root, paths, tool=tool, enabled=self._is_kept) as changes:
                 yield changes
 
@@ -112,3 +113,21 @@ class ChangeHistory:
         return _(
             "The git repository is not kept, or not all of it: /undo does not bring back what a command destroys in it."
         )
+
+
+@asynccontextmanager
+async def _held(lock: FileLock | None) -> AsyncGenerator[None]:
+    """Hold a lock (or none) without keeping other work of this program from going on while it is waited for."""
+    if lock is None:
+        yield
+        return
+    waiting = asyncio.ensure_future(asyncio.to_thread(lock.__enter__))
+    try:
+        await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        waiting.add_done_callback(lambda _: lock.__exit__(None, None, None))
+        raise
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)

@@ -13,9 +13,11 @@ from localllm.app.session_manager import Closing
 from localllm.base.events import ConfirmationAnswered, RunStarted
 from localllm.memory.document import Document
 from localllm.memory.session_records import last, put
+from localllm.safety.paths import ProjectRoot
 from localllm.sessions.entries import Changed, Ended, Entry, Forked, Resumed
 from localllm.sessions.log import SessionLog
 from localllm.sessions.transcript import Gist, gist_of, record_of
+from localllm.snapshots.store import Snapshots
 from tests.support.session_logs import Holder, begin, head, keep, new, sessions, turn
 
 WORK = turn(
@@ -176,6 +178,22 @@ class TestClosing:
         assert world.closing.close_killed() == []
         assert world.records == 1
         assert "- changed: prices.py" in world.file.read_text()
+
+    @pytest.mark.parametrize("before", ["", "# Notes\n"])
+    def test_the_record_is_no_strangers_change_to_undo(self, tmp_path: Path, before: str) -> None:
+        world = World(tmp_path, before or None)
+        store = Snapshots.of_project(tmp_path)
+        with store.around(ProjectRoot(tmp_path), ["LOCALLLM.md"], tool="/init"):
+            world.file.write_text(f"{before}\n- one\n")
+        world.closing.close(begin(world.store, WORK))
+        assert world.records == 1
+        (undone,) = store.undo(ProjectRoot(tmp_path))
+        assert undone.error is None
+        if before:
+            assert world.records == 1, "the record stays"
+            assert "- one" not in world.file.read_text()
+        else:
+            assert not world.file.exists()
 
     def test_a_question_leaves_no_trace(self, tmp_path: Path) -> None:
         world = World(tmp_path)

@@ -93,6 +93,51 @@ def test_a_new_file_changed_since_is_left_and_no_earlier_version_is_spoken_of(
     assert text(root, "a") == "theirs"
 
 
+def test_what_localllm_itself_has_added_to_a_new_file_goes_with_it(store: Snapshots, root: ProjectRoot) -> None:
+    change(store, root, a="ours")
+    made = look(root, "a")
+    put(root.path / "a", "ours, recorded")
+    store.note_own("a", made, look(root, "a"))
+    assert [str(one) for one in store.undo(root)] == ["a: removed, as it was not there before."]
+    assert not root.exists("a")
+    with pytest.raises(ToolExecutionError, match="nothing to undo"):
+        store.undo(root)
+
+
+def test_what_is_left_of_a_new_file_when_later_changes_are_taken_out_goes_with_it(
+    store: Snapshots, root: ProjectRoot
+) -> None:
+    change(store, root, a_md="- one\n")
+    change(store, root, a_md="- zero\n- one\n")
+    before = look(root, "a.md")
+    put(root.path / "a.md", "- zero\n- one\n- a record\n")
+    store.note_own("a.md", before, look(root, "a.md"))
+    assert "stays" in str(store.undo(root)[0])
+    assert text(root, "a.md") == "- one\n- a record\n"
+    assert [one.deleted for one in store.undo(root)] == [True]
+
+
+def test_what_somebody_added_beside_localllm_keeps_a_new_file(store: Snapshots, root: ProjectRoot) -> None:
+    change(store, root, a="ours\n")
+    put(root.path / "a", "ours\ntheirs\n")
+    before = look(root, "a")
+    put(root.path / "a", "ours\ntheirs\nrecorded\n")
+    store.note_own("a", before, look(root, "a"))
+    (undone,) = store.undo(root)
+    assert undone.error is not None
+    assert undone.error.key == "undo_changed_since_made"
+    assert text(root, "a") == "ours\ntheirs\nrecorded\n"
+
+
+def test_what_localllm_itself_writes_takes_no_place_among_the_newest(store: Snapshots, root: ProjectRoot) -> None:
+    put(root.path / "a", "old")
+    change(store, root, a="new")
+    for number in range(3):
+        store.note_own("b", f"{number}", f"{number + 1}")
+    store.prune(max_age=-1, always=1)
+    assert [str(one) for one in store.undo(root)] == ["a: the version from before is back."]
+
+
 def test_a_new_file_that_somebody_deleted_is_no_reason_to_stop(store: Snapshots, root: ProjectRoot) -> None:
     put(root.path / "b", "old")
     change(store, root, b="new")
