@@ -89,14 +89,29 @@ class Remembering:
             self._known = version, entries, todos
         return self._known
 
-    async def change(self, command: str, change: "Callable[[ExternalMemorySystem], Awaitable[T]]") -> T:
-        """Change it, by a `command` of the chat; the file is made where there is none. One that cannot be used is not
-        touched, and the reason is one for the person: the tools' own would be for the model."""
+    async def change(
+        self,
+        command: str,
+        change: "Callable[[ExternalMemorySystem], Awaitable[T]]",
+        *,
+        makes: Sequence[str] = (),
+    ) -> T:
+        """Change it, by a `command` of the chat, which also `makes` other files; it is made where there is none. One
+        that cannot be used is not touched, and the reason is one for the person: the tools' own would be for the
+        model."""
         if self._memory.is_there:
             await asyncio.to_thread(self._memory.system.file.read)
         try:
-            async with self._tools.by_person(command, self._memory.name):
+            async with self._tools.by_person(command, self._memory.name, makes=makes):
                 return await change(self._memory.system)
+        finally:
+            self._note()
+
+    async def make(self, command: str, files: Sequence[str], make: Callable[[], Awaitable[T]]) -> T:
+        """Make `files` beside it by a `command` of the chat, and leave it alone."""
+        try:
+            async with self._tools.by_person(command, makes=files):
+                return await make()
         finally:
             self._note()
 

@@ -237,9 +237,9 @@ class ProjectRoot:
         if not is_there:
             raise ToolExecutionError("file_changed_since", path=shown(relative))
 
-    def delete(self, file_path: str) -> None:
-        """Remove a file. Protected names and folders are refused."""
-        relative = self._writable(file_path)
+    def delete(self, file_path: str, *, even_protected: bool = False) -> None:
+        """Remove a file. Folders and (unless `even_protected`) protected names are refused."""
+        relative = self._writable(file_path, even_protected=even_protected)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=False) as (folder, name):
             os.unlink(name, dir_fd=folder)
 
@@ -356,11 +356,12 @@ class ProjectRoot:
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise SafetyViolationError("path_not_regular", path=shown(file_path))
 
-    def _writable(self, file_path: str) -> str:
+    def _writable(self, file_path: str, *, even_protected: bool = False) -> str:
         relative = self.relative(file_path)
         if relative == ".":
             raise ToolExecutionError("file_is_directory", path=shown(file_path))
-        self.refuse_protected(relative)
+        if not even_protected:
+            self.refuse_protected(relative)
         return relative
 
     @contextmanager

@@ -19,7 +19,7 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.files import FileLock, atomic_write
-from localllm.base.paths import project_name, state_folder
+from localllm.base.paths import SETTINGS_FILE, project_name, state_folder
 from localllm.base.project_state import earlier_place, note_place
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.snapshots.blob_store import Contents, Programs, changed_by, make_folder, recover, remove_temporaries
@@ -231,7 +231,7 @@ class Snapshots:
         """For each file its state at `position`, and the one this program left it in."""
         states: dict[str, tuple[str, str]] = {}
         for made in self._made[position:]:
-            if is_repository(made.before):
+            if is_repository(made.before) or made.path == SETTINGS_FILE:  # settings do not go with a conversation
                 continue
             first = states[made.path][0] if made.path in states else made.before
             states[made.path] = first, made.after

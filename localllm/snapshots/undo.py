@@ -156,7 +156,7 @@ def take_back(
             raise ToolExecutionError("undo_not_kept", path=shown(change.path))
         over = _kept_now(root, change, contents, keep)
         if change.before == ABSENT:
-            root.delete(change.path)
+            root.delete(change.path, even_protected=change.tool.startswith("/"))  # what the user's own command made
             return Undone(path=change.path, deleted=True, earlier=earlier)
         content, mode = _content(change.path, change.before, contents), mode_of(change.before)
         if change.after == ABSENT:

@@ -202,16 +202,17 @@ class ToolSystem:
         return self._context.session_plan
 
     @asynccontextmanager
-    async def by_person(self, command: str, file_path: str) -> AsyncGenerator[None]:
-        """While this is open, the person changes a file with a `command` of the chat: that can be undone, and is in the
-        journal."""
-        path = self._context.root.relative(file_path)
-        self._context.root.refuse_protected(path)
+    async def by_person(self, command: str, file_path: str = "", *, makes: Sequence[str] = ()) -> AsyncGenerator[None]:
+        """While this is open, the person changes a file with a `command` of the chat, which also `makes` others,
+        protected or not: that can be undone, and is in the journal."""
+        paths = [self._context.root.relative(file_path)] if file_path else []
+        for path in paths:
+            self._context.root.refuse_protected(path)
         self._snapshots.begin_turn()
-        async with self.changes.recorded(command, [path]) as changes:
+        async with self.changes.recorded(command, [*paths, *makes]) as changes:
             yield
         if changes:
-            self._note(own_entry(command, path, changes))
+            self._note(own_entry(command, changes[0].path, changes))
 
     def keep_words(self, words: str) -> str:
         """Write what the person said into a file the model can read; its path for tools. Raises OSError."""

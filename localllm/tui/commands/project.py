@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from localllm.base import i18n
 from localllm.base.i18n import N_, _, ngettext
+from localllm.base.paths import SETTINGS_FILE
 from localllm.text.sanitising import clean
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import Choice, Outcome, SlashCall, saying, show_forms, slash, table
@@ -161,16 +162,18 @@ async def init(call: SlashCall) -> Outcome:
 
 
 async def _set_up(chat: ChatContext, *, refresh: bool) -> "list[Step]":
-    """What was done. What is added to the memory can be undone."""
+    """What was done. What is made, and what is added to the memory, can be undone."""
     # Few chats make a project, and each would wait for these before its prompt.
     from localllm.app.init import lacks_notes, set_up
 
     root, notes = chat.root, chat.settings.project.memory_file
+    settings = root / SETTINGS_FILE
+    makes = () if settings.exists() or settings.is_symlink() else (SETTINGS_FILE,)
     if (root / notes).is_symlink() or not (refresh or await asyncio.to_thread(lacks_notes, root, notes)):
-        return await asyncio.to_thread(set_up, root, notes=notes)
+        return await chat.memory.make("/init", makes, lambda: asyncio.to_thread(set_up, root, notes=notes))
     analysis = await chat.analyze()
     making = partial(set_up, root, notes=notes, refresh=refresh, analyse=lambda _: analysis)
-    return await chat.memory.change("/init", lambda _: asyncio.to_thread(making))
+    return await chat.memory.change("/init", lambda _: asyncio.to_thread(making), makes=makes)
 
 
 def _name(call: SlashCall, step: "Step") -> str:

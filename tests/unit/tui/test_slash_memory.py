@@ -243,6 +243,48 @@ async def test_init_adds_to_a_file_that_a_todo_made_and_that_can_be_undone(chat:
     assert chat.text == before
 
 
+async def test_all_that_init_makes_is_taken_back_at_once(chat: Chat) -> None:
+    (chat.root / "main.py").write_text("print()\n")
+    await said(chat, "init")
+    assert (chat.root / "localllm.toml").exists()
+    assert len(chat.tools.changes.undo()) == 2
+    assert sorted(path.name for path in chat.root.iterdir()) == [".localllm", "main.py"]
+
+
+async def test_settings_changed_since_init_made_them_stay(chat: Chat) -> None:
+    (chat.root / "main.py").write_text("print()\n")
+    await said(chat, "init")
+    (chat.root / "localllm.toml").write_text("offline = true\n")
+    chat.tools.changes.undo()
+    assert (chat.root / "localllm.toml").read_text() == "offline = true\n"
+    assert not (chat.root / "LOCALLLM.md").exists()
+
+
+async def test_a_rewind_leaves_settings_as_they_are(chat: Chat) -> None:
+    position = chat.tools.changes.position
+    await said(chat, "init")
+    assert chat.tools.changes.changed_since(position) == ["LOCALLLM.md"]
+    assert len(chat.tools.changes.rewind(position)) == 1
+    assert (chat.root / "localllm.toml").exists()
+
+
+async def test_the_settings_that_init_makes_beside_whole_notes_are_taken_back(chat: Chat) -> None:
+    await said(chat, "init")
+    (chat.root / "localllm.toml").unlink()
+    await said(chat, "init")
+    assert (chat.root / "localllm.toml").exists()
+    assert len(chat.tools.changes.undo()) == 1
+    assert not (chat.root / "localllm.toml").exists()
+    assert (chat.root / "LOCALLLM.md").exists()
+
+
+async def test_settings_that_were_there_stay_when_init_is_taken_back(chat: Chat) -> None:
+    (chat.root / "localllm.toml").write_text("")
+    await said(chat, "init")
+    assert len(chat.tools.changes.undo()) == 1
+    assert (chat.root / "localllm.toml").exists()
+
+
 async def test_init_refreshes_when_it_is_asked_to(chat: Chat) -> None:
     (chat.root / "main.py").write_text("print()\n")
     await said(chat, "init")
