@@ -146,8 +146,7 @@ class Checkpoints:
 
     def undo(self, *, turn: bool) -> list[str]:
         """Take back the last change, or all of the last turn; a rewind, if that was the last thing done."""
-        last = self._rewinds[-1] if self._rewinds else None
-        if last is None or last.position != self._tools.changes.position or last.kept != self._history.mark():
+        if (last := self._last_rewind()) is None:
             return self._tools.changes.undo(turn=turn)
         self._rewinds.pop()
         lines = self._tools.changes.undo(with_words=True) if last.made_changes else []
@@ -172,6 +171,20 @@ class Checkpoints:
                 )
             )
         return lines or self._tools.changes.undo(turn=turn)
+
+    def earlier_changes(self, *, turn: bool) -> list[str]:
+        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
+        session's."""
+        last = self._last_rewind()
+        if last and (last.made_changes or last.kept != _mark_of(last.forgotten)):
+            return []
+        return self._tools.changes.earlier_changes(turn=turn)
+
+    def _last_rewind(self) -> _Rewind | None:
+        """The newest rewind, where nothing was done since."""
+        last = self._rewinds[-1] if self._rewinds else None
+        is_last = last and last.position == self._tools.changes.position and last.kept == self._history.mark()
+        return last if is_last else None
 
     def _find(self, which: str) -> Point:
         """The point of this number, else the newest of this name."""

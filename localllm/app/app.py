@@ -319,6 +319,11 @@ class LocalLLMCode(Answerer):
         conversation comes back as well."""
         return self._conversation.undo(turn=turn)
 
+    def earlier_changes(self, *, turn: bool = False) -> list[str]:
+        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
+        session's."""
+        return self._conversation.checkpoints.earlier_changes(turn=turn)
+
     def checkpoint(self, name: str) -> int:
         """Remember this point under a number and a name (which may be empty); the number."""
         return self._conversation.checkpoints.add(name).number

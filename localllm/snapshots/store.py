@@ -314,7 +314,15 @@ class Snapshots:
         could not take back."""
         if not any(change.name not in self._passed_over for change in self._not_taken_back()):
             return ""
-        return "own" if self._is_own(self._last(turn=False)[-1]) else "earlier"
+        return "earlier" if self.earlier(turn=False) else "own"
+
+    def earlier(self, *, turn: bool) -> list[Change]:
+        """What `undo` would take back of an earlier session or another one; nothing where it is this session's."""
+        try:
+            chosen = self._last(turn=turn)[::-1]
+        except OSError:  # `undo` says why
+            return []
+        return [change for change in chosen if not self._is_own(change)]
 
     def _is_own(self, change: Change) -> bool:
         """Whether this program made it, or an earlier one in the session that is gone on with."""

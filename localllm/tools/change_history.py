@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from localllm.base.errors import LocalLLMError
 from localllm.base.files import FileLock
 from localllm.base.i18n import N_, _
+from localllm.base.regular_files import clock_time
+from localllm.safety.paths import shown
 from localllm.safety.policy import Verdict
 from localllm.safety.tool_definition import Tool
 from localllm.snapshots.change_log import Change
@@ -17,6 +19,7 @@ from localllm.tools.context import ToolContext
 from localllm.tools.text_files import load
 
 _GOES_ON = {
+    "": N_("There is nothing else to undo."),
     "earlier": N_("Another /undo goes on with a change from before this session."),
     "own": N_("Another /undo goes on with the change before."),
 }
@@ -55,11 +58,18 @@ class ChangeHistory:
         """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError. `with_words`:
         what was said comes back as well, if this takes a rewind back."""
         undone = self._snapshots.undo(self._root, turn=turn)
-        goes_on = self._snapshots.goes_on() if any(one.error for one in undone) else ""
-        more = [_(_GOES_ON[goes_on])] if goes_on else []
+        more = [_(_GOES_ON[self._snapshots.goes_on()])] if any(one.error for one in undone) else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
             more.append(_("That was a rewind: its files are as before it, and the conversation stays as it is."))
         return [*map(str, undone), *more]
+
+    def earlier_changes(self, *, turn: bool) -> list[str]:
+        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
+        session's."""
+        return [
+            f"{shown(change.path)} ({change.tool}, {clock_time(change.time):%Y-%m-%d %H:%M})"
+            for change in self._snapshots.earlier(turn=turn)
+        ]
 
     def rewind(self, position: int) -> list[str]:
         """Make the files what they were at `position`; a line for each. It can be undone."""

@@ -13,6 +13,7 @@ from localllm.tui.commands.builtin import COMMANDS, unknown_command
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import (
     Alias,
+    Confirm,
     Outcome,
     Request,
     SlashCall,
@@ -53,17 +54,19 @@ class Talk:
         *,
         is_attended: bool = False,
         decide_plan: Callable[[], Awaitable[PlanAnswer]] | None = None,
+        confirm: Confirm | None = None,
         forced_end: ForcedEnd | None = None,
     ) -> None:
         """`consume` shows the events of a run to their end: how it ended. `is_attended`: the lines are typed by a
-        person, who may run commands of his own. `decide_plan` asks him what becomes of a plan, `forced_end` ends the
-        program where nothing else ends."""
+        person, who may run commands of his own. `decide_plan` asks him what becomes of a plan, `confirm` whether a
+        command may go on; `forced_end` ends the program where nothing else ends."""
         self.registry = SlashRegistry(COMMANDS, chat.settings.commands.aliases, chat.project_aliases)
         self._chat = chat
         self._screen = screen
         self._consume = consume
         self._is_attended = is_attended
         self._decide_plan = decide_plan
+        self._confirm = confirm
         self.forced_end = forced_end or ForcedEnd()
         self._finished: RunFinished | None = None
         self._in_progress: set[str] = set()
@@ -199,7 +202,8 @@ class Talk:
         words = words_after(line)
         match self.registry.find(name):
             case SlashCommand() as command:
-                outcome = await command.handler(SlashCall(words, self._chat, self._screen, self.registry))
+                call = SlashCall(words, self._chat, self._screen, self.registry, self._confirm)
+                outcome = await command.handler(call)
                 match outcome:
                     case Request(text=text):
                         return await self._run(text)

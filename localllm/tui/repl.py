@@ -19,7 +19,7 @@ from localllm.tui.chat_loop import Talk
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import Leave
 from localllm.tui.commands.rules import next_mode
-from localllm.tui.dialogs.approval import TerminalConfirmer
+from localllm.tui.dialogs.approval import TerminalConfirmer, ask_yes_no
 from localllm.tui.dialogs.plan import PlanAnswer, PlanQuestion
 from localllm.tui.dialogs.trust import ask_trust
 from localllm.tui.headless import Headless, HeadlessConfirmer, exit_code, read_lines
@@ -168,6 +168,7 @@ class Terminal:
             self._show,
             is_attended=self._interactive,
             decide_plan=decide_plan,
+            confirm=self._confirm if self._interactive else None,
             forced_end=ForcedEnd(self._typeahead.stop),
         )
         ending = _Ending(talk.forced_end)
@@ -252,6 +253,9 @@ class Terminal:
         if self._outbox is not None and not self._outbox.is_empty:
             return None
         return await PlanQuestion(self._screen, self._stage).ask()
+
+    async def _confirm(self, question: str) -> bool:
+        return await ask_yes_no(question, self._screen, self._stage)
 
     def _below(self, width: int) -> list[Line]:
         return self._outbox.lines(width) if self._outbox is not None else []

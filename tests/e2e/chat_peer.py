@@ -181,7 +181,10 @@ class Chat:
     def undo(self, *, turn: bool = False) -> list[str]:
         if turn:
             return ["a.py restored", "b.py removed"]
-        raise ToolExecutionError("undo_nothing")
+        raise ToolExecutionError("undo_busy")
+
+    def earlier_changes(self, *, turn: bool = False) -> list[str]:
+        return []
 
     def clear(self) -> None:
         self.context_used = 0

@@ -219,7 +219,7 @@ def test_commands(open_chat: Open) -> None:
     ask(chat, "/model other-13b")
     chat.wait("Peer · http://127.0.0.1:1 · other-13b", "llm.model other-13b", "other-13b · sandbox")
     ask(chat, "/undo")
-    chat.wait("✗ E8070")
+    chat.wait("✗ E8075")
     ask(chat, "/review this")
     chat.wait("→ stream review this this", "The end.")
     ask(chat, "/usr/bin/env is a path")

@@ -35,6 +35,19 @@ def project() -> Iterator[Path]:
         yield root
 
 
+def opened(project: Path, language: str) -> Tmux:
+    """The chat in the project."""
+    command = [sys.executable, "-m", "localllm", "--provider", "scripted", "--script", "../script.toml"]
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(project.parent / "home"),
+        "LANG": "C.UTF-8",
+        "LOCALLLM_UI_LANGUAGE": language,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    return Tmux(project, command, environ=environ, columns=110, rows=40)
+
+
 @pytest.mark.parametrize(
     ("language", "told"),
     [
@@ -44,15 +57,7 @@ def project() -> Iterator[Path]:
 )
 def test_undo_checkpoint_and_rewind(project: Path, language: str, told: tuple[str, ...]) -> None:
     checkpoint, listed, undone, rewound = told
-    command = [sys.executable, "-m", "localllm", "--provider", "scripted", "--script", "../script.toml"]
-    environ = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(project.parent / "home"),
-        "LANG": "C.UTF-8",
-        "LOCALLLM_UI_LANGUAGE": language,
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-    }
-    chat = Tmux(project, command, environ=environ, columns=110, rows=40)
+    chat = opened(project, language)
     file = project / "prices.py"
     try:
         chat.wait(" · scripted · ")
@@ -79,5 +84,50 @@ def test_undo_checkpoint_and_rewind(project: Path, language: str, told: tuple[st
         chat.wait(rewound)
         chat.press("C-d")
         chat.wait("[left with 0]")
+    finally:
+        chat.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "asks", "left", "nothing"),
+    [
+        ("en", "Take it back?", "Nothing was taken back.", "There is nothing to undo."),
+        ("ja", "取り消しますか？", "何も取り消していません。", "取り消す変更がありません。"),
+    ],
+)
+def test_undo_asks_before_it_reaches_behind_the_session(
+    project: Path, language: str, asks: str, left: str, nothing: str
+) -> None:
+    chat = opened(project, language)
+    try:
+        chat.wait(" · scripted · ")
+        chat.say("/init")
+        chat.wait("localllm.toml", "LOCALLLM.md", " · scripted · ")
+        chat.say("fix it")
+        chat.wait("[y]", last="  ›")
+        chat.say("y")
+        chat.wait("Mended.", " · scripted · ")
+        chat.press("C-d")
+        chat.wait("[left with 0]")
+    finally:
+        chat.close()
+    assert "prices.py" in (project / "LOCALLLM.md").read_text(), "the record of the session"
+    chat = opened(project, language)
+    try:
+        chat.wait(" · scripted · ")
+        chat.say("/undo")
+        chat.wait("prices.py (edit_file, ", asks, last="  ›")
+        chat.say("n")
+        chat.wait(left)
+        assert (project / "prices.py").read_text() != BUG
+        for named in ("prices.py (edit_file, ", "LOCALLLM.md (/init, "):
+            chat.say("/undo")
+            chat.wait(named, asks, last="  ›")
+            chat.say("y")
+            chat.wait(" · scripted · ")
+        chat.say("/undo")
+        chat.wait(nothing)
+        assert (project / "prices.py").read_text() == BUG
+        assert not [path.name for path in project.iterdir() if "localllm." in path.name.lower()]
     finally:
         chat.close()

@@ -305,6 +305,11 @@ class ChatContext(Protocol):
         """Take back the last change to a file, or all of the last turn; a line for each file."""
         ...
 
+    def earlier_changes(self, *, turn: bool = False) -> list[str]:
+        """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
+        session's."""
+        ...
+
     def checkpoint(self, name: str) -> int:
         """Remember this point under a number and a name (which may be empty); the number."""
         ...

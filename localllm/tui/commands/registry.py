@@ -40,14 +40,19 @@ class Request(msgspec.Struct, frozen=True):
 
 Outcome = Leave | Request | None
 
+Confirm = Callable[[str], Awaitable[bool]]
+"""Asks the person a question: whether the answer is yes."""
+
 
 class SlashCall(msgspec.Struct, frozen=True):
-    """A command as it was typed: `arguments` is what follows its name."""
+    """A command as it was typed: `arguments` is what follows its name. `confirm` asks the person whether to go on; None
+    where nobody can be asked."""
 
     arguments: str
     chat: ChatContext
     screen: Screen
     commands: "SlashRegistry"
+    confirm: Confirm | None = None
 
 
 Handler = Callable[[SlashCall], Awaitable[Outcome]]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import N_, _
 from localllm.base.regular_files import clock_time
 from localllm.text.sanitising import clean, shorten
@@ -19,14 +20,34 @@ _LONGEST_NAME = 50
 @slash(
     "undo",
     usage=N_("[turn]"),
-    forms=N_("/undo | take back the last change; again, the one before\n/undo turn | all changes of the last request"),
+    forms=N_(
+        "/undo | take back the last change; again, the one before; what is not of this session only after asking\n"
+        "/undo turn | all changes of the last request"
+    ),
 )
 async def undo(call: SlashCall) -> Outcome:
     """Take back the last change, a command's too; with “turn”, all changes of the last request."""
     if call.arguments not in ("", "turn"):
         show_forms(call, "undo")
         return
-    _show(call.screen, call.chat.undo(turn=call.arguments == "turn"))
+    turn = call.arguments == "turn"
+    if not await _may_undo(call, turn=turn):
+        call.screen.print(("dim", "  " + _("Nothing was taken back.")))
+        return
+    try:
+        _show(call.screen, call.chat.undo(turn=turn))
+    except ToolExecutionError as error:
+        if error.key != "undo_nothing":
+            raise
+        call.screen.print(("", f"  {error.what}"))
+
+
+async def _may_undo(call: SlashCall, *, turn: bool) -> bool:
+    """Whether to go on: what is not of this session is shown and asked about, where somebody can be asked."""
+    if call.confirm is None or not (earlier := call.chat.earlier_changes(turn=turn)):
+        return True
+    _show(call.screen, [_("What comes next was changed earlier or in another session:"), *earlier])
+    return await call.confirm(_("Take it back?"))
 
 
 @slash(

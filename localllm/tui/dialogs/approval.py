@@ -203,6 +203,20 @@ class TerminalConfirmer:
         self._screen.print_lines(choice_lines(choices, self._screen.width))
 
 
+async def ask_yes_no(question: str, screen: Screen, stage: Stage) -> bool:
+    """Ask the person; whether the answer is yes. Enter alone, Esc, Ctrl+C and the end of input mean no."""
+    with stage.cleared(""):
+        screen.print_lines(wrapped("  ", question, "warning", screen.width))
+        while True:
+            screen.print_lines(choice_lines([_("[y]es"), _("[n]o (Enter)")], screen.width))
+            try:
+                answer = understood(await stage.ask())
+            except (KeyboardInterrupt, EOFError):
+                return False
+            if answer in ("yes", "no"):
+                return answer == "yes"
+
+
 def understood(said: str) -> Answer | None:
     """What somebody means who types `said`, also in full-width letters; nothing at all means no. None for else."""
     return _ANSWERS.get(unicodedata.normalize("NFKC", said.strip()).casefold())

@@ -84,7 +84,10 @@ class Program:
         self.mode = mode
 
     def undo(self, *, turn: bool = False) -> list[str]:
-        raise ToolExecutionError("undo_nothing")
+        raise ToolExecutionError("undo_busy")
+
+    def earlier_changes(self, *, turn: bool = False) -> list[str]:
+        return []
 
     def clear(self) -> None: ...
 
@@ -182,7 +185,7 @@ async def test_an_unknown_command() -> None:
 async def test_an_error_is_shown_and_the_talk_goes_on() -> None:
     said = Said()
     assert await said.talk.take("/undo") is None
-    assert "✗ E8070" in said.stream.getvalue()
+    assert "✗ E8075" in said.stream.getvalue()
 
 
 async def test_an_interrupt_lets_a_run_end_in_good_order() -> None:

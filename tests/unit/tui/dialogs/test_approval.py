@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from localllm.base.events import ConfirmationAnswered, ConfirmationRequested
-from localllm.tui.dialogs.approval import Escaped, TerminalConfirmer
+from localllm.tui.dialogs.approval import Escaped, TerminalConfirmer, ask_yes_no
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
 
@@ -264,3 +264,22 @@ async def test_a_long_change_can_be_viewed_whole() -> None:
     assert len(person.viewed[0]) == 100
     assert "… 84 more lines" in person.stream.getvalue()
     assert "[v]iew all" in person.stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("answers", "means"),
+    [
+        (("y",), True),
+        (("はい",), True),
+        (("",), False),
+        (("n",), False),
+        ((KeyboardInterrupt,), False),
+        ((EOFError,), False),
+        (("what?", "a", "y"), True),
+    ],
+)
+async def test_yes_or_no(answers: tuple[str | type[BaseException], ...], means: bool) -> None:
+    person = Person(*answers)
+    assert await ask_yes_no("Take it back?", Screen(person.stream, Theme(plain=True)), person) is means
+    assert not person.answers
+    assert "Take it back?" in person.stream.getvalue()
