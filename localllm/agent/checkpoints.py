@@ -150,6 +150,7 @@ class Checkpoints:
             return self._tools.changes.undo(turn=turn)
         self._rewinds.pop()
         lines = self._tools.changes.undo(with_words=True) if last.made_changes else []
+        self._tools.changes.forget_undone()  # /rewind goes there again, with the conversation
         if last.kept != (before := _mark_of(last.forgotten)):
             self._history.restore(last.forgotten)
             self._plan.text = last.plan

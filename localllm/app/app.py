@@ -319,6 +319,10 @@ class LocalLLMCode(Answerer):
         conversation comes back as well."""
         return self._conversation.undo(turn=turn)
 
+    def redo(self) -> list[str]:
+        """Make again what `undo` took back last, unless something was changed since; a line for each file."""
+        return self._conversation.redo()
+
     def earlier_changes(self, *, turn: bool = False) -> list[str]:
         """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
         session's."""

@@ -319,6 +319,13 @@ class Conversation:
         finally:
             self._recorder.catch_up()
 
+    def redo(self) -> list[str]:
+        """Make again what `undo` took back last; a line for each. As `undo`."""
+        try:
+            return self.tool_system.changes.redo()
+        finally:
+            self._recorder.catch_up()
+
     def rewind(self, which: str) -> list[str]:
         """Go back to a point; a line for each thing done. As `undo`. Nobody knows what of the project the conversation
         was told before that point: what is remembered is compared anew."""

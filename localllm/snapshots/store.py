@@ -237,9 +237,9 @@ class Snapshots:
             states[made.path] = first, made.after
         return {path: (then, now) for path, (then, now) in states.items() if then != now}
 
-    def rewind(self, root: ProjectRoot, position: int) -> "list[Undone]":
-        """Make the files what they were at `position`; one of what became of each. It is a change itself, so `undo`
-        takes it back. A file that somebody else changed since is left as it is; its `error` says so.
+    def rewind(self, root: ProjectRoot, position: int, *, tool: str = "rewind") -> "list[Undone]":
+        """Make the files what they were at `position`; one of what became of each. It is a change itself, by `tool`, so
+        `undo` takes it back. A file that somebody else changed since is left as it is; its `error` says so.
 
         Raises ToolExecutionError undo_busy.
         """
@@ -250,8 +250,8 @@ class Snapshots:
         if not (states or lost):
             return []
         with self._writing_soon():
-            call = self.begin(_as_they_are(root, states), tool="rewind")
-            changes = [self.make(call, "rewind", path, now, then) for path, (then, now) in sorted(states.items())]
+            call = self.begin(_as_they_are(root, states), tool=tool)
+            changes = [self.make(call, tool, path, now, then) for path, (then, now) in sorted(states.items())]
             changes.sort(key=lambda change: change.after != ABSENT)  # what is to go goes first: it may be in the way
             logged = self._log.read().changes
             times = {change.path: change.time for change in logged}

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from localllm.base.errors import LocalLLMError
 from localllm.base.files import FileLock
 from localllm.base.i18n import N_, _
+from localllm.base.paths import SETTINGS_FILE
 from localllm.base.regular_files import clock_time
 from localllm.safety.paths import shown
 from localllm.safety.policy import Verdict
@@ -33,6 +34,8 @@ class ChangeHistory:
         self._is_kept = context.settings.safety.auto_backup
         self._snapshots = snapshots
         self._commands = commands
+        self._undone: list[int] = []
+        self._undone_until = 0
 
     @asynccontextmanager
     async def around(self, tool: Tool, paths: Sequence[str]) -> AsyncGenerator[list[Change]]:
@@ -57,11 +60,36 @@ class ChangeHistory:
     def undo(self, *, turn: bool = False, with_words: bool = False) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each. Raises ToolExecutionError. `with_words`:
         what was said comes back as well, if this takes a rewind back."""
+        before = self.position
         undone = self._snapshots.undo(self._root, turn=turn)
+        if self.position != before:
+            self._undone = [*self._redoable(before), before]
+            self._undone_until = self.position
         more = [_(_GOES_ON[self._snapshots.goes_on()])] if any(one.error for one in undone) else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
             more.append(_("That was a rewind: its files are as before it, and the conversation stays as it is."))
         return [*map(str, undone), *more]
+
+    def redo(self) -> list[str]:
+        """Make again what `undo` took back last, unless something was changed since; a line for each. It can be undone.
+        Raises ToolExecutionError undo_busy."""
+        if not (undone := self._redoable(self.position)):
+            return [_("There is nothing to redo.")]
+        made = self._snapshots.made_since(undone[-1])
+        lines = [str(one) for one in self._snapshots.rewind(self._root, undone[-1], tool="redo")]
+        self._undone, self._undone_until = undone[:-1], self.position
+        if any(one.path == SETTINGS_FILE for one in made):
+            lines.append(_("{file} is not made again; /init does that.", file=SETTINGS_FILE))
+        return lines or [_("What was lost in a repository and put back stays there.")]
+
+    def _redoable(self, position: int) -> list[int]:
+        """The positions before what was taken back, the newest last; none where something was changed since, by
+        `position`."""
+        return self._undone if position == self._undone_until else []
+
+    def forget_undone(self) -> None:
+        """Let `redo` have nothing to make again."""
+        self._undone = []
 
     def earlier_changes(self, *, turn: bool) -> list[str]:
         """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this

@@ -14,7 +14,7 @@ from localllm.tui.commands.project import analyze, init, map_
 from localllm.tui.commands.registry import Leave, Outcome, SlashCall, SlashCommand, show_forms, slash, table
 from localllm.tui.commands.rules import describe, mode, plan, rules
 from localllm.tui.commands.sessions import export_, fork, rename, resume, sessions
-from localllm.tui.commands.undo import checkpoint, rewind, undo
+from localllm.tui.commands.undo import checkpoint, redo, rewind, undo
 from localllm.tui.render.report import cost, wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Style
@@ -152,7 +152,7 @@ COMMANDS: list[SlashCommand] = [
     *(help_, status, model, models, provider, mode, plan, tools, rules),
     *(context, compact, panel, boss, map_, analyze),
     *(todo, remember, forget, memory, init),
-    *(undo, checkpoint, rewind),
+    *(undo, redo, checkpoint, rewind),
     *(ps, stop),
     *(sessions, resume, rename, fork, export_, clear, exit_),
 ]

@@ -305,6 +305,10 @@ class ChatContext(Protocol):
         """Take back the last change to a file, or all of the last turn; a line for each file."""
         ...
 
+    def redo(self) -> list[str]:
+        """Make again what `undo` took back last, unless something was changed since; a line for each file."""
+        ...
+
     def earlier_changes(self, *, turn: bool = False) -> list[str]:
         """What `undo` would take back of an earlier session or another one, a line each; nothing where it is this
         session's."""

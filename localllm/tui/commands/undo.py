@@ -1,4 +1,4 @@
-"""Commands that take things back: /undo, /checkpoint and /rewind."""
+"""Commands that take things back: /undo, /redo, /checkpoint and /rewind."""
 
 from collections.abc import Iterable, Sequence
 
@@ -40,6 +40,15 @@ async def undo(call: SlashCall) -> Outcome:
         if error.key != "undo_nothing":
             raise
         call.screen.print(("", f"  {error.what}"))
+
+
+@slash("redo", forms=N_("/redo | make again what /undo took back last; again, what it took back before"))
+async def redo(call: SlashCall) -> Outcome:
+    """Make again what /undo took back, as long as nothing was changed since."""
+    if call.arguments:
+        show_forms(call, "redo")
+        return
+    _show(call.screen, call.chat.redo())
 
 
 async def _may_undo(call: SlashCall, *, turn: bool) -> bool:

@@ -30,6 +30,10 @@ async def test_an_undo_is_in_the_log_before_the_program_can_be_killed(tmp_path: 
             assert not (tmp_path / "a.txt").exists()
             entries = app.keeping.sessions.read(app.session_id).entries
             assert [entry.path for entry in entries if isinstance(entry, Changed)] == ["a.txt", "b.txt", "a.txt"]
+            app.redo()
+            assert (tmp_path / "a.txt").exists()
+            entries = app.keeping.sessions.read(app.session_id).entries
+            assert [entry.path for entry in entries if isinstance(entry, Changed)][3:] == ["a.txt"]
 
 
 async def test_which_sessions_are_deleted_for_their_age_is_said(tmp_path: Path) -> None:

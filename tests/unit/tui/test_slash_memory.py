@@ -251,6 +251,15 @@ async def test_all_that_init_makes_is_taken_back_at_once(chat: Chat) -> None:
     assert sorted(path.name for path in chat.root.iterdir()) == [".localllm", "main.py"]
 
 
+async def test_redo_of_init_makes_the_notes_again_and_says_what_it_leaves_out(chat: Chat) -> None:
+    await said(chat, "init")
+    made = chat.text
+    chat.tools.changes.undo()
+    assert "localllm.toml is not made again; /init does that." in chat.tools.changes.redo()
+    assert chat.text == made
+    assert not (chat.root / "localllm.toml").exists()
+
+
 async def test_settings_changed_since_init_made_them_stay(chat: Chat) -> None:
     (chat.root / "main.py").write_text("print()\n")
     await said(chat, "init")

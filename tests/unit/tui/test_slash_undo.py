@@ -1,4 +1,4 @@
-"""/undo: what is asked before it reaches behind the session, and what it says where nothing is left."""
+"""/undo and /redo: what is asked before /undo reaches behind the session, and what they say where nothing is left."""
 
 from pathlib import Path
 
@@ -31,6 +31,9 @@ class Chat:
 
     def rewind(self, which: str) -> list[str]:
         return self.points.rewind(which)
+
+    def redo(self) -> list[str]:
+        return self.tools.changes.redo()
 
     def earlier_changes(self, *, turn: bool = False) -> list[str]:
         return self.points.earlier_changes(turn=turn)
@@ -118,3 +121,66 @@ async def test_where_only_what_cannot_be_taken_back_is_left_it_says_so(root: Pat
     shown = " ".join((await chat.undone()).split())
     assert "was changed again outside of it" in shown
     assert "There is nothing else to undo." in shown
+
+
+def present(chat: Chat) -> list[str]:
+    return [name for name in ("one", "two", "three") if (chat.root / name).exists()]
+
+
+async def test_what_was_taken_back_step_by_step_is_made_again_step_by_step(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.write("two")
+    for left in (["one"], []):
+        await chat.undone()
+        assert present(chat) == left
+    for left in (["one"], ["one", "two"]):
+        assert "is back" in await said(chat, "redo")
+        assert present(chat) == left
+    assert await said(chat, "redo") == "  There is nothing to redo.\n"
+    await chat.undone()
+    assert present(chat) == ["one"]
+    await said(chat, "redo")
+    assert present(chat) == ["one", "two"]
+
+
+async def test_after_another_change_nothing_is_made_again(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.undone()
+    await chat.write("two")
+    await chat.undone()
+    await chat.write("three")
+    assert await said(chat, "redo") == "  There is nothing to redo.\n"
+    assert present(chat) == ["three"]
+    await chat.undone()
+    await said(chat, "redo")
+    assert await said(chat, "redo") == "  There is nothing to redo.\n"
+    assert present(chat) == ["three"]
+
+
+async def test_what_somebody_wrote_meanwhile_is_not_overwritten_by_redo(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.undone()
+    (root / "one").write_text("theirs")
+    assert "left as it is" in " ".join((await said(chat, "redo")).split())
+    assert (root / "one").read_text() == "theirs"
+
+
+async def test_a_rewind_that_was_taken_back_is_for_rewind(root: Path) -> None:
+    chat = Chat(root)
+    chat.points.add("begin")
+    await chat.write("one")
+    chat.rewind("1")
+    await chat.undone()
+    assert await said(chat, "redo") == "  There is nothing to redo.\n"
+    assert present(chat) == ["one"]
+
+
+async def test_redo_takes_no_words(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.undone()
+    assert "what /undo took back last" in await said(chat, "redo one")
+    assert present(chat) == []
