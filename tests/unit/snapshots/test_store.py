@@ -104,6 +104,15 @@ def test_what_localllm_itself_has_added_to_a_new_file_goes_with_it(store: Snapsh
         store.undo(root)
 
 
+def test_a_rewind_takes_what_localllm_itself_has_added_along(store: Snapshots, root: ProjectRoot) -> None:
+    change(store, root, a="ours")
+    made = look(root, "a")
+    put(root.path / "a", "ours, recorded")
+    store.note_own("a", made, look(root, "a"))
+    assert [one.error for one in store.rewind(root, 0)] == [None]
+    assert not root.exists("a")
+
+
 def test_what_is_left_of_a_new_file_when_later_changes_are_taken_out_goes_with_it(
     store: Snapshots, root: ProjectRoot
 ) -> None:
@@ -501,3 +510,14 @@ def test_a_state_folder_nobody_can_write_to_is_told_before_anything_is_changed(r
     assert "/sys/localllm" in caught.value.what
     with pytest.raises(ToolExecutionError, match="cannot be kept"):
         store.undo(root)
+
+
+def test_where_the_folder_cannot_be_used_undo_says_so_and_not_the_question_before_it(
+    root: ProjectRoot, tmp_path: Path
+) -> None:
+    put(tmp_path / "file")
+    store = Snapshots(tmp_path / "file" / "snapshots")
+    assert store.earlier(turn=False) == []
+    with pytest.raises(ToolExecutionError) as caught:
+        store.undo(root)
+    assert caught.value.key == "undo_no_folder"
