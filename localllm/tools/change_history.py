@@ -34,7 +34,7 @@ class ChangeHistory:
         self._is_kept = context.settings.safety.auto_backup
         self._snapshots = snapshots
         self._commands = commands
-        self._undone: list[int] = []
+        self._undone: list[tuple[int, int]] = []
         self._undone_until = 0
 
     @asynccontextmanager
@@ -63,7 +63,7 @@ class ChangeHistory:
         before = self.position
         undone = self._snapshots.undo(self._root, turn=turn)
         if self.position != before:
-            self._undone = [*self._redoable(before), before]
+            self._undone = [*self._redoable(before), (before, self.position)]
             self._undone_until = self.position
         more = [_(_GOES_ON[self._snapshots.goes_on()])] if any(one.error for one in undone) else []
         if not with_words and any(one.tool == "rewind" and not one.error for one in undone):
@@ -75,16 +75,17 @@ class ChangeHistory:
         Raises ToolExecutionError undo_busy."""
         if not (undone := self._redoable(self.position)):
             return [_("There is nothing to redo.")]
-        made = self._snapshots.made_since(undone[-1])
-        lines = [str(one) for one in self._snapshots.rewind(self._root, undone[-1], tool="redo")]
+        before, after = undone[-1]
+        made = self._snapshots.made_since(before)[: after - before]
+        lines = [str(one) for one in self._snapshots.rewind(self._root, before, tool="redo")]
         self._undone, self._undone_until = undone[:-1], self.position
         if any(one.path == SETTINGS_FILE for one in made):
             lines.append(_("{file} is not made again; /init does that.", file=SETTINGS_FILE))
         return lines or [_("What was lost in a repository and put back stays there.")]
 
-    def _redoable(self, position: int) -> list[int]:
-        """The positions before what was taken back, the newest last; none where something was changed since, by
-        `position`."""
+    def _redoable(self, position: int) -> list[tuple[int, int]]:
+        """The positions before and after what was taken back, the newest last; none where something was changed since,
+        by `position`."""
         return self._undone if position == self._undone_until else []
 
     def forget_undone(self) -> None:

@@ -251,11 +251,14 @@ async def test_all_that_init_makes_is_taken_back_at_once(chat: Chat) -> None:
     assert sorted(path.name for path in chat.root.iterdir()) == [".localllm", "main.py"]
 
 
-async def test_redo_of_init_makes_the_notes_again_and_says_what_it_leaves_out(chat: Chat) -> None:
+async def test_redo_of_init_makes_the_notes_again_and_says_once_what_it_leaves_out(chat: Chat) -> None:
     await said(chat, "init")
     made = chat.text
+    await chat.tools.execute_tool("write_file", file_path="a", content="x")
+    chat.tools.changes.undo()
     chat.tools.changes.undo()
     assert "localllm.toml is not made again; /init does that." in chat.tools.changes.redo()
+    assert len(chat.tools.changes.redo()) == 1
     assert chat.text == made
     assert not (chat.root / "localllm.toml").exists()
 
