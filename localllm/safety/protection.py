@@ -1,6 +1,7 @@
 """Which files of a project only the user may change: they would run, or be believed, outside the sandbox later."""
 
 import os
+import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from localllm.base.paths import state_folder
 _REPOSITORIES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 """What git knows a repository's folder by, see is_git_directory in its setup.c."""
 
+_FRESH_SECONDS = 1.0
+"""One `/undo` asks of thousands of files, and to look takes milliseconds. Each call of a tool looks anew."""
+
 
 class Protection:
     """Judges paths below the folder `root` (links resolved), `/` between their names."""
@@ -18,6 +22,8 @@ class Protection:
         """`named`: the paths that protected files lead to, as of now."""
         self._root = root
         self._named = named
+        self._leads: set[str] = set()
+        self._fresh_until = 0.0
 
     def covers(self, relative: str) -> bool:
         """Whether only the user may change the file."""
@@ -60,6 +66,8 @@ class Protection:
     def _is_named(self, relative: str) -> bool:
         """Whether a protected file, or git's settings, lead to it or to a folder above it: as hooks, as a program, as
         further settings, as what a link stands for."""
-        named = {path.casefold() for path in self._named()}
+        if time.monotonic() >= self._fresh_until:
+            self._leads = {path.casefold() for path in self._named()}
+            self._fresh_until = time.monotonic() + _FRESH_SECONDS
         parts = relative.casefold().split("/")
-        return not named.isdisjoint("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        return not self._leads.isdisjoint("/".join(parts[:end]) for end in range(1, len(parts) + 1))

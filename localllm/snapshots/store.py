@@ -297,7 +297,7 @@ class Snapshots:
     def _as_left(self, change: Change, now: str) -> Change:
         """The change of a file that it made as one to what the file is `now`, where only localllm has written to it
         since: nobody's work goes with it."""
-        if change.before != ABSENT or ABSENT in (change.after, now):
+        if change.before != ABSENT or now == change.after or ABSENT in (change.after, now):
             return change
         is_ours = now in self._log.read().own_states(change.path, change.after)
         return msgspec.structs.replace(change, after=now) if is_ours else change

@@ -24,42 +24,47 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectRoot:
     return ProjectRoot(project, named=ProtectedFiles(project.resolve(), None).named)
 
 
+def is_protected(root: ProjectRoot, path: str) -> bool:
+    """As a call of a tool sees it."""
+    return root.for_one_call().is_protected(path)
+
+
 def say(root: ProjectRoot, *settings: str) -> None:
     subprocess.run(["git", "config", *settings], cwd=root.path, check=True)
 
 
 def test_hooks_in_a_folder_that_settings_name(root: ProjectRoot) -> None:
-    assert not root.is_protected("hooks/pre-commit")
+    assert not is_protected(root, "hooks/pre-commit")
     say(root, "core.hooksPath", "hooks")
-    assert root.is_protected("hooks/pre-commit")
-    assert root.is_protected("Hooks/deeper/helper.sh")
-    assert not root.is_protected("src/hooks.py")
+    assert is_protected(root, "hooks/pre-commit")
+    assert is_protected(root, "Hooks/deeper/helper.sh")
+    assert not is_protected(root, "src/hooks.py")
     say(root, "--unset", "core.hooksPath")
-    assert not root.is_protected("hooks/pre-commit")
+    assert not is_protected(root, "hooks/pre-commit")
 
 
 def test_hooks_in_a_folder_that_the_users_settings_name(root: ProjectRoot) -> None:
     say(root, "--global", "core.hooksPath", ".githooks")
-    assert root.is_protected(".githooks/pre-commit")
+    assert is_protected(root, ".githooks/pre-commit")
 
 
 def test_what_a_hook_is_a_link_to(root: ProjectRoot) -> None:
     (root.path / ".git/hooks").mkdir(exist_ok=True)
     (root.path / ".git/hooks/pre-commit").symlink_to("../../scripts/check.sh")
-    assert root.is_protected("scripts/check.sh")
-    assert not root.is_protected("scripts/other.sh")
+    assert is_protected(root, "scripts/check.sh")
+    assert not is_protected(root, "scripts/other.sh")
 
 
 def test_settings_that_are_included(root: ProjectRoot) -> None:
     say(root, "include.path", "../team.gitconfig")
-    assert root.is_protected("team.gitconfig")
+    assert is_protected(root, "team.gitconfig")
     root.path.joinpath("team.gitconfig").write_text("[core]\n\thooksPath = scripts\n")
-    assert root.is_protected("scripts/pre-commit")
+    assert is_protected(root, "scripts/pre-commit")
 
 
 def test_a_program_that_settings_name(root: ProjectRoot) -> None:
     say(root, "core.fsmonitor", "./src/watch.sh")
-    assert root.is_protected("src/watch.sh")
+    assert is_protected(root, "src/watch.sh")
     with pytest.raises(SafetyViolationError, match="protected"):
         root.write_bytes("src/watch.sh", b"")
     root.write_bytes("src/other.sh", b"")
@@ -68,13 +73,13 @@ def test_a_program_that_settings_name(root: ProjectRoot) -> None:
 def test_what_an_editors_tasks_are_a_link_to(root: ProjectRoot) -> None:
     (root.path / ".vscode").mkdir()
     (root.path / ".vscode/tasks.json").symlink_to("../src/tasks.json")
-    assert root.is_protected("src/tasks.json")
+    assert is_protected(root, "src/tasks.json")
 
 
 def test_hooks_of_a_repository_in_the_project(root: ProjectRoot) -> None:
     subprocess.run(["git", "init", "-q", "src/nested"], cwd=root.path, check=True)
     subprocess.run(["git", "config", "core.hooksPath", "hooks"], cwd=root.path / "src/nested", check=True)
-    assert root.is_protected("src/nested/hooks/pre-commit")
+    assert is_protected(root, "src/nested/hooks/pre-commit")
 
 
 @pytest.mark.parametrize("marks", [("HEAD", "objects", "refs"), ("HEAD", "commondir")])
@@ -82,7 +87,22 @@ def test_what_would_make_a_folder_a_repository(root: ProjectRoot, marks: tuple[s
     *there, last = marks
     for mark in there:
         (root.path / "src" / mark).touch()
-    assert root.is_protected(f"src/{last}")
-    assert not root.is_protected("src/config")
+    assert is_protected(root, f"src/{last}")
+    assert not is_protected(root, "src/config")
     (root.path / "src" / last).touch()
-    assert root.is_protected("src/config")
+    assert is_protected(root, "src/config")
+
+
+def test_of_many_files_it_is_asked_once(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def named() -> list[str]:
+        asked.append(1)
+        return ["hooks"]
+
+    root = ProjectRoot(tmp_path, named=named)
+    assert [root.is_protected(f"{folder}/{number}") for folder in ("hooks", "src") for number in range(3)] == [
+        *[True] * 3,
+        *[False] * 3,
+    ]
+    assert len(asked) == 1
