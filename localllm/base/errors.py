@@ -67,31 +67,10 @@ class InternalError(LocalLLMError):
     """E1090: a fault of the program itself."""
 
 
-class LLMConnectionError(LocalLLMError):
-    """E2xxx: the model server cannot be reached or did not answer as it should.
+class RetryableError(LocalLLMError):
+    """A server did not answer as it should.
 
-    `retryable`: the same request may well succeed in a moment; `retry_after`: in how many seconds, where the
-    server said so.
-    """
-
-    exit_code = 5
-
-    def __init__(
-        self, key: str, *, retryable: bool = False, retry_after: float | None = None, **params: object
-    ) -> None:
-        super().__init__(key, **params)
-        self.retryable = retryable
-        self.retry_after = retry_after
-
-
-class ToolExecutionError(LocalLLMError):
-    """E8xxx: a tool could not do what it was asked; the text goes back to the model."""
-
-
-class WebSearchError(ToolExecutionError):
-    """E3xxx: the web could not be searched.
-
-    `retryable`: the same search may well succeed in a moment; `retry_after`: in how many seconds, where the engine
+    `retryable`: the same request may well succeed in a moment; `retry_after`: in how many seconds, where the server
     said so.
     """
 
@@ -101,6 +80,20 @@ class WebSearchError(ToolExecutionError):
         super().__init__(key, **params)
         self.retryable = retryable
         self.retry_after = retry_after
+
+
+class LLMConnectionError(RetryableError):
+    """E2xxx: the model server cannot be reached or did not answer as it should."""
+
+    exit_code = 5
+
+
+class ToolExecutionError(LocalLLMError):
+    """E8xxx: a tool could not do what it was asked; the text goes back to the model."""
+
+
+class WebSearchError(RetryableError, ToolExecutionError):
+    """E3xxx: the web could not be searched."""
 
 
 class CacheError(LocalLLMError):
