@@ -34,7 +34,7 @@ from localllm.base.paths import Storage, cache_folder, open_storage, project_fol
 from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode, Settings
 from localllm.llm.model_profiles import Profile
-from localllm.llm.offline import go_offline
+from localllm.llm.offline_servers import go_offline
 from localllm.memory.project_memory import ProjectMemory
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText

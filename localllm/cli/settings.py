@@ -10,7 +10,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import set_language
 from localllm.base.paths import find_project
 from localllm.config.loader import Loaded, load
-from localllm.llm.offline import go_offline
+from localllm.llm.offline_servers import go_offline
 from localllm.text.sanitising import clean
 
 

@@ -11,12 +11,12 @@ from localllm.base.errors import WebSearchError
 from localllm.config.registry import SEARCH_ENGINES, load
 from localllm.config.schema import WebSettings
 from localllm.web.addresses import shown_address
-from localllm.web.cache import SearchCache, open_cache, search_key
 from localllm.web.engine_guard import EngineGuard
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
-from localllm.web.engines.results import unique
+from localllm.web.engines.duplicate_results import unique
 from localllm.web.fetching import Fetcher
+from localllm.web.search_cache import SearchCache, open_cache, search_key
 
 
 class WebAccess:

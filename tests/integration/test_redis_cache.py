@@ -15,8 +15,8 @@ import pytest
 
 from localllm.base.errors import CacheError
 from localllm.config.schema import WebSettings
-from localllm.web.cache import RedisCache, SearchCache, open_cache
 from localllm.web.fetching import Fetcher
+from localllm.web.search_cache import RedisCache, SearchCache, open_cache
 from localllm.web.services import WebAccess
 from tests.support.web_engines import FOUND, Clock, FakeEngine
 

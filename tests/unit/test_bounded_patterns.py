@@ -22,7 +22,7 @@ TRIES = {
             assert not getattr(file_facts, name).fullmatch("aZ" * 200_000 + "-")
     """,
     "a line of an answer": """
-        from localllm.tui.render.painting import _without_trailing_space
+        from localllm.tui.render.rich_lines import _without_trailing_space
         assert _without_trailing_space(" " * 400_000 + "x") == " " * 400_000 + "x"
         assert _without_trailing_space("x\\x1b[0m  \\x1b[1m  ") == "x\\x1b[0m\\x1b[1m"
     """,

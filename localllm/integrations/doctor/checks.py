@@ -10,7 +10,7 @@ from localllm.integrations.doctor.inputs import STATUSES, Finding, Surroundings,
 from localllm.integrations.doctor.machine import git, journal, network, program, ripgrep, sandbox, terminal
 from localllm.integrations.doctor.model import model
 from localllm.integrations.doctor.project import folders_moved, memory, settings, size, space, writable
-from localllm.integrations.doctor.web import web
+from localllm.integrations.doctor.web_search import web
 
 Check = Callable[[Surroundings], Iterable[Finding]]
 

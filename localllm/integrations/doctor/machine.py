@@ -8,7 +8,7 @@ from localllm import __version__
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import N_, _, language, ngettext
 from localllm.integrations.doctor.inputs import Finding, Screen, Surroundings, note, of_error, ok, warning
-from localllm.llm.offline import reachable_offline
+from localllm.llm.offline_servers import reachable_offline
 from localllm.safety.journal import check
 from localllm.sandbox.backend import BACKENDS
 from localllm.sandbox.probe import landlock_remedy, remedies

@@ -9,7 +9,7 @@ import msgspec
 from localllm.base.errors import CacheError, WebSearchError
 from localllm.base.i18n import _
 from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok
-from localllm.web.cache import SearchCache
+from localllm.web.search_cache import SearchCache
 from localllm.web.services import WebAccess, open_web
 
 _SECONDS = 5.0  # a person is waiting

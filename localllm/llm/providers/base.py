@@ -1,13 +1,15 @@
 """What a provider is: chunks, models, embeddings; and a message assembled from chunks."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import lru_cache
 from typing import Literal, Protocol, runtime_checkable
 from uuid import uuid4
 
 import msgspec
 
-from localllm.base.events import ToolCall
-from localllm.llm.messages import AssistantMessage, CompletionRequest
+from localllm.base.events import Json, ToolCall
+from localllm.base.jsontext import encode_json
+from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, UserMessage
 
 
 class TextChunk(msgspec.Struct, frozen=True):
@@ -276,3 +278,18 @@ class MessageAssembler:
             call_id = f"call_{uuid4().hex[:12]}"
         self._ids.add(call_id)
         return call_id
+
+
+def message_encoder(message_json: Callable[[Message], dict[str, Json]]) -> Callable[[Message], bytes]:
+    """Make a function that gives a message as JSON and remembers it, for it is sent again with every request that
+    continues the conversation. Pictures are too large to be remembered."""
+
+    @lru_cache(maxsize=4096)
+    def encoded(message: Message) -> bytes:
+        return encode_json(message_json(message))
+
+    def encode(message: Message) -> bytes:
+        has_pictures = isinstance(message, UserMessage) and message.images
+        return encode_json(message_json(message)) if has_pictures else encoded(message)
+
+    return encode

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,7 +23,7 @@ from localllm.llm.messages import (
     ToolMessage,
     UserMessage,
 )
-from localllm.llm.offline import refuse_model_elsewhere
+from localllm.llm.offline_servers import refuse_model_elsewhere
 from localllm.llm.providers.base import (
     Chunk,
     Embeddings,
@@ -34,6 +33,7 @@ from localllm.llm.providers.base import (
     ThinkingChunk,
     ToolCallChunk,
     UsageChunk,
+    message_encoder,
 )
 from localllm.llm.providers.embedding import EmbeddingProvider
 from localllm.llm.providers.http_provider import DONE, AnswerParser, check_address, key_from
@@ -244,18 +244,6 @@ def _as_ollama_takes_it(think: str) -> Think:
             return think
 
 
-def encoded_message(message: Message) -> bytes:
-    """A message as JSON: remembered, for it is sent again with every request that continues the conversation."""
-    return (
-        encode_json(message_json(message)) if isinstance(message, UserMessage) and message.images else _encoded(message)
-    )
-
-
-@lru_cache(maxsize=4096)
-def _encoded(message: Message) -> bytes:
-    return encode_json(message_json(message))
-
-
 def message_json(message: Message) -> dict[str, Json]:
     """A message in Ollama's form: as OpenAI's, but arguments are objects and a result names its tool."""
     match message:
@@ -277,6 +265,9 @@ def message_json(message: Message) -> dict[str, Json]:
                     for call in tool_calls
                 ]
             return answer
+
+
+encoded_message = message_encoder(message_json)
 
 
 def parse_embeddings(body: bytes) -> Embeddings:

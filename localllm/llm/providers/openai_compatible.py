@@ -1,14 +1,13 @@
 """The provider for servers that speak OpenAI's chat completions."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
-from localllm.base.jsontext import encode_json, encode_with_list
+from localllm.base.jsontext import encode_with_list
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import api_root, server_root
 from localllm.llm.http.sse import ServerSentEvent
@@ -33,6 +32,7 @@ from localllm.llm.providers.base import (
     ThinkingChunk,
     ToolCallChunk,
     UsageChunk,
+    message_encoder,
 )
 from localllm.llm.providers.embedding import EmbeddingProvider, embedding_body, parse_embeddings
 from localllm.llm.providers.http_provider import (
@@ -347,18 +347,6 @@ def _refused_by(error: LLMConnectionError) -> frozenset[str]:
     return _LIMITS if overflow and overflow.is_of_the_answer else frozenset()
 
 
-def encoded_message(message: Message) -> bytes:
-    """A message as JSON: remembered, for it is sent again with every request that continues the conversation."""
-    return (
-        encode_json(message_json(message)) if isinstance(message, UserMessage) and message.images else _encoded(message)
-    )
-
-
-@lru_cache(maxsize=4096)
-def _encoded(message: Message) -> bytes:
-    return encode_json(message_json(message))
-
-
 def message_json(message: Message) -> dict[str, Json]:
     """A message in OpenAI's form."""
     match message:
@@ -384,6 +372,9 @@ def message_json(message: Message) -> dict[str, Json]:
                     for call in tool_calls
                 ]
             return answer
+
+
+encoded_message = message_encoder(message_json)
 
 
 def _text_part(text: str) -> list[Json]:

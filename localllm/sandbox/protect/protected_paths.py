@@ -1,6 +1,6 @@
 """The protected names of a project: what something outside the sandbox runs or believes later (see `protected_names`).
 
-The file tools refuse to write there. Commands: see `reverting`.
+The file tools refuse to write there. What commands do there is undone: see `revert`.
 """
 
 import math

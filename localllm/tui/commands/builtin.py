@@ -3,7 +3,7 @@
 import msgspec
 
 from localllm.base.i18n import N_, _, ngettext
-from localllm.llm.offline import reachable_offline
+from localllm.llm.offline_servers import reachable_offline
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.context import ChatContext

@@ -16,7 +16,7 @@ from rich.text import Text
 from localllm.text.markdown_blocks import Block, lines_of
 from localllm.text.sanitising import clean
 from localllm.tui.render.code import FencedCode, Highlighter, is_fence
-from localllm.tui.render.painting import console_for, painted, without_blank_ends, wrapped
+from localllm.tui.render.rich_lines import console_for, painted, without_blank_ends, wrapped
 from localllm.tui.render.tables import Columns, row_lines, rule
 from localllm.tui.theme import Theme
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from localllm.text.sanitising import display_width
 from localllm.text.wrapping import longest_piece
-from localllm.tui.render.painting import wrapped
+from localllm.tui.render.rich_lines import wrapped
 
 _LONGEST_UNBROKEN = 16
 """Cells of a word that a column makes room for at least, where there is any."""

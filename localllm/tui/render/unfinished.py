@@ -13,7 +13,7 @@ from localllm.text.markdown_blocks import Block, Kind
 from localllm.text.markdown_tail import MarkdownTail, begins_table
 from localllm.tui.render.code import FencedCode
 from localllm.tui.render.markdown import render_block, render_code, render_tail, table_rows
-from localllm.tui.render.painting import painted
+from localllm.tui.render.rich_lines import painted
 from localllm.tui.render.tables import Columns, row_lines, rule
 from localllm.tui.theme import Theme
 

@@ -9,8 +9,8 @@ import msgspec
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
 from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
+from localllm.web.engines.duplicate_results import unique
 from localllm.web.engines.http import EngineUnreachableError, Reply, get
-from localllm.web.engines.results import unique
 
 _OK = 200
 

@@ -13,8 +13,8 @@ from localllm.config.schema import SerperSettings, WebSettings
 from localllm.llm.addresses import is_loopback
 from localllm.text.sanitising import clean
 from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
+from localllm.web.engines.duplicate_results import unique
 from localllm.web.engines.http import EngineUnreachableError, Reply, post_json
-from localllm.web.engines.results import unique
 
 _OK = 200
 _MOST = 100

@@ -13,8 +13,12 @@ from localllm.base.errors import CacheError, WebSearchError
 from localllm.base.events import Notice
 from localllm.config.schema import WebSettings
 from localllm.tools.web import web_search
-from localllm.web import cache as caches
-from localllm.web.cache import (
+from localllm.web import search_cache as caches
+from localllm.web.engines.base import SearchAnswer, SearchEngine
+from localllm.web.engines.searxng import SearxNG
+from localllm.web.engines.serper import Serper
+from localllm.web.fetching import Fetcher
+from localllm.web.search_cache import (
     CacheBackend,
     DiskCache,
     MemoryCache,
@@ -23,10 +27,6 @@ from localllm.web.cache import (
     open_cache,
     search_key,
 )
-from localllm.web.engines.base import SearchAnswer, SearchEngine
-from localllm.web.engines.searxng import SearxNG
-from localllm.web.engines.serper import Serper
-from localllm.web.fetching import Fetcher
 from localllm.web.services import WebAccess
 from tests.support.tools import make_context, use
 from tests.support.web_engines import FOUND, Clock, FakeEngine

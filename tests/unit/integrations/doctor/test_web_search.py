@@ -9,7 +9,7 @@ from localllm.config.loader import Loaded
 from localllm.config.schema import Settings, WebSettings
 from localllm.integrations.doctor.checks import examine
 from localllm.integrations.doctor.inputs import Finding
-from localllm.integrations.doctor.web import web
+from localllm.integrations.doctor.web_search import web
 from tests.support.doctor_world import surroundings
 from tests.support.web_server import page, serve
 

@@ -12,7 +12,7 @@ from localllm.text.sanitising import display_width
 from localllm.tui.render.answer import AnswerView, preload
 from localllm.tui.render.code import Highlighter
 from localllm.tui.render.markdown import render_block
-from localllm.tui.render.painting import console_for
+from localllm.tui.render.rich_lines import console_for
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
 from tests.support.call_count import calls_in

@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.web.engines.base import SearchResult
-from localllm.web.engines.results import canonical_url, unique
+from localllm.web.engines.duplicate_results import canonical_url, unique
 
 SAME = [
     "https://example.com/a",
