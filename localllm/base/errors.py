@@ -96,6 +96,16 @@ class WebSearchError(RetryableError, ToolExecutionError):
     """E3xxx: the web could not be searched."""
 
 
+class ResearchError(LocalLLMError):
+    """E6xxx and E7xxx: a research run or task could not do what it was asked."""
+
+
+class ResearchUsageError(ResearchError):
+    """E6xxx and E7xxx: a research run or task was asked for what cannot be."""
+
+    exit_code = 2
+
+
 class CacheError(LocalLLMError):
     """E4xxx: a cache cannot be used. What it would have saved is done again; nothing else fails for it."""
 

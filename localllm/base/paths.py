@@ -49,6 +49,18 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return _user_folder(environ, "XDG_CACHE_HOME", ".cache")
 
 
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the user's own results are (reports, tasks, their logs), there or not.
+
+    LOCALLLM_DATA_DIR names another folder; one that LOCALLLM_STATE_DIR names holds it as well.
+    """
+    if folder := environ.get("LOCALLLM_DATA_DIR"):
+        return Path(folder).expanduser()
+    if environ.get("LOCALLLM_STATE_DIR"):
+        return state_folder(environ) / "data"
+    return _user_folder(environ, "XDG_DATA_HOME", ".local/share")
+
+
 def session_key_file(environ: Mapping[str, str] = os.environ) -> Path:
     """The key by which the user's own sessions are known, there or not."""
     return state_folder(environ) / "session.key"
@@ -68,6 +80,7 @@ def _user_folder(environ: Mapping[str, str], variable: str, below_home: str) -> 
         "XDG_CONFIG_HOME": platformdirs.user_config_path,
         "XDG_STATE_HOME": platformdirs.user_state_path,
         "XDG_CACHE_HOME": platformdirs.user_cache_path,
+        "XDG_DATA_HOME": platformdirs.user_data_path,
     }
     return find[variable](APPLICATION, appauthor=False)
 

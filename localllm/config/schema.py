@@ -294,6 +294,51 @@ class WebSettings(Section, frozen=True):
     serper: SerperSettings = SerperSettings()
 
 
+class ResearchSettings(Section, frozen=True):
+    """Research: `localllm research`, /research and deep_research. A preset and the command line go before it.
+
+    provider: where the model is that does it; empty takes the chat's model.
+    model: its name on the server.
+    language: of the report; auto takes ui.language.
+    query_count: queries made of the question.
+    min_search: sources that are looked for at least; fewer are said in the report.
+    max_search: sources that are read at most in a round.
+    min_validation: rounds of checking at least.
+    max_validation: rounds of checking at most; 0 writes the report unchecked and says so.
+    temperature: for queries and prose; verdicts are always given at 0.
+    max_tokens: of one answer of the model at most.
+    timeout: seconds that one answer of the model may take.
+    retry: how often a request that failed is sent again.
+    cache_ttl: for how many seconds a search is kept.
+    browser_timeout: seconds for a page in the browser.
+    stealth_mode: accepted for settings of other programs, and does nothing: bot checks are not evaded.
+    max_minutes: a run may take; 0 means no limit.
+    max_run_tokens: tokens of a run's requests and answers together; 0 means no limit.
+    max_pages: pages a run may read; 0 means no limit.
+    respect_robots: read no page that its site's robots.txt forbids.
+    """
+
+    provider: Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("",)})] = ""
+    model: str = ""
+    language: Literal["auto", "ja", "en"] = "auto"
+    query_count: Annotated[int, Meta(ge=1, le=10)] = 3
+    min_search: Annotated[int, Meta(ge=1, le=20)] = 3
+    max_search: Annotated[int, Meta(ge=1, le=50)] = 8
+    min_validation: Annotated[int, Meta(ge=0, le=10)] = 1
+    max_validation: Annotated[int, Meta(ge=0, le=10)] = 3
+    temperature: Annotated[float, Meta(ge=0, le=2)] = 0.7
+    max_tokens: Annotated[int, Meta(ge=128, le=32768)] = 4096
+    timeout: Annotated[float, Meta(ge=10, le=600)] = 120.0
+    retry: Annotated[int, Meta(ge=0, le=10)] = 3
+    cache_ttl: Annotated[float, Meta(ge=0)] = 3600.0
+    browser_timeout: Annotated[float, Meta(ge=5, le=180)] = 30.0
+    stealth_mode: bool = False
+    max_minutes: Annotated[float, Meta(ge=0)] = 0.0
+    max_run_tokens: Annotated[int, Meta(ge=0)] = 0
+    max_pages: Annotated[int, Meta(ge=0)] = 0
+    respect_robots: bool = True
+
+
 class ProjectSettings(Section, frozen=True):
     """Which files belong to the project.
 
@@ -362,6 +407,7 @@ class Settings(Section, frozen=True):
     agents: AgentsSettings = AgentsSettings()
     safety: SafetySettings = SafetySettings()
     web: WebSettings = WebSettings()
+    research: ResearchSettings = ResearchSettings()
     project: ProjectSettings = ProjectSettings()
     sessions: SessionSettings = SessionSettings()
     commands: CommandSettings = CommandSettings()

@@ -41,7 +41,7 @@ LEAST_ANSWER = 256
 ANSWER = 2_000
 """Tokens an answer should have, or a quarter of the window: with fewer a call that writes a file is cut off."""
 
-_LIKELY_RATIO = 1.1
+_LIKELY_RATIO = 1.13
 """So many times as long as estimated a prompt hardly ever is, once counts have taught the estimate."""
 
 UNANSWERED = frozenset({"llm_empty", "llm_only_thought", "llm_thinking_cut"})
@@ -87,6 +87,8 @@ class Asking(msgspec.Struct, frozen=True):
     accepts_empty: bool = False
     """An answer that has neither text nor a call is one; else it is an error."""
     slot: int | None = None
+    temperature: float | None = None
+    """None takes the client's own."""
 
 
 class LLMClient:
@@ -209,7 +211,7 @@ class LLMClient:
                 tool_choice=asking.tool_choice,
                 schema=asking.schema,
                 max_tokens=self._longest_answer(asking),
-                temperature=self._temperature,
+                temperature=self._temperature if asking.temperature is None else asking.temperature,
                 thinking=asking.thinking,
                 slot=asking.slot,
             )
@@ -249,16 +251,28 @@ class LLMClient:
         thinking: bool = True,
         accepts_empty: bool = False,
         slot: int | None = None,
+        temperature: float | None = None,
     ) -> Completion:
         """The whole answer, its pieces shown to `on_chunk` on the way. With `schema` its text is to be a JSON object of
         that schema, held to it where the server can. `max_tokens` of it at most; 0 takes the client's own limit.
-        `thinking`, `slot`: see CompletionRequest; `accepts_empty`: see Asking.
+        `thinking`, `slot`: see CompletionRequest; `accepts_empty`, `temperature`: see Asking.
 
         A caller that passes its own `assembler` still has what arrived when this is cancelled or fails.
         """
         gathered, watch = assembler or MessageAssembler(), Stopwatch()
         asking = Asking(
-            messages, tools, tool_choice, schema, on_retry, on_notice, watch, max_tokens, thinking, accepts_empty, slot
+            messages=messages,
+            tools=tools,
+            tool_choice=tool_choice,
+            schema=schema,
+            on_retry=on_retry,
+            on_notice=on_notice,
+            watch=watch,
+            max_tokens=max_tokens,
+            thinking=thinking,
+            accepts_empty=accepts_empty,
+            slot=slot,
+            temperature=temperature,
         )
         async with aclosing(await self.open_answer(asking)) as chunks:
             async for chunk in chunks:

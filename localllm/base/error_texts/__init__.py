@@ -6,10 +6,11 @@ E8xxx tools, E9xxx safety. A code once published keeps its meaning.
 
 from localllm.base.error_texts.files import FILES
 from localllm.base.error_texts.models import MODELS
+from localllm.base.error_texts.research import RESEARCH
 from localllm.base.error_texts.safety import SAFETY
 from localllm.base.error_texts.settings import SETTINGS
 from localllm.base.error_texts.text import ErrorText
 from localllm.base.error_texts.tools import TOOLS
 from localllm.base.error_texts.web import WEB
 
-ERRORS: dict[str, ErrorText] = {**SETTINGS, **MODELS, **TOOLS, **FILES, **WEB, **SAFETY}
+ERRORS: dict[str, ErrorText] = {**SETTINGS, **MODELS, **TOOLS, **FILES, **WEB, **RESEARCH, **SAFETY}
