@@ -27,18 +27,26 @@ from localllm.base.files import (
     real_path,
 )
 from localllm.base.i18n import Phrase
+from localllm.safety.folder_entries import (
+    enter_folder,
+    holds,
+    is_folder,
+    make_writable,
+    open_regular,
+    refuse_read_only,
+    remove_empty,
+    remove_special,
+)
 from localllm.text.sanitising import clean
 
 if TYPE_CHECKING:
     from localllm.safety.protection import Protection
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OUTPUTS = ".localllm/tool-output/"
 _NEIGHBOURS = 5_000  # how many files are looked at for a name near to a missing one
 _RACES = 100  # how often a path is resolved anew while somebody exchanges links in it
-_DEEPEST_REMOVED = 200  # folders, of those a command left in the place of a file
 _MOST_NAMED = 20
 
 
@@ -170,12 +178,12 @@ class ProjectRoot:
         to something that is no file; ToolExecutionError where there is none, or it may not be read."""
         relative = self.relative(file_path)
         with self._explained(file_path, "file_unreadable"), self._beneath(relative) as place:
-            return _open_regular(*place)
+            return open_regular(*place)
 
     def open_listed(self, path: str) -> BufferedReader:
         """`open_file` for a path that a walk gave, which needs no resolving and no explaining. Raises OSError."""
         with self._beneath(path) as place:
-            return _open_regular(*place)
+            return open_regular(*place)
 
     def read_bytes(self, file_path: str, limit: int) -> bytes:
         """The whole content; file_too_large when there are more than `limit` bytes."""
@@ -210,9 +218,9 @@ class ProjectRoot:
                 atomic_write_at(folder, name, data, create_only=True, mode=mode)
             else:
                 if even_read_only:
-                    _make_writable(folder, name)
-                _refuse_read_only(folder, name)
-                if over is not None and not _holds(folder, name, over):
+                    make_writable(folder, name)
+                refuse_read_only(folder, name)
+                if over is not None and not holds(folder, name, over):
                     raise ToolExecutionError("file_changed_since", path=shown(file_path))
                 atomic_write_at(folder, name, data, mode=mode)
             try:
@@ -222,7 +230,7 @@ class ProjectRoot:
                 raise
             with suppress(OSError):  # not every file system can; the file itself is on the disk
                 os.fsync(folder)
-            with _open_regular(folder, name) as file:
+            with open_regular(folder, name) as file:
                 kept = file.read(len(data) + 1)
         if kept != data:
             raise ToolExecutionError("file_not_kept", path=shown(file_path))
@@ -256,15 +264,15 @@ class ProjectRoot:
             folder = open_beneath(self._fd, ".", _FOLDER)
             try:
                 for parent in parents:
-                    if not _is_folder(folder, parent):
-                        return _remove_special(folder, parent, until)
+                    if not is_folder(folder, parent):
+                        return remove_special(folder, parent, until)
                     deeper = os.open(parent, _FOLDER, dir_fd=folder)
                     os.close(folder)
                     folder = deeper
-                if _is_folder(folder, name):
-                    _remove_empty(folder, name)
+                if is_folder(folder, name):
+                    remove_empty(folder, name)
                 else:
-                    _remove_special(folder, name, until)
+                    remove_special(folder, name, until)
             finally:
                 os.close(folder)
         return None
@@ -375,7 +383,7 @@ class ProjectRoot:
         folder = open_beneath(self._fd, ".", _FOLDER)
         try:
             for parent in parents:
-                deeper = _enter(folder, parent, make=make)
+                deeper = enter_folder(folder, parent, make=make)
                 os.close(folder)
                 folder = deeper
             yield folder, name
@@ -445,87 +453,6 @@ def _refuse_odd(file_path: str) -> None:
     raise SafetyViolationError("path_invalid", path=shown(file_path[:200]), reason=reason)
 
 
-def _open_regular(folder: int, relative: str) -> BufferedReader:
-    fd = open_beneath(folder, relative, _READ, links=False)
-    try:
-        _refuse_irregular(fd)
-        return os.fdopen(fd, "rb")
-    except BaseException:
-        os.close(fd)
-        raise
-
-
-def _refuse_irregular(fd: int) -> None:
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISDIR(mode):
-        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
-
-
-def _enter(folder: int, name: str, *, make: bool) -> int:
-    try:
-        return open_beneath(folder, name, _FOLDER)
-    except FileNotFoundError:
-        if not make:
-            raise
-    with suppress(FileExistsError):
-        os.mkdir(name, dir_fd=folder)
-    return open_beneath(folder, name, _FOLDER)
-
-
-def _refuse_read_only(folder: int, name: str) -> None:
-    """Replacing a file needs no right to write it; who took that right away meant it."""
-    with suppress(FileNotFoundError):
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-        if stat.S_ISREG(mode) and not mode & 0o222:
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES), name)
-
-
-def _make_writable(folder: int, name: str) -> None:
-    """Give the owner the right to write a regular file, which is reached through no link."""
-    try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(mode) or mode & 0o200 or not sys.platform.startswith("linux"):
-        return
-    fd = os.open(name, _LOOK, dir_fd=folder)
-    try:
-        os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(mode) | 0o200)  # noqa: PTH101 - the open file, whatever its name
-    finally:
-        os.close(fd)
-
-
-def _is_folder(folder: int, name: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except FileNotFoundError:
-        return False
-
-
-def _remove_special(folder: int, name: str, until: float) -> None:
-    with suppress(FileNotFoundError):
-        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if not stat.S_ISREG(facts.st_mode) and facts.st_ctime <= until:
-            os.unlink(name, dir_fd=folder)
-
-
-def _remove_empty(folder: int, name: str, depth: int = 0) -> None:
-    """Remove a folder with the folders in it, as far as they hold nothing else and do not nest too deep."""
-    if depth > _DEEPEST_REMOVED:
-        return
-    inner = os.open(name, _FOLDER, dir_fd=folder)
-    try:
-        for entry in os.listdir(inner):  # noqa: PTH208 - by its descriptor
-            if _is_folder(inner, entry):
-                _remove_empty(inner, entry, depth + 1)
-    finally:
-        os.close(inner)
-    with suppress(OSError):  # something is in it
-        os.rmdir(name, dir_fd=folder)
-
-
 def _lock_folder(folder: int, file_path: str) -> None:
     """Let one program at a time replace files in this folder, until it is closed."""
     if sys.platform != "win32":
@@ -537,8 +464,3 @@ def _lock_folder(folder: int, file_path: str) -> None:
             ) from None
         except OSError:
             pass  # not every file system can
-
-
-def _holds(folder: int, name: str, data: bytes) -> bool:
-    with _open_regular(folder, name) as file:
-        return file.read(len(data) + 1) == data

@@ -1,0 +1,107 @@
+"""Files and folders by their names in a folder that is held open."""
+
+import errno
+import os
+import stat
+import sys
+from contextlib import suppress
+from io import BufferedReader
+
+from localllm.base.files import open_beneath
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_LOOK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_DEEPEST_REMOVED = 200  # folders, of those a command left in the place of a file
+
+
+def open_regular(folder: int, relative: str) -> BufferedReader:
+    """Open a regular file beneath an open folder, through no link. Raises OSError."""
+    fd = open_beneath(folder, relative, _READ, links=False)
+    try:
+        refuse_irregular(fd)
+        return os.fdopen(fd, "rb")
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def refuse_irregular(fd: int) -> None:
+    """Raise OSError where what is open is no regular file."""
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
+
+
+def enter_folder(folder: int, name: str, *, make: bool) -> int:
+    """Open a folder in an open folder, `make` it where it is missing."""
+    try:
+        return open_beneath(folder, name, _FOLDER)
+    except FileNotFoundError:
+        if not make:
+            raise
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=folder)
+    return open_beneath(folder, name, _FOLDER)
+
+
+def refuse_read_only(folder: int, name: str) -> None:
+    """Replacing a file needs no right to write it; who took that right away meant it."""
+    with suppress(FileNotFoundError):
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISREG(mode) and not mode & 0o222:
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+def make_writable(folder: int, name: str) -> None:
+    """Give the owner the right to write a regular file, which is reached through no link."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode) or mode & 0o200 or not sys.platform.startswith("linux"):
+        return
+    fd = os.open(name, _LOOK, dir_fd=folder)
+    try:
+        os.chmod(f"/proc/self/fd/{fd}", stat.S_IMODE(mode) | 0o200)  # noqa: PTH101 - the open file, whatever its name
+    finally:
+        os.close(fd)
+
+
+def is_folder(folder: int, name: str) -> bool:
+    """Tell whether a name of an open folder is a folder, not a link to one."""
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def remove_special(folder: int, name: str, until: float) -> None:
+    """Remove what is no regular file, unless it changed after `until`."""
+    with suppress(FileNotFoundError):
+        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(facts.st_mode) and facts.st_ctime <= until:
+            os.unlink(name, dir_fd=folder)
+
+
+def remove_empty(folder: int, name: str, depth: int = 0) -> None:
+    """Remove a folder with the folders in it, as far as they hold nothing else and do not nest too deep."""
+    if depth > _DEEPEST_REMOVED:
+        return
+    inner = os.open(name, _FOLDER, dir_fd=folder)
+    try:
+        for entry in os.listdir(inner):  # noqa: PTH208 - by its descriptor
+            if is_folder(inner, entry):
+                remove_empty(inner, entry, depth + 1)
+    finally:
+        os.close(inner)
+    with suppress(OSError):  # something is in it
+        os.rmdir(name, dir_fd=folder)
+
+
+def holds(folder: int, name: str, data: bytes) -> bool:
+    """Tell whether a file holds just these bytes."""
+    with open_regular(folder, name) as file:
+        return file.read(len(data) + 1) == data
