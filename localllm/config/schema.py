@@ -295,7 +295,7 @@ class WebSettings(Section, frozen=True):
 
 
 class ResearchSettings(Section, frozen=True):
-    """Research: `localllm research`, /research and deep_research. A preset and the command line go before it.
+    """Research: runs that search, read, check what they write, and end with a report.
 
     provider: where the model is that does it; empty takes the chat's model.
     model: its name on the server.

@@ -8,12 +8,13 @@ from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.context_window import compact, context
-from localllm.tui.commands.memory import forget, memory, remember, todo
+from localllm.tui.commands.memory import forget, memory, remember
 from localllm.tui.commands.models import boss, model, models, panel, provider
 from localllm.tui.commands.project import analyze, init, map_
 from localllm.tui.commands.registry import Leave, Outcome, SlashCall, SlashCommand, show_forms, slash, table
 from localllm.tui.commands.rules import describe, mode, plan, rules
 from localllm.tui.commands.sessions import export_, fork, rename, resume, sessions
+from localllm.tui.commands.todo import todo
 from localllm.tui.commands.undo import checkpoint, redo, rewind, undo
 from localllm.tui.render.report import cost, wrapped
 from localllm.tui.render.screen import Screen
