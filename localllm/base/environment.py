@@ -81,9 +81,9 @@ def links_to(path: str) -> list[str]:
 
 def search_no_project() -> None:
     """Take out of `sys.path` what is relative, or lies in the project one stands in but in no environment of Python's;
-    and refuse what is found there all the same: by other finders, or by links.
+    and refuse what is found there all the same: by other finders, or by links. Load no bytecode from there, either.
 
-    `python -m` puts the working folder there, and so may PYTHONPATH.
+    `python -m` puts the working folder there, and so may PYTHONPATH; PYTHONPYCACHEPREFIX names a folder of bytecode.
     """
     try:
         here = os.path.realpath(os.getcwd())  # noqa: PTH109
@@ -96,6 +96,10 @@ def search_no_project() -> None:
         return os.path.isabs(entry) and first_real(entry) != here and guard.is_outside(first_real(entry))  # noqa: PTH117
 
     sys.path[:] = [first_real(entry) for entry in sys.path if is_safe(entry)]  # links in the project may be changed
+    bytecode = sys.pycache_prefix
+    if bytecode:
+        is_apart = is_safe(bytecode) and not is_within(root, first_real(bytecode))
+        sys.pycache_prefix = first_real(bytecode) if is_apart else None
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == _PACKAGE and hasattr(module, "__path__"):
             module.__path__ = [os.path.realpath(folder) for folder in module.__path__]

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,25 @@ def test_what_bears_the_name_of_a_package_is_not_imported(project: Path, search_
     variables = {"PYTHONPATH": search_path} if search_path else {}
     assert "Done." in run(project, command, **variables)
     assert (project / "git.py").exists()
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("prefix", ["cache", "{project}/cache", "{project}/../link"])
+def test_bytecode_in_the_project_is_not_loaded(project: Path, prefix: str) -> None:
+    (project / "cache").mkdir()
+    (project.parent / "link").symlink_to(project / "cache")
+    trap = project.parent / "trap"
+    (project / "evil.py").write_text(sprung(trap))
+    modules = ["git", "httpx", "tree_sitter", "tree_sitter_python", "localllm.tools.git_reports", "localllm.tools.edit"]
+    files = [spec.origin for name in modules if (spec := find_spec(name)) and spec.origin]
+    (project / "plant.py").write_text(f"""import py_compile, sys
+for file in {files}:
+    target = f"cache{{file[:-3]}}.{{sys.implementation.cache_tag}}.pyc"
+    py_compile.compile("evil.py", target, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+""")
+    variables = {"PYTHONPYCACHEPREFIX": prefix.format(project=project)}
+    assert "Done." in run(project, f"{sys.executable} plant.py", **variables)
+    assert len(list((project / "cache").rglob("*.pyc"))) >= len(files)
     assert not trap.exists()
 
 
