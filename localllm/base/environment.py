@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -20,6 +20,20 @@ _MOST_LINKS = 40
 _MARKS = (".git", "localllm.toml")
 _PACKAGE = __name__.partition(".")[0]
 _known: dict[str, str] = {}
+_taken: dict[str, str] = {}
+_SEARCHED = (
+    "LD_LIBRARY_PATH LD_PRELOAD LD_AUDIT GCONV_PATH LOCPATH NLSPATH DYLD_LIBRARY_PATH DYLD_FALLBACK_LIBRARY_PATH "
+    "DYLD_FRAMEWORK_PATH DYLD_FALLBACK_FRAMEWORK_PATH DYLD_INSERT_LIBRARIES PYTHONPATH PYTHONHOME PYTHONUSERBASE "
+    "PYTHONSTARTUP PYTHONPYCACHEPREFIX PERL5LIB PERLLIB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR BASH_ENV ENV "
+    "OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES GIO_MODULE_DIR GIO_EXTRA_MODULES GTK_PATH LIBGL_DRIVERS_PATH "
+    "LIBVA_DRIVERS_PATH VK_DRIVER_FILES VK_ICD_FILENAMES VK_LAYER_PATH"
+)
+"""Variables that say where programs look for code: paths, with colons between them. An empty one is the folder that
+the program is started in, and so is a relative one."""
+
+_LIBRARIES = frozenset({"LD_PRELOAD", "LD_AUDIT"})  # a name without a slash is looked for in the system's folders
+_LOADING = ("PERL5OPT", "RUBYOPT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS")
+"""Options by which programs load code; in ours they are not wanted."""
 
 
 def first_real(path: str) -> str:
@@ -79,11 +93,33 @@ def links_to(path: str) -> list[str]:
     return found
 
 
+def own_variables() -> dict[str, str]:
+    """The environment as the user has set it, for what he runs himself."""
+    return {**os.environ, **_taken}
+
+
+def _take_out(is_safe: "Callable[[str], bool]") -> None:
+    """Let the programs that this one starts look for no code in the project."""
+    for name in _SEARCHED.split():
+        value = os.environ.get(name, "")
+        is_library = name in _LIBRARIES
+        entries = (value.replace(" ", ":") if is_library else value).split(os.pathsep)
+        kept = [entry for entry in entries if is_safe(entry) or (is_library and entry and "/" not in entry)]
+        if value and kept != entries:
+            _taken[name] = value
+            os.environ[name] = os.pathsep.join(kept)
+    _taken.update((name, os.environ[name]) for name in _LOADING if name in os.environ)
+    for name in _taken:
+        if name in _LOADING or not os.environ[name]:
+            del os.environ[name]
+
+
 def search_no_project() -> None:
     """Take out of `sys.path` what is relative, or lies in the project one stands in but in no environment of Python's;
     and refuse what is found there all the same: by other finders, or by links. Load no bytecode from there, either.
 
     `python -m` puts the working folder there, and so may PYTHONPATH; PYTHONPYCACHEPREFIX names a folder of bytecode.
+    The variables by which other programs would look for code there are cleaned as well.
     """
     try:
         here = os.path.realpath(os.getcwd())  # noqa: PTH109
@@ -100,6 +136,7 @@ def search_no_project() -> None:
     if bytecode:
         is_apart = is_safe(bytecode) and not is_within(root, first_real(bytecode))
         sys.pycache_prefix = first_real(bytecode) if is_apart else None
+    _take_out(is_safe)
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == _PACKAGE and hasattr(module, "__path__"):
             module.__path__ = [os.path.realpath(folder) for folder in module.__path__]

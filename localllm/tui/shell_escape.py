@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from localllm.base.environment import own_variables
+
 if TYPE_CHECKING:
     from localllm.sandbox.process import HeadAndTail
 
@@ -54,6 +56,7 @@ async def run_own(command: str, folder: Path, show: Callable[[str], None]) -> Ra
             stdout=write_end,
             stderr=write_end,
             cwd=folder,
+            env=own_variables(),
             start_new_session=True,
         )
     except OSError:
