@@ -14,6 +14,7 @@ from localllm.base.errors import SafetyViolationError
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.plain_commands import PlainCommand, PlainWord, plain_commands
 from localllm.safety.rules import is_within
+from localllm.sandbox.git_config import Setting
 from localllm.sandbox.git_programs import PROGRAM_NAMES
 from localllm.sandbox.protect.repository import find_place, settings_of
 
@@ -23,7 +24,8 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     long options, with `=` where a value must follow and `[=]` where one may. `number`: `-5` is an option.
 
     `operands`: what is no option: paths, texts, or a pattern and paths (which, if one of `given` is there, are paths
-    only); or, as there are no options, words. `most`: of them at most.
+    only); or, as there are no options, words. `most`: of them at most. `globs`: a pattern may stand for several; where
+    one of them might be written, it may not.
     """
 
     flags: str = ""
@@ -33,6 +35,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     operands: str = "paths"
     given: tuple[str, ...] = ()
     most: int = 1_000
+    globs: bool = True
 
 
 _GREP = Reads(
@@ -63,7 +66,7 @@ COMMANDS: dict[str, Reads] = {
     "nl": Reads(valued="bnwsv"),
     "cut": Reads(flags="sn", valued="dfbc", long="--delimiter= --fields= --only-delimited --complement"),
     "tr": Reads(flags="cCdst", operands="texts", long="--delete --squeeze-repeats --complement"),
-    "uniq": Reads(flags="cdiuD", valued="fsw", long="--count --repeated --unique --ignore-case", most=1),
+    "uniq": Reads(flags="cdiuD", valued="fsw", long="--count --repeated --unique --ignore-case", most=1, globs=False),
     "sort": Reads(
         flags="bdfghiMnrRVcCmsuz",
         valued="kt",
@@ -124,7 +127,10 @@ _NUMBER = late_pattern(r"-\d+")
 _CERTAIN_OPTION = late_pattern(r"--[a-z-]+=")
 _AFTER_PATTERN = late_pattern(r"[^*?\]]*\Z")
 _ENTRIES = 2_000  # of a folder whose names stand for a pattern
-_CHECKS_SIGNATURES = "%G"
+_CHECKS_SIGNATURES = late_pattern(r"%[-+ ]?G")
+"""What has git run gpg; the sign before it is about line ends. See "Placeholders" in git-log(1)."""
+
+_EXPRESSIONS = frozenset({"(", ")", "!", ","})  # what `find` takes for more than a path, besides options
 _LINK_TO_REPOSITORY = b"\x00\x00\xe0\x00"  # the mode 160000; see gitformat-index(5)
 _FETCHING = frozenset({"promisor", "partialclone", "partialclonefilter"})
 """Settings that have git ask a server for what the repository lacks."""
@@ -134,13 +140,14 @@ _LARGEST_INDEX = 20_000_000  # bytes
 
 class Place(msgspec.Struct, frozen=True):
     """Where a line runs. `canonical`: see `Policy.judge`; `closed`: the paths that are not freely read, as
-    `canonical` gives them; `search`: the folders of PATH."""
+    `canonical` gives them; `search`: the folders of PATH; `git_settings`: those of the user that git has there."""
 
     root: Path
     folder: str
     canonical: Callable[[str], str]
     closed: Sequence[str] = ()
     search: str = ""
+    git_settings: Callable[[], Sequence[Setting]] = tuple
 
 
 def only_reads(line: str, place: Place) -> bool:
@@ -154,7 +161,7 @@ def _only_reads(command: PlainCommand, place: Place) -> bool:
     if first.glob >= 0 or _is_of_project(first.text, place):
         return False
     if first.text == "find":
-        paths = _searched(words)
+        paths = _searched(words, place)
     elif first.text == "git":
         paths = _of_git(words, place)
     else:
@@ -181,7 +188,8 @@ def _operands(words: Sequence[PlainWord], known: Reads) -> list[PlainWord] | Non
             return None
         else:
             options.add(option)
-    if len(operands) > known.most or any(known.operands == "texts" and word.glob >= 0 for word in operands):
+    is_plain = known.operands == "texts" or not known.globs
+    if len(operands) > known.most or any(is_plain and word.glob >= 0 for word in operands):
         return None
     if known.operands == "texts":
         return []
@@ -218,8 +226,10 @@ def _take(rest: "Iterator[PlainWord]") -> bool:
     return word is not None and word.glob < 0
 
 
-def _searched(words: Sequence[PlainWord]) -> list[PlainWord] | None:
+def _searched(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | None:
     """Where `find` begins; None where it may do more than print what it finds."""
+    if any(word.glob >= 0 and "/" not in word.text[: word.glob] for word in words) and _has_expressions(place):
+        return None
     count = next((at for at, word in enumerate(words) if word.text[:1] in ("-", "(", "!")), len(words))
     rest = iter(words[count:])
     for word in rest:
@@ -230,13 +240,29 @@ def _searched(words: Sequence[PlainWord]) -> list[PlainWord] | None:
     return list(words[:count]) or [PlainWord(".")]
 
 
+def _has_expressions(place: Place) -> bool:
+    """Whether `find` would take a file's name in the folder, put in the place of a pattern, for more than a path."""
+    names = _names_in(place.root / place.folder)
+    return names is None or any(name.startswith("-") or name in _EXPRESSIONS for name in names)
+
+
+def _names_in(folder: Path) -> list[str] | None:
+    """The names in a folder; None where there are too many, or it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry, _ in zip(entries, range(_ENTRIES + 1), strict=False)]
+    except OSError:
+        return None
+    return names if len(names) <= _ENTRIES else None
+
+
 def _of_git(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | None:
     """The paths, and what may be one, among the words; None where git may do more than read."""
     if place.folder != ".":  # there may be another repository around it
         return None
     words = words[1:] if words and words[0].text == "--no-pager" else words
     known = GIT.get(words[0].text) if words else None
-    if known is None or any(_CHECKS_SIGNATURES in word.text for word in words) or not _is_harmless(place.root):
+    if known is None or any(map(_may_check_signatures, words)) or not _is_harmless(place):
         return None
     operands = _operands(words[1:], known)
     if operands is None or any(word.text[:1] == ":" for word in operands):
@@ -248,8 +274,15 @@ def _of_git(words: Sequence[PlainWord], place: Place) -> list[PlainWord] | None:
     ]
 
 
-def _is_harmless(root: Path) -> bool:
-    """Whether the project's repository is its own, and its settings have git run nothing."""
+def _may_check_signatures(word: PlainWord) -> bool:
+    is_option_of_files = word.glob >= 0 and word.text.startswith("-")  # `--format=*`: a file may be called so
+    return is_option_of_files or bool(_CHECKS_SIGNATURES.search(word.text))
+
+
+def _is_harmless(place: Place) -> bool:
+    """Whether the project's repository is its own, and settings have git run nothing: the repository's at all, the
+    user's nothing of the project's."""
+    root = place.root
     found = find_place(root)
     if found is None or not (root / ".git").is_dir() or (root / ".git/hooks/post-index-change").exists():
         return False
@@ -258,10 +291,23 @@ def _is_harmless(root: Path) -> bool:
     return not any(
         setting.name in PROGRAM_NAMES | _FETCHING
         or setting.section in ("pager", "include", "includeif", "protocol")
-        or (setting.section, setting.name) in (("core", "hookspath"), ("core", "worktree"), ("log", "showsignature"))
-        or _CHECKS_SIGNATURES in setting.value
+        or (setting.section, setting.name) in (("core", "hookspath"), ("core", "worktree"))
+        or _runs_gpg(setting)
         for setting in settings_of(found)
-    )
+    ) and not any(_runs_gpg(setting) or _filters_by_project(setting, place) for setting in place.git_settings())
+
+
+def _runs_gpg(setting: Setting) -> bool:
+    shows = (setting.section, setting.name) == ("log", "showsignature")
+    return shows or bool(_CHECKS_SIGNATURES.search(setting.value))
+
+
+def _filters_by_project(setting: Setting, place: Place) -> bool:
+    """Whether it is a filter whose program may be the project's. Other programs of the user git does not run there
+    (see sandbox/dotfiles.py)."""
+    program = setting.value.split()[:1]
+    is_filter = setting.section == "filter" and setting.name in PROGRAM_NAMES
+    return is_filter and bool(program) and _is_of_project(program[0], place)
 
 
 def _names_repository(index: Path) -> bool:
@@ -284,12 +330,8 @@ def _is_inside(word: PlainWord, place: Place) -> bool:
     ending = _AFTER_PATTERN.search(last)
     if word.glob < len(word.text) - len(last) or not _may_be_read(folder or ".", place):
         return False
-    try:
-        with os.scandir(place.root / place.folder / folder) as entries:
-            names = [entry.name for entry, _ in zip(entries, range(_ENTRIES + 1), strict=False)]
-    except OSError:
-        return False
-    if len(names) > _ENTRIES or (not folder and any(name.startswith("-") for name in names)):
+    names = _names_in(place.root / place.folder / folder)
+    if names is None or (not folder and any(name.startswith("-") for name in names)):
         return False
     matching = (name for name in names if name.endswith(ending[0] if ending else ""))
     return all(_may_be_read(os.path.join(folder, name), place) for name in matching)  # noqa: PTH118 - strings
@@ -313,6 +355,9 @@ def _is_of_project(program: str, place: Place) -> bool:
             return True
         with suppress(OSError):
             real = os.path.realpath(folder)
-            if f"{real}/".startswith(f"{place.root}/") and os.path.lexists(f"{real}/{program}"):
+            leads = os.path.realpath(f"{real}/{program}")
+            if any(f"{path}/".startswith(f"{place.root}/") for path in (real, leads)) and os.path.lexists(
+                f"{real}/{program}"
+            ):
                 return True
     return False

@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -89,9 +90,11 @@ class CallJudge:
     def _only_reads(self, command: str, folder: str, root: ProjectRoot) -> bool:
         from localllm.safety.reading_commands import Place, only_reads  # they come with the first command
         from localllm.sandbox.backend import BACKENDS
+        from localllm.sandbox.dotfiles import git_settings_of_user
 
         closed = asked_before_reading(self._context.settings.safety, root.relative)
-        place = Place(root.path, folder, root.relative, closed, os.environ.get("PATH", ""))
+        settings = partial(git_settings_of_user, os.environ, root.path)
+        place = Place(root.path, folder, root.relative, closed, os.environ.get("PATH", ""), settings)
         if line_of(command).unreadable or not only_reads(command, place):
             return False
         level = self._context.runner.level

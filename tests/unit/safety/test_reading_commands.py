@@ -8,6 +8,8 @@ import pytest
 
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.reading_commands import Place, only_reads
+from localllm.sandbox.git_config import Setting
+from tests.support.each import each
 from tests.support.tools import put
 
 
@@ -194,6 +196,38 @@ def test_a_file_called_like_an_option_is_no_option(project: Path) -> None:
     assert not reads(project, "sort *")
 
 
+@each(
+    "line",
+    ["find *", "find * -name x", "find . -name *", "find src -iname *e", "uniq *.md", "uniq R*", "git log --format=*"],
+)
+def test_file_names_that_may_become_options_or_outputs_are_asked_about(project: Path, line: str) -> None:
+    put(project / "-a")
+    put(project / "-delete")
+    put(project / "OTHER.md")
+    assert not reads(project, line)
+
+
+@each("line", ["find src/*", "find . -name *.py", "find src -name '*'", "sort src/*", "uniq README.md"])
+def test_file_names_that_cannot_become_options_are_not(project: Path, line: str) -> None:
+    assert reads(project, line)
+
+
+@each("written", ["%+G?", "%-GG", "% GK", "%h%+GS", "%w(80)%G?", "%<(9)%+G?", "%x25%G?"])
+def test_formats_that_check_signatures_are_asked_about(project: Path, written: str) -> None:
+    for option in ("--format=", "--pretty=", "--pretty=tformat:"):
+        assert not reads(project, f"git log '{option}{written}'")
+    with (project / ".git/config").open("a") as file:
+        file.write(f'[pretty]\nx = "{written}"\n')
+    assert not reads(project, "git log --pretty=x")
+
+
+def test_a_program_elsewhere_that_leads_into_the_project_is_asked_about(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/ls").symlink_to(project / "bin/ls")
+    assert not reads(project, "ls", search=f"{tmp_path}/tools:/bin")
+    assert reads(project, "wc README.md", search=f"{tmp_path}/tools:/bin")
+
+
 def test_a_pattern_that_stands_for_links_out_is_asked_about(project: Path) -> None:
     (project / "src/b.py").symlink_to(project.parent / "outside/secret")
     assert not reads(project, "cat src/*.py")
@@ -257,3 +291,17 @@ def test_no_repository_and_one_around_the_project_are_asked_about(project: Path,
     put(tmp_path / "plain/a")
     assert not reads(tmp_path / "plain", "git diff a a")
     assert not reads(project, "git status", folder="src")
+
+
+def test_what_the_users_settings_of_git_have_run(project: Path) -> None:
+    def status(*settings: Setting) -> bool:
+        search = f"{project}/bin:/bin"
+        place = Place(project, ".", ProjectRoot(project).relative, (), search, lambda: settings)
+        return only_reads("git status", place)
+
+    put(project / "bin/git-lfs", "#!/bin/sh\n").chmod(0o755)
+    assert status(Setting("filter", "x", "clean", "sed -e p"), Setting("core", "", "pager", "less"))
+    assert not status(Setting("filter", "lfs", "process", "git-lfs filter-process"))
+    assert not status(Setting("filter", "x", "clean", "./clean"))
+    assert not status(Setting("log", "", "showsignature", "true"))
+    assert not status(Setting("pretty", "", "x", "%+G?"))
