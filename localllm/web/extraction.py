@@ -1,14 +1,13 @@
 """The text of a page: what it says, without what stands around it.
 
-With the package trafilatura, where it is installed, the main text is found; without it all text is taken but for
-scripts, navigation and forms.
+With the package trafilatura, where it is installed, the main text is found (main_text.py); without it all text is taken
+but for scripts, navigation and forms.
 """
 
 import asyncio
 import codecs
 import re
 import time
-from typing import Any
 
 import msgspec
 
@@ -16,13 +15,13 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.documents.pdf import pdf_text
 from localllm.text.decoding import NotTextError, decode
 from localllm.web.fetching import Page
+from localllm.web.main_text import main_text
 
 _SECONDS = 20.0
 _SECONDS_PLAIN = 5.0
 _PIECE = 16_384
 _SNIFFED = 4_096
-_SHORTEST = 400  # characters; in less there is no main text to be found, and trafilatura takes all of it
-_MOST_TAGS = 60_000  # opening and closing; trafilatura takes 2 s for these, and ten times that for three times as many
+_SHORTEST = 400  # characters; in less there is no main text to be found, and all of it is taken
 _CHARSET = re.compile(
     rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|encoding=["']([\w.:-]{1,40})["']""", re.I
 )
@@ -106,30 +105,19 @@ def _codec(name: str) -> str:
 
 async def _of_html(html: str) -> Extracted:
     plain = await asyncio.to_thread(_plain, html)
-    is_fit = len(plain.text) >= _SHORTEST and html.count("<") <= _MOST_TAGS
-    main = await _main_text(html) if is_fit else ""
+    main = await _main_text(html) if len(plain.text) >= _SHORTEST else ""
     if main:
         return Extracted(plain.title, main, "trafilatura")
     return Extracted(plain.title, plain.text, "html")
 
 
 async def _main_text(html: str) -> str:
-    """What trafilatura takes for the main text; "" where it is not installed, finds none or takes too long."""
+    """The page's main text; "" where there is none to be found, or that takes too long."""
     try:
         async with asyncio.timeout(_SECONDS):
-            return await asyncio.to_thread(_by_trafilatura, html)
+            return await asyncio.to_thread(main_text, html)
     except TimeoutError:
         return ""
-
-
-def _by_trafilatura(html: str) -> str:
-    import importlib
-
-    try:
-        trafilatura: Any = importlib.import_module("trafilatura")
-    except ImportError:
-        return ""
-    return trafilatura.extract(html, output_format="markdown", include_links=False, include_tables=True) or ""
 
 
 _LEFT_OUT = frozenset({"script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "form", "button"})
