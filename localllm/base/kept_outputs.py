@@ -14,6 +14,10 @@ from localllm.base.regular_files import read_regular
 _MARK = 16
 """Characters of the SHA-256 of its content in the name of a file."""
 
+OF_WEB = frozenset({"fetch_page", "web_search"})
+"""The kinds that hold text of strangers."""
+
+_NAMED_OF_WEB = re.compile(rf"tool-output/(?:{'|'.join(sorted(OF_WEB))})-[0-9a-f]{{16}}\.txt", re.IGNORECASE)
 _NAME = re.compile(r"[a-z][a-z_]{0,60}-([0-9a-f]{16})\.txt")
 
 
@@ -44,6 +48,18 @@ def is_kept_output(file: Path, most: int) -> bool:
     name = _NAME.fullmatch(file.name)
     with suppress(OSError):
         return bool(name) and _mark_of(read_regular(file, most)) == name[1]
+    return False
+
+
+def names_page(text: str) -> bool:
+    """Whether a text names a kept output that came from the web."""
+    return "tool-output" in text.casefold() and bool(_NAMED_OF_WEB.search(text))
+
+
+def has_pages(folder: Path) -> bool:
+    """Whether outputs that came from the web are kept in `folder`."""
+    with suppress(OSError):
+        return any(name.rpartition("-")[0] in OF_WEB for name in os.listdir(folder))  # noqa: PTH208 - names are enough
     return False
 
 

@@ -24,6 +24,7 @@ from localllm.base.events import (
 from localllm.base.foreign_tools import NOTE, UNNAMED
 from localllm.base.i18n import _
 from localllm.base.jsontext import encode_json
+from localllm.base.kept_outputs import has_pages, names_page
 from localllm.llm.messages import AssistantMessage, ToolSpec
 from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
@@ -52,6 +53,8 @@ from localllm.tools.results import (
     with_instructions_named,
 )
 from localllm.tools.text_files import SeenFiles, load
+
+_OWN_FOLDERS = (".localllm", "tool-output")
 
 
 class ToolSystem:
@@ -329,12 +332,21 @@ class ToolSystem:
                 tool.fetches or tool.sends
             )  # an error may hold strangers' words
             raise
-        self._judge.tainted = self._judge.tainted or output.untrusted
+        self._judge.tainted = self._judge.tainted or output.untrusted or self._shows_page(tool, arguments, output)
         remarks += self._new_remarks(call, fitted.left_out)
         if remarks:
             output = msgspec.structs.replace(output, for_model="\n".join([output.for_model, *remarks]))
         result = succeeded(call, output, preview)
         return msgspec.structs.replace(result, acted=tool.risk is not Risk.SAFE and not facts.only_reads)
+
+    def _shows_page(self, tool: Tool, arguments: dict[str, Any], output: ToolOutput) -> bool:
+        """Whether what the model got may be of a page of the web that was kept as a file, in this session or another.
+
+        A command may print it under no name, so that one counts that only has to do with the folder.
+        """
+        if tool.name == COMMAND_TOOL and any(name in arguments["command"].casefold() for name in _OWN_FOLDERS):
+            return has_pages(self._context.overflow_folder)
+        return names_page(output.for_model) or any(names_page(path) for path in map(str, arguments.values()))
 
     def _new_remarks(self, call: ToolCall, left_out: Sequence[str]) -> list[str]:
         """What was understood otherwise than it was written, each the first time in a conversation."""

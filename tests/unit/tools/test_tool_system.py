@@ -9,6 +9,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, ToolCall, ToolFinished, ToolStarted
+from localllm.base.kept_outputs import keep_output
 from localllm.config.schema import Mode, SafetySettings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.saved_rules import RememberedRules
@@ -321,6 +322,30 @@ class TestPolicy:
         assert (await tools.execute_tool("ask_web", query="red  shoes"))["success"]
         assert (await tools.execute_tool("ask_web", query="green shoes"))["code"] == "E9011"
         assert ["web" in request.reason for request in person.asked] == [True]
+
+    @pytest.mark.parametrize(
+        ("name", "arguments"),
+        [
+            ("read_file", {"file_path": "{kept}"}),
+            ("read_file", {"file_path": "./{kept}", "start_line": 2}),
+            ("search_files", {"pattern": "strangers", "path": ".localllm/tool-output"}),
+            ("run_command", {"command": "cat {kept}"}),
+            ("run_command", {"command": "cd .localllm && cat */*"}),
+        ],
+    )
+    async def test_a_kept_page_is_text_of_strangers_in_later_sessions_too(
+        self, project: Path, name: str, arguments: dict[str, str]
+    ) -> None:
+        folder = project / ".localllm/tool-output"
+        kept = keep_output(folder, "fetch_page", "words of\nstrangers\n").relative_to(project)
+        other = keep_output(folder, "run_command", "words of\nours\n").relative_to(project)
+        tools = make_tools(project, confirmer=Answering(approve=True))
+        assert (await tools.execute_tool("read_file", file_path=str(other)))["success"]
+        assert (await tools.execute_tool("run_command", command="echo x"))["success"]
+        assert not tools.tainted
+        given = {key: value.format(kept=kept) if isinstance(value, str) else value for key, value in arguments.items()}
+        assert (await tools.execute_tool(name, **given))["success"]
+        assert tools.tainted
 
     async def test_the_host_of_an_address_can_be_allowed_from_now_on(self, project: Path) -> None:
         @tool(risk=Risk.SAFE, fetches=("url",))
