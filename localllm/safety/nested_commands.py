@@ -17,6 +17,18 @@ INTERPRETERS: dict[str, tuple[str, ...]] = {
     "node": ("-e", "--eval", "-p", "--print"),
     "php": ("-r",),
     "lua": ("-e",),
+    "luajit": ("-e",),
+    "pypy": ("-c",),
+    "ipython": ("-c",),
+    "nodejs": ("-e", "--eval", "-p", "--print"),
+    "rscript": ("-e",),
+    "julia": ("-e",),
+    "elixir": ("-e",),
+    "guile": ("-c",),
+    "tclsh": (),
+    "expect": ("-c",),
+    "groovy": ("-e",),
+    "raku": ("-e",),
     "deno": ("eval",),
     "bun": ("-e",),
     "osascript": ("-e",),
@@ -30,6 +42,10 @@ _ASSIGNMENT = late_pattern(r"\w+(?:\[.*\])?\+?=")
 _STRING = late_pattern(
     r"""'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL
 )
+_GLUED_CODE = late_pattern(r"-[A-Za-z]*?[ceE].+", re.DOTALL)
+_LOADER = late_pattern(r"ld(?:[-\d].*)?\.so(?:\..*)?")
+"""The program by which the system starts others: `/lib64/ld-linux-x86-64.so.2 PROGRAM`."""
+
 _CALL = late_pattern(r"(?<![\w.])([\w.]++)\s*+\(")
 _LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # what stands around words in perl and ruby: qw(git push), %x{git push}
 _UNKNOWN = Word("", computed=True)
@@ -60,13 +76,37 @@ def look_through(words: Sequence[Word]) -> Seen:
         return Seen((rest,), through=True)
     if name in SHELLS:
         return _shell(rest)
-    if code := INTERPRETERS.get(name):
-        return _interpreter(rest, code)
+    if name in INTERPRETERS:
+        return _interpreter(rest, INTERPRETERS[name])
     if handler := _HANDLERS.get(name):
         return handler(rest)
     if name in _PREFIXES:
         return _prefixed(rest, *_PREFIXES[name])
     return Seen()
+
+
+def may_be_run_by(words: Sequence[Word]) -> list[list[Word]]:
+    """The commands that a program which runs others may have been given, wherever its own options end: guesses, enough
+    to refuse or to ask, never to allow."""
+    name = program_of(words[0])
+    if name not in _RUNNERS and name not in _PREFIXES and not _LOADER.fullmatch(name):
+        return []
+    starts = (at for at in range(1, min(len(words), _MOST_STARTS)) if not words[at].computed)
+    return [list(words[at : at + _MOST_OF_GUESS]) for at in starts]
+
+
+_MOST_STARTS, _MOST_OF_GUESS = 16, 40  # words
+_NAMES_OF_RUNNERS = (
+    "setarch linux i x86_64 uname flock script gdb lldb valgrind perf rr heaptrack start-stop-daemon daemonize "
+    "dbus-run-session xvfb-run fakeroot faketime proot catchsegv numactl cgexec systemd-inhibit softlimit chpst "
+    "s6-setuidgid gosu su-exec setpriv capsh runuser tini dumb-init rlwrap direnv mise asdf poetry uv pipenv pnpm "
+    "npm npx yarn bunx bundle conda mamba nix nix-shell docker podman kubectl tmux screen watchexec nodemon ccache "
+    "distcc torsocks proxychains cpulimit trickle eatmydata dotenv op aws-vault sem chronic ts ifne lckdo retry "
+    "annotate-output toybox busybox watch hyperfine"
+)
+_RUNNERS = frozenset(_NAMES_OF_RUNNERS.split())
+"""Programs that run another one, which stands among their words; how many words are their own differs too much. The
+numbers at the end of a name are left out, see `program_of`."""
 
 
 def program_of(word: Word) -> str:
@@ -96,8 +136,10 @@ _PREFIXES: dict[str, tuple[str, int, bool]] = {
     "builtin": ("", 0, True),
     "exec": ("a", 0, True),
     "coproc": ("", 0, True),
-    "chrt": ("", 1, False),
+    "chrt": ("TPD", 1, False),
     "taskset": ("", 1, False),
+    "prlimit": ("po", 0, False),
+    "choom": ("np", 0, False),
     "sudo": ("ughpCTrtDRU", 0, False),
     "doas": ("uC", 0, False),
     "pkexec": ("", 0, False),
@@ -162,6 +204,8 @@ def _interpreter(rest: list[Word], options: tuple[str, ...]) -> Seen:
     for at, word in enumerate(rest[:-1]):
         if word.text in options or (re.fullmatch(r"-\w*[ceE]", word.text) and word.text[:2] != "--"):
             return Seen(code=(rest[at + 1].text,), opaque=rest[at + 1].computed)
+    if glued := [word for word in rest if _GLUED_CODE.fullmatch(word.text) and word.text[:2] != "--"]:
+        return Seen(code=tuple(word.text for word in glued), opaque=any(word.computed for word in glued))
     return Seen(opaque=bool(rest) and rest[0].computed and not rest[0].text)
 
 
@@ -233,7 +277,10 @@ def _option_text(*options: str) -> Callable[[list[Word]], Seen]:
             if word.text in options:
                 return Seen(texts=(later.text,), opaque=later.computed)
         values = (
-            word.text.removeprefix(f"{option}=") for word in rest for option in options if word.text.startswith(option)
+            word.text[2:] if len(option) == 2 else word.text.removeprefix(f"{option}=")  # -Ccommand, --command=command
+            for word in rest
+            for option in options
+            if word.text.startswith(option)
         )
         return Seen(texts=tuple(values))
 
@@ -249,6 +296,22 @@ def _flock(rest: list[Word]) -> Seen:
     if command and command[0].text in ("-c", "--command"):
         return Seen(texts=tuple(word.text for word in command[1:2]))
     return Seen((command,) if command else ())
+
+
+def _rg(rest: list[Word]) -> Seen:
+    """`rg --pre PROGRAM` runs it with each file."""
+    commands: list[list[Word]] = []
+    for word, later in pairwise([*rest, Word("")]):
+        option, given, value = word.text.partition("=")
+        if option == "--pre":
+            program = Word(value, word.computed) if given else later
+            commands.append([program, _UNKNOWN])
+    return Seen(tuple(commands))
+
+
+def _bind(rest: list[Word]) -> Seen:
+    """`bind -x '"KEY": COMMAND'`."""
+    return Seen(texts=tuple(word.text.rpartition('":')[2] for word in rest if '":' in word.text))
 
 
 def _trap(rest: list[Word]) -> Seen:
@@ -284,6 +347,7 @@ def _git(rest: list[Word]) -> Seen:
     """What git is told to run: settings that name a program, aliases, and the options and commands that take one."""
     texts: list[str] = []
     names = [word.text for word in rest]
+    is_hidden = any(name.startswith("--config-env") for name in names)
     for name, later in pairwise([*names, ""]):
         setting, given, value = name.partition("=")
         if not given and _RUN_BY_GIT.fullmatch(name):  # git config core.pager PROGRAM
@@ -298,7 +362,7 @@ def _git(rest: list[Word]) -> Seen:
         if before in names and verb in names:
             after = names[names.index(verb) + 1 :]
             texts.append(after[0] if len(after) == 1 else " ".join(map(_quoted, after)))
-    return Seen(texts=tuple(filter(None, texts)))
+    return Seen(texts=tuple(filter(None, texts)), opaque=is_hidden)
 
 
 _RUN_BY_GIT = late_pattern(
@@ -346,6 +410,15 @@ _HANDLERS: dict[str, Callable[[list[Word]], Seen]] = {
     "awk": _code,
     "gawk": _code,
     "mawk": _code,
+    "nawk": _code,
+    "original-awk": _code,
+    "goawk": _code,
+    "rg": _rg,
+    "bind": _bind,
+    "mapfile": _option_text("-C"),
+    "readarray": _option_text("-C"),
+    "compgen": _option_text("-C"),
+    "complete": _option_text("-C"),
     "git": _git,
     "tar": _option_text("--checkpoint-action=exec", "--to-command", "-I", "--use-compress-program"),
     "rsync": _option_text("-e", "--rsh"),

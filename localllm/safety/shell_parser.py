@@ -12,7 +12,14 @@ import msgspec
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import parser
 from localllm.safety.dangerous_commands import PRINTERS
-from localllm.safety.nested_commands import READERS, SHELLS, commands_in_code, look_through, program_of
+from localllm.safety.nested_commands import (
+    READERS,
+    SHELLS,
+    commands_in_code,
+    look_through,
+    may_be_run_by,
+    program_of,
+)
 from localllm.safety.shell_flow import WRITING, Flow, Walk
 from localllm.safety.shell_words import WORD_NODES, Variable, Word, WordReader
 
@@ -25,7 +32,23 @@ _SAID = late_pattern(
 )
 """Options whose value is text for people, or a pattern."""
 
-_SED_RUNS = late_pattern(r"(?:^|[;{\n\d$/])\s*e(?:\s|$)|/[gpiI\d]*e[gpiI\d]*\s*(?:;|$)")
+_SED_RUNS = late_pattern(r"(?:^|[;{\n\d$/!])\s*e(?:\s|$)|[^\w\s][gpiImM\d]*e[gpiImM\d]*\s*(?:[;}\n]|$)")
+_SED_MARKS = late_pattern(r"[^\w\s.-]")
+_TOLD_TO_RUN = late_pattern(r"^(?:[\w-]+=|\\?!+|[:+]+!*|\.?(?:shell|system|spawn)\s+|(?:EXEC|SYSTEM):)", re.IGNORECASE)
+"""What stands before a command line in the languages of other programs: vim, psql, sqlite3, gdb, expect, socat."""
+
+_SETS_GIT = late_pattern(r"GIT_CONFIG_(?:PARAMETERS|COUNT|KEY_\d+|VALUE_\d+|GLOBAL|SYSTEM)")
+"""Variables that may have git run anything: their values are settings."""
+
+_NAMES_PROGRAM = late_pattern(
+    r"\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|EXTERNAL_DIFF|LESSOPEN|LESSCLOSE|_COMMAND|_RSH|_SSH)"
+)
+"""Variables whose value other programs run."""
+
+_FED = frozenset(
+    {"at", "batch", "crontab", "ed", "ex", "vi", "vim", "gdb", "lldb", "sqlite", "psql", "mysql", "m", "dc"}
+)
+"""Programs that are no shells, but can be told in their input to run a command. Without the numbers at their ends."""
 _PRINTER_RUNS = late_pattern(r"--pre(?:=|$)|--pager(?:=|$)|-P|\+.?!")
 _COPIERS = frozenset({"cp", "ln", "mv", "install"})
 
@@ -39,10 +62,20 @@ def texts_in(words: Sequence[Word]) -> Iterator[str]:
         runs = _PRINTER_RUNS.match(word.text) or _PRINTER_RUNS.match(before.text)
         if name in PRINTERS and not (runs and name in ("rg", "man", "less")):
             continue
-        if len(word.text.split()) < 2 or _SAID.fullmatch(option if given and option[:1] == "-" else before.text):
+        if name == "sed":
+            yield from (_of_sed(word.text) if _SED_RUNS.search(word.text) else ())
             continue
-        if name != "sed" or _SED_RUNS.search(word.text):
-            yield re.sub(r"^(?:[\w-]+=|[!:+]+)", "", word.text)
+        text = _TOLD_TO_RUN.sub("", word.text)
+        is_told = text != word.text and not given
+        is_text = len(word.text.split()) < 2 and not is_told
+        if is_text or _SAID.fullmatch(option if given and option[:1] == "-" else before.text):
+            continue
+        yield text
+
+
+def _of_sed(program: str) -> Iterator[str]:
+    yield re.sub(r"^[\w-]+=", "", program)
+    yield _SED_MARKS.sub(" ; ", program)  # s/x/command/e
 
 
 def renamed_by(words: Sequence[Word]) -> dict[str, list[Word]]:
@@ -170,6 +203,7 @@ class _Reader:
         self._of = self._words.source_of
         self._changing: set[str] = set()
         self._commands: list[Command] = []
+        self._guesses: list[Command] = []
         self._writes: list[Word] = []
         self._reads: list[Word] = []
         self._within: list[_Text] = []
@@ -201,7 +235,7 @@ class _Reader:
         is_left_alone = not sound or any(map(_shows_traps, self._commands))
         parts = () if is_left_alone else walk.last_pipeline(self._of)
         script = Script(
-            commands=tuple(self._commands),
+            commands=(*self._commands, *self._guesses),
             writes=tuple(self._writes),
             reads=tuple(self._reads),
             sound=sound,
@@ -243,7 +277,9 @@ class _Reader:
         else:
             text, changes = " ".join(word.text for word in words), False
             self._assigns = True
-            self._within.extend(_Text(word.text, guessed=True) for word in words if _is_several(word))
+            is_run = bool(_NAMES_PROGRAM.fullmatch(name))
+            self._within.extend(_Text(word.text, guessed=True) for word in words if is_run or _is_several(word))
+            self._opaque = self._opaque or _hides_git(name, text)
             if any(child.type == "+=" for child in node.children):
                 text, changes = self._words.known.get(name, Variable("")).value + text, True
         is_sure = not (changes or name in self._changing or any(word.computed for word in words))
@@ -313,8 +349,12 @@ class _Reader:
         self._renamed |= renamed_by(words)
         for text in texts_in(words):
             self._within.append(_Text(text, guessed=True))
+        self._guesses.extend(Command(tuple(command), guessed=True) for command in may_be_run_by(words))
         for word in words[1:]:
             self._add_subscripts(word.text)
+            if "GIT_CONFIG" in word.text and program_of(words[0]) not in PRINTERS:  # env, export, sudo
+                variable, given, value = word.text.partition("=")
+                self._opaque = self._opaque or bool(given and _hides_git(variable, value))
 
     def _add_subscripts(self, text: str) -> None:
         """What bash runs in the subscript of a variable, also in quotes: `test -v 'a[$(x)]'`."""
@@ -345,9 +385,12 @@ class _Reader:
 
     def _feed(self) -> None:
         """What is piped or handed to a shell that reads its input is read as well."""
-        if any(_runs_file(command.words[0]) for command in self._commands):  # which this line may have written
+        if any(
+            _runs_file(command.words[0]) or _is_fed(command) for command in self._commands
+        ):  # which this line may have written
             printed = (word.text for command in self._commands if _prints(command) for word in command.words[1:])
-            self._within.extend(_Text(text, guessed=True) for text in [*self._fed, *printed])
+            texts = [_TOLD_TO_RUN.sub("", text) for text in [*self._fed, *printed]]
+            self._within.extend(_Text(text, guessed=True) for text in texts)
         readers = {program_of(command.words[0]) for command in self._commands if _reads_input(command)}
         if not readers:
             return
@@ -380,6 +423,15 @@ def _prints(command: Command) -> bool:
 
 def _runs_file(program: Word) -> bool:
     return program_of(program) in SHELLS | {"source", ".", "chmod", "make"} or "/" in program.text
+
+
+def _is_fed(command: Command) -> bool:
+    return program_of(command.words[0]) in _FED
+
+
+def _hides_git(variable: str, value: str) -> bool:
+    """Whether a variable gives git settings that are not read here."""
+    return bool(_SETS_GIT.fullmatch(variable)) and value not in ("/dev/null", "")
 
 
 def _is_several(word: Word) -> bool:

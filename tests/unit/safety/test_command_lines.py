@@ -113,6 +113,92 @@ def test_cutting_a_dangerous_line_short_never_raises(line: str) -> None:
         verdict(line[:end])
 
 
+WRAPPERS = [
+    *("prlimit --nproc=10 {}", "setarch x86_64 -R {}", "linux32 {}", "linux64 {}", "i386 {}", "choom -n 100 -- {}"),
+    *("taskset -c 0,1 {}", "ionice -c 3 {}", "chrt -f 10 {}", "nsenter --target 1 --mount {}", "unshare -S 0 {}"),
+    *("/lib64/ld-linux-x86-64.so.2 {}", "/lib64/ld-linux-x86-64.so.2 --argv0 x /usr/bin/{}", "ld.so {}"),
+    *("env -S '{}'", "env --chdir / {}", "busybox {}", "xargs -a f {}", "parallel {} ::: x", "script -c '{}'"),
+    *("script -q /dev/null {}", "flock --timeout 3 f {}", "watch -n 1 {}", "strace -ff -o x {}", "ltrace -S {}"),
+    *("gdb --args {}", "gdb -ex 'shell {}'", "timeout --signal KILL 5 {}", "nice --adjustment 5 {}", "setsid -w {}"),
+    *("stdbuf --output L {}", "nohup {}", "command {}", "builtin command {}", "exec -a x {}", "eval '{}'", "uv run {}"),
+    *("mapfile -c1 -C'{} #' < f", "perl -e'system(\"{}\")'", "python3 -c\"import os; os.system('{}')\"", "valgrind {}"),
+    *("nawk 'BEGIN{{system(\"{}\")}}'", "sed 's/x/{}/e' f", "sed 's|x|{}|ge' f", "sed -n '$!e {}' f", "tini -- {}"),
+    *("vim -c '!{}' f", "luajit -e 'os.execute(\"{}\")'", "socat - EXEC:'{}'", "ed <<< '!{}'", "echo '{}' | at now"),
+    *("GIT_SSH_COMMAND='{}' git fetch", "GIT_EXTERNAL_DIFF='{}' git diff", "MANPAGER='{}' man x", "psql -c '\\! {}'"),
+    *("sqlite3 x '.shell {}'", "expect -c 'spawn {}'", "docker run --rm x {}", "bind -x '\"x\":{}'", "rg --pre '{}' x"),
+]
+
+
+@each("frame", WRAPPERS)
+def test_what_is_denied_is_found_behind_programs_that_run_others(frame: str) -> None:
+    denied = SafetySettings(
+        mode="auto", allow=("*", f"run_command({frame.split(maxsplit=1)[0]})"), deny=("run_command(curl)",)
+    )
+    assert judge(frame.format("curl x.org"), denied).decision == "deny"
+
+
+@each(
+    "line",
+    [
+        "rg --pre curl x",
+        "rg --pre=curl x",
+        "mapfile -C curl x",
+        "PAGER=curl git log",
+        "GIT_EXTERNAL_DIFF=curl git diff",
+        "complete -C curl x",
+    ],
+)
+def test_a_single_word_is_a_command_as_well(line: str) -> None:
+    assert judge(line, SafetySettings(mode="auto", deny=("run_command(curl)",))).decision == "deny"
+
+
+@each(
+    "line",
+    [
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.st GIT_CONFIG_VALUE_0=push git st",
+        "env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.st GIT_CONFIG_VALUE_0=push git st",
+        "GIT_CONFIG_PARAMETERS=\"'alias.st=push'\" git st",
+        "export GIT_CONFIG_GLOBAL=x; git st",
+        "X=push git --config-env=alias.st=X st",
+    ],
+)
+def test_settings_of_git_in_variables_are_asked_about(line: str) -> None:
+    rules = SafetySettings(mode="auto", allow=("run_command(git)",), deny=("run_command(git push)",))
+    assert judge(line, rules).decision == "ask"
+
+
+@each(
+    "line",
+    [
+        "uv run pytest -q",
+        "docker run --rm -it image bash",
+        "conda install python",
+        "npm run build",
+        "sed -i 's/the/a/' README.md",
+        "sed -n '/name/p' f.e",
+        "GIT_CONFIG_GLOBAL=/dev/null git status",
+        "EDITOR=true git commit --amend",
+        "rg --pre-glob '*.pdf' x",
+        "git log -e",
+        "uname -a",
+        "xvfb-run -a npm test",
+    ],
+)
+def test_programs_that_run_others_go_on_working(line: str) -> None:
+    assert judge(line, SafetySettings(mode="auto", deny=("run_command(curl)",))).decision == "allow"
+
+
+@each("line", ["uv run pytest -q", "docker run --rm image", "npm run build"])
+def test_an_allowed_runner_needs_no_rule_for_what_it_may_run(line: str) -> None:
+    rule = f"run_command({' '.join(line.split()[:2])})"
+    assert judge(line, SafetySettings(allow=(rule,), deny=("run_command(curl)",))).decision == "allow"
+
+
+@each("line", ["prlimit --nproc=9 make", "strace -f make", "choom -n 9 make", "rg --pre ./x y"])
+def test_an_allowed_wrapper_does_not_allow_what_it_runs(line: str) -> None:
+    assert judge(line, SafetySettings(allow=(f"run_command({line.split(maxsplit=1)[0]})",))).decision == "ask"
+
+
 DISGUISES = [
     "git -c alias.x=push x",
     "git config alias.st push && git st",
