@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import click
-import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
@@ -20,7 +19,7 @@ from localllm.config.loader import Loaded, left_out_notice, load, secret
 from localllm.config.reader import Origin
 from localllm.config.trust import Answers
 from localllm.safety.saved_rules import rules_file
-from localllm.text.sanitising import clean, display_width
+from localllm.text.sanitising import clean, display_width, json_report
 from localllm.text.wrapping import wrap
 from localllm.tui.dialogs.trust import setting_lines
 from localllm.tui.render.screen import Screen
@@ -70,7 +69,7 @@ def as_json(loaded: Loaded) -> str:
         }
     files = {layer: str(file) for layer, file in loaded.files.items()}
     whole = {"settings": settings, "files": files, "withheld": loaded.withheld, "warnings": loaded.warnings}
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+    return json_report(whole)
 
 
 def file_lines(project: Path) -> Iterator[str]:

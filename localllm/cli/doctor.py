@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-import msgspec
 
 from localllm import __version__
 from localllm.base.errors import ConfigurationError
@@ -18,7 +17,7 @@ from localllm.config.loader import Loaded
 from localllm.config.schema import Settings
 from localllm.integrations.doctor.checks import examine
 from localllm.integrations.doctor.inputs import STATUSES, Finding, Status, Surroundings, look_around
-from localllm.text.sanitising import clean, display_width
+from localllm.text.sanitising import clean, display_width, json_report
 from localllm.text.wrapping import wrap
 from localllm.tui.theme import Style, Theme, choose_theme
 
@@ -84,7 +83,7 @@ def as_json(findings: Sequence[Finding]) -> str:
         "ok": all(finding.status != "problem" for finding in findings),
         "findings": findings,
     }
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+    return json_report(whole)
 
 
 def listing(findings: Sequence[Finding], project: Path, width: int, theme: Theme) -> Iterator[str]:

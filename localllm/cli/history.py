@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
@@ -16,7 +15,7 @@ from localllm.sessions.index import Session, about, state, when
 from localllm.sessions.log import Seal
 from localllm.sessions.store import Sessions
 from localllm.sessions.transcript import Transcript, begun_at, transcript_of
-from localllm.text.sanitising import clean, shorten
+from localllm.text.sanitising import clean, json_report, shorten
 
 _ABOUT = 70  # cells
 EXIT_LEFT_ALONE = 1
@@ -39,7 +38,7 @@ def list_(context: click.Context, words: tuple[str, ...], json: bool) -> None:
     _unused, sessions = _open(context)
     found = sessions.search(" ".join(words)) if words else sessions.all()
     if json:
-        click.echo(msgspec.json.format(msgspec.json.encode({"sessions": list(map(_json, found))}), indent=2).decode())
+        click.echo(json_report({"sessions": list(map(_json, found))}))
         return
     if not found:
         say(_("Nothing was found for “{words}”.", words=" ".join(words)) if words else _("No sessions yet."))
@@ -68,7 +67,7 @@ def _json(session: Session) -> dict[str, Json]:
 def show(context: click.Context, name: str, to: Format) -> None:
     """Print the session NAME."""
     text = export(_transcript(context, name)[1], to)
-    click.echo(clean(text) if sys.stdout.isatty() else text, nl=False)
+    click.echo(clean(text) if sys.stdout.isatty() and to != "json" else text, nl=False)
 
 
 @history.command("export")

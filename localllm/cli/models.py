@@ -17,7 +17,7 @@ from localllm.cli.settings import load_here, print_error, say
 from localllm.config.schema import SECRET_VARIABLES
 from localllm.llm.discovery.servers import Server
 from localllm.llm.providers.base import ModelInfo
-from localllm.text.sanitising import clean, display_width
+from localllm.text.sanitising import clean, display_width, json_report
 from localllm.text.wrapping import wrap
 from localllm.tui.theme import Theme, choose_theme
 
@@ -83,7 +83,7 @@ def as_json(answering: Answering) -> str:
         "used": used,
         "error": fault and {"code": fault.code, "what": fault.what, "why": fault.why, "fix": fault.fix},
     }
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+    return json_report(whole)
 
 
 def _server_json(answering: Answering, server: Server) -> dict[str, Json]:

@@ -19,7 +19,7 @@ from localllm.sandbox.backend import Network
 from localllm.sandbox.probe import remedies
 from localllm.sandbox.runner import CommandResult, SandboxRunner
 from localllm.sandbox.self_test import Attempt, attempts
-from localllm.text.sanitising import clean, display_width
+from localllm.text.sanitising import clean, display_width, json_report
 from localllm.text.wrapping import wrap
 from localllm.tools.shell import remarks_on
 from localllm.tui.theme import Theme, choose_theme
@@ -149,7 +149,7 @@ def _show(runner: SandboxRunner, project: Path, hosts: tuple[str, ...], *, as_js
         fixes=[str(fix) for fix in remedies(runner.failed_levels, kernel)] if sys.platform == "linux" else [],
     )
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(probed), indent=2).decode())
+        click.echo(json_report(probed))
     else:
         width = max(40, shutil.get_terminal_size().columns)
         for line in listing(probed, project, width, choose_theme(sys.stdout)):

@@ -17,7 +17,7 @@ from localllm.base.i18n import _, gettext, language, ngettext
 from localllm.base.jsontext import encode_json
 from localllm.base.regular_files import clock_time
 from localllm.sessions.transcript import Answered, Called, Part, Remarked, Said, Transcript
-from localllm.text.sanitising import clean, shorten
+from localllm.text.sanitising import clean, json_report, shorten
 
 Format = Literal["md", "html", "json"]
 FORMATS: tuple[Format, ...] = ("md", "html", "json")
@@ -38,7 +38,7 @@ def export(transcript: Transcript, to: Format) -> str:
         case "json":
             parts = tuple(map(_in_words, transcript.parts))
             spoken = msgspec.structs.replace(transcript, parts=parts)
-            return msgspec.json.format(encode_json(spoken), indent=2).decode() + "\n"
+            return json_report(spoken) + "\n"
 
 
 def write_new(root: Path, file: Path, text: str, *, overwrite: bool = False) -> None:

@@ -8,6 +8,10 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+import msgspec
+
+from localllm.base.jsontext import encode_json
+
 _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f"  # C0 but newline and tab, and DEL
     "\x80-\x9f"  # C1
@@ -69,7 +73,12 @@ def clean(text: str, *, keep_newlines: bool = True) -> str:
 def escape_json(json: str) -> str:
     """The same JSON with the characters that `clean` would show written as escapes, so that printing it steers
     nothing."""
-    return json if json.isascii() else _suspect().sub(_escaped, json)
+    return json if json.isascii() and "\x7f" not in json else _suspect().sub(_escaped, json)
+
+
+def json_report(value: object) -> str:
+    """`value` as JSON that may be printed, indented for people to read."""
+    return escape_json(msgspec.json.format(encode_json(value), indent=2).decode())
 
 
 def _is_legitimate(match: re.Match[str]) -> bool:

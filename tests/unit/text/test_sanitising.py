@@ -7,8 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localllm.text.sanitising import clean, clusters, cut_unfinished, display_width, escape_json, shorten, shorten_start
+from localllm.text.sanitising import (
+    clean,
+    clusters,
+    cut_unfinished,
+    display_width,
+    escape_json,
+    json_report,
+    shorten,
+    shorten_start,
+)
 from tests.support.each import each
+
+
+@pytest.mark.parametrize("raw", ["\x1b]0;x\x07", "\x7f", "\x9b31m", "\u202e", "\u200b", "a\x7fb\r", "\U000e0041", "終"])
+def test_what_is_printed_as_json_steers_nothing(raw: str) -> None:
+    plain = json.dumps(raw), json.dumps(raw, ensure_ascii=False)
+    for text in (json_report({raw: [raw]}), *map(escape_json, plain)):
+        assert clean(text) == text
+    assert json.loads(json_report({raw: [raw]})) == {raw: [raw]}
+
+
+def test_half_a_pair_from_a_file_name_is_printed_as_json() -> None:
+    assert json.loads(json_report({"name": "\udcff"})) == {"name": "\ufffd"}
+
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
