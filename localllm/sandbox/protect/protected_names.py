@@ -293,26 +293,47 @@ BELIEVED = (
 """The settings and programs, by who believes them."""
 
 INSTRUCTIONS = (
+    "AGENT.md",
     "AGENTS.md",
+    "AGENTS.local.md",
     "AGENTS.override.md",
     "CLAUDE.md",
     "CLAUDE.local.md",
+    "CODEBUDDY.md",
+    "CODEX.md",
     "CRUSH.md",
     "GEMINI.md",
+    "IFLOW.md",
+    "JULES.md",
+    "OpenCode.md",
     "QWEN.md",
+    "replit.md",
     "WARP.md",
+    ".aiderrules",
+    ".augment-guidelines",
     ".clinerules",
     ".cursorrules",
+    ".continuerules",
     ".goosehints",
+    ".kilocoderules",
+    ".openhands_instructions",
     ".roorules",
+    ".rules",
+    ".voidrules",
     ".windsurfrules",
+    ".github/chatmodes",
     ".github/copilot-instructions.md",
     ".github/instructions",
     ".github/prompts",
     ".github/agents",
+    ".github/skills",
+    ".agent",
     ".agents",
 )
 """The texts, named as above."""
+
+_BY_MODE = (".clinerules-", ".roorules-")
+"""How the names of texts for one mode of an assistant begin: `.roorules-code`."""
 
 _INSTRUCTIONS = frozenset(name.casefold() for name in INSTRUCTIONS)
 
@@ -321,7 +342,7 @@ def is_instruction(relative_path: str) -> bool:
     """Whether a path below the project (`/` between its names) is, or lies beneath, a text that assistants obey."""
     parts = relative_path.casefold().split("/")
     return any(
-        name in _INSTRUCTIONS
+        name in _INSTRUCTIONS or name.startswith(_BY_MODE)
         for start in range(len(parts))
         for name in (parts[start], "/".join(parts[start : start + 2]))
     )
