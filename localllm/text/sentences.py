@@ -1,0 +1,253 @@
+"""Split English and Japanese text into sentences, as spans of the text itself."""
+
+from typing import NamedTuple
+
+from localllm.base.lazy_patterns import late_pattern
+
+LONGEST = 600
+"""Characters of what `whole_sentences` returns."""
+
+_AROUND = 1_200  # characters that are looked at on each side of a span: two of the longest sentences
+
+
+class Span(NamedTuple):
+    """A part of a text, text[start:end]."""
+
+    start: int
+    end: int
+
+
+_CLOSING = "\"'”’)\\]）」』】〉》"
+_END = late_pattern(
+    rf"(?P<latin>[.!?]+[{_CLOSING}]*(?=\s|$|[\[【（(\u3040-\u30ff\u4e00-\u9fff]))"
+    rf"|(?P<wide>[。！？．｡]+[{_CLOSING}]*)"
+    r"|(?P<blank>\n[^\S\n]*\n\s*)"
+    r"|(?P<line>\n)"
+)
+_TITLES = frozenset(
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "gen",
+        "sen",
+        "rep",
+        "gov",
+        "lt",
+        "col",
+        "capt",
+        "sgt",
+        "rev",
+        "hon",
+        "fig",
+        "figs",
+        "no",
+        "nos",
+        "vol",
+        "vs",
+        "eq",
+        "art",
+        "sec",
+        "ch",
+        "pp",
+        "approx",
+        "est",
+        "ca",
+        "cf",
+        "al",
+        "e.g",
+        "i.e",
+        "eg",
+        "ie",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "mt",
+        "ft",
+        "pres",
+        "supt",
+        "messrs",
+    ]
+)
+_SHORT_FORMS = frozenset(
+    [
+        "inc",
+        "ltd",
+        "co",
+        "corp",
+        "llc",
+        "plc",
+        "bros",
+        "jr",
+        "sr",
+        "etc",
+        "u.s",
+        "u.k",
+        "u.n",
+        "e.u",
+        "d.c",
+        "a.m",
+        "p.m",
+        "ph.d",
+        "b.c",
+        "a.d",
+    ]
+)
+_STARTERS = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "it",
+        "its",
+        "in",
+        "on",
+        "at",
+        "he",
+        "she",
+        "they",
+        "we",
+        "i",
+        "this",
+        "that",
+        "these",
+        "those",
+        "but",
+        "and",
+        "however",
+        "after",
+        "before",
+        "when",
+        "while",
+        "for",
+        "as",
+        "his",
+        "her",
+        "their",
+        "our",
+        "there",
+        "from",
+        "by",
+        "with",
+        "to",
+        "if",
+        "according",
+        "last",
+        "since",
+        "under",
+        "both",
+        "all",
+        "some",
+    ]
+)
+_WORD_BEFORE = late_pattern(r"[^\s(\[“\"'（「]*$")
+_WORD_AFTER = late_pattern(r"\s*[\"'“‘(\[]*([^\W_]+)")
+_ITEM = late_pattern(r"[^\S\n]*(?:[-*•·▪●■◆○・※#>|]|\(?\d{1,3}[.)](?!\d)|[①-⑳])")
+_NUMBERED = late_pattern(r"\s*\(?(?:\d{1,3}|[a-zA-Z])$")
+_JOINS = "とはがをにのでもやへなかよっ、，"
+"""What goes on with a sentence after a closing bracket: 「行く。」と言った。"""
+
+
+def split_sentences(text: str) -> list[Span]:
+    """The sentences of a text in their order, without the white space around them. A heading or an item is one."""
+    spans: list[Span] = []
+    start = 0
+    for found in _END.finditer(text):
+        if found.start() < start or not _is_border(text, start, found.lastgroup or "", found.start(), found.end()):
+            continue
+        _append(spans, text, start, found.end())
+        start = found.end()
+    _append(spans, text, start, len(text))
+    return spans
+
+
+def whole_sentences(text: str, span: Span) -> Span:
+    """Grow a span to the borders of its sentences, to at most `LONGEST` characters; a longer span is cut to that."""
+    base = max(0, span.start - _AROUND)
+    near = split_sentences(text[base : span.end + _AROUND])
+    touched = [one for one in near if one.start + base < span.end and one.end + base > span.start]
+    start = min([one.start + base for one in touched[:1]] + [span.start])
+    end = max([one.end + base for one in touched[-1:]] + [span.end])
+    if end - start <= LONGEST:
+        return Span(start, end)
+    room = max(0, LONGEST - (span.end - span.start))
+    start = _word_start(text, max(start, span.start - room // 2), span.start)
+    return Span(start, min(end, start + LONGEST))
+
+
+def _word_start(text: str, wanted: int, limit: int) -> int:
+    """The first place from `wanted` on where a word begins, at most `limit`."""
+    if wanted == 0 or text[wanted - 1].isspace():
+        return wanted
+    blank = text.find(" ", wanted, limit)
+    return blank + 1 if 0 <= blank < wanted + 40 else wanted
+
+
+def _append(spans: list[Span], text: str, start: int, end: int) -> None:
+    part = text[start:end]
+    if kept := part.strip():
+        start += len(part) - len(part.lstrip())
+        spans.append(Span(start, start + len(kept)))
+
+
+def _is_border(text: str, begun: int, kind: str, start: int, end: int) -> bool:
+    match kind:
+        case "blank":
+            return True
+        case "line":
+            return _is_line_border(text, begun, start)
+        case "wide":
+            is_closed = text[end - 1] in "」』）)】〉》"
+            return not (is_closed and end < len(text) and text[end] in _JOINS)
+        case _:
+            return _is_latin_border(text, begun, start, end)
+
+
+def _is_latin_border(text: str, begun: int, start: int, end: int) -> bool:
+    if end < len(text) and not text[end].isspace():  # Yahoo!ニュース; but "… 2024.[3]" ends
+        return text[end] in "[【"
+    before = text[max(begun, start - 20) : start]
+    if text[start] != ".":
+        return not ((after := _WORD_AFTER.match(text, end)) and after[1][0].islower() and after[1][0].isascii())
+    found = _WORD_BEFORE.search(before)
+    word = found[0] if found else ""
+    lowered = word.lower().rstrip(".")
+    line_start = text.rfind("\n", max(begun, start - 20), start) + 1 or begun
+    if start - line_start <= 8 and _NUMBERED.match(text[line_start:start]):
+        return False  # "1. First"
+    after = _WORD_AFTER.match(text[end : end + 60])
+    if after and after[1][0].islower() and after[1].isascii():
+        return False
+    if lowered in _TITLES:
+        return not after
+    if lowered in _SHORT_FORMS or (len(word) == 1 and word.isalpha() and word.isupper()):
+        return not after or after[1].lower() in _STARTERS
+    return True
+
+
+def _is_line_border(text: str, begun: int, start: int) -> bool:
+    """Whether a line break ends a sentence: not where the line was wrapped to the width of a page."""
+    line = text[max(begun, text.rfind("\n", max(begun, start - 400), start) + 1) : start].rstrip()
+    rest = text[start + 1 : start + 40]
+    following = rest.lstrip()[:1]
+    if not line or not following or _ITEM.match(rest):
+        return True
+    if following.islower() and following.isascii() and line[-1].isascii():
+        return False
+    if line[-1] in ",、，;-‐":
+        return False
+    if line.isascii():
+        return len(line) < 60 or len(line) > 130
+    return not (28 <= len(line) <= 60 and following > "\u3000" and line[-1] > "\u3000")

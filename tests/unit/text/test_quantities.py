@@ -1,0 +1,84 @@
+from localllm.text.quantities import agrees, quantities
+from tests.support.each import each
+
+
+@each(
+    ("one", "other"),
+    [
+        ("12億ドル", "$1.2 billion"),
+        ("令和6年", "in 2024"),
+        ("令和元年5月1日", "1 May 2019"),
+        ("April 1, 2024", "2024年4月1日"),
+        ("2024-04-01", "1 April 2024"),
+        ("3割", "30 %"),
+        ("3割5分", "35 percent"),
+        ("三分の一", "a third"),
+        ("1.2 GW", "1,200 MW"),
+        ("３億２０００万円", "320 million yen"),
+        ("US$12bn", "120億ドル"),
+        ("twenty-one people", "21人"),
+        ("1,200 full-time employees", "1200人"),
+        ("10万5,000世帯", "105,000 households"),
+        ("第3四半期", "third quarter"),
+        ("午後3時30分", "3:30 pm"),
+        ("19世紀", "the 19th century"),
+        ("1990年代", "the 1990s"),
+        ("時速100キロ", "100 km/h"),
+        ("16キロ", "10 miles"),
+        ("20°C", "68 °F"),
+        ("十二社", "12 companies"),
+        ("二〇二四年", "2024"),
+        ("18か月", "18 months"),
+        ("2倍", "doubled"),
+        ("about 300 people", "312人"),
+        ("300人以上", "312 people"),
+        ("3.2 billion yen", "32億1,400万円"),
+    ],
+)
+def test_two_ways_to_write_it_agree(one: str, other: str) -> None:
+    first, second = quantities(one), quantities(other)
+    assert len(first) == len(second) == 1
+    assert agrees(first[0], second[0])
+
+
+@each(
+    ("claim", "stated"),
+    [
+        ("12 %", "21 %"),
+        ("12 people", "12 %"),
+        ("$12 million", "12 million euros"),
+        ("12 km", "12 miles"),
+        ("12億円", "12億ドル"),
+        ("2023", "2024"),
+        ("1 April 2024", "2 April 2024"),
+        ("more than 400", "312"),
+        ("3.21 billion yen", "3.3 billion yen"),
+        ("12 million", "12 billion"),
+        ("5 years", "5 months"),
+    ],
+)
+def test_what_differs_does_not_agree(claim: str, stated: str) -> None:
+    assert not any(agrees(one, other) for one in quantities(claim) for other in quantities(stated))
+
+
+@each("text", ["version 1.2", "1.2.3", "text [3]", "1. first", "COVID-19 and A380", "5G", "一方で十分に", "数千", ""])
+def test_what_is_no_quantity(text: str) -> None:
+    assert quantities(text) == []
+
+
+@each(
+    ("text", "values"),
+    [
+        ("10–20 %", [(10, "%"), (20, "%")]),
+        ("between 10 and 20 million dollars", [(1e7, "USD"), (2e7, "USD")]),
+        ("2019-2023", [(20190000, ""), (20230000, "")]),
+        ("a dozen of 1 200 MW", [(12, ""), (1.2e9, "W")]),
+    ],
+)
+def test_ranges_share_their_unit(text: str, values: list[tuple[float, str]]) -> None:
+    assert [(one.value, one.unit) for one in quantities(text)] == values
+
+
+def test_spans_are_of_the_raw_text() -> None:
+    text = "売上は１２億円で、前年より３０％増えた。"
+    assert [text[one.span.start : one.span.end] for one in quantities(text)] == ["１２億円", "３０％"]
