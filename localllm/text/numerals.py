@@ -205,7 +205,7 @@ WORDS = late_pattern(
     rf"\b(?:(?P<above>{_CARDINAL}|an?)[\s-](?P<part>{'|'.join(sorted(_PARTS, key=len, reverse=True))})\b(?!\squarter)"
     rf"|(?P<cardinal>(?:an?\s)?(?:{_BIG})\b(?:\s(?:{_BIG})\b)*"
     rf"|(?:{_CARDINAL})(?:[\s-](?:{_CARDINAL})\b)?(?:[\s-](?:{_BIG})\b(?:\s(?:and\s)?(?:{_CARDINAL})(?:-(?:{_CARDINAL}))?\b)?)*)"
-    rf"|(?P<half>half)\b(?![\s-]?(?:year|time|marathon|hour|century|brother|sister|a\b|an\b))"
+    rf"|(?P<big>half\sa\s(?:million|billion|trillion|dozen))\b|(?P<half>half)\b(?![\s-]?(?:year|time|marathon|hour|century|brother|sister|a\b|an\b))"
     rf"|(?P<ordinal>{'|'.join(_ORDINALS)}))\b",
     2,  # re.IGNORECASE
 )
@@ -214,9 +214,13 @@ WORDS = late_pattern(
 def words(found: re.Match[str]) -> Numeral | None:
     """The number that `WORDS` found; None for an ordinal, a mere "one" and an article."""
     if found["part"]:
+        if found.string[max(0, found.start() - 4) : found.start()].lower() == "and ":
+            return None  # a year and a half
         above = 1.0 if found["above"].lower() in ("a", "an") else _VALUES[found["above"].lower()]
         below = _PARTS[found["part"].lower()]
         return Numeral(above / below, 0.0, *found.span(), is_word=True) if 0 < above < below else None
+    if found["big"]:
+        return Numeral(0.5 * SCALES[found["big"].split()[-1].lower()], 0.0, *found.span(), is_word=True, is_scaled=True)
     if found["half"]:
         return Numeral(0.5, 0.0, *found.span(), is_word=True)
     if found["ordinal"]:

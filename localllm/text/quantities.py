@@ -154,6 +154,8 @@ def _quantity(plain: str, number: Numeral, sign: str, *, is_kanji: bool) -> Quan
     if unit is None:
         return Quantity(value, "", "number", Span(start, end), step, bound, is_word)
     name, factor = unit.name, unit.factor
+    if unit.kind == "duration" and plain[unit_end : unit_end + 1] == "半":
+        value, step, unit_end = value + 0.5, 0.1, unit_end + 1
     if unit.kind == "kilo" and plain[max(0, start - 3) : start].rstrip("約").endswith("時速"):
         return Quantity(value, "km/h", "speed", Span(start, unit_end), step, bound, is_word)
     if unit.kind == "percent" and plain[end:unit_end].strip() == "割":
@@ -296,11 +298,21 @@ def agrees(claimed: Quantity, stated: Quantity) -> bool:
         return _dates_agree(claimed, stated)
     if claimed.kind != stated.kind and not _same_kind(claimed, stated):
         return False
+    if (
+        claimed.kind == stated.kind == "count"
+        and claimed.unit != stated.unit
+        and not {claimed.unit, stated.unit} & _WIDE
+    ):
+        return False
     if claimed.kind == "time":
         return (claimed.value - stated.value) % 720 == 0
     if claimed.kind == stated.kind and claimed.unit != stated.unit and claimed.kind not in SOFT:
         return False
     return near(claimed, stated.value) or (stated.bound == "about" and near(stated, claimed.value))
+
+
+_WIDE = frozenset({"thing", "vehicle"})
+"""What 件, 台 or "units" count may have another word in another sentence."""
 
 
 def _same_kind(claimed: Quantity, stated: Quantity) -> bool:

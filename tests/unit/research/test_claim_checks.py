@@ -1,0 +1,84 @@
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.base.i18n import _
+from localllm.research.claim_checks import best_passages, refuse, support_score
+from localllm.research.records import Evidence
+
+TODAY = "2026-11-24"
+PAIRS = [
+    {**pair, "file": file.stem}
+    for file in sorted((Path(__file__).parent / "pairs").glob("*.toml"))
+    for pair in tomllib.loads(file.read_text("utf-8"))["pair"]
+]
+SOURCE = "The Hatano dam, completed in March 1987, cost 61 billion yen. Sales rose by 12 % to 3 million."
+
+
+def _refused(label: bool) -> list[dict[str, Any]]:  # noqa: FBT001
+    return [one for one in PAIRS if one["label"] is label and refuse(one["claim"], one["passages"], today=TODAY)]
+
+
+def test_true_claims_are_hardly_ever_rejected() -> None:
+    true = [one for one in PAIRS if one["label"]]
+    assert len(true) >= 50
+    refused = _refused(label=True)
+    assert len(refused) <= 0.03 * len(true), [one["claim"] for one in refused]
+
+
+def test_most_lies_are_rejected() -> None:
+    lies = [one for one in PAIRS if not one["label"] and one["file"] != "unseen"]
+    assert len(lies) >= 80
+    assert len(_refused(label=False)) >= 0.9 * len(lies)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The Hatano dam cost 16 billion yen.",
+        "ハタノダムは昭和60年に完成した。",
+        "The Sagano dam cost 61 billion yen.",
+        "Sales fell by 12 %.",
+        "The model X100 cost 61 billion yen.",
+        "The dam was not completed in 1987.",
+        "It is the only dam completed in 1987.",
+        "Mozart composed several lovely operas while travelling.",
+    ],
+)
+def test_each_rule_names_its_reason(claim: str) -> None:
+    refusal = refuse(claim, [SOURCE], today=TODAY)
+    assert refusal is not None
+    assert _(refusal.reason, **refusal.params)
+
+
+def test_a_claim_without_passages_is_rejected() -> None:
+    assert refuse("It is so.", [], today=TODAY) is not None
+    assert refuse("It is so.", [" "], today=TODAY) is not None
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("The company is 105 years old.", "The company was founded in 1921."),
+        ("Together they have 300 members.", "One club has 120 members, the other 180 members."),
+        ("Sales rose by 50 %.", "Sales were 20 million yen in 2020 and 30 million yen in 2021."),
+        ("The share rose by 7 points.", "The share was 17 % and is now 24 %."),
+        ("Sales were twice as high.", "Sales were 20 million yen in 2020 and 40 million yen in 2021."),
+    ],
+)
+def test_a_calculation_that_is_announced_is_allowed(claim: str, passage: str) -> None:
+    assert refuse(claim, [passage], today=TODAY) is None
+
+
+def test_the_passage_that_says_it_comes_first() -> None:
+    told = [
+        Evidence("E1", "S1", 0, 1, "Cats sleep for most of the day."),
+        Evidence("E2", "S1", 0, 1, "The dam cost 61 billion yen."),
+        Evidence("E3", "S1", 0, 1, "A dam is a barrier."),
+    ]
+    assert [one.id for one in best_passages("The dam cost ¥61 billion.", told, 2)] == ["E2", "E3"]
+    assert support_score("ダムの費用は610億円だった。", told[1].text) > support_score(
+        "ダムの費用は610億円だった。", told[2].text
+    )
