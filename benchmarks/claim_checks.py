@@ -39,7 +39,7 @@ def main() -> None:
             f"{'true' if label else 'false':5} pairs: rejected {sum(part)} of {len(part)} ({sum(part) / len(part):.1%})"
         )
     print(
-        f"AUROC, score less refusals: {auroc(pairs, refused):.3f}   score alone: {auroc(pairs, [None] * len(pairs)):.3f}"
+        f"AUROC, score less refusals: {auroc(pairs, refused):.3f}   score alone: {auroc(pairs, [None] * len(pairs)):.3f}"  # noqa: E501
     )
     print(f"one check with 3 passages of 600 characters: {milliseconds(pairs):.2f} ms")
 

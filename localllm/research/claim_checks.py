@@ -15,7 +15,7 @@ from localllm.research.claim_polarity import added_superlative, is_negated, is_n
 from localllm.research.derived_quantities import is_derivable
 from localllm.research.records import Evidence
 from localllm.text.numerals import fold
-from localllm.text.quantities import SOFT, Quantity, agrees, quantities
+from localllm.text.quantities import SOFT, Quantity, agrees, near, quantities
 from localllm.text.sentences import split_sentences
 from localllm.text.tokenising import terms
 
@@ -52,10 +52,18 @@ def _missing_quantity(claim: str, passages: Sequence[str], today: str) -> str:
     for one in quantities(claim):
         if _is_idle(one) or any(agrees(one, other) for other in stated):
             continue
-        if is_derivable(claim, one, stated, today) or _is_enumerated(one, passages):
+        if _has_unit_left_out(one, stated) or is_derivable(claim, one, stated, today) or _is_enumerated(one, passages):
             continue
         return claim[one.span.start : one.span.end]
     return ""
+
+
+def _has_unit_left_out(wanted: Quantity, stated: Sequence[Quantity]) -> bool:
+    """Whether the unit stands with another number only: from 8,000 tonnes to under 500."""
+    if wanted.kind in SOFT or not any(one.kind == wanted.kind and one.unit == wanted.unit for one in stated):
+        return False
+    bare = [one.value for one in stated if one.kind == "number"]
+    return any(near(wanted, value * factor) for value in bare for factor in (1, 1e3, 1e6, 1e9))
 
 
 def _is_idle(quantity: Quantity) -> bool:

@@ -7,9 +7,9 @@ from functools import cache
 from localllm.base.lazy_patterns import late_pattern
 
 _OPPOSITES = """
-increas* rose rise* rising grew grow* climb* gain* surg* jump* soar* expand* up doubl* tripl* improv*
+increas* raise* raising rose rise* rising grew grow* climb* gain* surg* jump* soar* expand* up doubl* tripl* improv*
 + 増 上昇 伸び 拡大 上回 高ま 上が 成長 改善
-| decreas* fell fall* falling declin* drop* shrank shrink* reduc* cut down lost lose* plung* slump* worsen*
+| decreas* lower lowers lowered fell fall* falling declin* drop* shrank shrink* reduc* cut down lost lose* plung* slump* worsen*
 + 減 下落 低下 縮小 下回 下が 落ち 失 悪化 削減
 more greater larger higher exceed* longer older faster bigger + 上回 超え 大き
 | less fewer smaller lower shorter younger slower + 下回 未満 小さ
@@ -42,7 +42,7 @@ _CLAIMED = {
     "smallest": r"(?i)\b(?:smallest|lowest|fewest)\b|最小の|最低の|最少",
     "oldest": r"(?i)\boldest\b|最古",
     "first": r"(?i)\bthe (?:world's |country's |nation's )?first\b(?! (?:half|quarter|time|\w+ (?:days|months|years|weeks)))|世界初|日本初|国内初|史上初|初めての",
-    "all": r"(?i)(?:^|\b(?:in|for|of|by)\s)all\b(?! (?:in all|about))|\bevery\b(?! (?:\d|two|three|four|five|few|other))|すべての|全ての|全員|全国民",
+    "all": r"(?i)(?:^|\b(?:in|for|of|by)\s)all\b(?! (?:in all|about))|\bevery\b(?! (?:\d|year|day|month|week|hour|two|three|four|five|few|other))|すべての|全ての|全員|全国民",
     "always": r"(?i)\b(?:always)\b|常に|必ず",
 }
 _NOT = late_pattern(

@@ -34,6 +34,10 @@ def is_derivable(claim: str, wanted: Quantity, stated: Sequence[Quantity], today
         years = [one.value // 10_000 for one in stated if one.kind == "date" and one.value >= 10_000_000]
         if _is_between(wanted, years, today):
             return True
+        numbers = [one.value for one in stated if one.kind in SOFT or one.kind == "age"][:_MOST]
+        said = wanted.value / 12 if wanted.unit == "month" else wanted.value
+        if wanted.kind in ("duration", "age") and any(a - b == said for a, b in permutations(numbers, 2)):
+            return True
     if wanted.kind in ("date", "time", "quarter", "century", "decade", "ordinal"):
         return wanted.kind == "decade" and any(
             one.kind == "date" and wanted.value <= one.value // 10_000 < wanted.value + 10 for one in stated
@@ -78,7 +82,11 @@ def _is_rate(claim: str, wanted: Quantity, stated: Sequence[Quantity]) -> bool:
         return True
     return any(
         near(wanted, one / other * factor) or (factor > 1 and near(wanted, abs(one - other) / other * factor))
-        for kind in {(one.kind, one.unit) for one in stated if one.kind not in ("date", "time", "ordinal", "percent")}
+        for kind in {
+            (one.kind, one.unit)
+            for one in stated
+            if one.kind not in ("date", "time", "ordinal") and (one.kind != "percent" or wanted.kind == "ratio")
+        }
         for one, other in permutations([one.value for one in stated if (one.kind, one.unit) == kind][:_MOST], 2)
         if other > 0 and one > 0
     )

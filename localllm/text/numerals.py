@@ -202,7 +202,8 @@ _PARTS = {
 _CARDINAL = "|".join(sorted(_VALUES, key=len, reverse=True))
 _BIG = "hundred|thousand|million|billion|trillion|dozen"
 WORDS = late_pattern(
-    rf"\b(?:(?P<above>{_CARDINAL}|an?)[\s-](?P<part>{'|'.join(sorted(_PARTS, key=len, reverse=True))})\b(?!\squarter)"
+    rf"\b(?:(?P<mixed>{_CARDINAL})\sand\sa\shalf(?:\s(?P<mixed_scale>{_BIG}))?"
+    rf"|(?P<above>{_CARDINAL}|an?)[\s-](?P<part>{'|'.join(sorted(_PARTS, key=len, reverse=True))})\b(?!\squarter)"
     rf"|(?P<cardinal>(?:an?\s)?(?:{_BIG})\b(?:\s(?:{_BIG})\b)*"
     rf"|(?:{_CARDINAL})(?:[\s-](?:{_CARDINAL})\b)?(?:[\s-](?:{_BIG})\b(?:\s(?:and\s)?(?:{_CARDINAL})(?:-(?:{_CARDINAL}))?\b)?)*)"
     rf"|(?P<big>half\sa\s(?:million|billion|trillion|dozen))\b|(?P<half>half)\b(?![\s-]?(?:year|time|marathon|hour|century|brother|sister|a\b|an\b))"
@@ -213,6 +214,9 @@ WORDS = late_pattern(
 
 def words(found: re.Match[str]) -> Numeral | None:
     """The number that `WORDS` found; None for an ordinal, a mere "one" and an article."""
+    if found["mixed"]:
+        scale = SCALES[(found["mixed_scale"]).lower()] if found["mixed_scale"] else 1.0
+        return Numeral((_VALUES[found["mixed"].lower()] + 0.5) * scale, 0.0, *found.span(), is_word=True)
     if found["part"]:
         if found.string[max(0, found.start() - 4) : found.start()].lower() == "and ":
             return None  # a year and a half

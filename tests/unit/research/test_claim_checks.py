@@ -17,7 +17,7 @@ PAIRS = [
 SOURCE = "The Hatano dam, completed in March 1987, cost 61 billion yen. Sales rose by 12 % to 3 million."
 
 
-def _refused(label: bool) -> list[dict[str, Any]]:  # noqa: FBT001
+def _refused(label: bool) -> list[dict[str, Any]]:
     return [one for one in PAIRS if one["label"] is label and refuse(one["claim"], one["passages"], today=TODAY)]
 
 
