@@ -149,7 +149,7 @@ def how_to(talk: Talk, index: ProjectIndex, memory: str) -> str:
     found = {_noted_tests(index, memory): f"{memory}:1"} if what == "test" else {}
     for command in _analysis_commands(index):
         if command.kind == what:
-            last = command.line.split()[-1]
+            last = command.line.rsplit(None, 1)[-1] if command.line.strip() else command.line
             at = next((at for at, line in enumerate(index.lines(command.source), 1) if last in line), 1)
             found.setdefault(command.line, f"{command.source}:{at}")
     for path in (path for path in index.paths() if _INSTRUCTIONS.fullmatch(path)):

@@ -117,4 +117,4 @@ def _ends_in_shell(statement: "Node", text: "Callable[[Node], str]") -> bool:
     """Whether the shell goes on after what the statement does last: it would become another program else."""
     while statement.type in ("list", "redirected_statement") and statement.named_children:
         statement = statement.named_children[-1 if statement.type == "list" else 0]
-    return statement.type != "command" or text(statement).split(None, 1)[0] in _SAYING
+    return statement.type != "command" or next(iter(text(statement).split(None, 1)), "") in _SAYING

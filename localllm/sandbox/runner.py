@@ -331,7 +331,7 @@ class SandboxRunner:
         folder = (self._root / cwd).resolve()
         if not folder.is_relative_to(self._root):
             raise SafetyViolationError("path_outside", path=cwd, root=self._root)
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # noqa: PTH112 - pathlib raises where a name is too long
             raise ToolExecutionError("command_failed_to_start", reason=Phrase("there is no folder {path}", path=cwd))
         return folder
 

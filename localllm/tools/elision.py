@@ -94,7 +94,7 @@ def _joined(parts: Sequence[str], gaps: Sequence[str]) -> str:
 
 def _place(text: str, part: str) -> str:
     """Where a part stands, for the model."""
-    first = f"“{part.strip().splitlines()[0].strip()}”"
+    first = f"“{next(iter(part.strip().splitlines()), '').strip()}”"
     match _places(text, part, part):
         case ():
             return f"{first} is not there"

@@ -392,12 +392,13 @@ def _letter(change: Change, *, as_now: bool) -> str:
 
 
 def _subject(message: str) -> str:
-    return shown(message.strip().splitlines()[0])
+    return shown(next(iter(message.strip().splitlines()), ""))
 
 
 def git_path(root: ProjectRoot, file_path: str) -> str:
     """The path for git: as `root.relative` has it, but a link is itself, not what it points to."""
     folder, name = posixpath.split(file_path.rstrip("/"))
-    if name not in ("", ".", "..") and (root.path / file_path.rstrip("/")).is_symlink():
+    here = root.path / file_path.rstrip("/")
+    if name not in ("", ".", "..") and os.path.islink(here):  # noqa: PTH114 - pathlib raises where a name is too long
         return posixpath.normpath(posixpath.join(root.relative(folder or "."), name))
     return root.relative(file_path)

@@ -275,6 +275,9 @@ def understand(pattern: str, *, ignore_case: bool) -> tuple[Query, str]:
     if len(pattern) > _LONGEST_PATTERN:
         reason = Phrase("it has more than {most:,} characters", most=_LONGEST_PATTERN)
         raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern[:_SHOWN_PATTERN]), reason=reason)
+    if "\0" in pattern:
+        reason = Phrase("no text holds the character U+0000")
+        raise ToolExecutionError("search_bad_pattern", pattern=shown(pattern), reason=reason)
     if _LINE_BREAK.search(_BRACKETS.sub("", pattern)):
         raise ToolExecutionError(
             "search_bad_pattern", pattern=shown(pattern), reason=Phrase("the search goes line by line")

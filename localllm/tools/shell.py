@@ -238,7 +238,7 @@ def _failed_parts(parts: Sequence[str], result: "CommandResult") -> list[tuple[s
         program, _, rest = parts[at].strip().partition(" ")
         names = {program, f"{program} {rest.partition(' ')[0]}"}
         if status not in (0, _SIGPIPE) and not (status == 1 and names & _ANSWER_NO):
-            found.append((_in_brief(parts[at]), status, parts[at + 1].split(None, 1)[0]))
+            found.append((_in_brief(parts[at]), status, next(iter(parts[at + 1].split(None, 1)), "")))
     return found
 
 

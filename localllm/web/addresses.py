@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 4_000
 _PORTS = {"http": 80, "https": 443}
-_ODD = re.compile(r"[\x00-\x20\x7f\\]")
+_ODD = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
 _NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 """How names end that resolvers read as an IPv4 address in another spelling (0x7f.1, 127.1, 1.2.3.4 with a dot)."""

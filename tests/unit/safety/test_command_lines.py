@@ -45,6 +45,31 @@ def test_no_allow_rule_lets_a_dangerous_or_hidden_command_through(line: str) -> 
     assert judge(line, SafetySettings(allow=tuple(rules))).decision == "ask"
 
 
+ODD = [
+    "\u00a0",
+    "\u3000",
+    "\u2003",
+    "\x85",
+    "\u2028",
+    "\x1c",
+    "\x0b",
+    "\0",
+    "\ud800",
+    "a\u3000b; \u3000",
+    "\u00a0 | \u3000 && \x1f",
+]
+
+
+@each(
+    "line", [*ODD, *(f"ls {odd}" for odd in ODD), *(f"{odd}; git push" for odd in ODD), *(f"x | {odd}" for odd in ODD)]
+)
+def test_blanks_that_the_shell_takes_for_letters(line: str) -> None:
+    denied = SafetySettings(
+        mode="auto", allow=("*",), deny=("run_command(git push)",), dangerous_commands=("\u3000", "")
+    )
+    assert ("git push" in line) == (judge(line, denied).decision == "deny")
+
+
 def quoted(text: str, chance: random.Random) -> str:
     """The same words in other clothes."""
     dressed = ""

@@ -3,7 +3,7 @@
 import pytest
 
 from localllm.base.errors import SafetyViolationError
-from localllm.web.addresses import checked_url, is_public
+from localllm.web.addresses import checked_url, is_public, read_address
 from tests.support.each import each
 
 
@@ -108,3 +108,8 @@ def test_the_user_names_exceptions_by_host_and_port() -> None:
 )
 def test_public_ip_addresses(address: str, expected: bool) -> None:
     assert is_public(address) is expected
+
+
+@pytest.mark.parametrize("url", ["http://\ud800/x", "\ud800http://a/", "https://a.example/\udcff"])
+def test_half_a_surrogate_pair_is_no_address(url: str) -> None:
+    assert read_address(url) is None
