@@ -19,6 +19,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import is_temporary
 from localllm.base.jsontext import decode_msgpack
 from localllm.safety.paths import ProjectRoot, shown
+from localllm.sandbox.protect.git_files import line_of
 from localllm.sandbox.protect.git_settings import harmless_settings
 from localllm.snapshots.blob_store import Contents
 from localllm.snapshots.file_state import Known, content_of, losses_of, mode_of
@@ -146,11 +147,11 @@ def _is_ref_to_something(path: str, known: Known, contents: Contents, objects_of
 
 
 def _is_known_commondir(content: bytes) -> bool:
-    return content.strip() == b"../.."
+    return line_of(content) == "../.."
 
 
 def _is_known_gitdir(content: bytes) -> bool:
-    return os.path.isfile(os.fsdecode(content.strip()))  # noqa: PTH113 - bytes of a path
+    return os.path.isfile(line_of(content))  # noqa: PTH113 - a string
 
 
 _WRITTEN = re.compile(

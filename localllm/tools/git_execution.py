@@ -111,14 +111,15 @@ class Git(Protocol):
 class SandboxedGit:
     """Git in the sandbox, on a view of the project that cannot be changed: one launch for all questions together."""
 
-    def __init__(self, root: Path, runner: CommandRunner) -> None:
+    def __init__(self, root: Path, top: Path, runner: CommandRunner) -> None:
         self._root = root
+        self._top = top
         self._runner = runner
 
     async def ask(self, questions: Sequence[Question]) -> list[Answer]:
         settings = {**SETTINGS, **WITHOUT_HOOKS, "lfs.storage": "$TMPDIR/lfs"}
         lines = [
-            *exported({**ENVIRONMENT, **configured(settings)}),
+            *exported({**ENVIRONMENT, **no_further_than(self._top), **configured(settings)}),
             _ASK.replace("@git@", quote(program_of(self._root))),
         ]
         for number, question in enumerate(questions):
@@ -152,6 +153,11 @@ def exported(variables: Mapping[str, str]) -> list[str]:
 
 TEMPORARY = "'\"$TMPDIR\"'"
 """$TMPDIR within a text in single quotes."""
+
+
+def no_further_than(top: Path) -> dict[str, str]:
+    """The variable with which git looks for a repository in no folder above `top`: that one was checked."""
+    return {"GIT_CEILING_DIRECTORIES": str(top.parent)}
 
 
 def configured(settings: Mapping[str, str], first: int = 0) -> dict[str, str]:
@@ -221,7 +227,7 @@ class UnsandboxedGit:
         environment = {
             **ENVIRONMENT,
             **configured(self._overrides, first),
-            "GIT_CEILING_DIRECTORIES": str(self._top.parent),
+            **no_further_than(self._top),
             "PYTHONSAFEPATH": "1",  # what a filter of the user's runs loads no module of the project
             "PATH": os.pathsep.join(search_path(self._root)),
             "GIT_OPTIONAL_LOCKS": "1" if writes else "0",

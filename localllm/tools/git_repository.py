@@ -30,6 +30,7 @@ from localllm.tools.git_execution import (
     UnsandboxedGit,
     configured,
     exported,
+    no_further_than,
     program_of,
     settings_by_scope,
 )
@@ -204,7 +205,8 @@ class Repository:
         """A script of bash that commits, for the sandbox, and the files it wants in $TMPDIR."""
         settings = {**SETTINGS, "core.hooksPath": str(hooks_folder)}
         people = {name: value for name in _PEOPLE if (value := os.environ.get(name))}
-        variables = {**ENVIRONMENT, **configured(settings), **people, "GIT_OPTIONAL_LOCKS": "1"}
+        known = {**ENVIRONMENT, **no_further_than(self.top), "GIT_OPTIONAL_LOCKS": "1"}
+        variables = {**known, **configured(settings), **people}
         git = quote(program_of(self._root))
         given = ' <"$TMPDIR/{}"'.format
         make = f"{git} {join(commit.arguments())}{given('paths') if commit.paths else ''}"
@@ -288,7 +290,9 @@ async def open_repository(root: Path, runner: CommandRunner, *, outside: bool = 
         leads, index = _checks_of(root)
         leads.refuse_leads(place, root, None if in_sandbox else _included_by_user())
         index.refuse_paths(place)
-        return Repository(root, place, SandboxedGit(root, runner) if in_sandbox else UnsandboxedGit(root, place.top))
+        return Repository(
+            root, place, SandboxedGit(root, place.top, runner) if in_sandbox else UnsandboxedGit(root, place.top)
+        )
 
     return await asyncio.to_thread(find)
 

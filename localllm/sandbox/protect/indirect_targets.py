@@ -13,12 +13,12 @@ from pathlib import Path
 from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
+from localllm.sandbox.protect.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.git_settings import local_address
 from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
 from localllm.sandbox.protect.symlinks import follow
 
-_GITDIR = b"gitdir: "
 _MOST_WORKTREES = 50
 _MOST_ROUNDS = 10  # from settings to included settings, from link to link
 _ALTERNATES = "/objects/info/alternates"
@@ -63,10 +63,10 @@ class Leads:
                 found.update(self._of_link(path))
             elif not entry.content:
                 continue
-            elif name == ".git" and entry.content.startswith(_GITDIR):
-                found.update(self._of_gitdir(path, entry.content))
+            elif name == ".git" and (said := gitfile_target(entry.content)):
+                found.update(self._of_gitdir(path, said))
             elif name in ("gitdir", "commondir"):
-                self.places.add(str((self._root / path).parent / _text(entry.content)))
+                self.places.add(str((self._root / path).parent / line_of(entry.content)))
             elif f"/{path}".casefold().endswith(_ALTERNATES):
                 found.update(self._of_alternates(path))
             elif is_git_settings(path) or name == "config.worktree":
@@ -95,19 +95,18 @@ class Leads:
         for target in self._inside([last]):
             yield from (f"{target}/{name}".rstrip("/") for name in names_beneath(path))
 
-    def _of_gitdir(self, path: str, content: bytes) -> Iterator[str]:
-        said = str((self._root / path).parent / _text(content.removeprefix(_GITDIR)))
-        self.places.add(said)
-        *_, data = follow(said)
+    def _of_gitdir(self, path: str, said: str) -> Iterator[str]:
+        place = str((self._root / path).parent / said)
+        self.places.add(place)
+        *_, data = follow(place)
         for target in self._inside([data]):
             yield from (f"{target}/{name}" for name in IN_GIT)
 
     def _of_alternates(self, path: str) -> Iterator[str]:
         with suppress(ToolExecutionError):
             for _, target in all_alternates((self._root / path).parents[1]):
-                folder = os.path.normpath(target)
-                self.places.add(folder)
-                yield from self._inside([f"{folder}/info/alternates"])
+                self.places.add(str(target))
+                yield from self._inside([f"{target}/info/alternates"])
 
     def _of_settings(self, path: str, content: bytes, worktrees: list[str]) -> list[str]:
         folder = (self._root / path).parent
@@ -163,10 +162,6 @@ def trace(
         named |= further
         further = leads.of(there) | leads.of_included(there, further)
     return found, named, not further - named and leads.is_complete
-
-
-def _text(content: bytes) -> str:
-    return os.fsdecode(content.strip()).replace("\0", "")
 
 
 def _urgency(found: tuple[str, Entry]) -> tuple[bool, bool, int]:

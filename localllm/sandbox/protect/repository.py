@@ -5,7 +5,6 @@ Git would follow it, and read or write there.
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,15 +14,13 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.git_config import Setting, parse
+from localllm.sandbox.protect.git_files import alternates_in, is_repository, led_to, said_in
 from localllm.sandbox.protect.symlinks import find_plain
 
-_MOST = 1 << 16  # bytes of git's small files
 _MOST_WHOLE = 1 << 22  # bytes of settings, and of a list of alternates
 MOST_FOLDERS = 20_000
 """Of one repository's data. A folder costs some microseconds."""
 _MOST_ALTERNATES = 50
-_GITDIR = "gitdir: "
-_HEAD = re.compile(rb"ref:\s*refs/|[0-9a-fA-F]{40}")
 
 
 class Place(NamedTuple):
@@ -58,7 +55,7 @@ def _nearest(root: Path) -> Place | None:
         except OSError:
             continue
         if stat.S_ISDIR(mode):
-            if _is_repository(git):
+            if is_repository(git):
                 return Place(top, git, _common(git))
             if top == root:  # git would go on to another one, around the project
                 raise ToolExecutionError("git_broken", path=git)
@@ -69,23 +66,8 @@ def _nearest(root: Path) -> Place | None:
     return None
 
 
-def _is_repository(folder: Path) -> bool:
-    """Git passes over a folder that is none, and goes on in the folder above."""
-    has_data = os.path.isdir(folder / "objects") and os.path.isdir(folder / "refs")  # noqa: PTH112 - Path's may raise
-    return has_head(folder) and (has_data or os.path.lexists(folder / "commondir"))
-
-
-def has_head(folder: Path) -> bool:
-    """Whether the HEAD of a repository is one that git believes."""
-    head = folder / "HEAD"
-    try:
-        return str(head.readlink()).startswith("refs/")
-    except OSError:
-        return bool(_HEAD.match(_content(head)))
-
-
 def _common(folder: Path) -> Path:
-    said = _line(folder / "commondir")
+    said = said_in(folder / "commondir")
     return _real(folder / said) if said else folder
 
 
@@ -97,16 +79,16 @@ def _of_link(top: Path, git: Path) -> Place:
 
 
 def _of_gitfile(top: Path, git: Path) -> Place:
-    said = _line(git)
-    if not said.startswith(_GITDIR):
+    said = led_to(git)
+    if not said:
         return Place(top, git, git)  # git will say what is wrong with it
-    folder = _real(top / said.removeprefix(_GITDIR))
+    folder = _real(top / said)
     if folder.is_relative_to(top):
         return Place(top, folder, _common(folder))
     common = _common(folder)
-    if folder.parent == common / "worktrees" and _real(folder / _line(folder / "gitdir")) == git:
+    if folder.parent == common / "worktrees" and _real(folder / said_in(folder / "gitdir")) == git:
         return Place(top, folder, common, (common,))
-    if _is_repository(folder) and _work_tree(Place(top, folder, common)) == top:
+    if is_repository(folder) and _work_tree(Place(top, folder, common)) == top:
         return Place(top, folder, common, (folder,))
     raise ToolExecutionError("git_leads_out", path=git, target=folder)
 
@@ -187,19 +169,19 @@ def settings_of(place: Place) -> list[Setting]:
 
 def linked_git(data: Path) -> Path:
     """The `.git` of the linked work tree that its data is said to be of."""
-    return data / _line(data / "gitdir")
+    return data / said_in(data / "gitdir")
 
 
 def linked_data(root: Path, git: Path) -> Path | None:
     """The data of a linked work tree or a submodule with the file `git`, if it lies in that of another repository of
     the project `root`, and both tell of each other; no link or folder of packages may be on any of the ways."""
-    said = _line(git)
-    data = find_plain(root, git.parent / said.removeprefix(_GITDIR))
+    said = led_to(git)
+    data = find_plain(root, git.parent / said) if said else None
     owner = next((folder for folder in data.parents if folder.name == ".git"), None) if data else None
-    if not said.startswith(_GITDIR) or data is None or owner is None or find_plain(root, git) != git:
+    if data is None or owner is None or find_plain(root, git) != git:
         return None
     if data.parent.name == "worktrees":
-        common = find_plain(root, data / _line(data / "commondir"))
+        common = find_plain(root, data / said_in(data / "commondir"))
         return data if common == data.parents[1] and linked_git(data) == git else None
     named = [one.value for one in _settings(data / "config") if (one.section, one.name) == ("core", "worktree")]
     is_module = "modules" in data.relative_to(owner).parts and len(named) == 1
@@ -209,23 +191,11 @@ def linked_data(root: Path, git: Path) -> Path | None:
 def data_folders(git: Path) -> list[Path]:
     """Where the data of the repository with this `.git` lies, and what its work trees share: `.git` may be a file, or
     a link."""
-    said = _line(git)
-    if said.startswith(_GITDIR):
-        git = _real(git.parent / said.removeprefix(_GITDIR))
-    elif os.path.islink(git):  # noqa: PTH114 - Path's may raise
+    if os.path.islink(git):  # noqa: PTH114 - Path's may raise
         git = _real(git)
+    if os.path.isfile(git) and (said := led_to(git)):  # noqa: PTH113 - Path's may raise
+        git = _real(git.parent / said)
     return [git, _common(git)]
-
-
-def _alternates_in(content: bytes, objects: Path) -> list[Path]:
-    """The folders of objects that a list of alternates (gitrepository-layout(5)) in the folder `objects` names."""
-    lines = content.decode("utf-8", "surrogateescape").split("\n")
-    return [objects / _unquoted(line.replace("\0", "")) for line in lines if line and not line.startswith("#")]
-
-
-def _unquoted(line: str) -> str:
-    """The line; of one in quotation marks, which git itself never writes, that it may lead anywhere."""
-    return os.sep if line.startswith('"') else line
 
 
 def all_alternates(objects: Path) -> Iterator[tuple[Path, Path]]:
@@ -234,7 +204,7 @@ def all_alternates(objects: Path) -> Iterator[tuple[Path, Path]]:
     pending = [objects]
     for folder in pending:
         file = folder / "info" / "alternates"
-        for target in _alternates_in(_whole(file), folder):
+        for target in alternates_in(_whole(file), folder):
             yield file, target
             if len(pending) < _MOST_ALTERNATES:
                 pending.append(_real(target))
@@ -265,23 +235,13 @@ def _real(path: Path) -> Path:
         return Path("/")  # more links than can be followed: it counts as leading out
 
 
-def _line(path: Path) -> str:
-    """What a file says, "" where it cannot be read."""
-    return _content(path).decode("utf-8", "surrogateescape").strip().replace("\0", "")
-
-
 def _whole(path: Path) -> bytes:
-    """A file that must not be believed in part; a link is followed, as git does."""
-    content = _content(_real(path), _MOST_WHOLE + 1)
+    """A file that must not be believed in part; a link is followed, as git does. Nothing where there is none."""
+    try:
+        with opened(os.open(_real(path), READ | NO_LINK)) as file:
+            content = file.read(_MOST_WHOLE + 1)
+    except OSError:
+        return b""
     if len(content) > _MOST_WHOLE:
         raise ToolExecutionError("git_too_large", path=path, most=_MOST_WHOLE)
     return content
-
-
-def _content(path: Path, most: int = _MOST) -> bytes:
-    """The beginning of a regular file, nothing where there is none."""
-    try:
-        with opened(os.open(path, READ | NO_LINK)) as file:
-            return file.read(most)
-    except OSError:
-        return b""

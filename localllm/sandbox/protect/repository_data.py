@@ -10,8 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
+from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, identity_of, is_protected, look_at
-from localllm.sandbox.protect.repository import all_alternates, data_folders, has_head
+from localllm.sandbox.protect.repository import all_alternates, data_folders
 from localllm.sandbox.protect.repository_kinds import Data, RepositoryKinds
 
 _MOST_FOLDERS = 100_000  # as `protected_names` looks into more, too, than a tool of git waits for
@@ -103,7 +104,7 @@ class RepositoryData:
         for data in (*gits, *(self._root / folder for folder in reach.bare)):
             with suppress(OSError, ToolExecutionError):
                 for _, target in all_alternates(data / "objects"):
-                    folder = Path(os.path.normpath(target)).parent
+                    folder = target.parent
                     if folder != self._root and folder.is_relative_to(self._root) and has_head(folder):
                         yield str(folder)
 

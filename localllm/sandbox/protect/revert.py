@@ -13,6 +13,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.git_settings import is_harmless_change, local_address
 from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
@@ -31,7 +32,7 @@ from localllm.sandbox.protect.protected_paths import (
     may_be_read_only,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
-from localllm.sandbox.protect.repository import all_alternates, has_head, linked_data, linked_git
+from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.symlinks import SKIPPED, find_plain
@@ -317,7 +318,7 @@ class ProtectedFiles:
             return False
         try:
             alternates = [target for _, target in all_alternates((self._root / path).parents[1])]
-            return all(self._is_of_repository(Path(os.path.normpath(one))) for one in alternates)  # as git does
+            return all(map(self._is_of_repository, alternates))
         except (OSError, ToolExecutionError):
             return False
 
