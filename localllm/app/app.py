@@ -14,10 +14,10 @@ from localllm.agent.memory_editor import Remembering
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.subagents import Explorer
 from localllm.app.model_session import Answerer
+from localllm.app.private_log import start_log
 from localllm.app.request import Requests
 from localllm.app.session import Conversation, Project, ToolInfo
 from localllm.app.settings_news import SettingsNews
-from localllm.base import logs
 from localllm.base.errors import (
     ConfigurationError,
     SafetyViolationError,
@@ -137,7 +137,7 @@ class LocalLLMCode(Answerer):
 
     async def initialize(self) -> bool:
         """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
-        logs.start(state_folder() / "logs", self.settings.logging.level)
+        start_log(self.settings.logging.level)
         self._project = self._open_project()
         self._conversation = Conversation(self._project)
         self._recovered = self.tool_system.changes.recover()

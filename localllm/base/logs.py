@@ -6,6 +6,7 @@ Lines read `2026-11-21T12:00:00.000000Z [LEVEL] [CATEGORY] message`.
 import logging
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,10 +20,16 @@ NOWHERE = "—"
 
 
 class _Formatter(logging.Formatter):
+    """Lines of the log, each record through `mask` as a whole: also what a traceback quotes."""
+
+    def __init__(self, mask: Callable[[str], str]) -> None:
+        super().__init__("%(message)s")
+        self._mask = mask
+
     def format(self, record: logging.LogRecord) -> str:
         when = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{record.created % 1 * 1e6:06.0f}Z"
         category = record.name.rpartition(".")[2].upper()
-        return f"{when} [{record.levelname}] [{category}] {super().format(record)}"
+        return f"{when} [{record.levelname}] [{category}] {self._mask(super().format(record))}"
 
 
 class _Rotating(logging.FileHandler):
@@ -50,8 +57,8 @@ class _Rotating(logging.FileHandler):
         """A full disk must not print into the user's screen."""
 
 
-def start(folder: Path, level: str) -> None:
-    """Log into `folder/localllm.log`, unless a log is kept already.
+def start(folder: Path, level: str, mask: Callable[[str], str] = str) -> None:
+    """Log into `folder/localllm.log`, unless a log is kept already; of each record what `mask` leaves.
 
     A folder that cannot be written leaves the program without a log.
     """
@@ -63,7 +70,7 @@ def start(folder: Path, level: str) -> None:
         _root.addHandler(logging.NullHandler())
         return
     handler = _Rotating(folder / "localllm.log", encoding="utf-8", delay=True)
-    handler.setFormatter(_Formatter("%(message)s"))
+    handler.setFormatter(_Formatter(mask))
     _root.addHandler(handler)
     _root.setLevel(level)
     _root.propagate = False

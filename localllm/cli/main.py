@@ -18,10 +18,11 @@ import click
 
 from localllm import __version__
 from localllm.app.app import LocalLLMCode
+from localllm.app.private_log import start_log
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, InternalError, LocalLLMError
 from localllm.base.i18n import _, language, set_language
-from localllm.base.paths import find_project, state_folder
+from localllm.base.paths import find_project
 from localllm.cli.fast_start import Opening
 from localllm.cli.settings import overrides, print_error, say
 from localllm.config.loader import Loaded, load
@@ -112,7 +113,7 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        logs.start(state_folder() / "logs", "INFO")
+        start_log("INFO")
         logs.of("CLI").exception("the program failed")
         print_error(InternalError("internal", reason=repr(error), log=logs.file()))
         return InternalError.exit_code

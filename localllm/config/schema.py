@@ -271,6 +271,7 @@ class WebSettings(Section, frozen=True):
     enabled: offer the model tools for that; the words it searches for, and the addresses it reads, leave this machine.
     engines: what searches, in this order: SearxNG, DuckDuckGo through the package ddgs, or Serper.
     searxng_url: the address of a SearxNG; empty looks at ports 8888 and 8080 of this machine.
+    searxng_categories: the categories it searches, such as general, it or science; empty leaves that to it.
     max_results: how many results of a search the model is shown.
     timeout: seconds for a search or a page.
     allow_private: `host:port` of this machine or its network whose pages may be read all the same.
@@ -284,6 +285,7 @@ class WebSettings(Section, frozen=True):
     enabled: bool = False
     engines: tuple[EngineName, ...] = ("searxng", "duckduckgo")
     searxng_url: str = ""
+    searxng_categories: tuple[str, ...] = ()
     max_results: Count = 8
     timeout: Positive = 20.0
     allow_private: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ _KNOWN = (
     r"\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic, Stripe
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abeprs]-[\w-]{10,}"
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[\w-]{30,}|\bhf_[A-Za-z0-9]{20,}|\bnpm_[A-Za-z0-9]{30,}|\bpypi-[\w-]{30,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"  # a JSON web token
+    r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"  # a JSON web token
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.*?-----END [A-Z ]*PRIVATE KEY-----|.*)"
 )
 """What services give out, by the forms they document."""
@@ -25,6 +25,8 @@ _VALUE = r"[\"'「]?(?P<value>[^\s\"'「」,;]{6,})"
 _PLACE = r"[$<{%@/.(]|[A-Z][A-Z0-9]*_[A-Z0-9_]+$|[\w/-]+\.[a-z]{1,4}\b|\w+://|v?\d+(?:\.\d+)+$"
 """Where a secret is kept, in the place of the secret."""
 
+_PRODUCT = r"[A-Za-z]+[-.]?\d{1,4}(?:\.\d+)*"
+
 _NAMED = rf"{_CALLED}[\"']?(?:\s*[:=＝：]\s*(?:bearer\s+)?|\s*(?:is|は)\s+|\s*は|\s+){_VALUE}"
 
 
@@ -32,9 +34,26 @@ def masked(text: str) -> str:
     """`text` with what looks like a secret replaced: what has the form of a known kind of key, the user and password of
     an address, and what is called a password, token or key and is set, or is no word. A secret that looks like nothing
     is not found."""
-    text = re.sub(_KNOWN, MASK, text, flags=re.DOTALL)
-    text = re.sub(_IN_ADDRESS, MASK, text)
-    return re.sub(_NAMED, _without_value, text, flags=re.IGNORECASE)
+    pieces: list[str] = []
+    end = 0
+    for start, stop in secret_spans(text):
+        pieces += text[end:start], MASK
+        end = stop
+    return "".join([*pieces, text[end:]])
+
+
+def secret_spans(text: str) -> list[tuple[int, int]]:
+    """Where in `text` the secrets are that `masked` replaces: in their order, none within another."""
+    found = [match.span() for match in re.finditer(_KNOWN, text, flags=re.DOTALL)]
+    found += [match.span() for match in re.finditer(_IN_ADDRESS, text)]
+    found += [match.span("value") for match in re.finditer(_NAMED, text, flags=re.IGNORECASE) if _is_given(match)]
+    merged: list[tuple[int, int]] = []
+    for start, stop in sorted(found):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(stop, merged[-1][1])
+        else:
+            merged.append((start, stop))
+    return merged
 
 
 def has_secret(text: str) -> bool:
@@ -50,10 +69,14 @@ def _is_secret(value: str) -> bool:
     return kinds and value.isascii() and not re.match(_PLACE, value)
 
 
-def _without_value(found: re.Match[str]) -> str:
-    """What names a secret without it; as it was where what follows is only another word."""
+def _is_given(found: re.Match[str]) -> bool:
+    """Whether what follows the name of a secret is one: not where it is only another word, or the name of a product
+    (`reset password windows11`)."""
     value = found["value"]
-    before = found[0][: found.start("value") - found.start()]
-    is_set = before.rstrip(" \"'「")[-1:] in ":=＝："
-    is_word = value.isalpha() or not any(character.isdigit() for character in value)
-    return found[0] if (is_word and not is_set) or value == MASK else before + MASK
+    before = found[0][: found.start("value") - found.start()].rstrip("\"'「")
+    if value == MASK or (value.isdigit() and found[0].lower().startswith("token")):  # tokens: 128000
+        return False
+    if before.rstrip()[-1:] in ":=＝：":
+        return True
+    is_said = before.rstrip().endswith(("is", "は")) or "bearer" in before.lower()
+    return any(character.isdigit() for character in value) and (is_said or not re.fullmatch(_PRODUCT, value))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from localllm.base.errors import WebSearchError
 from localllm.base.rate_limit import RateLimiter
 from localllm.web.circuit_breaker import CircuitBreaker
-from localllm.web.engines.base import SearchAnswer, SearchEngine
+from localllm.web.engines.base import FIRST_PAGE, ResultView, SearchAnswer, SearchEngine
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -37,7 +37,7 @@ class EngineGuard:
         self._breaker = CircuitBreaker(clock=clock)
         self._failure: WebSearchError | None = None
 
-    async def search(self, query: str, limit: int) -> SearchAnswer:
+    async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
         """What the engine finds, asked again twice where it is busy, failed or was too slow. Raises WebSearchError."""
         from tenacity import AsyncRetrying, retry_if_exception
 
@@ -49,13 +49,13 @@ class EngineGuard:
             reraise=True,
         )
         async with self._turns:
-            return await retrying(self._attempt, query, limit)
+            return await retrying(self._attempt, query, limit, view)
 
-    async def _attempt(self, query: str, limit: int) -> SearchAnswer:
+    async def _attempt(self, query: str, limit: int, view: ResultView) -> SearchAnswer:
         self._enter()
         try:
             await self._rate.wait(self.engine.name)
-            answer = await self.engine.search(query, limit)
+            answer = await self.engine.search(query, limit, view)
         except WebSearchError as error:
             self._record(error)
             raise

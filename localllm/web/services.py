@@ -8,15 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from localllm.base.errors import WebSearchError
-from localllm.config.registry import SEARCH_ENGINES, load
 from localllm.config.schema import WebSettings
 from localllm.web.addresses import shown_address
-from localllm.web.engine_guard import EngineGuard
+from localllm.web.engine_pool import EnginePool, open_pool
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
 from localllm.web.engines.duplicate_results import unique
 from localllm.web.fetching import Fetcher
-from localllm.web.search_cache import SearchCache, open_cache, search_key
+from localllm.web.search_cache import SearchCache
 
 
 class WebAccess:
@@ -33,9 +32,9 @@ class WebAccess:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`clock` tells seconds and `pause` waits them, between the searches of one engine."""
-        self.engines = tuple(engines)
+        self.pool = EnginePool(engines, cache=cache, clock=clock, pause=pause)
+        self.engines = self.pool.engines
         self.cache = cache
-        self._guards = tuple(EngineGuard(engine, clock=clock, pause=pause) for engine in engines)
         self.fetcher = fetcher
         self.found: set[str] = set()
         """The addresses of all results so far, as far as they are shown letter by letter."""
@@ -48,11 +47,11 @@ class WebAccess:
         """
         failures: list[WebSearchError] = []
         nothing: SearchAnswer | None = None
-        for guard in self._guards:
-            if only and guard.engine.name != only:
+        for engine in self.engines:
+            if only and engine.name != only:
                 continue
             try:
-                answer = await self._asked(guard, query)
+                answer = (await self.pool.ask(engine.name, query, self._most)).answer
             except WebSearchError as error:
                 failures.append(error)
                 continue
@@ -67,19 +66,12 @@ class WebAccess:
             raise failures[0] if failures else WebSearchError("web_no_engine")
         return nothing, failures
 
-    async def _asked(self, guard: EngineGuard, query: str) -> SearchAnswer:
-        """The answer of an engine, or what it has answered a while ago."""
-        if self.cache is None:
-            return await guard.search(query, self._most)
-        key = search_key(guard.engine.name, guard.engine.scope, query, self._most)
-        return await self.cache.answer(key, lambda: guard.search(query, self._most))
-
 
 def open_web(settings: WebSettings, environ: Mapping[str, str] = os.environ) -> WebAccess:
     """The web by these settings."""
-    engines: list[SearchEngine] = [load(SEARCH_ENGINES[name])(settings) for name in settings.engines]
+    pool = open_pool(settings, environ)
     fetcher = Fetcher(allow_private=settings.allow_private, proxy=settings.proxy, seconds=settings.timeout)
-    return WebAccess(engines, fetcher, max_results=settings.max_results, cache=open_cache(settings, environ))
+    return WebAccess(pool.engines, fetcher, max_results=settings.max_results, cache=pool.cache)
 
 
 def has_two_engines(settings: WebSettings) -> bool:

@@ -63,7 +63,7 @@ FILES = {
         class Almanac:
             name, scope, limits = "almanac", "", EngineLimits(concurrency=4, per_minute=600)
 
-            async def search(self, query, limit):
+            async def search(self, query, limit, view):
                 return SearchAnswer((SearchResult(f"On {query}", "https://almanac.example/tides", "", self.name),))
 
             async def check(self):

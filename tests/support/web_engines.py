@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from localllm.base.errors import WebSearchError
-from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
+from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
 
 FOUND = SearchAnswer((SearchResult("Found", "https://found.example/", "", "fake"),))
 
@@ -27,8 +27,8 @@ class Clock:
 
 
 class FakeEngine:
-    """Gives each outcome in turn, the last for good. `asked` has the queries, `most` how many ran at a time. With a
-    `gate`, a search ends when that is opened."""
+    """Gives each outcome in turn, the last for good. `asked` has the queries, `views` what of them was wanted, `most`
+    how many ran at a time. With a `gate`, a search ends when that is opened."""
 
     def __init__(
         self,
@@ -42,14 +42,16 @@ class FakeEngine:
         self.scope = scope
         self.limits = limits or EngineLimits(concurrency=1, per_minute=6_000)
         self.asked: list[str] = []
+        self.views: list[ResultView] = []
         self.most = 0
         self._running = 0
         self._gate = gate
         self._outcomes: Sequence[SearchAnswer | WebSearchError] = outcomes or (FOUND,)
 
-    async def search(self, query: str, limit: int) -> SearchAnswer:
+    async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
         outcome = self._outcomes[min(len(self.asked), len(self._outcomes) - 1)]
         self.asked.append(query)
+        self.views.append(view)
         self._running += 1
         self.most = max(self.most, self._running)
         try:

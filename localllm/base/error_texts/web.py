@@ -78,6 +78,24 @@ WEB = {
         "",
         "Try again later, or use another engine.",
     ),
+    "searxng_refused": ErrorText(
+        "E3021",
+        "SearxNG at {url} refuses the search: {reason}.",
+        "",
+        "Check web.searxng_categories, and that its settings.yml knows the language that is searched in.",
+    ),
+    "search_engines_silent": ErrorText(
+        "E3022",
+        "{engine} found nothing, since no engine behind it answers: {engines}.",
+        "Engines that were asked too often refuse to answer for minutes or hours.",
+        "Wait, enable other engines in its settings.yml, or name another engine in web.engines.",
+    ),
+    "search_only_private": ErrorText(
+        "E3023",
+        "The search was not made: nothing but personal data is in the query.",
+        "Research sends no e-mail addresses, telephone or card numbers, keys or private addresses to search engines.",
+        "Ask in words.",
+    ),
     "search_offline": ErrorText(
         "E3011", "The web is not searched: localllm is offline.", "", "Only the user can end that: offline = false"
     ),

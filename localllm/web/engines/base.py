@@ -23,6 +23,17 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     silent: tuple[str, ...] = ()
 
 
+class ResultView(msgspec.Struct, frozen=True):
+    """Which results are asked for: in a `language` (ISO 639-1, such as ja; empty: the engine's own choice), and which
+    `page` of them, from 1."""
+
+    language: str = ""
+    page: int = 1
+
+
+FIRST_PAGE = ResultView()
+
+
 class EngineLimits(msgspec.Struct, frozen=True):
     """How an engine may be asked: `concurrency` searches at a time, `per_minute` of them, a tenth of these at once."""
 
@@ -49,8 +60,8 @@ class SearchEngine(Protocol):
         shown again only where that is the same."""
         ...
 
-    async def search(self, query: str, limit: int) -> SearchAnswer:
-        """At most `limit` results. Raises WebSearchError."""
+    async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
+        """At most `limit` results, of the page and in the language of `view`. Raises WebSearchError."""
         ...
 
     async def check(self) -> None:

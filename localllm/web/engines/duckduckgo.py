@@ -9,10 +9,17 @@ from typing import Any
 from localllm.base import offline
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
-from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
+from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
 
-Ask = Callable[[str, int], list[dict[str, Any]]]
-"""What ddgs gives for a query and a number of results: title, href and body of each. Raises its own exceptions."""
+Ask = Callable[[str, int, ResultView], list[dict[str, Any]]]
+"""What ddgs gives for a query, a number of results and a view: title, href and body of each. Raises its own
+exceptions."""
+
+_REGIONS = {"en": "us-en", "ja": "jp-jp", "ko": "kr-kr", "sv": "se-sv", "da": "dk-da", "cs": "cz-cs", "uk": "ua-uk"}
+"""DuckDuckGo's regions (country-language) of languages whose country has another code than they have."""
+
+_SAME_CODES = frozenset(["de", "es", "fi", "fr", "hu", "it", "nl", "no", "pl", "pt", "ro", "ru", "tr"])
+"""Languages whose region is their code twice: de-de."""
 
 _PASSING = frozenset({"RatelimitException", "TimeoutException"})
 """Exceptions of ddgs, which is imported late, after which the same search may well succeed in a moment."""
@@ -38,13 +45,13 @@ class DuckDuckGo:
         self._proxy = proxy
         self._ask = ask or self._by_package
 
-    async def search(self, query: str, limit: int) -> SearchAnswer:
+    async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
         """At most `limit` results. Of the connections the package opens `offline` is not told: it is asked first."""
         if offline.is_on():
             raise WebSearchError("search_offline")
         try:
             async with asyncio.timeout(self._seconds):
-                found = await asyncio.to_thread(self._ask, query, limit)
+                found = await asyncio.to_thread(self._ask, query, limit, view)
         except WebSearchError:
             raise
         except TimeoutError as error:
@@ -70,13 +77,21 @@ class DuckDuckGo:
         if not is_installed():
             raise WebSearchError("duckduckgo_missing")
 
-    def _by_package(self, query: str, limit: int) -> list[dict[str, Any]]:
+    def _by_package(self, query: str, limit: int, view: ResultView) -> list[dict[str, Any]]:
         try:
             ddgs: Any = importlib.import_module("ddgs")
         except ImportError as error:
             raise WebSearchError("duckduckgo_missing") from error
         client = ddgs.DDGS(timeout=int(self._seconds), proxy=self._proxy or None)
-        return client.text(query, max_results=limit, backend="duckduckgo")
+        wanted: dict[str, Any] = {"region": region} if (region := _region(view.language)) else {}
+        if view.page > 1:
+            wanted["page"] = view.page
+        return client.text(query, max_results=limit, backend="duckduckgo", **wanted)
+
+
+def _region(language: str) -> str:
+    """DuckDuckGo's region for a language; empty where it has none, which leaves it to the engine."""
+    return f"{language}-{language}" if language in _SAME_CODES else _REGIONS.get(language, "")
 
 
 def make(settings: WebSettings) -> DuckDuckGo:

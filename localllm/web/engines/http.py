@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from functools import cache
 from time import time
 from typing import TYPE_CHECKING
 
 import msgspec
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 _LARGEST = 5_000_000
@@ -63,7 +66,13 @@ async def _ask(
     try:
         async with (
             asyncio.timeout(seconds),
-            httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds, proxy=proxy or None) as client,
+            httpx.AsyncClient(
+                trust_env=False,
+                follow_redirects=False,
+                timeout=seconds,
+                proxy=proxy or None,
+                verify=_certificates(),
+            ) as client,
         ):
             request = client.build_request(method, url, params=parameters, headers=headers, content=content)
             response = await client.send(request, stream=True)
@@ -73,6 +82,14 @@ async def _ask(
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise EngineUnreachableError(str(error) or type(error).__name__) from error
     return Reply(response.status_code, data, _retry_after(response.headers.get("retry-after", "")))
+
+
+@cache
+def _certificates() -> "ssl.SSLContext":
+    """The certificates a client would read anew for each request, which takes longer than many an answer."""
+    import httpx
+
+    return httpx.create_ssl_context(trust_env=False)
 
 
 async def _beginning(response: "httpx.Response") -> bytes:

@@ -8,11 +8,13 @@ import msgspec
 
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
-from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
+from localllm.text.sanitising import clean
+from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
 from localllm.web.engines.duplicate_results import unique
 from localllm.web.engines.http import EngineUnreachableError, Reply, get
 
 _OK = 200
+_LONGEST_REASON = 200
 
 PLACES = ("http://127.0.0.1:8888", "http://127.0.0.1:8080")
 """Where it is looked for where no address is set: as `localllm init --services` starts it, and as it is by itself."""
@@ -24,6 +26,10 @@ class _Result(msgspec.Struct):
     content: str | None = ""
     engine: str = ""
     engines: list[str] = []
+
+
+class _Refusal(msgspec.Struct):
+    error: str = ""
 
 
 class _Answer(msgspec.Struct):
@@ -39,22 +45,30 @@ class SearxNG:
     name = "searxng"
     limits = EngineLimits(concurrency=1, per_minute=60)
 
-    def __init__(self, url: str = "", *, seconds: float = 20.0, places: Sequence[str] = PLACES) -> None:
-        """Without a `url` it is the first of `places` at which one answers."""
+    def __init__(
+        self,
+        url: str = "",
+        *,
+        categories: Sequence[str] = (),
+        seconds: float = 20.0,
+        places: Sequence[str] = PLACES,
+    ) -> None:
+        """Without a `url` it is the first of `places` at which one answers; without `categories` it takes its own."""
         self._places = (_base(url),) if url else tuple(places)
+        self._categories = ",".join(categories)
         self._seconds = seconds
 
     @property
     def scope(self) -> str:
-        """Where it is asked."""
-        return " ".join(self._places)
+        """Where it is asked, and for which categories."""
+        return " ".join([*self._places, self._categories]).rstrip()
 
-    async def search(self, query: str, limit: int) -> SearchAnswer:
+    async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
         """The answer of the first place that has one."""
         failure: WebSearchError | None = None
         for place in self._places:
             try:
-                return await self._ask(place, query, limit)
+                return await self._ask(place, query, limit, view)
             except WebSearchError as error:
                 failure = failure or error
         raise failure or WebSearchError("searxng_unreachable", url="", reason="")
@@ -63,9 +77,12 @@ class SearxNG:
         """Search for a word: only that shows whether it answers in JSON."""
         await self.search("test", 1)
 
-    async def _ask(self, place: str, query: str, limit: int) -> SearchAnswer:
+    async def _ask(self, place: str, query: str, limit: int, view: ResultView) -> SearchAnswer:
+        parameters = {"q": query, "format": "json"}
+        wanted = {"categories": self._categories, "language": view.language, "pageno": str(view.page)}
+        parameters |= {name: value for name, value in wanted.items() if value not in ("", "1")}
         try:
-            reply = await get(f"{place}/search", {"q": query, "format": "json"}, seconds=self._seconds)
+            reply = await get(f"{place}/search", parameters, seconds=self._seconds)
         except EngineUnreachableError as error:
             raise WebSearchError(
                 "searxng_unreachable", retryable=error.timed_out, url=place, reason=str(error)
@@ -84,6 +101,8 @@ def _base(url: str) -> str:
 
 def _refusal(place: str, reply: Reply) -> WebSearchError:
     match reply.status:
+        case 400:
+            return WebSearchError("searxng_refused", url=place, reason=_reason(reply.data))
         case 403:
             return WebSearchError("searxng_no_json", url=place)
         case 429:
@@ -96,6 +115,15 @@ def _refusal(place: str, reply: Reply) -> WebSearchError:
                 url=place,
                 reason=f"HTTP {status}",
             )
+
+
+def _reason(data: bytes) -> str:
+    """Why a search is refused, on one line, as far as it is said."""
+    try:
+        said = msgspec.json.decode(data, type=_Refusal).error
+    except msgspec.DecodeError:
+        said = ""
+    return clean(said, keep_newlines=False)[:_LONGEST_REASON].rstrip(".") or "HTTP 400"
 
 
 def _understood(place: str, data: bytes, limit: int) -> SearchAnswer:
@@ -129,4 +157,4 @@ def _answer(item: Any) -> str:
 
 def make(settings: WebSettings) -> SearxNG:
     """Make it as the settings say."""
-    return SearxNG(settings.searxng_url, seconds=settings.timeout)
+    return SearxNG(settings.searxng_url, categories=settings.searxng_categories, seconds=settings.timeout)

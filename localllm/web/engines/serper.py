@@ -12,7 +12,7 @@ from localllm.config.loader import secret
 from localllm.config.schema import SerperSettings, WebSettings
 from localllm.llm.addresses import is_loopback
 from localllm.text.sanitising import clean
-from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchResult
+from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
 from localllm.web.engines.duplicate_results import unique
 from localllm.web.engines.http import EngineUnreachableError, Reply, post_json
 
@@ -63,10 +63,14 @@ class Serper:
         """Where it is asked, and for which region."""
         return f"{self._url} {self._region}"
 
-    async def search(self, query: str, limit: int) -> SearchAnswer:
-        """At most `limit` results."""
+    async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
+        """At most `limit` results. A language asked for goes before that of the settings."""
         await self.check()
         body = {"q": query, **self._region, "num": min(limit, _MOST)}
+        if view.language:
+            body["hl"] = view.language
+        if view.page > 1:
+            body["page"] = view.page
         try:
             reply = await post_json(
                 f"{self._url}/search", body, {"x-api-key": self._key}, seconds=self._seconds, proxy=self._proxy

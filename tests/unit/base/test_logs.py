@@ -55,3 +55,16 @@ def test_a_file_that_is_full_makes_room_and_so_many_are_kept(tmp_path: Path) -> 
     kept = [(tmp_path / f"localllm.log.{number}").read_text().split()[3] for number in range(1, 6)]
     assert kept == ["7", "6", "5", "4", "3"]
     assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_each_line_goes_through_the_mask_also_what_a_traceback_quotes(tmp_path: Path) -> None:
+    logs.start(tmp_path, "INFO", lambda text: text.replace("taro", "***"))
+    logs.of("WEB").info("searched for %s", "taro")
+    try:
+        int("taro")
+    except ValueError:
+        logs.of("WEB").exception("failed")
+    written = (tmp_path / "localllm.log").read_text()
+    assert "searched for ***" in written
+    assert "invalid literal for int() with base 10: '***'" in written
+    assert "taro" not in written

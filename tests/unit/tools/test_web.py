@@ -10,7 +10,7 @@ from localllm.config.schema import Settings, WebSettings
 from localllm.tools.builtin import TOOLS, tools_for
 from localllm.tools.context import ToolContext
 from localllm.tools.web import fetch_page, framed, searxng_search, web_search
-from localllm.web.engines.base import EngineLimits, SearchAnswer, SearchEngine, SearchResult
+from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchEngine, SearchResult
 from localllm.web.fetching import Fetcher
 from localllm.web.services import WebAccess
 from tests.support.pdfs import make_pdf
@@ -29,7 +29,7 @@ class Engine:
         self.name = name
         self._outcome = outcome
 
-    async def search(self, query: str, limit: int) -> SearchAnswer:
+    async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
         if isinstance(self._outcome, WebSearchError):
             raise self._outcome
         return self._outcome

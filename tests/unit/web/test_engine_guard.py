@@ -7,7 +7,7 @@ import pytest
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import WebSettings
 from localllm.web.engine_guard import EngineGuard
-from localllm.web.engines.base import EngineLimits, SearchAnswer
+from localllm.web.engines.base import EngineLimits, ResultView, SearchAnswer
 from localllm.web.engines.duckduckgo import DuckDuckGo
 from localllm.web.engines.searxng import SearxNG
 from localllm.web.engines.serper import Serper
@@ -133,7 +133,7 @@ class TestWhatMayPass:
 
         for kind, expected in ((RatelimitException, True), (TimeoutException, True), (DDGSException, False)):
 
-            def ask(_query: str, _limit: int, kind: type[Exception] = kind) -> list[dict[str, str]]:
+            def ask(_query: str, _limit: int, _view: ResultView, kind: type[Exception] = kind) -> list[dict[str, str]]:
                 raise kind("202")
 
             with pytest.raises(WebSearchError) as caught:

@@ -1,16 +1,19 @@
 """SearxNG's recorded answers."""
 
+from urllib.parse import parse_qs
+
 import msgspec
 import pytest
 
 from localllm.base.errors import WebSearchError
+from localllm.web.engines.base import ResultView
 from localllm.web.engines.searxng import SearxNG
 from tests.support.web_server import page, serve
 from tests.support.wire_server import cassette
 
 pytestmark = pytest.mark.anyio
 
-STATUS = {200: "200 OK", 403: "403 Forbidden", 429: "429 Too Many Requests"}
+STATUS = {200: "200 OK", 400: "400 Bad Request", 403: "403 Forbidden", 429: "429 Too Many Requests"}
 
 
 def recorded(name: str) -> bytes:
@@ -78,3 +81,22 @@ async def test_without_an_address_it_is_looked_for() -> None:
         assert (await engine.search("x", 1)).results
         with pytest.raises(WebSearchError, match=r"127\.0\.0\.1:1 "):
             await SearxNG(places=["http://127.0.0.1:1", other.url]).search("x", 1)
+
+
+async def test_categories_language_and_page_are_sent_only_where_they_are_wanted() -> None:
+    async with serve({"/search": recorded("json_page2")}) as site:
+        assert (await SearxNG(site.url).search("x", 5)).results
+        engine = SearxNG(site.url, categories=["general", "it"])
+        assert (await engine.search("x", 5, ResultView("ja", 2))).results
+    queries = [parse_qs(head.split(" ")[1].partition("?")[2]) for head in site.asked]
+    plain = {"q": ["x"], "format": ["json"]}
+    assert queries == [plain, {**plain, "categories": ["general,it"], "language": ["ja"], "pageno": ["2"]}]
+    assert engine.scope != SearxNG(site.url).scope
+
+
+async def test_a_refused_parameter_is_named() -> None:
+    async with serve({"/search": recorded("json_bad_lang")}) as site:
+        with pytest.raises(WebSearchError, match="Invalid value !! for parameter language") as caught:
+            await SearxNG(site.url).search("x", 5, ResultView("!!"))
+    assert (caught.value.key, caught.value.retryable) == ("searxng_refused", False)
+    assert await failed(page("no", "text/html", "400 Bad Request")) == "searxng_refused"

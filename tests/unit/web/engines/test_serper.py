@@ -9,7 +9,7 @@ import pytest
 from localllm.base.errors import WebSearchError
 from localllm.config.schema import SerperSettings, WebSettings
 from localllm.web.engines import http
-from localllm.web.engines.base import SearchResult
+from localllm.web.engines.base import ResultView, SearchResult
 from localllm.web.engines.serper import Serper, make, region
 from tests.support.web_server import moved, page, serve
 
@@ -57,6 +57,12 @@ async def test_what_is_asked_and_what_comes_back(tail: str) -> None:
         SearchResult("B", "https://b.example/", "", "serper"),
     )
     assert answer.answers == ("Twice a day",)
+
+
+async def test_a_language_asked_for_goes_before_that_of_the_settings_and_pages_are_counted_from_one() -> None:
+    async with serve({"/search": reply(ANSWER)}) as site:
+        await Serper(site.url, KEY, language="en", country="us").search("x", 2, ResultView("ja", 3))
+    assert msgspec.json.decode(site.bodies[0]) == {"q": "x", "gl": "us", "hl": "ja", "num": 2, "page": 3}
 
 
 async def test_without_a_region_none_is_named_and_nothing_found_is_an_answer() -> None:

@@ -1,0 +1,80 @@
+"""The search engines of the settings, each asked as it can bear, and what they answered kept for a while."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+import msgspec
+
+from localllm.base import offline
+from localllm.base.errors import WebSearchError
+from localllm.config.registry import SEARCH_ENGINES, load
+from localllm.config.schema import WebSettings
+from localllm.web.engine_guard import EngineGuard
+from localllm.web.engines.base import FIRST_PAGE, ResultView, SearchAnswer, SearchEngine
+from localllm.web.search_cache import SearchCache, open_cache, search_key
+
+
+class EngineReply(msgspec.Struct, frozen=True):
+    """What an engine answered; `was_kept` where it was not asked again for that: somebody had asked before, or was just
+    asking."""
+
+    answer: SearchAnswer
+    was_kept: bool
+
+
+class EnginePool:
+    """Engines in their order. Who shares a pool shares the engines' limits, their rest after failures, the cache."""
+
+    def __init__(
+        self,
+        engines: Iterable[SearchEngine],
+        *,
+        cache: SearchCache | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`clock` tells seconds and `pause` waits them, between the searches of one engine."""
+        self.engines = tuple(engines)
+        self.cache = cache
+        self._guards = {engine.name: EngineGuard(engine, clock=clock, pause=pause) for engine in self.engines}
+
+    async def ask(self, name: str, query: str, limit: int, view: ResultView = FIRST_PAGE) -> EngineReply:
+        """At most `limit` results of the engine `name`, as they were kept or as it gives them now.
+
+        While the program is offline no engine is asked, not even one on this machine: it would ask the web itself.
+
+        Raises:
+            WebSearchError: The engine failed, or rests.
+        """
+        guard, was_asked = self._guards[name], False
+
+        async def search() -> SearchAnswer:
+            nonlocal was_asked
+            if offline.is_on():
+                raise WebSearchError("search_offline")
+            was_asked = True
+            return await guard.search(query, limit, view)
+
+        if self.cache is None:
+            return EngineReply(await search(), was_kept=False)
+        wanted = () if view == FIRST_PAGE else (view.language, view.page)
+        answer = await self.cache.answer(search_key(name, guard.engine.scope, query, limit, *wanted), search)
+        return EngineReply(answer, was_kept=not was_asked)
+
+
+def open_pool(
+    settings: WebSettings, environ: Mapping[str, str], *, cache_ttl: float | None = None, use_cache: bool = True
+) -> EnginePool:
+    """The engines the settings name, in their order.
+
+    Args:
+        settings: The `[web]` ones.
+        environ: Where the cache's password is.
+        cache_ttl: For how many seconds an answer is kept, in place of the settings' `cache_ttl`.
+        use_cache: Whether answers are kept and looked up at all.
+    """
+    if cache_ttl is not None:
+        settings = msgspec.structs.replace(settings, cache_ttl=cache_ttl)
+    engines: list[SearchEngine] = [load(SEARCH_ENGINES[name])(settings) for name in dict.fromkeys(settings.engines)]
+    return EnginePool(engines, cache=open_cache(settings, environ) if use_cache else None)
