@@ -4,8 +4,8 @@
 .venv/bin/python benchmarks/meta_search.py [SECONDS]
 
 Servers on the loopback answer as SearxNG (asked one search at a time) after SECONDS (0.4), as Serper (eight at a time)
-after a quarter of that. The chain of an engine is what the same searches take with it alone, in the same run. Two engines
-with chains of equal length are measured as well: one after the other, they would need twice as long.
+after a quarter of that. The chain of an engine is what the same searches take with it alone, in the same run. Two
+engines with chains of equal length are measured as well: one after the other, they would need twice as long.
 """
 
 import asyncio

@@ -106,6 +106,12 @@ class ResearchUsageError(ResearchError):
     exit_code = 2
 
 
+class ResearchModelError(ResearchError):
+    """E7xxx: a research run had to stop because its model does not answer any more; it can be taken up again."""
+
+    exit_code = 5
+
+
 class CacheError(LocalLLMError):
     """E4xxx: a cache cannot be used. What it would have saved is done again; nothing else fails for it."""
 

@@ -55,7 +55,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where it was found, never masked; for a local document its path."""
     title: str = ""
     site: str = ""
-    """The host, by which sources count as independent."""
+    """The host, by which sources count as independent; for a local document its path."""
+    local: bool = False
+    snippet: str = ""
+    """What the search said of it."""
     queries: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     round: int = 0
@@ -178,7 +181,11 @@ class Numbers(msgspec.Struct):
     pages: int = 0
     claims_checked: int = 0
     claims_dropped: int = 0
+    quotes_dropped: int = 0
+    """Quotes of the model that are not in the page, or differ from it."""
     seconds: float = 0.0
+    model_seconds: float = 0.0
+    """Of `seconds`, those in which the model was waited for."""
 
 
 class ResearchState(msgspec.Struct, kw_only=True):
@@ -189,6 +196,12 @@ class ResearchState(msgspec.Struct, kw_only=True):
     question: str
     today: str
     """The date the run began, ISO 8601; every prompt of it says the same."""
+    language: str = "en"
+    """Of the report."""
+    options: dict[str, Json] = {}
+    """How it is done, as ResearchOptions has it; the same when it is taken up again."""
+    model: str = ""
+    """The model that worked on it last."""
     next: Stage | Literal["done"] = "normalise"
     round: int = 0
     brief: Brief | None = None

@@ -4,4 +4,55 @@ from localllm.base.error_texts.text import ErrorText
 
 RESEARCH: dict[str, ErrorText] = {
     "research_no_question": ErrorText("E7001", "The question is empty.", "", "Say what is to be found out."),
+    "research_no_run": ErrorText(
+        "E7002",
+        "There is no research run {id}.",
+        "Nothing of it is in {folder}.",
+        "localllm history lists the runs there are.",
+    ),
+    "research_disk": ErrorText(
+        "E7003",
+        "Run {id} cannot be saved.",
+        "{reason}.",
+        "Make room on the disk of {folder}, then go on: localllm research --resume {id}. What was saved is kept.",
+    ),
+    "research_busy": ErrorText(
+        "E7004",
+        "Run {id} is being worked on already.",
+        "{who} has it.",
+        "Wait until that has ended, or end it; then: localllm research --resume {id}.",
+    ),
+    "research_damaged": ErrorText(
+        "E7005",
+        "What was saved of run {id} cannot be read.",
+        "{reason} ({file}).",
+        "Ask the question anew; if the file is there in a backup, put it back.",
+    ),
+    "research_no_answer": ErrorText(
+        "E7006",
+        "The model has not answered within {seconds:g} s.",
+        "It was asked {count} {count:?time/times}.",
+        "Raise research.timeout, or take a faster or smaller model.",
+    ),
+    "research_model_stopped": ErrorText(
+        "E7007",
+        "Run {id} had to stop: {what}",
+        "{why}",
+        "All that was found is saved. When the model answers again: localllm research --resume {id}.",
+    ),
+    "research_search_dead": ErrorText(
+        "E7008",
+        "Nothing could be searched.",
+        "{reasons}.",
+        "localllm doctor looks at the search engines. Then go on: localllm research --resume {id}.",
+    ),
+    "research_no_sources": ErrorText(
+        "E7009",
+        "There is nothing to search.",
+        "The web is off, and no folder of documents was named.",
+        "Leave out --offline, or name a folder: --docs FOLDER.",
+    ),
+    "research_docs": ErrorText(
+        "E7010", "The folder {folder} cannot be searched.", "{reason}.", "Name a folder of documents: --docs FOLDER."
+    ),
 }

@@ -1,0 +1,302 @@
+"""Asking the model in a role: the prompt, what fits its window, the answer read, kept and counted.
+
+A request is the role's fixed text as system message, the same bytes each time so that a server need not read it anew,
+and the values of this request as user message, with the report's language and today's date at its end. An answer is
+kept in the run's store before it is used; a request that was answered once is never sent again.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, overload
+
+from localllm.base.errors import LLMConnectionError, ResearchModelError
+from localllm.base.events import Json
+from localllm.base.jsontext import encode_json
+from localllm.llm.client import LLMClient
+from localllm.llm.messages import AssistantMessage, Completion, Message, SystemMessage, UserMessage
+from localllm.llm.overflow import overflow_of
+from localllm.research.options import ResearchOptions
+from localllm.research.role_answers import Schema, UnreadableError, read_answer
+from localllm.research.role_protocol import AnswerUnusable
+from localllm.research.run_store import RunStore, StoredAnswer
+
+WINDOW = 8_192
+"""Tokens of a request and its answer at most, however much more the model could read."""
+
+_MARGIN = 1.15
+"""A request may be so much longer than estimated."""
+
+_OF_SCHEMAS = frozenset({"llm_bad_call", "llm_bad_request", "llm_parameter_refused"})
+"""What may fail because of a schema: the server could not read its own answer (llama.cpp, at times), or takes none."""
+
+_CUT = "\n[… cut …]"
+_SHOWN_AGAIN = 1_200
+"""Characters of an unusable answer that the model sees again."""
+
+
+class RoleKind(NamedTuple):
+    """How a role is asked. `judges`: at temperature 0. `writes`: also from what of the budget is kept for writing."""
+
+    max_tokens: int
+    judges: bool = True
+    writes: bool = False
+
+
+ROLES: dict[str, RoleKind] = {
+    "brief": RoleKind(500),
+    "queries": RoleKind(500, judges=False),
+    "aimed_queries": RoleKind(500, judges=False),
+    "reader": RoleKind(900),
+    "outline": RoleKind(900, writes=True),
+    "writer": RoleKind(1_500, judges=False, writes=True),
+    "editor": RoleKind(400, writes=True),
+    "splitter": RoleKind(900),
+    "verdict": RoleKind(400),
+    "coverage": RoleKind(500),
+    "compare": RoleKind(200),
+}
+
+
+class BudgetSpent(Exception):  # noqa: N818 - the run goes on with what it has
+    """What may be spent is spent, but for what is kept back for writing."""
+
+
+class Reply(NamedTuple):
+    """What is told of each answer: its role, tokens, seconds, and how fast it was written."""
+
+    role: str
+    tokens: int
+    seconds: float
+    tokens_per_second: float
+
+
+def _nobody(_reply: Reply) -> None:
+    """Nobody wants to know."""
+
+
+def _always(_writes: bool) -> bool:
+    return True
+
+
+class Roles:
+    """Asks the model behind `client`. `may_ask` says whether the budget allows it, for a role that writes or another;
+    `on_reply` is told of every answer the model gave now."""
+
+    def __init__(
+        self,
+        client: LLMClient,
+        store: RunStore,
+        options: ResearchOptions,
+        *,
+        today: str,
+        language: str,
+        may_ask: Callable[[bool], bool] = _always,
+        on_reply: Callable[[Reply], None] = _nobody,
+    ) -> None:
+        self._client = client
+        self._store = store
+        self._options = options
+        self._tail = f"Language: {language}. Today: {today}."
+        self._may_ask = may_ask
+        self._on_reply = on_reply
+        self._takes_schemas = True
+
+    @property
+    def options(self) -> ResearchOptions:
+        """How the run is to be done."""
+        return self._options
+
+    @overload
+    async def ask(
+        self,
+        role: str,
+        values: Mapping[str, str],
+        schema: None = None,
+        *,
+        temperature: float | None = None,
+        max_tokens: int = 0,
+    ) -> str: ...
+    @overload
+    async def ask(
+        self,
+        role: str,
+        values: Mapping[str, str],
+        schema: Schema,
+        *,
+        temperature: float | None = None,
+        max_tokens: int = 0,
+    ) -> dict[str, Json]: ...
+    @overload
+    async def ask(
+        self,
+        role: str,
+        values: Mapping[str, str],
+        schema: Schema | None,
+        *,
+        temperature: float | None = None,
+        max_tokens: int = 0,
+    ) -> dict[str, Json] | str: ...
+    async def ask(
+        self,
+        role: str,
+        values: Mapping[str, str],
+        schema: Schema | None = None,
+        *,
+        temperature: float | None = None,
+        max_tokens: int = 0,
+    ) -> dict[str, Json] | str:
+        """The answer of `role` to `values`: its text, or with `schema` the object. What has no value is left out.
+
+        `temperature` and `max_tokens` are the role's own unless given. One that cannot be used is asked for once more.
+        Raises AnswerUnusable, BudgetSpent, ResearchError, LLMConnectionError.
+        """
+        kind = ROLES[role]
+        if temperature is None:
+            temperature = 0.0 if kind.judges else self._options.temperature
+        request = _Request(
+            role, values, schema, temperature, min(max_tokens or kind.max_tokens, self._options.max_tokens)
+        )
+        answer = await self._answer(request)
+        try:
+            return _read(answer, schema)
+        except UnreadableError as error:
+            complaint = f"Not usable: {error}. Answer again, only as asked."
+            again = request._replace(said=answer.text[:_SHOWN_AGAIN] or "(nothing)", complaint=complaint)
+        answer = await self._answer(again)
+        try:
+            return _read(answer, schema)
+        except UnreadableError as error:
+            raise AnswerUnusable(f"{role}: {error}") from error
+
+    def room(self, role: str, max_tokens: int = 0) -> int:
+        """The tokens all values of a request may have together, as `estimate` counts them."""
+        answer = min(max_tokens or ROLES[role].max_tokens, self._options.max_tokens)
+        whole = min(self._client.context_window, WINDOW) - min(answer, self._client.context_window // 4)
+        return int(whole / _MARGIN) - self.estimate(prompt_of(role)) - self.estimate(self._tail) - 60
+
+    def estimate(self, text: str) -> int:
+        """An estimate of the tokens in `text`."""
+        return self._client.estimate_tokens(text)
+
+    async def _answer(self, request: "_Request") -> StoredAnswer:
+        key = request.key(self._tail)
+        if kept := self._store.answer(key):
+            return kept
+        if not self._may_ask(ROLES[request.role].writes):
+            raise BudgetSpent
+        begun = time.monotonic()
+        completion = await self._complete(request)
+        usage = completion.usage
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        answer = StoredAnswer(completion.message.text.strip(), completion.finish_reason == "length", tokens)
+        self._store.keep_answer(key, request.role, answer)
+        self._on_reply(Reply(request.role, tokens, time.monotonic() - begun, usage.tokens_per_second))
+        return answer
+
+    async def _complete(self, request: "_Request") -> Completion:
+        """The answer of the server, asked again where that may help."""
+        await self._client.get_ready()
+        times, messages = 0, self._messages(request)
+        while True:
+            times += 1
+            try:
+                async with asyncio.timeout(self._options.timeout):
+                    return await self._complete_once(request, messages)
+            except TimeoutError as error:
+                if times > self._options.retry:
+                    seconds = self._options.timeout
+                    raise ResearchModelError("research_no_answer", seconds=seconds, count=times) from error
+            except LLMConnectionError as error:
+                if overflow_of(error) and times == 1:  # now the client knows better how long the request is
+                    messages = self._messages(request)
+                elif not await self._client.may_ask_again(error, times, lambda _error, _seconds: None):
+                    raise
+
+    async def _complete_once(self, request: "_Request", messages: list[Message]) -> Completion:
+        async def ask(schema: Schema | None) -> Completion:
+            return await self._client.complete(
+                messages,
+                schema=schema,
+                temperature=request.temperature,
+                max_tokens=request.max_tokens,
+                thinking=False,
+                accepts_empty=True,
+            )
+
+        schema = request.schema if self._takes_schemas else None
+        try:
+            return await ask(schema)
+        except LLMConnectionError as error:
+            if schema is None or error.key not in _OF_SCHEMAS or overflow_of(error):
+                raise
+            completion = await ask(None)
+            self._takes_schemas = error.key == "llm_bad_call"
+            return completion
+
+    def _messages(self, request: "_Request") -> list[Message]:
+        """The request, whose longest values are cut until it fits."""
+        room = self.room(request.role, request.max_tokens)
+        room -= self.estimate(request.said) + self.estimate(request.complaint)
+        values = dict(request.values)
+        while (tokens := self.estimate(_rendered(values))) > room:
+            name = max(values, key=lambda one: len(values[one]))
+            length = len(values[name])
+            if length <= len(_CUT) * 4:
+                break
+            values[name] = values[name].removesuffix(_CUT)[: int(length * max(0.5, room / tokens) - len(_CUT))] + _CUT
+        return request.messages(_rendered(values), self._tail)
+
+
+class _Request(NamedTuple):
+    """What is asked of a role; the second time with what it said, and what is wrong with that."""
+
+    role: str
+    values: Mapping[str, str]
+    schema: Schema | None
+    temperature: float
+    max_tokens: int
+    said: str = ""
+    complaint: str = ""
+
+    def messages(self, values: str, tail: str) -> list[Message]:
+        """As the model reads it."""
+        messages: list[Message] = [SystemMessage(prompt_of(self.role)), UserMessage(f"{values}\n\n{tail}")]
+        if self.complaint:
+            messages += [AssistantMessage(self.said), UserMessage(f"{self.complaint}\n\n{tail}")]
+        return messages
+
+    def key(self, tail: str) -> str:
+        """What the answer is kept under: the request before anything of it is cut, whatever model is asked."""
+        messages = self.messages(_rendered(self.values), tail)
+        return hashlib.sha256(encode_json([self.role, messages, self.schema, self.temperature])).hexdigest()
+
+
+@cache
+def prompt_of(role: str) -> str:
+    """The fixed text of a role."""
+    return (Path(__file__).parent / "prompts" / f"{role}.md").read_text(encoding="utf-8").strip()
+
+
+def _read(answer: StoredAnswer, schema: Schema | None) -> dict[str, Json] | str:
+    if schema is not None:
+        return read_answer(answer.text, schema, was_cut=answer.cut)
+    if not answer.text:
+        raise UnreadableError("it is empty")
+    return answer.text
+
+
+def _rendered(values: Mapping[str, str]) -> str:
+    """Each value in a frame of its name that nothing in it can close."""
+    return "\n\n".join(_framed(name, value.strip()) for name, value in values.items() if value.strip())
+
+
+def _framed(name: str, value: str) -> str:
+    mark, number = name, 1
+    while f"</{mark}>" in value:
+        number += 1
+        mark = f"{name}{number}"
+    return f"<{mark}>\n{value}\n</{mark}>"

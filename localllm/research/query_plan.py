@@ -1,0 +1,227 @@
+"""What is asked, and the queries that are made of it: from several viewpoints first, aimed at what is open later.
+
+Whatever the model answers, there are queries: one that is of no use is asked once more and then made by rule. A query
+is masked before it is kept; it never leaves this machine in another form.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from localllm.base.i18n import N_
+from localllm.base.lazy_patterns import late_pattern
+from localllm.research.model_calls import Roles
+from localllm.research.options import ResearchOptions
+from localllm.research.records import Brief, LedgerEntry, Purpose, Query, ResearchState
+from localllm.research.role_answers import TEXT, TEXTS, answer_schema
+from localllm.research.role_protocol import AnswerUnusable, remark, texts_of
+from localllm.text import privacy_mask
+
+_BRIEF = answer_schema(language=TEXT, period=TEXT, entities=TEXTS, needs=TEXTS)
+_QUERIES = answer_schema(queries=TEXTS)
+
+_MOST_NEEDS = 6
+_LONGEST_NEED = 200
+_LONGEST_QUERY = 200
+_LONGEST_SUBJECT = 90
+"""Characters; engines read no more than a few words of a query anyway."""
+
+_YEARS = late_pattern(r"(?:1[89]|20)\d\d年?|(?:昭和|平成|令和)(?:元|\d{1,2})年")
+_ENTITY = late_pattern(r"「[^」]{2,40}」|\"[^\"]{2,40}\"|[\u30a1-\u30fa\u30fc]{3,}|(?:[A-Z][\w.&-]+(?: (?=[A-Z]))?)+")
+_LEADING = late_pattern(r"^\s*(?:[-*・•]|\(?\d{1,2}[.)、:]|query\s*\d*\s*:)\s*", re.IGNORECASE)
+_OPENING = late_pattern(
+    r"^(?:what|who|whom|when|where|why|how|which|is|are|was|were|do|does|did|can|please|tell|explain)\b", re.IGNORECASE
+)
+
+_VIEWPOINTS = {
+    "en": (
+        "official",
+        "statistics report",
+        "latest news",
+        "criticism",
+        "background history",
+        "comparison",
+        "paper",
+        "expert analysis",
+        "FAQ",
+    ),
+    "ja": ("公式", "統計 調査", "最新 ニュース", "課題 批判", "経緯 背景", "比較", "論文", "専門家 解説", "一覧"),
+}
+"""What is put behind the question where the model makes no queries of it."""
+
+_AIMS: dict[str, Purpose] = {
+    "not_found": "primary_source",
+    "contradicted": "counter_evidence",
+    "single_source": "second_source",
+    "gap": "gap",
+}
+_AIM_NAMES = {
+    "primary_source": "primary source",
+    "counter_evidence": "counter-evidence",
+    "second_source": "second source",
+    "gap": "gap",
+}
+_AIM_WORDS = {
+    "en": {"primary_source": "official source", "counter_evidence": "fact check", "second_source": "report", "gap": ""},
+    "ja": {"primary_source": "公式発表", "counter_evidence": "検証", "second_source": "報道", "gap": ""},
+}
+
+
+async def normalise(state: ResearchState, roles: Roles, language: str) -> None:
+    """Find out what is asked: whom and when it is about, and what would count as an answer."""
+    question = state.question
+    needs: list[str] = []
+    entities: list[str] = []
+    period = ""
+    try:
+        answer = await roles.ask("brief", {"question": question}, _BRIEF)
+        needs = [need[:_LONGEST_NEED] for need in texts_of(answer, "needs")]
+        entities = texts_of(answer, "entities")
+        period = " ".join(str(answer.get("period", "")).split())[:_LONGEST_NEED]
+    except AnswerUnusable:
+        state.remarks.append(remark(N_("The model could not take the question apart: it was searched for as a whole.")))
+        entities = [found.strip('「」" ') for found in _ENTITY.findall(question) if not _OPENING.match(found)]
+        period = ", ".join(dict.fromkeys(_YEARS.findall(question)))
+    state.brief = Brief(
+        question=question,
+        language=language,
+        needs=tuple(_distinct(needs))[:_MOST_NEEDS] or (" ".join(question.split())[:_LONGEST_NEED],),
+        entities=tuple(_distinct(entities))[:_MOST_NEEDS],
+        period=period,
+    )
+
+
+async def plan_queries(state: ResearchState, roles: Roles, options: ResearchOptions) -> dict[str, tuple[str, ...]]:
+    """Exactly as many queries as the options say, or the user's own; for each the kinds of what was masked in it."""
+    count = options.query_count
+    if options.queries:
+        return _add(state, [(text, "viewpoint", "") for text in map(_tidy, options.queries) if text])
+    wanted = await _from_model(state, roles, count)
+    if len(wanted) < count:
+        wanted = _distinct([*wanted, *by_rule(state)])[:count]
+    return _add(state, [(text, "viewpoint", "") for text in wanted])
+
+
+async def _from_model(state: ResearchState, roles: Roles, count: int) -> list[str]:
+    """The model's queries; asked once more where they are fewer than `count`."""
+    brief = _brief(state)
+    values = {
+        "question": brief.question,
+        "needs": _lines(brief.needs),
+        "about": _lines(brief.entities),
+        "period": brief.period,
+    }
+    found: list[str] = []
+    for _attempt in range(2):
+        missing = count - len(found)
+        asked = {**values, "already": _lines(found), "count": str(missing)}
+        try:
+            answer = await roles.ask("queries", asked, _QUERIES)
+        except AnswerUnusable:
+            break
+        found = _distinct([*found, *filter(None, map(_tidy, texts_of(answer, "queries")))])
+        if len(found) >= count:
+            break
+    return found[:count]
+
+
+def more_words(state: ResearchState, count: int) -> dict[str, tuple[str, ...]]:
+    """Further queries by rule, in other words than those made so far; for where too little was found."""
+    return _add(state, [(text, "more_sources", "") for text in _unasked(state, by_rule(state))[:count]])
+
+
+async def aim_queries(state: ResearchState, roles: Roles, options: ResearchOptions) -> dict[str, tuple[str, ...]]:
+    """A query for each of what is open, what was tried least first; as many in a round as there were at first."""
+    open_entries = sorted(enumerate(state.ledger), key=lambda one: (one[1].tried, one[0]))[: options.query_count]
+    if not open_entries:
+        return more_words(state, options.query_count)
+    entries = [entry for _, entry in open_entries]
+    written = await _aimed_by_model(state, roles, entries)
+    aimed: list[tuple[str, Purpose, str]] = []
+    known = {_form(query.text) for query in state.queries}
+    for number, entry in enumerate(entries):
+        texts = [*written[number : number + 1], *_aimed_by_rule(state, entry)]
+        masked = {text: privacy_mask.mask(text).text for text in texts if text}
+        if text := next((one for one in masked if _form(masked[one]) not in known), ""):
+            known.add(_form(masked[text]))
+            aimed.append((text, _AIMS[entry.kind], entry.claim))
+    for place, entry in open_entries:
+        state.ledger[place] = LedgerEntry(entry.kind, entry.subject, entry.claim, entry.tried + 1)
+    return _add(state, aimed)
+
+
+async def _aimed_by_model(state: ResearchState, roles: Roles, entries: Sequence[LedgerEntry]) -> list[str]:
+    """The model's queries, in the order of the entries; none where their number is another."""
+    told = [f"{number}. {_AIM_NAMES[_AIMS[one.kind]]}: {one.subject}" for number, one in enumerate(entries, 1)]
+    already = [query.text for query in state.queries[-12:]]
+    values = {"question": state.question, "open": "\n".join(told), "already": _lines(already)}
+    try:
+        answer = await roles.ask("aimed_queries", values, _QUERIES)
+    except AnswerUnusable:
+        return []
+    found = [_tidy(text) for text in texts_of(answer, "queries")]
+    return found if len(found) == len(entries) else []
+
+
+def _aimed_by_rule(state: ResearchState, entry: LedgerEntry) -> list[str]:
+    subject = " ".join(entry.subject.split())[:_LONGEST_SUBJECT]
+    words = _AIM_WORDS[_brief(state).language][_AIMS[entry.kind]]
+    about = " ".join(_brief(state).entities[:2])
+    return [_tidy(f"{subject} {words}"), _tidy(f"{about} {subject}"), _tidy(f"{about} {subject} {words}")]
+
+
+def by_rule(state: ResearchState) -> list[str]:
+    """Queries from different viewpoints, made of the question itself."""
+    brief = _brief(state)
+    words = _VIEWPOINTS[brief.language if brief.language in _VIEWPOINTS else "en"]
+    core = " ".join([*brief.entities, brief.period]).strip()
+    question = " ".join(brief.question.split()).rstrip("?？。. ")[:_LONGEST_SUBJECT]
+    subject = core if len(brief.entities) > 1 else question
+    made = [question, *(f"{subject} {word}" for word in words)]
+    made += [f"{' '.join(brief.entities[:2])} {need}" for need in brief.needs]
+    return _distinct(filter(None, map(_tidy, made)))
+
+
+def _add(state: ResearchState, wanted: Sequence[tuple[str, Purpose, str]]) -> dict[str, tuple[str, ...]]:
+    """Keep queries as they will leave this machine; by their text the kinds of what was masked."""
+    added: dict[str, tuple[str, ...]] = {}
+    taken: list[str] = []
+    for text, purpose, claim in wanted:
+        masked = privacy_mask.mask(text)
+        if masked.text not in added:
+            added[masked.text] = masked.kinds
+            taken += masked.kinds
+            state.queries.append(Query(masked.text, purpose, state.round, claim))
+    if taken:
+        said = remark(N_("Taken out of the queries before they were sent: {kinds}."), kinds=", ".join(_distinct(taken)))
+        if said not in state.remarks:
+            state.remarks.append(said)
+    return added
+
+
+def _unasked(state: ResearchState, texts: Iterable[str]) -> list[str]:
+    known = {_form(query.text) for query in state.queries}
+    return [text for text in texts if _form(privacy_mask.mask(text).text) not in known]
+
+
+def _tidy(text: str) -> str:
+    """A query on one line, without what models put around it."""
+    line = " ".join(_LEADING.sub("", text).split()).strip("\"'“”「」` ")
+    return line[:_LONGEST_QUERY].strip()
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    return list({_form(text): text for text in reversed([one for one in texts if one.strip()])}.values())[::-1]
+
+
+def _form(text: str) -> str:
+    """What two queries are compared by: their words, in any order."""
+    return " ".join(sorted(unicodedata.normalize("NFKC", text).casefold().rstrip("?.。").split()))
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def _brief(state: ResearchState) -> Brief:
+    return state.brief or Brief(state.question, "en", (state.question,))

@@ -1,0 +1,182 @@
+"""Researcher: the one entry to research, for the command line, the chat's tool and tasks."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from localllm.base.errors import ResearchError, ResearchUsageError
+from localllm.base.events import Json
+from localllm.base.jsontext import decode_json, encode_json
+from localllm.llm.client import LLMClient
+from localllm.research.forecast import forecast
+from localllm.research.local_documents import LocalDocuments
+from localllm.research.model_calls import Reply, Roles
+from localllm.research.options import ResearchOptions
+from localllm.research.query_plan import plan_queries
+from localllm.research.records import ResearchState
+from localllm.research.run_context import Budget, OnEvent, RunContext, Speed, Writing, no_report, nobody
+from localllm.research.run_events import Forecast, ModelAnswered
+from localllm.research.run_store import HISTORY, RUN_ID, RunLock, RunStore, reserve_run, run_folder
+from localllm.research.workflow import Next, run_stages
+from localllm.web.meta_search import MetaSearch
+from localllm.web.page_reader import PageReader
+
+_RUNS_LOOKED_AT = 5
+
+
+class Researcher:
+    """Runs research with one model. `search` and `reader` are None where the web is off; `data_folder` holds the
+    history. They are not closed here.
+
+    `language` is that of the report ("ja" or "en") where the options leave it open. `write_report` writes the files of
+    a run's report. `model` is the name a run is noted under where the client does not know it yet.
+    """
+
+    def __init__(
+        self,
+        client: LLMClient,
+        search: MetaSearch | None,
+        reader: PageReader | None,
+        writing: Writing,
+        data_folder: Path,
+        options: ResearchOptions,
+        on_event: OnEvent = nobody,
+        *,
+        language: str = "en",
+        write_report: Callable[[ResearchState], object] = no_report,
+        today: Callable[[], date] = date.today,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._search = search
+        self._reader = reader
+        self._writing = writing
+        self._data_folder = data_folder
+        self._options = options
+        self._on_event = on_event
+        self._language = language if options.language == "auto" else options.language
+        self._write_report = write_report
+        self._today = today
+        self._clock = clock
+        self._speed = Speed()
+
+    async def forecast(self) -> Forecast:
+        """What a run will take, at the speed this model had in the newest run with it. Raises LLMConnectionError."""
+        model = await self._client.resolve_model()
+        return forecast(self._options, self._speed if self._speed.requests else self._earlier_speed(model))
+
+    async def run(self, question: str = "", *, resume: str = "", queries: tuple[str, ...] = ()) -> ResearchState:
+        """Answer a question, or go on with the run `resume`, as it was begun; with `queries` in place of the first
+        ones where it has not searched yet. The state that comes back is finished.
+
+        Raises ResearchError, LLMConnectionError (before anything is begun). Cancelled, it can be resumed.
+        """
+        return await self._work(question, resume, queries, "done")
+
+    async def plan(self, question: str) -> ResearchState:
+        """Begin a run, only as far as its queries; `run` with its id goes on."""
+        return await self._work(question, "", (), "search")
+
+    async def _work(self, question: str, resume: str, queries: tuple[str, ...], until: Next) -> ResearchState:
+        if not resume and not question.strip():
+            raise ResearchUsageError("research_no_question")
+        options = self._options
+        folder = run_folder(self._data_folder, resume) if resume else None
+        if not resume:
+            self._check_sources(options)
+        model = await self._client.resolve_model()
+        if folder is None:
+            _name, folder = reserve_run(self._data_folder, self._today().year)
+        with RunLock(folder), RunStore(folder) as store:
+            state = self._taken_up(store) if resume else self._begun(store, question)
+            state.model = model
+            run = self._context(store, state)
+            if queries and state.next == "search" and not state.round:
+                state.queries = []
+                await plan_queries(state, run.roles, msgspec.structs.replace(run.options, queries=queries))
+                store.save_state(state)
+            return await run_stages(run, until=until)
+
+    def _check_sources(self, options: ResearchOptions) -> None:
+        if self._search is None and not options.docs:
+            raise ResearchUsageError("research_no_sources")
+        _documents(options)
+
+    def _begun(self, store: RunStore, question: str) -> ResearchState:
+        state = ResearchState(
+            id=store.folder.name,
+            question=question.strip(),
+            today=self._today().isoformat(),
+            language=self._language,
+            options=decode_json(encode_json(self._options), dict[str, Json]),
+        )
+        store.save_state(state)
+        return state
+
+    def _taken_up(self, store: RunStore) -> ResearchState:
+        state = store.load_state()
+        if state is None:
+            raise ResearchUsageError("research_no_run", id=store.folder.name, folder=self._data_folder / HISTORY)
+        return state
+
+    def _context(self, store: RunStore, state: ResearchState) -> RunContext:
+        options = msgspec.convert(state.options, ResearchOptions) if state.options else self._options
+        budget = Budget(options, state.numbers.seconds, clock=self._clock)
+        budget.tokens = store.spent().tokens
+
+        def note(reply: Reply) -> None:
+            self._speed.note(reply)
+            budget.tokens += reply.tokens
+            state.numbers.model_seconds += reply.seconds
+            left = forecast(options, self._speed, state)
+            run.tell(
+                ModelAnswered(run=state.id, role=reply.role, tokens=reply.tokens, seconds=reply.seconds, forecast=left)
+            )
+
+        def may_ask(writes: bool) -> bool:  # a report without a text is no report, however late it is
+            return budget.allows(writes) or (writes and not state.sections)
+
+        roles = Roles(
+            self._client,
+            store,
+            options,
+            today=state.today,
+            language=state.language,
+            may_ask=may_ask,
+            on_reply=note,
+        )
+        run = RunContext(
+            state=state,
+            store=store,
+            roles=roles,
+            options=options,
+            language=state.language,
+            budget=budget,
+            search=self._search if options.use_web else None,
+            reader=self._reader,
+            writing=self._writing,
+            documents=_documents(options),
+            on_event=self._on_event,
+            write_report=self._write_report,
+            speed=self._speed,
+        )
+        return run
+
+    def _earlier_speed(self, model: str) -> Speed:
+        """How fast this model answered in the newest run with it."""
+        history = self._data_folder / HISTORY
+        names = sorted((one.name for one in history.iterdir()), reverse=True) if history.is_dir() else []
+        for name in [one for one in names if RUN_ID.fullmatch(one)][:_RUNS_LOOKED_AT]:
+            with suppress(ResearchError), RunStore(run_folder(self._data_folder, name)) as store:
+                state = store.load_state()
+                if state and state.model == model and state.numbers.requests and state.numbers.model_seconds:
+                    return Speed(state.numbers.requests, state.numbers.model_seconds)
+        return Speed()
+
+
+def _documents(options: ResearchOptions) -> LocalDocuments | None:
+    return LocalDocuments([Path(folder) for folder in options.docs]) if options.docs else None

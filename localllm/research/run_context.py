@@ -1,0 +1,148 @@
+"""What the stages of a run share: its state, store and parts, whom to tell, and what it may spend."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError
+from localllm.base.events import Json
+from localllm.base.i18n import Counted, Phrase
+from localllm.research.local_documents import LocalDocuments
+from localllm.research.model_calls import Reply, Roles
+from localllm.research.options import ResearchOptions
+from localllm.research.records import Numbers, Remark, ResearchState
+from localllm.research.role_protocol import AskRole
+from localllm.research.run_events import RemarkMade, ResearchEvent
+from localllm.research.run_store import RunStore
+from localllm.web.meta_search import MetaSearch
+from localllm.web.page_reader import PageReader
+
+KEPT_FOR_WRITING = 0.15
+"""The part of the budget that only roles that write may spend."""
+
+OnEvent = Callable[[ResearchEvent], None]
+
+
+def nobody(_event: ResearchEvent) -> None:
+    """Nobody wants to know."""
+
+
+def no_report(_state: ResearchState) -> None:
+    """Whoever has the state writes the report."""
+
+
+class Budget:
+    """What a run may spend: minutes and tokens, counted over all its sittings."""
+
+    def __init__(self, options: ResearchOptions, before: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most_seconds = options.max_minutes * 60
+        self._most_tokens = options.max_run_tokens
+        self._before = before
+        self._clock = clock
+        self._begun = clock()
+        self.tokens = 0
+
+    def seconds(self) -> float:
+        """How long the run has been worked on."""
+        return self._before + self._clock() - self._begun
+
+    def share(self) -> float:
+        """The part of the budget that is spent; 0 where there is no limit."""
+        of_time = self.seconds() / self._most_seconds if self._most_seconds else 0.0
+        return max(of_time, self.tokens / self._most_tokens if self._most_tokens else 0.0)
+
+    def allows(self, writes: bool = False) -> bool:
+        """Whether something may be begun; what `writes` may use all of it."""
+        return self.share() < (1.0 if writes else 1.0 - KEPT_FOR_WRITING)
+
+
+@dataclass
+class Speed:
+    """How fast this server answered in this run."""
+
+    requests: int = 0
+    seconds: float = 0.0
+    tokens_per_second: float = 0.0
+
+    def note(self, reply: Reply) -> None:
+        """Take an answer into account."""
+        self.requests += 1
+        self.seconds += reply.seconds
+        if reply.tokens_per_second:
+            before = self.tokens_per_second or reply.tokens_per_second
+            self.tokens_per_second = 0.8 * before + 0.2 * reply.tokens_per_second
+
+
+class Writing(Protocol):
+    """The part of a run that writes the report, checks what it says, and decides whether there is another round."""
+
+    async def write_draft(self, state: ResearchState, roles: AskRole) -> None:
+        """Write all sections from the evidence."""
+        ...
+
+    async def patch_draft(self, state: ResearchState, roles: AskRole) -> None:
+        """Change the sentences whose claims did not stand, and add what fills gaps."""
+        ...
+
+    async def check_claims(self, state: ResearchState, roles: AskRole) -> None:
+        """Fill in the claims with their verdicts, the ledger, what is unanswered, and the disagreements."""
+        ...
+
+    def decide(
+        self, state: ResearchState, options: ResearchOptions, clock: Callable[[], float]
+    ) -> Literal["search", "finalise"]:
+        """Whether there is another round. `clock` gives the seconds the run has taken so far."""
+        ...
+
+
+@dataclass
+class RunContext:
+    """A run while it is worked on."""
+
+    state: ResearchState
+    store: RunStore
+    roles: Roles
+    options: ResearchOptions
+    language: str
+    budget: Budget
+    writing: Writing
+    search: MetaSearch | None = None
+    reader: PageReader | None = None
+    documents: LocalDocuments | None = None
+    on_event: OnEvent = nobody
+    write_report: Callable[[ResearchState], object] = no_report
+    """Writes the report's files; called again it writes the same ones."""
+    speed: Speed = field(default_factory=Speed)
+
+    def numbers(self) -> Numbers:
+        """What the run has cost until now. Requests and tokens are those in the store, however often it was begun."""
+        spent = self.store.spent()
+        numbers = self.state.numbers
+        numbers.requests, numbers.tokens, numbers.seconds = spent.requests, spent.tokens, self.budget.seconds()
+        return msgspec.structs.replace(numbers)
+
+    def tell(self, event: ResearchEvent) -> None:
+        """Tell of an event, with the numbers of now."""
+        self.on_event(msgspec.structs.replace(event, numbers=self.numbers()))
+
+    def remark(self, said: Remark) -> None:
+        """Note what the reader of the report should know, once."""
+        if said not in self.state.remarks:
+            self.state.remarks.append(said)
+            self.tell(RemarkMade(run=self.state.id, remark=said))
+
+
+def remark_of(error: LocalLLMError) -> Remark:
+    """What an error says happened, as a remark."""
+    text = error.what_phrase.text
+    params = {name: _plain(value) for name, value in error.params.items()}
+    return Remark(text.singular, params, text.plural) if isinstance(text, Counted) else Remark(text, params)
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Phrase):
+        return value.english
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

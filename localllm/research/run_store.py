@@ -1,0 +1,260 @@
+"""The store of a run: its state, the model's answers, searches and pages, so that nothing is asked for twice.
+
+One SQLite file for each run, in `history/YYYY-NNNN` of the user's data folder. Whatever was kept stays, also when the
+program is killed in the middle; what was not kept whole is not there.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from localllm.base.errors import ResearchError, ResearchUsageError
+from localllm.base.files import try_lock
+from localllm.base.i18n import Phrase
+from localllm.base.jsontext import decode_json, encode_json
+from localllm.research.records import Remark, ResearchState
+
+if TYPE_CHECKING:
+    import sqlite3
+
+HISTORY = "history"
+STORE = "run.sqlite"
+LOCK = "run.lock"
+
+RUN_ID = re.compile(r"\d{4}-\d{4}")
+_MOST_RUNS = 9_999
+_SECONDS = 5.0
+_TABLES = """
+CREATE TABLE IF NOT EXISTS state (one INTEGER PRIMARY KEY CHECK (one = 1), value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS answers
+    (key TEXT PRIMARY KEY, role TEXT NOT NULL, tokens INTEGER NOT NULL, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS searches (key TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS pages (url TEXT PRIMARY KEY, value BLOB NOT NULL);
+"""
+
+Value = TypeVar("Value")
+
+
+class StoredAnswer(msgspec.Struct, frozen=True):
+    """An answer of the model as it was given, usable or not."""
+
+    text: str
+    cut: bool = False
+    """It was cut off at its limit."""
+    tokens: int = 0
+    """Of the request and the answer together."""
+
+
+class StoredPage(msgspec.Struct, frozen=True):
+    """What came of reading a page: its whole text is kept under `text_hash`; or the problem there was."""
+
+    url: str
+    """Where it was found in the end."""
+    title: str = ""
+    kind: str = ""
+    accessed: str = ""
+    text_hash: str = ""
+    characters: int = 0
+    problem: Remark | None = None
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What the model was asked in a run so far."""
+
+    requests: int
+    tokens: int
+
+
+def reserve_run(data_folder: Path, year: int) -> tuple[str, Path]:
+    """A new id and its folder, which nobody else gets. Raises ResearchError where the folder cannot be made."""
+    history = data_folder / HISTORY
+    try:
+        history.mkdir(mode=0o700, parents=True, exist_ok=True)
+        names = [folder.name for folder in history.iterdir() if RUN_ID.fullmatch(folder.name)]
+        taken = [int(name[5:]) for name in names if int(name[:4]) == year]
+        for number in range(max(taken, default=0) + 1, _MOST_RUNS + 1):
+            with suppress(FileExistsError):  # somebody else was faster
+                folder = history / f"{year:04}-{number:04}"
+                folder.mkdir(mode=0o700)
+                return folder.name, folder
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ResearchError("research_disk", id=f"{year:04}-…", folder=history, reason=reason) from error
+    reason = Phrase("No id is left for this year")
+    raise ResearchError("research_disk", id=f"{year:04}-…", folder=history, reason=reason)
+
+
+def run_folder(data_folder: Path, name: str) -> Path:
+    """The folder of the run `name`. Raises ResearchUsageError where there is none."""
+    folder = data_folder / HISTORY / name
+    if not RUN_ID.fullmatch(name) or not (folder / STORE).is_file():
+        raise ResearchUsageError("research_no_run", id=name, folder=data_folder / HISTORY)
+    return folder
+
+
+def text_hash(text: str) -> str:
+    """The name a text is kept under."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class RunLock:
+    """Holds a run for a `with` block, so that no two processes work on it. Raises ResearchError (research_busy)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._fd = -1
+
+    def __enter__(self) -> "RunLock":
+        file = self._folder / LOCK
+        try:
+            fd = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ResearchError("research_disk", id=self._folder.name, folder=self._folder, reason=reason) from error
+        if not try_lock(fd):
+            who = os.read(fd, 100).decode("ascii", "replace").strip()
+            os.close(fd)
+            raise ResearchError("research_busy", id=self._folder.name, who=Phrase("Process {pid}", pid=who or "?"))
+        with suppress(OSError):  # a full disk: who has it is only a comfort
+            os.ftruncate(fd, 0)
+            os.write(fd, str(os.getpid()).encode())
+        self._fd = fd
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._fd)  # closing gives the lock back
+
+
+class RunStore:
+    """What is kept of one run, in `folder`, which has to be there. To be closed, or used in a `with` block.
+
+    Its methods raise ResearchError: research_disk where something cannot be kept, research_damaged where what was kept
+    cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        import sqlite3
+
+        self.folder = folder
+        self._file = folder / STORE
+        with self._failing():
+            if not self._file.exists():
+                os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+            self._db: sqlite3.Connection = sqlite3.connect(self._file, timeout=_SECONDS)
+        try:
+            with self._writing() as db:
+                db.execute("PRAGMA trusted_schema=OFF")
+                db.execute("PRAGMA synchronous=FULL")
+                for table in filter(None, map(str.strip, _TABLES.split(";"))):
+                    db.execute(table)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def __enter__(self) -> "RunStore":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def save_state(self, state: ResearchState) -> None:
+        """Keep the state in place of the one before."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO state VALUES (1, ?)", (encode_json(state),))
+
+    def load_state(self) -> ResearchState | None:
+        """The state that was kept last, None where none was."""
+        return self._read("SELECT value FROM state", "", ResearchState)
+
+    def answer(self, key: str) -> StoredAnswer | None:
+        """The model's answer to the request `key` stands for."""
+        return self._read("SELECT value FROM answers WHERE key = ?", key, StoredAnswer)
+
+    def keep_answer(self, key: str, role: str, answer: StoredAnswer) -> None:
+        """Keep an answer."""
+        row = (key, role, answer.tokens, encode_json(answer))
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", row)
+
+    def spent(self) -> Spent:
+        """The requests that were answered, and their tokens."""
+        with self._failing():
+            requests, tokens = self._db.execute("SELECT count(*), coalesce(sum(tokens), 0) FROM answers").fetchone()
+        return Spent(requests, tokens)
+
+    def search(self, key: str, kind: type[Value]) -> Value | None:
+        """What a search has found."""
+        return self._read("SELECT value FROM searches WHERE key = ?", key, kind)
+
+    def keep_search(self, key: str, found: msgspec.Struct) -> None:
+        """Keep what a search has found."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (key, encode_json(found)))
+
+    def page(self, url: str) -> StoredPage | None:
+        """What came of reading the page at `url`."""
+        return self._read("SELECT value FROM pages WHERE url = ?", url, StoredPage)
+
+    def keep_page(self, url: str, page: StoredPage, text: str = "") -> StoredPage:
+        """Keep what came of reading the page at `url`, with its whole text."""
+        text = text.encode("utf-8", "replace").decode()  # halves of surrogate pairs have no place in a file
+        kept = msgspec.structs.replace(page, text_hash=text_hash(text) if text else "", characters=len(text))
+        with self._writing() as db:
+            if text:
+                db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (kept.text_hash, text))
+            db.execute("INSERT OR REPLACE INTO pages VALUES (?, ?)", (url, encode_json(kept)))
+        return kept
+
+    def text(self, name: str) -> str:
+        """The text that is kept under the hash `name`. Raises ResearchError where it is not there any more."""
+        with self._failing():
+            row = self._db.execute("SELECT text FROM texts WHERE hash = ?", (name,)).fetchone()
+        if row is None:
+            raise self._damaged(Phrase("The text of a page is missing"))
+        return row[0]
+
+    def _read(self, query: str, key: str, kind: type[Value]) -> Value | None:
+        with self._failing():
+            row = self._db.execute(query, (key,) if key else ()).fetchone()
+        try:
+            return decode_json(row[0], kind) if row else None
+        except msgspec.DecodeError as error:
+            raise self._damaged(str(error)) from error
+
+    def _damaged(self, reason: object) -> ResearchError:
+        return ResearchError("research_damaged", id=self.folder.name, file=self._file, reason=reason)
+
+    @contextmanager
+    def _writing(self) -> "Generator[sqlite3.Connection]":
+        with self._failing(), self._db:
+            yield self._db
+
+    @contextmanager
+    def _failing(self) -> Generator[None]:
+        """What goes wrong with the file, as errors of this program."""
+        import sqlite3
+
+        try:
+            yield
+        except (sqlite3.OperationalError, OSError) as error:
+            raise ResearchError(
+                "research_disk", id=self.folder.name, folder=self.folder, reason=str(error).rstrip(".")
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(str(error).rstrip(".")) from error

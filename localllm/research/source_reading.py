@@ -1,0 +1,127 @@
+"""Read the sources of a round: the pages in parallel, each kept before it is used, copies of one text marked."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError
+from localllm.base.i18n import N_
+from localllm.research.records import Source
+from localllm.research.role_protocol import remark
+from localllm.research.run_context import RunContext, remark_of
+from localllm.research.run_events import PageRead
+from localllm.research.run_store import StoredPage
+from localllm.text import near_duplicates
+from localllm.text.sanitising import clean
+
+_ONLY_SO_MANY = N_(
+    "Only one page was read: more were not allowed.", "Only {count} pages were read: more were not allowed."
+)
+_LONGEST_TEXT = 1_000_000
+"""Characters of a page that are kept: a book is enough."""
+
+
+async def read_sources(run: RunContext) -> list[Source]:
+    """Read what was found and not read yet, as many pages as the options and the budget allow; the newly read.
+
+    A page that cannot be read makes room for the next one found. Of fewer than wanted the report tells.
+    """
+    state, options = run.state, run.options
+    waiting = [source.id for source in state.sources if source.state == "found"]
+    left = options.max_search
+    if options.max_pages:
+        left = min(left, max(0, options.max_pages - state.numbers.pages))
+    read: list[str] = []
+    while waiting and left and (run.budget.allows() or not read):
+        batch, waiting = waiting[:left], waiting[left:]
+        done = await _read_all(run, [state.source(name) for name in batch])
+        _put(run, done)
+        fine = [source.id for source in done if source.state == "read"]
+        left -= len(fine)
+        read += fine
+    if waiting and not left and options.max_pages and state.numbers.pages >= options.max_pages:
+        run.remark(remark(_ONLY_SO_MANY, count=options.max_pages))
+    _mark_copies(run, read)
+    _tell_of_too_few(run)
+    return [state.source(name) for name in read]
+
+
+async def _read_all(run: RunContext, sources: Sequence[Source]) -> list[Source]:
+    """All of them at a time; the reader sees to it that no host gets more than one request at once."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_read(run, source)) for source in sources]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return [task.result() for task in tasks]
+
+
+async def _read(run: RunContext, source: Source) -> Source:
+    """The source, read or failed."""
+    page = run.store.page(source.url) or await _fetched(run, source)
+    if page.problem is not None or not page.text_hash:
+        problem = page.problem or remark(N_("The page has no text."))
+        done = msgspec.structs.replace(source, state="failed", problem=problem)
+    else:
+        done = msgspec.structs.replace(
+            source,
+            state="read",
+            title=source.title or page.title,
+            accessed=page.accessed,
+            text_hash=page.text_hash,
+            characters=page.characters,
+        )
+    run.tell(PageRead(run=run.state.id, source=done.id, url=done.url, title=done.title, problem=done.problem))
+    return done
+
+
+async def _fetched(run: RunContext, source: Source) -> StoredPage:
+    """The page, fetched and kept; also that it could not be read is kept."""
+    if run.reader is None:
+        return StoredPage(source.url, problem=remark(N_("The web is off.")))
+    try:
+        page = await run.reader.read(source.url)
+    except LocalLLMError as error:
+        return run.store.keep_page(source.url, StoredPage(source.url, problem=remark_of(error)))
+    text = clean(page.text)[:_LONGEST_TEXT]
+    stored = StoredPage(page.url, clean(page.title, keep_newlines=False), page.kind, page.accessed)
+    return run.store.keep_page(source.url, stored, text if text.strip() else "")
+
+
+def _put(run: RunContext, done: Sequence[Source]) -> None:
+    """Put the sources back in their places."""
+    places = {source.id: place for place, source in enumerate(run.state.sources)}
+    for source in done:
+        run.state.sources[places[source.id]] = source
+        run.state.numbers.pages += source.state == "read"
+
+
+def _mark_copies(run: RunContext, names: Sequence[str]) -> None:
+    """Mark each source whose text is nearly that of one before it."""
+    signatures: dict[str, tuple[int, ...]] = {}
+    places = {source.id: place for place, source in enumerate(run.state.sources)}
+    for source in list(run.state.sources):
+        if source.state != "read":
+            continue
+        signature = near_duplicates.signature(run.store.text(source.text_hash))
+        if source.id in names:
+            first = next(
+                (name for name, other in signatures.items() if near_duplicates.is_near_duplicate(signature, other)), ""
+            )
+            if first:
+                run.state.sources[places[source.id]] = msgspec.structs.replace(source, copy_of=first)
+                continue
+        if not source.copy_of:
+            signatures[source.id] = signature
+
+
+def _tell_of_too_few(run: RunContext) -> None:
+    state = run.state
+    count = sum(source.state == "read" for source in state.sources)
+    if state.round == 0 and count < run.options.min_search:
+        text = N_(
+            "Only one source could be read; {least} were wanted.",
+            "Only {count} sources could be read; {least} were wanted.",
+        )
+        run.remark(remark(text, count=count, least=run.options.min_search))

@@ -1,0 +1,208 @@
+"""Search for sources: the web and the user's own folders, registered under ids that are never used again."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from urllib.parse import urlsplit
+
+import msgspec
+
+from localllm.base.errors import ResearchError, WebSearchError
+from localllm.base.i18n import N_
+from localllm.base.jsontext import encode_json
+from localllm.research.query_plan import more_words
+from localllm.research.records import Purpose, Query, Remark, Source
+from localllm.research.role_protocol import in_words, remark
+from localllm.research.run_context import RunContext, remark_of
+from localllm.research.run_events import QueryMade, SearchDone
+from localllm.research.run_store import StoredPage
+
+_FOUND_A_QUERY = 10
+_KEPT_FOR_EACH_READ = 3
+"""Of what was found in a round so many times more is registered than may be read: some pages cannot be read."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A page or document that was found."""
+
+    url: str
+    title: str
+    snippet: str = ""
+    engines: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    local: bool = False
+
+
+class SearchRecord(msgspec.Struct, frozen=True):
+    """A search as it is kept in the run's store."""
+
+    found: tuple[Found, ...] = ()
+    failures: tuple[Remark, ...] = ()
+    searches: int = 0
+    cache_hits: int = 0
+
+
+async def search_sources(run: RunContext) -> None:
+    """Search with the queries of this round; once more in other words where that found fewer sources than wanted.
+
+    Raises ResearchError (research_search_dead) where nothing could be searched before there is any source.
+    """
+    state = run.state
+    new = await _search_once(run, [query for query in state.queries if query.round == state.round])
+    usable = sum(source.state != "failed" for source in state.sources)
+    if state.round == 0 and usable < run.options.min_search:
+        more = more_words(state, run.options.query_count)
+        tell_queries(run, more)
+        new += await _search_once(run, [query for query in state.queries if query.text in more])
+    if not new:
+        run.remark(remark(N_("Round {round}: the search found nothing that was not known."), round=state.round))
+
+
+def tell_queries(run: RunContext, added: dict[str, tuple[str, ...]]) -> None:
+    """Tell of queries that were made, and of what was masked in them."""
+    purposes: dict[str, Purpose] = {query.text: query.purpose for query in run.state.queries}
+    for text, kinds in added.items():
+        run.tell(QueryMade(run=run.state.id, query=text, purpose=purposes[text], masked=kinds))
+
+
+async def _search_once(run: RunContext, queries: Sequence[Query]) -> int:
+    """Search the web and the folders with `queries`; the number of sources that were not known."""
+    if not queries:
+        return 0
+    texts = [query.text for query in queries]
+    web = await _search_web(run, texts)
+    local = await _search_folders(run, texts)
+    for failure in web.failures:
+        run.remark(failure)
+    merged = [one for pair in zip_longest(local, web.found) for one in pair if one]
+    if not merged and web.failures and not run.state.sources:
+        reasons = "; ".join(dict.fromkeys(in_words(failure).rstrip(".。") for failure in web.failures))
+        raise ResearchError("research_search_dead", reasons=reasons, id=run.state.id)
+    new = register(run, merged)
+    run.state.numbers.searches += web.searches
+    run.state.numbers.cache_hits += web.cache_hits
+    failures = tuple(web.failures)
+    run.tell(SearchDone(run=run.state.id, queries=len(texts), found=len(merged), new=new, failures=failures))
+    return new
+
+
+async def _search_web(run: RunContext, texts: Sequence[str]) -> SearchRecord:
+    """What the engines found; what was found once is not searched for again in this run."""
+    if run.search is None:
+        return SearchRecord()
+    language = run.language
+    asked = [_with_sites(text, run.options.sites, run.options.exclude_sites) for text in texts]
+    key = hashlib.sha256(encode_json([run.state.round, language, asked])).hexdigest()
+    if kept := run.store.search(key, SearchRecord):
+        return kept
+    try:
+        answer = await run.search.search(asked, language=language, limit=_FOUND_A_QUERY)
+    except WebSearchError as error:  # nothing is kept: when it is tried again the engines may be well
+        return SearchRecord(failures=(remark_of(error),), searches=len(asked))
+    back = dict(zip(asked, texts, strict=True))
+    found = (
+        Found(page.url, page.title, page.snippet, page.engines, tuple(back.get(one, one) for one in page.queries))
+        for page in answer.pages
+    )
+    record = SearchRecord(
+        found=tuple(one for one in found if _is_wanted(one.url, run.options.sites, run.options.exclude_sites)),
+        failures=tuple(map(remark_of, answer.failures))
+        + tuple(remark(N_("The search engine {engine} answers only in part."), engine=one) for one in answer.degraded),
+        searches=answer.searches,
+        cache_hits=answer.cache_hits,
+    )
+    if record.found or not record.failures:
+        run.store.keep_search(key, record)
+    return record
+
+
+async def _search_folders(run: RunContext, texts: Sequence[str]) -> list[Found]:
+    """The documents that fit, their text kept in the run's store; those that fit several queries first."""
+    if run.documents is None:
+        return []
+    ranks: dict[str, float] = {}
+    by: dict[str, list[str]] = {}
+    titles: dict[str, str] = {}
+    for text in texts:
+        for rank, document in enumerate(await run.documents.search(text, _FOUND_A_QUERY)):
+            path = str(document.path)
+            ranks[path] = ranks.get(path, 0.0) + 1 / (60 + rank)
+            by.setdefault(path, []).append(text)
+            titles[path] = document.title
+            if run.store.page(path) is None:
+                run.store.keep_page(path, StoredPage(path, document.title, "local", run.state.today), document.text)
+    for said in run.documents.remarks:
+        run.remark(said)
+    ranked = sorted(ranks, key=lambda path: (-ranks[path], path))
+    return [Found(path, titles[path], "", ("local",), tuple(by[path]), local=True) for path in ranked]
+
+
+def register(run: RunContext, found: Iterable[Found]) -> int:
+    """Give each page an id, or add to its source what found it now; the number of new ones."""
+    state = run.state
+    known = {same_page(source.url): place for place, source in enumerate(state.sources)}
+    most = run.options.max_search * _KEPT_FOR_EACH_READ
+    new = 0
+    for one in found:
+        page = one.url if one.local else same_page(one.url)
+        if (place := known.get(page)) is not None:
+            source = state.sources[place]
+            state.sources[place] = msgspec.structs.replace(
+                source,
+                queries=tuple(dict.fromkeys((*source.queries, *one.queries))),
+                engines=tuple(dict.fromkeys((*source.engines, *one.engines))),
+            )
+        elif new < most:
+            known[page] = len(state.sources)
+            new += 1
+            state.sources.append(
+                Source(
+                    id=state.new_id("S"),
+                    url=one.url,
+                    title=one.title,
+                    site=one.url if one.local else site_of(one.url),
+                    queries=one.queries,
+                    engines=one.engines,
+                    round=state.round,
+                    local=one.local,
+                    snippet=one.snippet,
+                )
+            )
+    return new
+
+
+def site_of(url: str) -> str:
+    """The host of an address, without www."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        host = ""
+    return host.removeprefix("www.")
+
+
+def same_page(url: str) -> str:
+    """What two addresses of one page have in common."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if parts.scheme not in ("http", "https"):
+        return url
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.netloc.lower().removeprefix('www.')}{parts.path.rstrip('/')}{query}"
+
+
+def _with_sites(text: str, sites: Sequence[str], without: Sequence[str]) -> str:
+    """The query as engines read it that are to look only at some hosts."""
+    words = [" OR ".join(f"site:{site}" for site in sites)] if sites else []
+    return " ".join([text, *words, *(f"-site:{site}" for site in without)])
+
+
+def _is_wanted(url: str, sites: Sequence[str], without: Sequence[str]) -> bool:
+    host = site_of(url)
+
+    def is_below(site: str) -> bool:
+        plain = site.lower().removeprefix("www.")
+        return host == plain or host.endswith(f".{plain}")
+
+    return (not sites or any(map(is_below, sites))) and not any(map(is_below, without))

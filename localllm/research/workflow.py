@@ -1,0 +1,163 @@
+"""The way of a run: stages in order over one state, which is saved after each of them.
+
+    normalise → queries → search → process → draft → validate → control → finalise
+                            ↑                                     │
+                            └──────── another round ──────────────┘
+
+A run that is stopped, however, goes on with the stage that was not finished; what that had asked the model, searched
+and read until then is in the store and not asked for again. A stage therefore must do the same when it is done anew.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from localllm.base.errors import LLMConnectionError, ResearchModelError
+from localllm.base.i18n import N_
+from localllm.research.evidence import take_notes
+from localllm.research.forecast import forecast
+from localllm.research.model_calls import BudgetSpent
+from localllm.research.query_plan import aim_queries, normalise, plan_queries
+from localllm.research.records import LedgerEntry, ResearchState, Stage
+from localllm.research.role_protocol import remark
+from localllm.research.run_context import RunContext
+from localllm.research.run_events import ClaimChecked, Finished, RoundDone, StageBegun
+from localllm.research.source_reading import read_sources
+from localllm.research.source_search import search_sources, tell_queries
+
+Next = Stage | Literal["done"]
+
+
+async def run_stages(run: RunContext, *, until: Next = "done") -> ResearchState:
+    """Go on with the run until its next stage would be `until`.
+
+    Raises ResearchModelError where the model does not answer any more, and other ResearchErrors; what was saved stays.
+    """
+    while run.state.next not in (until, "done"):
+        await run_stage(run, run.state.next)
+        run.numbers()
+        run.store.save_state(run.state)
+    return run.state
+
+
+async def run_stage(run: RunContext, stage: Stage) -> None:
+    """Work on one stage, and note which one is next."""
+    state = run.state
+    expected = forecast(run.options, run.speed, state)
+    run.tell(StageBegun(run=state.id, stage=stage, round=state.round, forecast=expected))
+    try:
+        state.next = await _STAGES[stage](run)
+    except BudgetSpent:
+        state.next = _end_early(run, stage)
+    except ExceptionGroup as group:
+        if group.split(BudgetSpent)[1] is not None:
+            raise
+        state.next = _end_early(run, stage)
+    except (LLMConnectionError, ResearchModelError) as error:
+        why = " ".join(filter(None, (error.why, error.fix)))
+        raise ResearchModelError("research_model_stopped", id=state.id, what=error.what, why=why) from error
+
+
+async def _normalise(run: RunContext) -> Next:
+    await normalise(run.state, run.roles, run.language)
+    return "queries"
+
+
+async def _queries(run: RunContext) -> Next:
+    tell_queries(run, await plan_queries(run.state, run.roles, run.options))
+    return "search"
+
+
+async def _search(run: RunContext) -> Next:
+    if run.state.round:
+        tell_queries(run, await aim_queries(run.state, run.roles, run.options))
+    await search_sources(run)
+    return "process"
+
+
+async def _process(run: RunContext) -> Next:
+    state = run.state
+    known = {source.site for source in state.sources if source.state == "read" and not source.copy_of}
+    new = await read_sources(run)
+    await take_notes(run, new)
+    helpful = {evidence.source for evidence in state.evidence}
+    is_independent = any(one.id in helpful and not one.copy_of and one.site not in known for one in new)
+    if state.round:
+        state.barren_rounds = 0 if is_independent else state.barren_rounds + 1
+    return "draft"
+
+
+async def _draft(run: RunContext) -> Next:
+    if not run.state.evidence:
+        run.remark(remark(N_("Nothing was found that answers the question.")))
+    elif not run.state.sections:
+        await run.writing.write_draft(run.state, run.roles)
+    else:
+        await run.writing.patch_draft(run.state, run.roles)
+    return "validate"
+
+
+async def _validate(run: RunContext) -> Next:
+    state = run.state
+    if not run.options.max_validation:
+        run.remark(remark(N_("No claim of this report was checked (max_validation is 0).")))
+        return "control"
+    judged = {claim.id: claim.verdict for claim in state.claims}
+    if state.sections:
+        await run.writing.check_claims(state, run.roles)
+    else:
+        needs = state.brief.needs if state.brief else (state.question,)
+        tried = {entry.subject: entry.tried for entry in state.ledger}
+        state.unanswered = list(needs)
+        state.ledger = [LedgerEntry("gap", need, tried=tried.get(need, 0)) for need in needs]
+    state.numbers.loops += 1
+    for claim in state.claims:
+        if claim.verdict and claim.verdict != judged.get(claim.id):
+            run.tell(ClaimChecked(run=state.id, claim=claim.text, label=claim.verdict.label))
+    return "control"
+
+
+async def _control(run: RunContext) -> Next:
+    state = run.state
+    goes_on = run.writing.decide(state, run.options, run.budget.seconds) == "search"
+    if goes_on and not run.budget.allows():
+        goes_on = False
+        _note_spent(run)
+    run.tell(RoundDone(run=state.id, round=state.round, goes_on=goes_on, open=len(state.ledger)))
+    if not goes_on:
+        return "finalise"
+    state.round += 1
+    return "search"
+
+
+async def _finalise(run: RunContext) -> Next:
+    state = run.state
+    if not state.sections:
+        state.partial = True
+    run.numbers()
+    run.write_report(state)
+    run.tell(Finished(run=state.id, partial=state.partial))
+    return "done"
+
+
+_STAGES: dict[Stage, Callable[[RunContext], Awaitable[Next]]] = {
+    "normalise": _normalise,
+    "queries": _queries,
+    "search": _search,
+    "process": _process,
+    "draft": _draft,
+    "validate": _validate,
+    "control": _control,
+    "finalise": _finalise,
+}
+
+
+def _end_early(run: RunContext, stage: Stage) -> Next:
+    """Where a run goes whose budget ends in `stage`: to its report, over the draft where there is none yet."""
+    _note_spent(run)
+    has_new_evidence = stage == "process" and any(one.round == run.state.round for one in run.state.evidence)
+    return "draft" if has_new_evidence else "finalise"
+
+
+def _note_spent(run: RunContext) -> None:
+    run.state.partial = True
+    run.remark(remark(N_("The report is partial: the time or the tokens this run may use are spent.")))
