@@ -13,6 +13,13 @@ from localllm.sandbox.network.proxy import MachineSockets
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 
+
+@pytest.fixture(autouse=True)
+def time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine has more processes, and looks into them more slowly, than the limit allows for."""
+    monkeypatch.setattr("localllm.sandbox.network.proxy._TIME_FOR_VARIABLES", 60.0)
+
+
 SERVER = """
 import os, socket, sys
 os.chdir(sys.argv[4])
