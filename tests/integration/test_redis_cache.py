@@ -1,5 +1,6 @@
 """Searches kept in a real Redis, which may want a password, be full, die and come back."""
 
+import asyncio
 import os
 import shutil
 import socket
@@ -15,7 +16,9 @@ import pytest
 
 from localllm.base.errors import CacheError
 from localllm.config.schema import WebSettings
+from localllm.web.engine_pool import EnginePool
 from localllm.web.fetching import Fetcher
+from localllm.web.meta_search import MetaSearch
 from localllm.web.search_cache import RedisCache, SearchCache, open_cache
 from localllm.web.services import WebAccess
 from tests.support.web_engines import FOUND, Clock, FakeEngine
@@ -116,6 +119,32 @@ async def test_it_dies_in_the_middle_and_comes_back(tmp_path: Path, port: int) -
         await access.search("after")
         assert await WebAccess([FakeEngine()], Fetcher(), cache=opened(url)).search("after") == (FOUND, [])
     assert cache.take_failure() is None  # said once
+
+
+async def test_it_dies_in_the_middle_of_a_meta_search_and_nothing_is_lost(tmp_path: Path, port: int) -> None:
+    gate, clock = asyncio.Event(), Clock()
+    slow, quick = FakeEngine(name="slow", gate=gate), FakeEngine(name="quick")
+    queries = [f"q{number}" for number in range(4)]
+    with redis_server(tmp_path, port) as url:
+        cache = SearchCache(RedisCache(url, 3_600.0), opened("memory").backend, clock=clock)
+        search = MetaSearch(EnginePool([slow, quick], cache=cache, clock=clock, pause=clock.pause))
+        before = await MetaSearch(EnginePool([quick], cache=cache)).search(["before"])
+        running = asyncio.create_task(search.search(queries))
+        while not slow.asked or len(quick.asked) < 5:
+            await asyncio.sleep(0.001)
+    gate.set()  # Redis is gone, three searches of the slow engine are still to come
+    answer = await running
+    assert (before.searches, answer.searches, answer.cache_hits) == (1, 8, 0)
+    assert answer.failures == ()
+    assert answer.pages[0].engines == ("slow", "quick")
+    assert answer.pages[0].queries == tuple(queries)
+    assert (sorted(slow.asked), sorted(quick.asked)) == (queries, ["before", *queries])
+    failure = cache.take_failure()
+    assert failure is not None
+    assert failure.key == "cache_failed"
+    again = await search.search(queries[1:])
+    assert again.pages[0].url == answer.pages[0].url
+    assert len(slow.asked) == 4  # what was found without Redis is in memory
 
 
 async def test_a_redis_that_is_full_fails_no_search(tmp_path: Path, port: int) -> None:
