@@ -297,7 +297,7 @@ class WebSettings(Section, frozen=True):
 
 
 class ResearchSettings(Section, frozen=True):
-    """Research: runs that search, read, check what they write, and end with a report.
+    """Research: runs that search, read, check what they write, and end with a report. No command offers them yet.
 
     provider: where the model is that does it; empty takes the chat's model.
     model: its name on the server.
