@@ -217,7 +217,9 @@ def _has_my_number_digit(digits: str) -> bool:
 # --- telephone numbers ---
 
 _INTERNATIONAL = late_pattern(
-    r"(?<![\w+.])(?:\+|(?<!\d)00(?=81[-. (]?))[1-9](?:[-. ()]{0,2}\d){6,14}(?![A-Za-z0-9_]|[.,:]\d)", re.ASCII
+    r"(?<![\w+.])(?!\+(?:19|20)\d\d-\d\d-\d\d(?!\d))"
+    r"(?:\+|(?<!\d)00(?=81[-. (]?))[1-9](?:[-. ()]{0,2}\d){6,14}(?![A-Za-z0-9_]|[.,:]\d)",
+    re.ASCII,
 )
 _JAPANESE = late_pattern(
     r"(?<![A-Za-z0-9_.,/+-])\(?0\d{1,4}(?:(?P<sep>[-. ])|\) ?|\()\d{1,4}(?:(?(sep)(?P=sep)|[-. )]))\d{3,4}"

@@ -72,9 +72,9 @@ def _is_secret(value: str) -> bool:
 def _is_given(found: re.Match[str]) -> bool:
     """Whether what follows the name of a secret is one: not where it is only another word, or the name of a product
     (`reset password windows11`)."""
-    value = found["value"]
+    value = found["value"].rstrip("`.!?)。、）")
     before = found[0][: found.start("value") - found.start()].rstrip("\"'「")
-    if value == MASK or (value.isdigit() and found[0].lower().startswith("token")):  # tokens: 128000
+    if found["value"] == MASK or (value.isdigit() and found[0].lower().startswith("token")):  # tokens: 128000
         return False
     if before.rstrip()[-1:] in ":=＝：":
         return True
