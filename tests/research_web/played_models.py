@@ -19,7 +19,7 @@ Schema = dict[str, Any] | None
 _ROLE = re.compile(r"You are the ([a-z ]+?) of a research team\.")
 _EVIDENCE = re.compile(r"(?<![A-Za-z0-9])E(\d+)(?![\d])")
 _LANGUAGE = re.compile(r"\b(?:language|lang)\b\W{1,6}(?:is |in )?\W?(ja|en|japanese|english)\b", re.IGNORECASE)
-_NUMBERED = re.compile(r"^\s*[\[(]?(\d{1,2})[\])]?[.):]?\s+(\S.*)$", re.MULTILINE)
+_NUMBERED = re.compile(r"^\s*(?:\[(\d{1,2})\]|\((\d{1,2})\)|(\d{1,2})(?:[.):](?!\d)))\s*(\S.*)$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+")
 _UNKNOWN_QUOTE = "This sentence stands nowhere."
 
@@ -139,10 +139,11 @@ class HonestModel:
 
     def _splitter(self, prompt: str, schema: Schema) -> Any:
         """One claim a sentence, with the sentence's number where the prompt numbers them or the schema wants it."""
-        tail = prompt[prompt.rfind("\n\n\n") + 1 :] if "\n\n\n" in prompt else prompt
-        numbered = [(int(number), text) for number, text in _NUMBERED.findall(tail)]
+        numbered = [(int(a or b or c), text) for a, b, c, text in _NUMBERED.findall(prompt)]
         if not numbered:
-            known = [claim for claim in self._claims() if squeezed(claim) in squeezed(prompt)]
+            known = [
+                claim for claim in dict.fromkeys(self._claims()) if squeezed(claim.rstrip(".。")) in squeezed(prompt)
+            ]
             texts = known or [max(prompt.splitlines(), key=len, default="")]
             numbered = list(enumerate(texts, 1))
         wants = schema is None or '"sentence"' in json.dumps(schema)
@@ -304,7 +305,7 @@ def evidence_of(prompt: str) -> dict[str, str]:
     texts: dict[str, str] = {}
     for place, match in enumerate(found):
         end = found[place + 1].start() if place + 1 < len(found) else len(prompt)
-        text = prompt[match.end() : end].strip(" \t\n:.)]\"'")
+        text = prompt[match.end() : end].lstrip(" \t\n:.)]\"'").rstrip()
         name = f"E{match[1]}"
         if len(text) > len(texts.get(name, "")) or name not in texts:
             texts[name] = text
