@@ -105,7 +105,7 @@ def _digits(text: str) -> str:
 # --- e-mail ---
 
 _EMAIL = late_pattern(
-    r"(?<![A-Za-z0-9._%+-])(?<![A-Za-z0-9]')[A-Za-z0-9._%+-]++(?:'[A-Za-z0-9._%+-]++)*+"
+    r"(?<![A-Za-z0-9._%+-])(?<![A-Za-z0-9]')[A-Za-z0-9._%+-]++(?>(?:'[A-Za-z0-9._%+-]++)*)"
     r"@(?P<domain>(?:[A-Za-z0-9-]++\.)+[A-Za-z]{2,24})(?![A-Za-z0-9])(?P<path>:)?"
 )
 _NO_DOMAIN = late_pattern(r"v?\d+\.\d+.*|\d+x\.(?:png|jpe?g|gif|webp|svg|avif)", re.IGNORECASE)

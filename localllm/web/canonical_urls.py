@@ -48,7 +48,7 @@ _ARTICLE = late_pattern(r"\d{4,}|[^-]+(?:-[^-]+){2,}|.+\.html?", re.IGNORECASE)
 _SECOND_LEVEL = frozenset(["ac", "co", "com", "ed", "edu", "go", "gov", "gr", "lg", "ne", "net", "or", "org"])
 _ESCAPED = late_pattern(r"%[0-9A-Fa-f]{2}")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_SAFE = "%/:?#[]@!$&'()*+,;=~"
+_SAFE = "%/:?#[]@!$&'()*,;=~+"
 
 
 def canonical_url(url: str) -> str:
