@@ -301,6 +301,7 @@ class ResearchSettings(Section, frozen=True):
 
     provider: where the model is that does it; empty takes the chat's model.
     model: its name on the server.
+    work_dir: the folder of reports, tasks and their logs; empty takes your data folder.
     language: of the report; auto takes ui.language.
     query_count: queries made of the question.
     min_search: sources that are looked for at least; fewer are said in the report.
@@ -322,6 +323,7 @@ class ResearchSettings(Section, frozen=True):
 
     provider: Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("",)})] = ""
     model: str = ""
+    work_dir: str = ""
     language: Literal["auto", "ja", "en"] = "auto"
     query_count: Annotated[int, Meta(ge=1, le=10)] = 3
     min_search: Annotated[int, Meta(ge=1, le=20)] = 3

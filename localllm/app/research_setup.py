@@ -1,0 +1,160 @@
+"""Make a Researcher from the settings, for the command line, the chat and tasks alike."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.app.model_session import Answerer
+from localllm.base.errors import LLMConnectionError
+from localllm.base.i18n import _, language
+from localllm.base.paths import data_folder
+from localllm.config.schema import LLMSettings, Settings
+from localllm.llm.client import LLMClient
+from localllm.llm.http.transport import refused
+from localllm.research.options import ResearchOptions
+from localllm.research.records import ResearchState
+from localllm.research.researcher import Researcher
+from localllm.research.run_context import OnEvent, Writing, nobody
+from localllm.web.meta_search import open_meta_search
+from localllm.web.page_reader import PageReader
+
+_PATIENCE = 10.0
+"""Seconds a model server may take to say what it offers, before anything is searched for."""
+
+_WITHOUT_MODEL = "embedded"
+
+
+class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What research is set up from.
+
+    settings: all of them, those of the command line included.
+    root: the project, for paths in the settings.
+    environ: the environment without the keys that may not be sent (`Loaded.allowed_environ`).
+    work_folder: where history, tasks, logs and the cache of searches are; `work_folder` finds it.
+    """
+
+    settings: Settings
+    root: Path
+    environ: Mapping[str, str]
+    work_folder: Path
+
+
+class ResearchParts(NamedTuple):
+    """What writes and checks a report, what reads pages, and what writes a report's files."""
+
+    writing: Writing
+    open_reader: Callable[[], PageReader]
+    write_report: Callable[[ResearchState], object]
+
+
+def work_folder(settings: Settings, environ: Mapping[str, str] = os.environ, given: Path | None = None) -> Path:
+    """The folder of reports, tasks and logs: as given, as set, else the user's data folder. There or not."""
+    if given is not None:
+        return given.expanduser().absolute()
+    if settings.research.work_dir:
+        return Path(settings.research.work_dir).expanduser().absolute()
+    return data_folder(environ)
+
+
+def model_settings(settings: Settings) -> LLMSettings:
+    """The settings of the model that does research: the chat's, unless `[research]` names another."""
+    named = {key: value for key in ("provider", "model") if (value := getattr(settings.research, key))}
+    if "provider" in named and "model" not in named and named["provider"] != settings.llm.provider:
+        named["model"] = ""  # the chat's model is another server's
+    return msgspec.structs.replace(settings.llm, **named, max_retries=settings.research.retry)
+
+
+@asynccontextmanager
+async def open_researcher(
+    setup: ResearchSetup,
+    options: ResearchOptions,
+    on_event: OnEvent = nobody,
+    *,
+    client: LLMClient | None = None,
+    parts: ResearchParts | None = None,
+    today: Callable[[], date] = date.today,
+) -> AsyncGenerator[Researcher]:
+    """A Researcher, whose connections are closed at the end.
+
+    Args:
+        setup: What it is made from.
+        options: How its runs are done; with `use_web` false nothing but folders is searched. Whoever calls has seen to
+            it that the web may be used.
+        on_event: Who is told what happens.
+        client: The chat's model, which is not closed here; it is left alone where `[research]` names another one. None
+            finds the model by the settings.
+        parts: What writes, reads and keeps; None takes the `standard_parts`.
+        today: The date that runs are given.
+
+    Raises:
+        LLMConnectionError: There is no model. Nothing was searched for.
+        ConfigurationError: The settings cannot be followed.
+    """
+    parts = parts or standard_parts(setup, options)
+    async with AsyncExitStack() as stack:
+        model = client if client is not None and not _names_another(setup.settings) else await _open_model(setup, stack)
+        await _check_model(model, setup)
+        search = reader = None
+        if options.use_web:
+            search = open_meta_search(
+                setup.settings.web,
+                {**setup.environ, "LOCALLLM_CACHE_DIR": str(setup.work_folder / "cache")},
+                cache_ttl=options.cache_ttl,
+                use_cache=options.use_cache,
+            )
+            stack.push_async_callback(search.aclose)
+            reader = parts.open_reader()
+            stack.push_async_callback(reader.aclose)
+        yield Researcher(
+            model,
+            search,
+            reader,
+            parts.writing,
+            setup.work_folder,
+            options,
+            on_event,
+            language="ja" if language() == "ja" else "en",
+            write_report=parts.write_report,
+            today=today,
+        )
+
+
+def standard_parts(setup: ResearchSetup, options: ResearchOptions) -> ResearchParts:
+    """The parts every run has but those of tests."""
+    del setup, options
+    raise NotImplementedError("the stages that write and check a report")
+
+
+def _names_another(settings: Settings) -> bool:
+    """Whether research has a model of its own."""
+    own = settings.research
+    return own.provider not in ("", settings.llm.provider) or own.model not in ("", settings.llm.model)
+
+
+async def _open_model(setup: ResearchSetup, stack: AsyncExitStack) -> LLMClient:
+    answerer = Answerer(setup.root, model_settings(setup.settings), setup.environ)
+    stack.push_async_callback(answerer.aclose)
+    await answerer.ready()
+    if answerer.provider_name == _WITHOUT_MODEL:
+        addresses = ", ".join(server.base_url for server in answerer.servers) or "—"
+        raise LLMConnectionError("llm_none_found", addresses=addresses)
+    return answerer.llm_client
+
+
+async def _check_model(client: LLMClient, setup: ResearchSetup) -> None:
+    """Ask the server what it offers: only that shows whether it is there. Raises LLMConnectionError."""
+    provider = client.provider
+    if provider.name == _WITHOUT_MODEL:
+        raise LLMConnectionError("llm_none_found", addresses=model_settings(setup.settings).provider)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await client.list_models()
+    except TimeoutError as error:
+        reason = _("It did not answer within {seconds} s", seconds=int(_PATIENCE))
+        raise refused(provider.name, provider.address, reason) from error

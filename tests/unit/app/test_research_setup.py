@@ -1,0 +1,102 @@
+"""A Researcher made from settings: which model it asks, where it keeps things, and what it says where it cannot be."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.app.research_setup import (
+    ResearchParts,
+    ResearchSetup,
+    model_settings,
+    open_researcher,
+    work_folder,
+)
+from localllm.base.errors import LLMConnectionError, ResearchUsageError
+from localllm.config.schema import LLMSettings, ResearchSettings, ServerSettings, Settings, WebSettings
+from localllm.llm.client import LLMClient
+from localllm.lookup.engine import Embedded
+from localllm.research.options import ResearchOptions
+from localllm.research.records import ResearchState
+from localllm.research.run_store import run_folder
+from tests.research_web.played_models import HonestModel
+from tests.research_web.served_model import ServedModel
+from tests.research_web.server import ResearchWeb
+from tests.support.research_parts import FakeReader, playing
+from tests.unit.research.test_workflow import ThinWriting
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "What is the Marlin Reef beacon?"
+NOBODY = "http://127.0.0.1:9"
+
+
+def parts() -> ResearchParts:
+    return ResearchParts(ThinWriting(), FakeReader, lambda _state: None)
+
+
+def setup_at(folder: Path, url: str, **research: str) -> ResearchSetup:
+    llm = LLMSettings(provider="openai", openai=ServerSettings(base_url=url))
+    settings = Settings(llm=llm, research=ResearchSettings(**research))
+    return ResearchSetup(settings=settings, root=folder, environ={}, work_folder=folder / "work")
+
+
+async def planned(setup: ResearchSetup, client: LLMClient | None = None) -> ResearchState:
+    async with open_researcher(setup, ResearchOptions(), client=client, parts=parts()) as researcher:
+        return await researcher.plan(QUESTION)
+
+
+async def test_it_asks_the_model_of_the_settings_and_keeps_in_the_work_folder(tmp_path: Path) -> None:
+    with ServedModel(HonestModel()) as server:
+        state = await planned(setup_at(tmp_path, server.url))
+    assert (state.model, len(state.queries), len(server.bodies)) == ("played", 3, 2)
+    assert run_folder(tmp_path / "work", state.id).is_dir()
+
+
+async def test_the_chats_model_is_asked_unless_another_is_named(tmp_path: Path) -> None:
+    client, brain = playing({})
+    state = await planned(setup_at(tmp_path, NOBODY), client)
+    assert (state.model, bool(brain.requests)) == ("played", True)
+    with ServedModel(HonestModel(), model="other") as server:
+        brain.requests.clear()
+        state = await planned(setup_at(tmp_path, server.url, model="other"), client)
+    assert (state.model, brain.requests) == ("other", [])
+
+
+@pytest.mark.parametrize(
+    ("research", "model"),
+    [({}, "chat"), ({"model": "big"}, "big"), ({"provider": "ollama"}, ""), ({"provider": "openai"}, "chat")],
+)
+def test_which_model(research: dict[str, str], model: str) -> None:
+    settings = Settings(llm=LLMSettings(provider="openai", model="chat"), research=ResearchSettings(**research))
+    assert model_settings(settings).model == model
+    assert model_settings(settings).provider == research.get("provider", "openai")
+
+
+async def test_without_a_model_nothing_is_searched(tmp_path: Path) -> None:
+    with ResearchWeb() as web:
+        setup = setup_at(tmp_path, NOBODY)
+        searching = WebSettings(engines=("searxng",), searxng_url=web.search_url)
+        setup = msgspec.structs.replace(setup, settings=msgspec.structs.replace(setup.settings, web=searching))
+        for client in (None, LLMClient(Embedded(tmp_path))):
+            with pytest.raises(LLMConnectionError) as caught:
+                await planned(setup, client)
+            assert caught.value.exit_code == 5
+        assert not web.queries
+    assert not (tmp_path / "work").exists()
+
+
+async def test_without_the_web_there_has_to_be_a_folder(tmp_path: Path) -> None:
+    client, _brain = playing({})
+    options = ResearchOptions(use_web=False)
+    async with open_researcher(setup_at(tmp_path, NOBODY), options, client=client, parts=parts()) as researcher:
+        with pytest.raises(ResearchUsageError, match="nothing to search"):
+            await researcher.plan(QUESTION)
+
+
+def test_the_work_folder(tmp_path: Path) -> None:
+    environ = {"LOCALLLM_DATA_DIR": str(tmp_path / "data")}
+    chosen = Settings(research=ResearchSettings(work_dir=str(tmp_path / "set")))
+    assert work_folder(Settings(), environ) == tmp_path / "data"
+    assert work_folder(chosen, environ) == tmp_path / "set"
+    assert work_folder(chosen, environ, tmp_path / "given") == tmp_path / "given"
