@@ -21,6 +21,7 @@ from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
 from localllm.research.researcher import Researcher
 from localllm.research.run_context import OnEvent, Writing, nobody
+from localllm.research.tracing import Tracer
 from localllm.web.meta_search import open_meta_search
 from localllm.web.page_reader import PageReader
 
@@ -79,6 +80,7 @@ async def open_researcher(
     client: LLMClient | None = None,
     parts: ResearchParts | None = None,
     today: Callable[[], date] = date.today,
+    tracer: Tracer | None = None,
 ) -> AsyncGenerator[Researcher]:
     """A Researcher, whose connections are closed at the end.
 
@@ -91,6 +93,7 @@ async def open_researcher(
             finds the model by the settings.
         parts: What writes, reads and keeps; None takes the `standard_parts`.
         today: The date that runs are given.
+        tracer: Who traces the runs; `open_tracer` gives one where the user wants that.
 
     Raises:
         LLMConnectionError: There is no model. Nothing was searched for.
@@ -122,6 +125,7 @@ async def open_researcher(
             language="ja" if language() == "ja" else "en",
             write_report=parts.write_report,
             today=today,
+            tracer=tracer,
         )
 
 

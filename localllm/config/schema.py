@@ -343,6 +343,21 @@ class ResearchSettings(Section, frozen=True):
     respect_robots: bool = True
 
 
+class TraceSettings(Section, frozen=True):
+    """Spans of research runs, sent to a receiver of OpenTelemetry's protocol (OTLP over HTTP): Jaeger, Langfuse, ….
+
+    enabled: trace every run of research, as --trace does for one.
+    endpoint: the address of the receiver; empty takes Langfuse, where --trace was given and LANGFUSE_PUBLIC_KEY and
+        LANGFUSE_SECRET_KEY are set, else http://localhost:4318.
+    content: send the texts of prompts, answers and queries as well, with personal data masked; else spans have sizes,
+        ids and times alone.
+    """
+
+    enabled: bool = False
+    endpoint: str = ""
+    content: bool = False
+
+
 class ProjectSettings(Section, frozen=True):
     """Which files belong to the project.
 
@@ -412,6 +427,7 @@ class Settings(Section, frozen=True):
     safety: SafetySettings = SafetySettings()
     web: WebSettings = WebSettings()
     research: ResearchSettings = ResearchSettings()
+    trace: TraceSettings = TraceSettings()
     project: ProjectSettings = ProjectSettings()
     sessions: SessionSettings = SessionSettings()
     commands: CommandSettings = CommandSettings()

@@ -11,7 +11,10 @@ from localllm.config.trust import runs_elsewhere
 from localllm.llm.addresses import api_root, ollama_address
 
 _ADDRESSES = ("base_url", "endpoint")
-"""How the settings are called that hold the address of a model server."""
+"""How the settings are called that hold the address of a model server, or of a receiver of traces."""
+
+_TRACE_RECEIVERS = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
+"""Variables with the address of a Langfuse, which is used only where a trace is asked for."""
 
 
 def go_offline(loaded: Loaded, environ: Mapping[str, str]) -> None:
@@ -40,4 +43,5 @@ def _named_by_user(loaded: Loaded, environ: Mapping[str, str]) -> Iterator[str]:
             yield reduce(getattr, key.split("."), loaded.settings)
     if host := environ.get("OLLAMA_HOST", "").strip(" \t\"'"):
         yield ollama_address(host)
+    yield from filter(None, (environ.get(name, "").strip() for name in _TRACE_RECEIVERS))
     yield from environ.get(LOOKED_AT, "").replace(",", " ").split()

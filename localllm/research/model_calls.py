@@ -23,6 +23,7 @@ from localllm.research.options import ResearchOptions
 from localllm.research.role_answers import Schema, UnreadableError, read_answer
 from localllm.research.role_protocol import AnswerUnusable
 from localllm.research.run_store import RunStore, StoredAnswer
+from localllm.research.tracing import ModelCall, NoTracer, RunTracer
 
 WINDOW = 8_192
 """Tokens of a request and its answer at most, however much more the model could read."""
@@ -96,6 +97,7 @@ class Roles:
         language: str,
         may_ask: Callable[[bool], bool] = _always,
         on_reply: Callable[[Reply], None] = _nobody,
+        tracer: RunTracer | None = None,
     ) -> None:
         self._client = client
         self._store = store
@@ -103,6 +105,7 @@ class Roles:
         self._tail = f"Language: {language}. Today: {today}."
         self._may_ask = may_ask
         self._on_reply = on_reply
+        self._tracer = tracer or NoTracer()
         self._takes_schemas = True
 
     @property
@@ -218,14 +221,17 @@ class Roles:
 
     async def _complete_once(self, request: "_Request", messages: list[Message]) -> Completion:
         async def ask(schema: Schema | None) -> Completion:
-            return await self._client.complete(
-                messages,
-                schema=schema,
-                temperature=request.temperature,
-                max_tokens=request.max_tokens,
-                thinking=False,
-                accepts_empty=True,
-            )
+            with self._tracer.model_call(self._call(request, messages, has_schema=schema is not None)) as note:
+                completion = await self._client.complete(
+                    messages,
+                    schema=schema,
+                    temperature=request.temperature,
+                    max_tokens=request.max_tokens,
+                    thinking=False,
+                    accepts_empty=True,
+                )
+                note(completion)
+                return completion
 
         schema = request.schema if self._takes_schemas else None
         try:
@@ -236,6 +242,19 @@ class Roles:
             completion = await ask(None)
             self._takes_schemas = error.key == "llm_bad_call"
             return completion
+
+    def _call(self, request: "_Request", messages: list[Message], *, has_schema: bool) -> ModelCall:
+        provider = self._client.provider
+        return ModelCall(
+            role=request.role,
+            provider=provider.name,
+            address=provider.address,
+            model=self._client.model,
+            messages=messages,
+            temperature=request.temperature,
+            max_tokens=request.max_tokens,
+            has_schema=has_schema,
+        )
 
     def _messages(self, request: "_Request") -> list[Message]:
         """The request, whose longest values are cut until it fits."""

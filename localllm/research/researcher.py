@@ -21,6 +21,7 @@ from localllm.research.records import ResearchState
 from localllm.research.run_context import Budget, OnEvent, RunContext, Speed, Writing, no_report, nobody
 from localllm.research.run_events import Forecast, ModelAnswered
 from localllm.research.run_store import HISTORY, RUN_ID, RunLock, RunStore, reserve_run, run_folder
+from localllm.research.tracing import NoTracer, RunTracer, Tracer
 from localllm.research.workflow import Next, run_stages
 from localllm.web.meta_search import MetaSearch
 from localllm.web.page_reader import PageReader
@@ -33,7 +34,7 @@ class Researcher:
     history. They are not closed here.
 
     `language` is that of the report ("ja" or "en") where the options leave it open. `write_report` writes the files of
-    a run's report. `model` is the name a run is noted under where the client does not know it yet.
+    a run's report. `tracer` traces the runs; None traces nothing.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Researcher:
         write_report: Callable[[ResearchState], object] = no_report,
         today: Callable[[], date] = date.today,
         clock: Callable[[], float] = time.monotonic,
+        tracer: Tracer | None = None,
     ) -> None:
         self._client = client
         self._search = search
@@ -63,6 +65,7 @@ class Researcher:
         self._today = today
         self._clock = clock
         self._speed = Speed()
+        self._tracer = tracer or NoTracer()
 
     async def forecast(self) -> Forecast:
         """What a run will take, at the speed this model had in the newest run with it. Raises LLMConnectionError."""
@@ -94,12 +97,16 @@ class Researcher:
         with RunLock(folder), RunStore(folder) as store:
             state = self._taken_up(store) if resume else self._begun(store, question)
             state.model = model
-            run = self._context(store, state)
-            if queries and state.next == "search" and not state.round:
-                state.queries = []
-                await plan_queries(state, run.roles, msgspec.structs.replace(run.options, queries=queries))
-                store.save_state(state)
-            return await run_stages(run, until=until)
+            with self._tracer.run(state) as tracer:
+                return await self._go_on(self._context(store, state, tracer), queries, until)
+
+    async def _go_on(self, run: RunContext, queries: tuple[str, ...], until: Next) -> ResearchState:
+        state = run.state
+        if queries and state.next == "search" and not state.round:
+            state.queries = []
+            await plan_queries(state, run.roles, msgspec.structs.replace(run.options, queries=queries))
+            run.store.save_state(state)
+        return await run_stages(run, until=until)
 
     def _check_sources(self, options: ResearchOptions) -> None:
         if self._search is None and not options.docs:
@@ -123,7 +130,7 @@ class Researcher:
             raise ResearchUsageError("research_no_run", id=store.folder.name, folder=self._data_folder / HISTORY)
         return state
 
-    def _context(self, store: RunStore, state: ResearchState) -> RunContext:
+    def _context(self, store: RunStore, state: ResearchState, tracer: RunTracer) -> RunContext:
         options = msgspec.convert(state.options, ResearchOptions) if state.options else self._options
         budget = Budget(options, state.numbers.seconds, clock=self._clock)
         budget.tokens = store.spent().tokens
@@ -148,6 +155,7 @@ class Researcher:
             language=state.language,
             may_ask=may_ask,
             on_reply=note,
+            tracer=tracer,
         )
         run = RunContext(
             state=state,
@@ -163,6 +171,7 @@ class Researcher:
             on_event=self._on_event,
             write_report=self._write_report,
             speed=self._speed,
+            tracer=tracer,
         )
         return run
 

@@ -17,6 +17,7 @@ from localllm.research.records import Numbers, Remark, ResearchState
 from localllm.research.role_protocol import AskRole
 from localllm.research.run_events import RemarkMade, ResearchEvent
 from localllm.research.run_store import RunStore
+from localllm.research.tracing import NoTracer, RunTracer
 from localllm.web.meta_search import MetaSearch
 from localllm.web.page_reader import PageReader
 
@@ -116,6 +117,7 @@ class RunContext:
     write_report: Callable[[ResearchState], object] = no_report
     """Writes the report's files; called again it writes the same ones."""
     speed: Speed = field(default_factory=Speed)
+    tracer: RunTracer = field(default_factory=NoTracer)
 
     def numbers(self) -> Numbers:
         """What the run has cost until now. Requests and tokens are those in the store, however often it was begun."""
@@ -126,6 +128,7 @@ class RunContext:
 
     def tell(self, event: ResearchEvent) -> None:
         """Tell of an event, with the numbers of now."""
+        self.tracer.add_event(event)
         self.on_event(msgspec.structs.replace(event, numbers=self.numbers()))
 
     def remark(self, said: Remark) -> None:

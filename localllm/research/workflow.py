@@ -45,7 +45,8 @@ async def run_stage(run: RunContext, stage: Stage) -> None:
     expected = forecast(run.options, run.speed, state)
     run.tell(StageBegun(run=state.id, stage=stage, round=state.round, forecast=expected))
     try:
-        state.next = await _STAGES[stage](run)
+        with run.tracer.stage(stage, state.round):
+            state.next = await _STAGES[stage](run)
     except BudgetSpent:
         state.next = _end_early(run, stage)
     except ExceptionGroup as group:

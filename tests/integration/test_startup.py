@@ -68,3 +68,17 @@ def test_a_prompt_loads_nothing_that_comes_behind_it() -> None:
     loaded = {module.partition(".")[0] for module in done.stdout.split()}
     assert "prompt_toolkit" in loaded
     assert loaded & BEHIND_THE_PROMPT == set()
+
+
+def test_research_that_is_not_traced_loads_nothing_of_opentelemetry() -> None:
+    code = (
+        "import sys, localllm.app.research_setup\n"
+        "from localllm.config.schema import TraceSettings\n"
+        "from localllm.research.otel_tracer import open_tracer\n"
+        "assert open_tracer(TraceSettings(endpoint='http://h:1'), {'LANGFUSE_PUBLIC_KEY': 'a'}) is None\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    loaded = {module.partition(".")[0] for module in done.stdout.split()}
+    assert "localllm" in loaded
+    assert loaded & {"opentelemetry", "requests", "google"} == set()

@@ -55,4 +55,16 @@ RESEARCH: dict[str, ErrorText] = {
     "research_docs": ErrorText(
         "E7010", "The folder {folder} cannot be searched.", "{reason}.", "Name a folder of documents: --docs FOLDER."
     ),
+    "research_trace_no_package": ErrorText(
+        "E7041",
+        "The run cannot be traced: the packages of OpenTelemetry are not installed.",
+        "",
+        "Install them: pip install 'localllm[trace]', or leave out --trace (trace.enabled).",
+    ),
+    "research_trace_address": ErrorText(
+        "E7042",
+        "The run cannot be traced: “{address}” is no address of a receiver.",
+        "",
+        "Set trace.endpoint to one such as http://localhost:4318.",
+    ),
 }
