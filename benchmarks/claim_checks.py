@@ -2,6 +2,9 @@
 """What the mechanics make of labelled pairs of claim and passages: AUROC, rejections by kind, time of one check.
 
 .venv/bin/python benchmarks/claim_checks.py [--wrong]
+
+First the pairs that stand beside the rules' tests, then those of tests/fixtures/claim_pairs, which were written without
+knowing the rules, in their two halves. `--wrong` shows each pair that was judged wrongly, of the held half none.
 """
 
 import statistics
@@ -16,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from localllm.research.claim_checks import refuse, support_score  # noqa: E402
+from tests.support.claim_pairs import HALVES, Half, claim_pairs, misplaced_citations  # noqa: E402
 
 PAIRS = ROOT / "tests/unit/research/pairs"
 TODAY = "2026-11-24"
@@ -42,6 +46,31 @@ def main() -> None:
         f"AUROC, score less refusals: {auroc(pairs, refused):.3f}   score alone: {auroc(pairs, [None] * len(pairs)):.3f}"  # noqa: E501
     )
     print(f"one check with 3 passages of 600 characters: {milliseconds(pairs):.2f} ms")
+    for half in HALVES:
+        print_independent(half)
+
+
+def print_independent(half: Half) -> None:
+    """Print of one half of the independent pairs: true ones rejected by language, lies let through by kind, AUROC."""
+    written = [*claim_pairs(half), *misplaced_citations(half)]
+    pairs = [{**pair._asdict(), "file": half} for pair in written]
+    refused = [refuse(pair.claim, pair.passages, today=TODAY) for pair in written]
+    print(f"\nindependent pairs, {half} half")
+    true: dict[str, list[bool]] = defaultdict(list)
+    lies: dict[str, list[bool]] = defaultdict(list)
+    for pair, refusal in zip(written, refused, strict=True):
+        if pair.label:
+            true[pair.languages].append(refusal is not None)
+        else:
+            lies[pair.kind].append(refusal is None)
+        if half == "open" and "--wrong" in sys.argv and (refusal is not None) == pair.label:
+            print("  ", pair.label, pair.languages, pair.kind, pair.claim, "<-", refusal or pair.passages)
+    for name, counted in (("true pairs rejected", true), ("lies let through", lies)):
+        for key, wrong in sorted(counted.items()):
+            print(f"  {name:20} {key:10} {sum(wrong):3} of {len(wrong):3} ({sum(wrong) / len(wrong):.1%})")
+        whole = [one for wrong in counted.values() for one in wrong]
+        print(f"  {name:20} {'all':10} {sum(whole):3} of {len(whole):3} ({sum(whole) / len(whole):.1%})")
+    print(f"  AUROC, score less refusals: {auroc(pairs, refused):.3f}")
 
 
 def load() -> list[dict[str, Any]]:
