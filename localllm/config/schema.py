@@ -313,7 +313,9 @@ class ResearchSettings(Section, frozen=True):
     timeout: seconds that one answer of the model may take.
     retry: how often a request that failed is sent again.
     cache_ttl: for how many seconds a search is kept.
+    user_agent: what it calls itself when it reads pages; empty takes "localllm (reads pages for one person)".
     browser_timeout: seconds for a page in the browser.
+    headless: accepted for settings of other programs, and does nothing: the browser never has a window.
     stealth_mode: accepted for settings of other programs, and does nothing: bot checks are not evaded.
     max_minutes: a run may take; 0 means no limit.
     max_run_tokens: tokens of a run's requests and answers together; 0 means no limit.
@@ -335,7 +337,9 @@ class ResearchSettings(Section, frozen=True):
     timeout: Annotated[float, Meta(ge=10, le=600)] = 120.0
     retry: Annotated[int, Meta(ge=0, le=10)] = 3
     cache_ttl: Annotated[float, Meta(ge=0)] = 3600.0
+    user_agent: Annotated[str, Meta(max_length=300, pattern=r"^[ -~]*$")] = ""
     browser_timeout: Annotated[float, Meta(ge=5, le=180)] = 30.0
+    headless: bool = True
     stealth_mode: bool = False
     max_minutes: Annotated[float, Meta(ge=0)] = 0.0
     max_run_tokens: Annotated[int, Meta(ge=0)] = 0

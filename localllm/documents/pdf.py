@@ -20,6 +20,8 @@ from localllm.base.jsontext import decode_json
 _SECONDS = 30.0
 _MEMORY = 1_500_000_000  # bytes of address space
 _MOST_TEXT = 5_000_000  # characters; a thousand dense pages
+_LONGEST_TITLE = 300
+_WITHOUT_TEXT = "[no text on this page: it is a picture, or blank]"
 
 _BOOT = """
 import marshal, sys, types
@@ -40,13 +42,27 @@ class PdfError(Exception):
         self.pages = pages
 
 
+class PdfText(msgspec.Struct, frozen=True):
+    """The title a PDF has in its metadata ("" where it has none), and the text of all its pages, each under a line
+    `--- page 3 of 12 ---`; of a page that has none that is said."""
+
+    title: str
+    text: str
+
+
 class _Answer(msgspec.Struct):
     pages: list[str]
+    title: str = ""
     trouble: Trouble | None = None
 
 
 async def pdf_text(data: bytes, seconds: float = _SECONDS) -> str:
-    """The text of all pages, each under a line `--- page 3 of 12 ---`. Raises PdfError."""
+    """The text of all pages. Raises PdfError."""
+    return (await read_pdf(data, seconds)).text
+
+
+async def read_pdf(data: bytes, seconds: float = _SECONDS) -> PdfText:
+    """The title and the text. Raises PdfError."""
     found = None
     with suppress(ModuleNotFoundError):  # also one that is worked on in the project
         found = importlib.util.find_spec("pypdf")
@@ -59,8 +75,11 @@ async def pdf_text(data: bytes, seconds: float = _SECONDS) -> str:
     total = len(answer.pages)
     if not any(page.strip() for page in answer.pages):
         raise PdfError("pictures", total)
-    parts = [f"--- page {number} of {total} ---\n{page.strip()}\n" for number, page in enumerate(answer.pages, 1)]
-    return "".join(parts)
+    parts = [
+        f"--- page {number} of {total} ---\n{page.strip() or _WITHOUT_TEXT}\n"
+        for number, page in enumerate(answer.pages, 1)
+    ]
+    return PdfText(" ".join(answer.title.split())[:_LONGEST_TITLE], "".join(parts))
 
 
 async def _ask(arguments: list[str], data: bytes, seconds: float) -> _Answer:
@@ -82,7 +101,7 @@ async def _ask(arguments: list[str], data: bytes, seconds: float) -> _Answer:
 
 
 def serve() -> None:
-    """What the helper process does: a PDF comes in, {"pages": […], "trouble": …} as JSON goes out."""
+    """What the helper process does: a PDF comes in, {"pages": […], "title": …, "trouble": …} as JSON goes out."""
     import importlib
     import io
     import json
@@ -95,7 +114,9 @@ def serve() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]), int(sys.argv[3])))
     pypdf = importlib.import_module("pypdf")
+    importlib.import_module("pypdf.errors")
     pages: list[str] = []
+    title = ""
     trouble = None
     try:
         reader = pypdf.PdfReader(io.BytesIO(sys.stdin.buffer.read()))
@@ -107,6 +128,8 @@ def serve() -> None:
                 text = page.extract_text() if room > 0 else "[too much text: left out]"
                 room -= len(text)
                 pages.append(text)
+            with suppress(AttributeError, LookupError, TypeError, ValueError, pypdf.errors.PyPdfError):
+                title = str(getattr(reader.metadata, "title", None) or "")
     except Exception as error:  # noqa: BLE001 - whatever a broken file does to the package
         trouble = "encrypted" if "cryptography" in str(error) else "broken"
-    sys.stdout.buffer.write(json.dumps({"pages": pages, "trouble": trouble}).encode())
+    sys.stdout.buffer.write(json.dumps({"pages": pages, "title": title, "trouble": trouble}).encode())

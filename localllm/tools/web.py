@@ -62,22 +62,14 @@ def _preview(context: ToolContext, url: str) -> Preview:
 @tool(risk=Risk.SAFE, fetches=("url",), preview=_preview)
 async def fetch_page(context: ToolContext, url: str) -> ToolOutput:
     """Read a page of the web as text."""
-    from localllm.documents.pdf import PdfError
     from localllm.web.addresses import shown_address
-    from localllm.web.extraction import NoTextError, extract
+    from localllm.web.extraction import page_text
     from localllm.web.fetching import Moved
 
     page = await _web(context).fetcher.fetch(url, context.may_follow)
     if isinstance(page, Moved):
         return _moved(page)
-    try:
-        found = await extract(page)
-    except NoTextError as error:
-        kind = clean(page.media_type, keep_newlines=False)
-        raise ToolExecutionError("web_no_text", url=shown_address(page.url), kind=kind or "?") from error
-    except PdfError as error:
-        where = shown_address(page.url)
-        raise ToolExecutionError(f"pdf_{error.trouble}", path=where, pages=error.pages) from error
+    found = await page_text(page)
     text = clean(found.text)
     address = shown_address(page.url)
     title = clean(found.title, keep_newlines=False)[:_LONGEST_SNIPPET]

@@ -102,7 +102,7 @@ def _parsed(url: str) -> "httpx.URL":
 
 def _check_place(parsed: "httpx.URL", url: str) -> None:
     host = host_of(parsed)
-    if port_of(parsed) != _PORTS[parsed.scheme]:
+    if not is_usual_port(parsed):
         raise _refused(url, N_("its port is not that of the web"))
     if _is_literal(host):
         if not is_public(host):
@@ -119,6 +119,11 @@ def host_of(url: "httpx.URL") -> str:
 def port_of(url: "httpx.URL") -> int:
     """The port, named or not."""
     return _PORTS[url.scheme] if url.port is None else url.port
+
+
+def is_usual_port(url: "httpx.URL") -> bool:
+    """Whether the port is the one of its scheme."""
+    return port_of(url) == _PORTS[url.scheme]
 
 
 def place_of(url: "httpx.URL") -> str:

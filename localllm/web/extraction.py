@@ -11,9 +11,12 @@ import time
 
 import msgspec
 
+from localllm.base.errors import ToolExecutionError
 from localllm.base.lazy_patterns import late_pattern
-from localllm.documents.pdf import pdf_text
+from localllm.documents.pdf import PdfError, read_pdf
 from localllm.text.decoding import NotTextError, decode
+from localllm.text.sanitising import clean
+from localllm.web.addresses import shown_address
 from localllm.web.fetching import Page
 from localllm.web.main_text import main_text
 
@@ -36,6 +39,11 @@ _NOT_OF_THE_WEB = frozenset(
 _ALIASES = {"x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp"}
 
 
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+_FEW_UNREADABLE, _UNREADABLE_SHARE = 2, 0.005
+"""Characters that cannot be read, and their share, up to which an encoding was named rightly."""
+
+
 class NoTextError(Exception):
     """The page holds nothing that can be read as text."""
 
@@ -48,11 +56,24 @@ class Extracted(msgspec.Struct, frozen=True):
     by: str
 
 
+async def page_text(page: Page) -> Extracted:
+    """What the page says. Raises ToolExecutionError (web_no_text, pdf_…)."""
+    try:
+        return await extract(page)
+    except NoTextError as error:
+        kind = clean(page.media_type, keep_newlines=False)
+        raise ToolExecutionError("web_no_text", url=shown_address(page.url), kind=kind or "?") from error
+    except PdfError as error:
+        where = shown_address(page.url)
+        raise ToolExecutionError(f"pdf_{error.trouble}", path=where, pages=error.pages) from error
+
+
 async def extract(page: Page) -> Extracted:
     """What the page says. Raises NoTextError, and PdfError for a PDF without text."""
     kind = page.media_type
     if kind == "application/pdf" or page.data.startswith(b"%PDF-"):
-        return Extracted("", await pdf_text(page.data), "pdf")
+        found = await read_pdf(page.data)
+        return Extracted(found.title, found.text, "pdf")
     if kind in ("text/html", "application/xhtml+xml", "") and _looks_like_html(page.data):
         return await _of_html(decoded(page))
     if kind in ("text/html", "") or kind.startswith("text/") or kind.rpartition("+")[2] in _TEXT_KINDS:
@@ -70,15 +91,20 @@ def _looks_like_html(data: bytes) -> bool:
 def decoded(page: Page) -> str:
     """The text of a page in the encoding its server names, else the one it names itself, else the one it reads as.
 
-    Raises NoTextError where it is binary.
+    An encoding in which much of it cannot be read was named by mistake: then the next one is taken. Raises NoTextError
+    where it is binary.
     """
     data = page.data
-    for named in (page.charset, _named_in(data[:_SNIFFED])):
-        if codec := _codec(named):
-            return data.decode(codec, "replace")
+    named = dict.fromkeys(map(_codec, (page.charset, _named_in(data[:_SNIFFED]))))
+    texts = [data.decode(codec, "replace") for codec in named if codec]
+    for text in texts:
+        if text.count(_UNREADABLE) <= max(_FEW_UNREADABLE, len(text) * _UNREADABLE_SHARE):
+            return text
     try:
         return decode(data[: data.rfind(b"\n") + 1] if page.cut and b"\n" in data else data).text
     except NotTextError as error:
+        if texts:
+            return texts[0]
         if error.kind == "binary":
             raise NoTextError from error
         return data.decode("utf-8" if page.cut else "cp1252", "replace")

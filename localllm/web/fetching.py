@@ -27,7 +27,9 @@ LARGEST_PDF = 10_000_000
 _REDIRECTS = 3
 _LONGEST_REASON = 200
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
-_AGENT = "localllm (reads pages for one person)"
+USER_AGENT = "localllm (reads pages for one person)"
+"""What the program calls itself; robots.txt knows it by its first word."""
+
 _ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json,application/pdf;q=0.9,*/*;q=0.5"
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -66,8 +68,8 @@ class Fetcher:
     """Fetches pages of the public web. No cookies are kept, and no proxy of the environment is used.
 
     `allow_private`: the `host:port` that may be private. `proxy`: the address of a proxy, which then resolves the
-    names. `seconds`: for a page with all its redirects. `resolve` and `transport` are for tests, `trust` for servers
-    with certificates of one's own.
+    names. `seconds`: for a page with all its redirects. `user_agent`: what it calls itself. `resolve` and `transport`
+    are for tests, `trust` for servers with certificates of one's own.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Fetcher:
         allow_private: Sequence[str] = (),
         proxy: str = "",
         seconds: float = 20.0,
+        user_agent: str = "",
         resolve: Resolve = resolve_host,
         transport: "httpx.AsyncBaseTransport | None" = None,
         trust: "ssl.SSLContext | None" = None,
@@ -83,19 +86,20 @@ class Fetcher:
         self._allowed = frozenset(place.lower() for place in allow_private)
         self._proxy = proxy
         self._seconds = seconds
+        self._user_agent = user_agent or USER_AGENT
         self._resolve = resolve
         self._transport = transport
         self._trust = trust
 
-    async def fetch(self, url: str, may_follow: MayFollow) -> Page | Moved:
+    async def fetch(self, url: str, may_follow: MayFollow, *, redirects: int = _REDIRECTS) -> Page | Moved:
         """The page at `url`. Raises SafetyViolationError and ToolExecutionError (web_…). `may_follow` is asked before
-        each redirect is followed, also to the same host."""
+        each redirect is followed, also to the same host; `redirects` are followed at most."""
         import httpx
 
         target = checked_url(url, self._allowed)
         try:
             async with asyncio.timeout(self._seconds), self._client() as client:
-                for _ in range(_REDIRECTS + 1):
+                for _ in range(redirects + 1):
                     async with AsyncExitStack() as stack:
                         response = await self._get(client, target, stack)
                         if response.status_code not in _REDIRECTING or "location" not in response.headers:
@@ -109,19 +113,21 @@ class Fetcher:
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
             reason = clean(str(error) or type(error).__name__, keep_newlines=False)[:_LONGEST_REASON]
             raise ToolExecutionError("web_unreachable", url=shown_address(url), reason=reason) from error
-        raise ToolExecutionError("web_redirects", url=shown_address(url), count=_REDIRECTS)
+        raise ToolExecutionError("web_redirects", url=shown_address(url), count=redirects)
 
     def _client(self) -> "httpx.AsyncClient":
         import httpx
 
+        if self._trust is None:  # made once: it takes 20 ms
+            self._trust = httpx.create_ssl_context(trust_env=False)
         return httpx.AsyncClient(
             trust_env=False,
             follow_redirects=False,
             timeout=self._seconds,
             transport=self._transport,
             proxy=self._proxy or None,
-            verify=True if self._trust is None else self._trust,
-            headers={"user-agent": _AGENT, "accept": _ACCEPT, "accept-encoding": "gzip, deflate"},
+            verify=self._trust,
+            headers={"user-agent": self._user_agent, "accept": _ACCEPT, "accept-encoding": "gzip, deflate"},
         )
 
     async def _get(self, client: "httpx.AsyncClient", target: "httpx.URL", stack: AsyncExitStack) -> "httpx.Response":

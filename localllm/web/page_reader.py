@@ -17,7 +17,7 @@ class ReadPage(msgspec.Struct, frozen=True):
 
 
 class PageReader(Protocol):
-    """Reads pages."""
+    """Reads pages, several at a time."""
 
     async def read(self, url: str) -> ReadPage:
         """Read the page at `url`. Raises LocalLLMError."""

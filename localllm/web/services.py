@@ -7,14 +7,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
-from localllm.base.errors import WebSearchError
-from localllm.config.schema import WebSettings
+from localllm.base.errors import ToolExecutionError, WebSearchError
+from localllm.config.schema import Settings, WebSettings
+from localllm.web import robots
 from localllm.web.addresses import shown_address
 from localllm.web.engine_pool import EnginePool, open_pool
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
 from localllm.web.engines.duplicate_results import unique
 from localllm.web.fetching import Fetcher
+from localllm.web.page_reader import PageReader
+from localllm.web.polite_reader import PoliteReader
 from localllm.web.search_cache import SearchCache
 
 
@@ -72,6 +75,23 @@ def open_web(settings: WebSettings, environ: Mapping[str, str] = os.environ) -> 
     pool = open_pool(settings, environ)
     fetcher = Fetcher(allow_private=settings.allow_private, proxy=settings.proxy, seconds=settings.timeout)
     return WebAccess(pool.engines, fetcher, max_results=settings.max_results, cache=pool.cache)
+
+
+def page_reader(settings: Settings) -> PageReader | None:
+    """What reads the pages of a research run by these settings; None while the program is offline.
+
+    Raises ToolExecutionError web_robots_no_package.
+    """
+    if settings.offline:
+        return None
+    web, research = settings.web, settings.research
+    fetcher = Fetcher(
+        allow_private=web.allow_private, proxy=web.proxy, seconds=web.timeout, user_agent=research.user_agent
+    )
+    if research.respect_robots and not robots.is_installed():
+        raise ToolExecutionError("web_robots_no_package")
+    rules = robots.Robots(fetcher) if research.respect_robots else None
+    return PoliteReader(fetcher, rules, allow_private=web.allow_private)
 
 
 def has_two_engines(settings: WebSettings) -> bool:

@@ -136,6 +136,24 @@ WEB = {
     "web_no_text": ErrorText(
         "E8125", "{url} holds no text ({kind}).", "", "Only pages, plain text, JSON and PDFs are read."
     ),
+    "web_robots_forbid": ErrorText(
+        "E8126",
+        "{url} is not read: the robots.txt of its site forbids it.",
+        "",
+        "Look for another source. The user can have such pages read all the same: research.respect_robots = false",
+    ),
+    "web_robots_unknown": ErrorText(
+        "E8127",
+        "{url} is not read: the robots.txt of its site cannot be had ({reason}).",
+        "A site whose rules nobody knows is left alone.",
+        "Try again later, or look for another source.",
+    ),
+    "web_robots_no_package": ErrorText(
+        "E8128",
+        "No page can be read: the package protego, which reads robots.txt, is not installed.",
+        "",
+        "Install it: pip install 'localllm[web]'. Or read without it: research.respect_robots = false",
+    ),
     "web_address_refused": ErrorText(
         "E9040",
         "{url} was not fetched: {reason}.",

@@ -1,0 +1,95 @@
+"""Read pages for research: what their sites allow, one request at a time at each host, wherever redirects lead."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.web.addresses import checked_url, host_of, is_usual_port, place_of, shown_address
+from localllm.web.extraction import page_text
+from localllm.web.fetching import Fetcher, Moved, Page
+from localllm.web.host_turns import HostTurns
+from localllm.web.page_reader import PageReader, ReadPage
+from localllm.web.robots import Robots, SiteRules, site_of
+
+_MOVES = 5  # from site to site
+_EXTRACTED_AT_ONCE = 2  # pages; each takes memory many times its size
+_BUSY = frozenset({429, 503})
+_PAUSE_OF_BUSY = 5.0
+"""Seconds for which a host that has too much to do is left in peace."""
+
+_KINDS = {"pdf": "pdf", "text": "text"}
+
+
+def now() -> str:
+    """This moment, as ISO 8601 has it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class PoliteReader(PageReader):
+    """Reads the pages of the public web. `robots` is None where the rules of sites are not to be looked at;
+    `allow_private` are the `host:port` that may be private, as the fetcher has them."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        robots: Robots | None,
+        *,
+        allow_private: tuple[str, ...] = (),
+        turns: HostTurns | None = None,
+        clock: Callable[[], str] = now,
+    ) -> None:
+        self._fetcher = fetcher
+        self._robots = robots
+        self._allowed = frozenset(place.lower() for place in allow_private)
+        self._turns = turns or HostTurns()
+        self._clock = clock
+        self._extracting = asyncio.Semaphore(_EXTRACTED_AT_ONCE)
+
+    async def read(self, url: str) -> ReadPage:
+        """Read the page at `url`. Raises ToolExecutionError (web_…, pdf_…), SafetyViolationError."""
+        page = await self._found(url)
+        accessed = self._clock()
+        async with self._extracting:
+            found = await page_text(page)
+        return ReadPage(page.url, found.title, found.text, _KINDS.get(found.by, "html"), accessed)
+
+    async def aclose(self) -> None:
+        """Close the connections: none outlives its page."""
+
+    async def _found(self, url: str) -> Page:
+        target = url
+        for _ in range(_MOVES + 1):
+            page = await self._visit(target)
+            if isinstance(page, Page):
+                return page
+            target = page.to
+        raise ToolExecutionError("web_redirects", url=shown_address(url), count=_MOVES)
+
+    async def _visit(self, url: str) -> Page | Moved:
+        """The page, or where it leads to on another site."""
+        checked = checked_url(url, self._allowed)
+        target, site = str(checked), site_of(str(checked))
+        async with self._turns.turn(host_of(checked) if is_usual_port(checked) else place_of(checked)) as turn:
+            rules = await self._rules_of(target)
+            if rules is not None:
+                turn.pause = max(turn.pause, rules.delay)
+                rules.check(target)
+
+            def stays(_before: str, after: str) -> bool:
+                return site_of(after) == site and (rules is None or rules.allows(after))
+
+            try:
+                return await self._fetcher.fetch(target, stays)
+            except ToolExecutionError as error:
+                if error.params.get("status") in _BUSY:
+                    turn.pause = max(turn.pause, _PAUSE_OF_BUSY)
+                raise
+
+    async def _rules_of(self, url: str) -> SiteRules | None:
+        if self._robots is None:
+            return None
+        try:
+            return await self._robots.rules_for(url)
+        except SafetyViolationError as error:  # it is the page that is refused, not the file with its rules
+            raise SafetyViolationError(error.key, **{**error.params, "url": shown_address(url)}) from error
