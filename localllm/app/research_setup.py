@@ -20,7 +20,7 @@ from localllm.llm.http.transport import refused
 from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
 from localllm.research.researcher import Researcher
-from localllm.research.run_context import OnEvent, Writing, nobody
+from localllm.research.run_context import OnEvent, nobody
 from localllm.research.tracing import Tracer
 from localllm.web.meta_search import open_meta_search
 from localllm.web.page_reader import PageReader
@@ -47,9 +47,8 @@ class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResearchParts(NamedTuple):
-    """What writes and checks a report, what reads pages, and what writes a report's files."""
+    """What reads pages, and what writes a report's files."""
 
-    writing: Writing
     open_reader: Callable[[], PageReader]
     write_report: Callable[[ResearchState], object]
 
@@ -91,7 +90,7 @@ async def open_researcher(
         on_event: Who is told what happens.
         client: The chat's model, which is not closed here; it is left alone where `[research]` names another one. None
             finds the model by the settings.
-        parts: What writes, reads and keeps; None takes the `standard_parts`.
+        parts: What reads and keeps; None takes the `standard_parts`.
         today: The date that runs are given.
         tracer: Who traces the runs; `open_tracer` gives one where the user wants that.
 
@@ -118,7 +117,6 @@ async def open_researcher(
             model,
             search,
             reader,
-            parts.writing,
             setup.work_folder,
             options,
             on_event,
@@ -132,7 +130,7 @@ async def open_researcher(
 def standard_parts(setup: ResearchSetup, options: ResearchOptions) -> ResearchParts:
     """The parts every run has but those of tests."""
     del setup, options
-    raise NotImplementedError("the stages that write and check a report")
+    raise NotImplementedError("the reader of pages")
 
 
 def _names_another(settings: Settings) -> bool:

@@ -183,6 +183,10 @@ class Numbers(msgspec.Struct):
     claims_dropped: int = 0
     quotes_dropped: int = 0
     """Quotes of the model that are not in the page, or differ from it."""
+    sentences_dropped: int = 0
+    """Sentences of the model that cited no evidence there is."""
+    citations_dropped: int = 0
+    """Citations of the model of evidence there is not."""
     seconds: float = 0.0
     model_seconds: float = 0.0
     """Of `seconds`, those in which the model was waited for."""

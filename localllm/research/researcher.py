@@ -18,7 +18,7 @@ from localllm.research.model_calls import Reply, Roles
 from localllm.research.options import ResearchOptions
 from localllm.research.query_plan import plan_queries
 from localllm.research.records import ResearchState
-from localllm.research.run_context import Budget, OnEvent, RunContext, Speed, Writing, no_report, nobody
+from localllm.research.run_context import Budget, OnEvent, RunContext, Speed, no_report, nobody
 from localllm.research.run_events import Forecast, ModelAnswered
 from localllm.research.run_store import HISTORY, RUN_ID, RunLock, RunStore, reserve_run, run_folder
 from localllm.research.tracing import NoTracer, RunTracer, Tracer
@@ -42,7 +42,6 @@ class Researcher:
         client: LLMClient,
         search: MetaSearch | None,
         reader: PageReader | None,
-        writing: Writing,
         data_folder: Path,
         options: ResearchOptions,
         on_event: OnEvent = nobody,
@@ -56,7 +55,6 @@ class Researcher:
         self._client = client
         self._search = search
         self._reader = reader
-        self._writing = writing
         self._data_folder = data_folder
         self._options = options
         self._on_event = on_event
@@ -166,7 +164,6 @@ class Researcher:
             budget=budget,
             search=self._search if options.use_web else None,
             reader=self._reader,
-            writing=self._writing,
             documents=_documents(options),
             on_event=self._on_event,
             write_report=self._write_report,

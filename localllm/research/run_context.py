@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
 
 import msgspec
 
@@ -14,7 +13,6 @@ from localllm.research.local_documents import LocalDocuments
 from localllm.research.model_calls import Reply, Roles
 from localllm.research.options import ResearchOptions
 from localllm.research.records import Numbers, Remark, ResearchState
-from localllm.research.role_protocol import AskRole
 from localllm.research.run_events import RemarkMade, ResearchEvent
 from localllm.research.run_store import RunStore
 from localllm.research.tracing import NoTracer, RunTracer
@@ -77,28 +75,6 @@ class Speed:
             self.tokens_per_second = 0.8 * before + 0.2 * reply.tokens_per_second
 
 
-class Writing(Protocol):
-    """The part of a run that writes the report, checks what it says, and decides whether there is another round."""
-
-    async def write_draft(self, state: ResearchState, roles: AskRole) -> None:
-        """Write all sections from the evidence."""
-        ...
-
-    async def patch_draft(self, state: ResearchState, roles: AskRole) -> None:
-        """Change the sentences whose claims did not stand, and add what fills gaps."""
-        ...
-
-    async def check_claims(self, state: ResearchState, roles: AskRole) -> None:
-        """Fill in the claims with their verdicts, the ledger, what is unanswered, and the disagreements."""
-        ...
-
-    def decide(
-        self, state: ResearchState, options: ResearchOptions, clock: Callable[[], float]
-    ) -> Literal["search", "finalise"]:
-        """Whether there is another round. `clock` gives the seconds the run has taken so far."""
-        ...
-
-
 @dataclass
 class RunContext:
     """A run while it is worked on."""
@@ -109,7 +85,6 @@ class RunContext:
     options: ResearchOptions
     language: str
     budget: Budget
-    writing: Writing
     search: MetaSearch | None = None
     reader: PageReader | None = None
     documents: LocalDocuments | None = None

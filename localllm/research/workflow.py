@@ -13,6 +13,8 @@ from typing import Literal
 
 from localllm.base.errors import LLMConnectionError, ResearchModelError
 from localllm.base.i18n import N_
+from localllm.research.draft import write_draft
+from localllm.research.draft_patches import patch_draft
 from localllm.research.evidence import take_notes
 from localllm.research.forecast import forecast
 from localllm.research.model_calls import BudgetSpent
@@ -25,6 +27,16 @@ from localllm.research.source_reading import read_sources
 from localllm.research.source_search import search_sources, tell_queries
 
 Next = Stage | Literal["done"]
+
+
+async def check_claims(run: RunContext) -> None:
+    """Leave every claim unchecked, and say so: the stage that checks them is not there yet."""
+    run.remark(remark(N_("No claim of this report was checked.")))
+
+
+def decide(_run: RunContext) -> Literal["search", "finalise"]:
+    """End with the first draft: without checked claims nothing is open that another round could settle."""
+    return "finalise"
 
 
 async def run_stages(run: RunContext, *, until: Next = "done") -> ResearchState:
@@ -91,9 +103,9 @@ async def _draft(run: RunContext) -> Next:
     if not run.state.evidence:
         run.remark(remark(N_("Nothing was found that answers the question.")))
     elif not run.state.sections:
-        await run.writing.write_draft(run.state, run.roles)
+        await write_draft(run)
     else:
-        await run.writing.patch_draft(run.state, run.roles)
+        await patch_draft(run)
     return "validate"
 
 
@@ -104,7 +116,7 @@ async def _validate(run: RunContext) -> Next:
         return "control"
     judged = {claim.id: claim.verdict for claim in state.claims}
     if state.sections:
-        await run.writing.check_claims(state, run.roles)
+        await check_claims(run)
     else:
         needs = state.brief.needs if state.brief else (state.question,)
         tried = {entry.subject: entry.tried for entry in state.ledger}
@@ -119,7 +131,7 @@ async def _validate(run: RunContext) -> Next:
 
 async def _control(run: RunContext) -> Next:
     state = run.state
-    goes_on = run.writing.decide(state, run.options, run.budget.seconds) == "search"
+    goes_on = decide(run) == "search"
     if goes_on and not run.budget.allows():
         goes_on = False
         _note_spent(run)

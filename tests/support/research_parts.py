@@ -28,6 +28,8 @@ ANSWERS: dict[str, Say] = {
     "brief": {"language": "en", "period": "1998", "entities": ["Kita tower"], "needs": ["opening date", "height"]},
     "queries": {"queries": ["Kita tower opening", "Kita tower height"]},
     "aimed queries": {"queries": ["Kita tower official opening date"]},
+    "outline": lambda asked: {"heading": "The Kita tower", "sections": [section_of(asked)]},
+    "writer": lambda asked: " ".join(f"{text} [{name}]" for name, text in evidence_of(asked).items()),
     "reader": lambda asked: {"relevant": "Kita" in page_of(asked), "quotes": sentences_of(page_of(asked))[:2]},
 }
 
@@ -42,6 +44,16 @@ def role_of(request: CompletionRequest) -> str:
 def page_of(asked: str) -> str:
     """The page the reader is shown, without its title."""
     return asked.partition("<page>\n")[2].partition("\n</page>")[0].partition("\n\n")[2]
+
+
+def evidence_of(asked: str) -> dict[str, str]:
+    """The evidence a role is shown, by its ids, without its source."""
+    return {name: text.strip() for name, text in re.findall(r"^\[(E\d+)\] (.*) \([^()]*\)$", asked, re.MULTILINE)}
+
+
+def section_of(asked: str) -> Json:
+    """One section with all the evidence the outline is shown."""
+    return {"heading": "Opening and height", "evidence": list(evidence_of(asked))}
 
 
 def sentences_of(text: str) -> list[str]:

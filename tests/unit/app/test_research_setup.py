@@ -23,7 +23,6 @@ from tests.research_web.played_models import HonestModel
 from tests.research_web.served_model import ServedModel
 from tests.research_web.server import ResearchWeb
 from tests.support.research_parts import FakeReader, playing
-from tests.unit.research.test_workflow import ThinWriting
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +31,7 @@ NOBODY = "http://127.0.0.1:9"
 
 
 def parts() -> ResearchParts:
-    return ResearchParts(ThinWriting(), FakeReader, lambda _state: None)
+    return ResearchParts(FakeReader, lambda _state: None)
 
 
 def setup_at(folder: Path, url: str, **research: str) -> ResearchSetup:

@@ -2,20 +2,18 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
 from localllm.base.errors import LLMConnectionError, ResearchModelError, ResearchUsageError
 from localllm.config.schema import TraceSettings
 from localllm.llm.messages import CompletionRequest
-from localllm.research.options import ResearchOptions
 from localllm.research.otel_tracer import OpenTelemetryTracer, Receiver, open_tracer, receiver_of
-from localllm.research.records import STAGES, ResearchState, Section, Sentence
+from localllm.research.records import STAGES, ResearchState
 from localllm.research.researcher import Researcher
-from localllm.research.role_protocol import AskRole, in_words
+from localllm.research.role_protocol import in_words
 from tests.support.each import each
 from tests.support.otlp import OTLPReceiver, ReceivedSpan
 from tests.support.research_parts import (
@@ -31,25 +29,6 @@ pytestmark = pytest.mark.anyio
 
 PRIVATE = "taro@example.com"
 _CLIENT = 3
-
-
-class CopyingWriting:
-    """Writes the evidence down as it is, and asks nobody."""
-
-    async def write_draft(self, state: ResearchState, roles: AskRole) -> None:
-        sentences = tuple(Sentence(state.new_id("T"), one.text, (one.id,)) for one in state.evidence)
-        state.sections = [Section("All", tuple(one.id for one in state.evidence), sentences)]
-
-    async def patch_draft(self, state: ResearchState, roles: AskRole) -> None:
-        """There is one draft."""
-
-    async def check_claims(self, state: ResearchState, roles: AskRole) -> None:
-        """Nothing is checked."""
-
-    def decide(
-        self, state: ResearchState, options: ResearchOptions, clock: Callable[[], float]
-    ) -> Literal["search", "finalise"]:
-        return "finalise"
 
 
 @pytest.fixture
@@ -69,9 +48,7 @@ async def a_run(
     folder: Path, tracer: OpenTelemetryTracer, question: str = QUESTION, **answers: Say
 ) -> tuple[ResearchState, list[CompletionRequest]]:
     client, brain = playing(answers)
-    researcher = Researcher(
-        client, FakeSearch(), FakeReader(), CopyingWriting(), folder, options(max_validation=0), tracer=tracer
-    )
+    researcher = Researcher(client, FakeSearch(), FakeReader(), folder, options(max_validation=0), tracer=tracer)
     return await researcher.run(question), brain.requests
 
 
@@ -95,7 +72,8 @@ async def test_every_stage_and_call_is_a_span_in_its_place(tmp_path: Path, recei
     assert {span.parent for span in stages} == {run.id}
     by_id = {span.id: span.attributes["localllm.research.stage"] for span in stages}
     asked_in = {call.attributes["localllm.research.role"]: by_id[call.parent] for call in calls}
-    assert asked_in == {"brief": "normalise", "queries": "queries", "reader": "process"}
+    expected = {"brief": "normalise", "queries": "queries", "reader": "process", "outline": "draft", "writer": "draft"}
+    assert asked_in == expected
     assert run.attributes["gen_ai.conversation.id"] == state.id == "2026-0001"
     assert run.attributes["localllm.research.requests"] == len(requests)
     assert run.attributes["localllm.research.partial"] is False

@@ -18,10 +18,10 @@ from localllm.base.errors import (
     ResearchUsageError,
     WebSearchError,
 )
-from localllm.research.options import ResearchOptions
+from localllm.research import model_calls, workflow
 from localllm.research.records import STAGES, Claim, LedgerEntry, ResearchState, Section, Sentence, Stage, Verdict
 from localllm.research.researcher import Researcher
-from localllm.research.role_protocol import AskRole
+from localllm.research.run_context import RunContext
 from localllm.research.run_events import (
     ClaimChecked,
     Finished,
@@ -55,38 +55,37 @@ class StoppedError(BaseException):
     """The program ends here, as by kill -9: nothing is tidied up by the stages."""
 
 
-class ThinWriting:
-    """Thin stages in the place of those that write and check."""
+async def write_draft(run: RunContext) -> None:
+    """A sentence for each piece of evidence, written by the model."""
+    state = run.state
+    text = await run.roles.ask("writer", {"evidence": "\n".join(one.text for one in state.evidence)}, None, **PROSE)
+    sentences = tuple(
+        Sentence(state.new_id("T"), f"{text} {one.text}", (one.id,)) for one in state.evidence if one.round == 0
+    )
+    state.title = QUESTION
+    state.sections = [Section("All", tuple(one.id for one in state.evidence), sentences)]
 
-    async def write_draft(self, state: ResearchState, roles: AskRole) -> None:
-        """A sentence for each piece of evidence, written by the model."""
-        text = await roles.ask("writer", {"evidence": "\n".join(one.text for one in state.evidence)}, None, **PROSE)
-        sentences = tuple(
-            Sentence(state.new_id("T"), f"{text} {one.text}", (one.id,)) for one in state.evidence if one.round == 0
-        )
-        state.title = QUESTION
-        state.sections = [Section("All", tuple(one.id for one in state.evidence), sentences)]
 
-    async def patch_draft(self, state: ResearchState, roles: AskRole) -> None:
-        """The title tells how often it was patched."""
-        await roles.ask("editor", {"round": str(state.round)}, None, **PROSE)
-        state.title += "!"
+async def patch_draft(run: RunContext) -> None:
+    """The title tells how often it was patched."""
+    await run.roles.ask("editor", {"round": str(run.state.round)}, None, **PROSE)
+    run.state.title += "!"
 
-    async def check_claims(self, state: ResearchState, roles: AskRole) -> None:
-        """Each sentence is a claim that the model judges; the height stays open."""
-        state.claims = []
-        for sentence in state.sections[0].sentences:
-            label = await roles.ask("verdict", {"claim": sentence.text}, None, **PROSE)
-            verdict = Verdict("supported" if label == "supported" else "not_verified", "model")
-            state.claims.append(Claim(state.new_id("C"), sentence.id, sentence.text, sentence.evidence, verdict))
-        state.ledger = [LedgerEntry("gap", "height of the tower")]
 
-    def decide(
-        self, state: ResearchState, options: ResearchOptions, clock: Callable[[], float]
-    ) -> Literal["search", "finalise"]:
-        """The maximum alone decides."""
-        assert clock() >= 0
-        return "search" if state.numbers.loops < options.max_validation else "finalise"
+async def check_claims(run: RunContext) -> None:
+    """Each sentence is a claim that the model judges; the height stays open."""
+    state = run.state
+    state.claims = []
+    for sentence in state.sections[0].sentences:
+        label = await run.roles.ask("verdict", {"claim": sentence.text}, None, **PROSE)
+        verdict = Verdict("supported" if label == "supported" else "not_verified", "model")
+        state.claims.append(Claim(state.new_id("C"), sentence.id, sentence.text, sentence.evidence, verdict))
+    state.ledger = [LedgerEntry("gap", "height of the tower")]
+
+
+def decide(run: RunContext) -> Literal["search", "finalise"]:
+    """The maximum alone decides."""
+    return "search" if run.state.numbers.loops < run.options.max_validation else "finalise"
 
 
 PROSE = {"temperature": 0.0, "max_tokens": 300}
@@ -100,8 +99,6 @@ def thin_stages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     prompts.mkdir()
     for role in ("writer", "editor", "verdict"):
         (prompts / f"{role}.md").write_text(f"You are the {role} of a research team.")
-    from localllm.research import model_calls
-
     own = model_calls.prompt_of
 
     def prompt_of(role: str) -> str:
@@ -109,6 +106,8 @@ def thin_stages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         return file.read_text() if file.exists() else own(role)
 
     monkeypatch.setattr(model_calls, "prompt_of", prompt_of)
+    for stage in (write_draft, patch_draft, check_claims, decide):
+        monkeypatch.setattr(workflow, stage.__name__, stage)
 
 
 class World:
@@ -133,7 +132,6 @@ class World:
             self.client,
             self.search if web else None,
             self.reader if web else None,
-            ThinWriting(),
             self.data,
             self.options,
             self._tell,

@@ -1,0 +1,139 @@
+"""Read what a model wrote as sentences that cite evidence: its marks (`[E7]`) become ids, all else of it plain text.
+
+Only ids that were given to the model count. A sentence that is left without one is dropped and counted; neither is one
+guessed. References a model makes up in another form (`[3]`, a link, a list of sources) are no part of a sentence.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection
+from typing import Literal, NamedTuple
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.research.records import Sentence
+from localllm.text.sentences import Span, split_sentences
+
+_ID = r"[EＥ]\s?[-#]?\d{1,5}"
+_MARK = late_pattern(
+    rf"\s*[\[［【(（〔]\s*(?:(?:evidence|source|出典|証拠|根拠)\s*:?\s*)?(?P<ids>{_ID}(?:\s*(?:[,、，;；・/]|and|と)?\s*{_ID})*)\s*[\]］】)）〕]",
+    re.IGNORECASE,
+)
+_NUMBER = late_pattern(r"\d+")
+_FOREIGN = late_pattern(  # a link, whose words stay; [3], [S2], 【4】; an address
+    r"\[(?P<label>[^\]\n]{1,200})\]\([^)\s]{1,500}\)"
+    r"|\s*[\[［【〔]\s*[SＳTＴ^]?\s*\d{1,4}(?:\s*[,、，;–—-]\s*[SＳTＴ]?\s*\d{1,4})*\s*[\]］】〕](?!\()"
+    r"|<?(?:https?|ftp|file|javascript|data)://?[^\s<>「」（）()、。]+>?",
+    re.IGNORECASE,
+)
+_FENCE = late_pattern(r"^\s*(?:```|~~~).*$", re.MULTILINE)
+_HEADING = late_pattern(r"^\s{0,3}(?:#{1,6}\s.*|\*\*[^*\n]+\*\*:?\s*|[=\-*_]{3,}\s*)$", re.MULTILINE)
+_EMPHASIS = late_pattern(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_ITEM = late_pattern(r"^\s*(?:[-*•・]\s+|・|\(?\d{1,2}[.)]\s+)")
+_BEFORE_STOP = late_pattern(r"\s+(?=[.,;:!?。、，．！？）)])")
+_WORDS = late_pattern(r"[^\W\d_]")
+
+SHORTEST = 4
+"""Letters that a sentence has at least."""
+
+LONGEST = 600
+"""Characters of a sentence; what is longer is no sentence but a list without an end."""
+
+
+class CitedText(NamedTuple):
+    """The sentences of an answer; how many it lost for lack of evidence, and how many citations of unknown evidence."""
+
+    sentences: tuple[Sentence, ...]
+    """Without ids of their own."""
+    dropped: int = 0
+    unknown: int = 0
+
+
+def read_sentences(text: str, allowed: Collection[str]) -> CitedText:
+    """The sentences of a model's text, each with the evidence it cites of `allowed`, in the order it names it."""
+    plain, marks = _without_marks(_bare(text))
+    spans = split_sentences(plain)
+    cited = _assigned(plain, spans, marks)
+    sentences: list[Sentence] = []
+    dropped = unknown = 0
+    for number, span in enumerate(spans):
+        ids = list(dict.fromkeys(cited.get(number, [])))
+        known = tuple(one for one in ids if one in allowed)
+        unknown += len(ids) - len(known)
+        written = tidy(plain[span.start : span.end])
+        if not is_sentence(written):
+            continue
+        if not known:
+            dropped += 1
+            continue
+        sentences.append(Sentence("", written, known, begins=_begins(plain, span, is_first=not sentences)))
+    return CitedText(tuple(sentences), dropped, unknown)
+
+
+def tidy(text: str) -> str:
+    """A sentence on one line, without the signs of a list, emphasis, and references that are none of ours."""
+    line = _ITEM.sub("", " ".join(text.split()))
+    line = _MARK.sub("", line)
+    line = _FOREIGN.sub(lambda found: found["label"] or "", line)
+    line = _EMPHASIS.sub(r"\2", line)
+    return _BEFORE_STOP.sub("", " ".join(line.split())).strip()
+
+
+def is_sentence(text: str) -> bool:
+    """Whether there are words in it, and an end."""
+    return len(_WORDS.findall(text)) >= SHORTEST and len(text) <= LONGEST and text[-1] not in ":："
+
+
+def ids_in(text: str) -> list[str]:
+    """The ids of evidence in a list a model wrote, in whatever form: E7, [E7], 7."""
+    numbers = _NUMBER.findall(unicodedata.normalize("NFKC", text))
+    return list(dict.fromkeys(f"E{int(one)}" for one in numbers))
+
+
+def with_marks(sentence: Sentence) -> str:
+    """A sentence as a model reads it: its marks before the full stop."""
+    marks = "".join(f"[{one}]" for one in sentence.evidence)
+    stop = sentence.text[-1:] if sentence.text[-1:] in ".。!?！？" else ""
+    body = sentence.text.removesuffix(stop) if stop else sentence.text
+    return f"{body}{'' if stop in '。！？' and stop else ' '}{marks}{stop}" if marks else sentence.text
+
+
+def _bare(text: str) -> str:
+    """The text without code fences and headings, which are empty lines now."""
+    return _HEADING.sub("", _FENCE.sub("", text.replace("\r\n", "\n")))
+
+
+def _without_marks(text: str) -> tuple[str, list[tuple[int, list[str]]]]:
+    """The text without its marks; each mark's place in that, and its ids."""
+    pieces: list[str] = []
+    marks: list[tuple[int, list[str]]] = []
+    length = last = 0
+    for found in _MARK.finditer(text):
+        lead = found[0][: len(found[0]) - len(found[0].lstrip())]
+        piece = text[last : found.start()] + (lead if "\n" in lead else "")
+        pieces.append(piece)
+        length += len(piece)
+        marks.append((length, ids_in(found["ids"])))
+        last = found.end()
+    return "".join([*pieces, text[last:]]), marks
+
+
+def _assigned(text: str, spans: list[Span], marks: list[tuple[int, list[str]]]) -> dict[int, list[str]]:
+    """The ids of each sentence. A mark behind a full stop is of the sentence before; one at a line's start is not."""
+    cited: dict[int, list[str]] = {}
+    for place, ids in marks:
+        before = [number for number, span in enumerate(spans) if span.start < place]
+        number = before[-1] if before else 0
+        if before and place > spans[number].end and "\n" in text[spans[number].end : place]:
+            number += 1
+        cited.setdefault(number, []).extend(ids)
+    return cited
+
+
+def _begins(text: str, span: Span, *, is_first: bool) -> Literal["", "paragraph", "item"]:
+    """Whether a paragraph or an item of a list begins here."""
+    line = text.rfind("\n", 0, span.start) + 1
+    if _ITEM.match(text[line : span.end]) and not text[line : span.start].strip(" \t-*•・()0123456789."):
+        return "item"
+    gap = text[: span.start]
+    blank = gap[len(gap.rstrip()) :].count("\n") > 1
+    return "paragraph" if blank and not is_first else ""

@@ -1,0 +1,125 @@
+"""Write the first draft: an outline, then each section from its own evidence, its sentences citing pieces of it.
+
+Where the model's text of a section is of no use, the section holds the sources' own sentences. So there is always a
+draft, and nothing in it is without evidence.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from localllm.base.i18n import N_
+from localllm.research.cited_sentences import CitedText, is_sentence, read_sentences, tidy
+from localllm.research.evidence_lines import batches, evidence_lines
+from localllm.research.outline import make_outline
+from localllm.research.records import Evidence, ResearchState, Section, Sentence
+from localllm.research.role_protocol import AnswerUnusable, remark
+from localllm.research.run_context import RunContext
+from localllm.text.scripts import is_in_language
+from localllm.text.sentences import split_sentences
+
+_MOST_AT_ONCE = 12
+"""Pieces of evidence that a model writes from at a time; of more a small one forgets some."""
+
+_OWN_WORDS = 2
+"""Sentences of a piece of evidence that stand in the report where the model wrote none."""
+
+_UNMARKED = "Not usable: no sentence ended with ids of <evidence>. End every sentence with its ids, such as [E3]."
+_WRONG_SCRIPT = {
+    "ja": "Not usable: it was not in Japanese. Write it in Japanese (日本語で書く), with the same ids.",
+    "en": "Not usable: it was not in English. Write it in English, with the same ids.",
+}
+
+
+async def write_draft(run: RunContext) -> None:
+    """Write the title and all sections of the report into the state."""
+    state = run.state
+    outline = await make_outline(run)
+    sections: list[Section] = []
+    for planned in outline.sections:
+        pieces = [state.evidence_named(name) for name in planned.evidence]
+        sentences = await write_section(run, planned.heading, pieces)
+        sections.append(msgspec.structs.replace(planned, sentences=_new(sections, sentences)))
+    state.title = outline.title
+    state.sections = [_numbered(state, section) for section in sections if section.sentences]
+
+
+async def write_section(run: RunContext, heading: str, evidence: Sequence[Evidence]) -> list[Sentence]:
+    """The sentences of a section, without ids, from its evidence alone."""
+    roles = run.roles
+    asked = {"question": run.state.question, "heading": heading}
+    fixed = sum(roles.estimate(value) for value in [*asked.values(), _UNMARKED, *_WRONG_SCRIPT.values()])
+    room = roles.room("writer") - fixed - 80
+    written: list[Sentence] = []
+    for group in batches(run.state, evidence, room, roles.estimate, _MOST_AT_ONCE):
+        shown = evidence_lines(run.state, group, room, roles.estimate)
+        paragraph = await _write(run, {**asked, "evidence": shown}, group)
+        if not paragraph:
+            run.remark(remark(N_("In the section “{heading}” sources speak in their own words."), heading=heading))
+            paragraph = own_words(group)
+        if written:
+            paragraph[0] = msgspec.structs.replace(paragraph[0], begins=paragraph[0].begins or "paragraph")
+        written += paragraph
+    return written
+
+
+async def _write(run: RunContext, asked: dict[str, str], evidence: Sequence[Evidence]) -> list[Sentence]:
+    """The model's sentences from these pieces, asked once more where none cites one or they are in the wrong script."""
+    allowed = {one.id for one in evidence}
+    language = run.state.language
+    best = CitedText(())
+    complaint = ""
+    for _attempt in range(2):
+        try:
+            text = await run.roles.ask("writer", {**asked, "complaint": complaint})
+        except AnswerUnusable:
+            break
+        read = read_sentences(text, allowed)
+        is_fine = bool(read.sentences) and _is_written_in(read.sentences, language)
+        if is_fine or len(read.sentences) > len(best.sentences):
+            best = read
+        if is_fine:
+            break
+        complaint = _WRONG_SCRIPT.get(language, "") if read.sentences else _UNMARKED
+    if best.sentences and not _is_written_in(best.sentences, language):
+        heading = asked["heading"]
+        run.remark(remark(N_("The section “{heading}” is not in the language of the report."), heading=heading))
+    run.state.numbers.sentences_dropped += best.dropped
+    run.state.numbers.citations_dropped += best.unknown
+    return list(best.sentences)
+
+
+def own_words(evidence: Sequence[Evidence]) -> list[Sentence]:
+    """The sources' own sentences, an item each, as sentences of the report."""
+    written: list[Sentence] = []
+    for one in evidence:
+        whole = [tidy(one.text[start:end]) for start, end in split_sentences(one.text)]
+        for text in [text for text in whole if is_sentence(text)][:_OWN_WORDS]:
+            written.append(Sentence("", text, (one.id,), begins="item"))
+    return written
+
+
+def _is_written_in(sentences: Sequence[Sentence], language: str) -> bool:
+    return is_in_language(" ".join(sentence.text for sentence in sentences), language)
+
+
+def _new(sections: Sequence[Section], sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
+    """The sentences that no section has said yet, each once."""
+    said = {plain_form(sentence.text) for section in sections for sentence in section.sentences}
+    fresh: list[Sentence] = []
+    for sentence in sentences:
+        if (form := plain_form(sentence.text)) not in said:
+            said.add(form)
+            fresh.append(sentence)
+    return tuple(fresh)
+
+
+def plain_form(text: str) -> str:
+    """What two sentences are compared by."""
+    return "".join(sign for sign in text.casefold() if sign.isalnum())
+
+
+def _numbered(state: ResearchState, section: Section) -> Section:
+    """The section, whose sentences have ids now."""
+    named = [msgspec.structs.replace(one, id=state.new_id("T")) for one in section.sentences]
+    return msgspec.structs.replace(section, sentences=tuple(named))

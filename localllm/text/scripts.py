@@ -1,0 +1,29 @@
+"""Tell Japanese text from text in Latin letters by its characters."""
+
+from localllm.base.lazy_patterns import late_pattern
+
+_KANA = late_pattern(r"[\u3041-\u309f\u30a1-\u30ff]")
+_IDEOGRAPH = late_pattern(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_LETTER = late_pattern(r"[^\W\d_]")
+
+_LEAST_KANA = 0.15
+_MOST_FOREIGN = 0.3
+"""Shares of a text's letters. Japanese prose has more kana than a third of it, also with many foreign names."""
+
+
+def is_in_language(text: str, language: str) -> bool:
+    """Whether a text is written in the script of `language` ("ja" or "en"); one without letters is."""
+    letters = len(_LETTER.findall(text))
+    if not letters:
+        return True
+    kana = len(_KANA.findall(text))
+    if language == "ja":
+        return kana / letters >= _LEAST_KANA or (letters <= 12 and bool(_IDEOGRAPH.search(text) or kana))
+    others = kana + len(_IDEOGRAPH.findall(text)) + sum(_is_foreign(letter) for letter in text)
+    return others / letters <= _MOST_FOREIGN
+
+
+def _is_foreign(letter: str) -> bool:
+    """Whether it is a letter of neither Latin nor Japanese: Cyrillic, Hangul, Arabic …"""
+    code = ord(letter)
+    return letter.isalpha() and (0x370 <= code < 0x1E00 or 0xAC00 <= code < 0xD7B0)

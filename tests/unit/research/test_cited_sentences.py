@@ -1,0 +1,97 @@
+"""What is read of a model's text: sentences with the evidence they cite, and nothing without."""
+
+import pytest
+
+from localllm.research.cited_sentences import ids_in, is_sentence, read_sentences, tidy, with_marks
+from localllm.research.records import Sentence
+from tests.support.each import each
+
+ALLOWED = ("E1", "E2", "E17")
+
+
+def read(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(one.text, one.evidence) for one in read_sentences(text, ALLOWED).sentences]
+
+
+def test_marks_belong_to_their_sentence() -> None:
+    tower, tall = "The tower opened in 1998.", "It is 120.5 m tall."
+    both = [(tower, ("E1",)), (tall, ("E2",))]
+    for text in (
+        "The tower opened in 1998 [E1]. It is 120.5 m tall [E2].",
+        "The tower opened in 1998. [E1] It is 120.5 m tall. [E2]",
+        "The tower opened in 1998.[E1] It is 120.5 m tall.[E2]",
+        "The tower opened in 1998 (E1). It is 120.5 m tall 【Ｅ２】.",
+        "The tower opened in 1998 [E1]\n.It is 120.5 m tall [E2].".replace("\n.", ".\n"),
+        "[E1] The tower opened in 1998.\n[E2] It is 120.5 m tall.",
+        "- The tower opened in 1998. [E1]\n- It is 120.5 m tall. [E2]",
+        "## Opening\n\n**Facts**\n\n1. The **tower** opened in 1998 [E1].\n2. It is 120.5 m tall [E2].",
+        "```\nThe tower opened in 1998 [source: E1]. It is 120.5 m tall [evidence E2].\n```",
+        "The tower opened in 1998 [E1]. It is 120.5 m tall [E2][E2].",
+    ):
+        assert read(text) == both, text
+
+
+def test_japanese_marks_belong_to_their_sentence() -> None:
+    both = [("北塔は1998年に開業した。", ("E1",)), ("高さは120mである。", ("E2", "E17"))]
+    for text in (
+        "北塔は1998年に開業した[E1]。高さは120mである[E2, E17]。",
+        "北塔は1998年に開業した。[E1]高さは120mである。[E2][E17]",
+        "北塔は1998年に開業した【Ｅ１】。高さは120mである（E2、E17）。",
+        "・北塔は1998年に開業した[E1]。\n・高さは120mである[E2・E17]。",
+    ):
+        assert read(text) == both, text
+
+
+def test_what_cites_nothing_is_dropped_and_counted() -> None:
+    text = "It opened in 1998 [E1]. It is gold [E99]. It is loved by all. It is tall [E2][E98]. References: [E1]"
+    found = read_sentences(text, ALLOWED)
+    assert [(one.text, one.evidence) for one in found.sentences] == [
+        ("It opened in 1998.", ("E1",)),
+        ("It is tall.", ("E2",)),
+    ]
+    assert (found.dropped, found.unknown) == (2, 2)
+
+
+@pytest.mark.parametrize("text", ["", "[E1]", "[E1][E2].", "…", "# Heading [E1]", "12 [E1].", "見出し：[E1]"])
+def test_what_has_no_words_is_no_sentence(text: str) -> None:
+    found = read_sentences(text, ALLOWED)
+    assert found == ((), 0, 0)
+
+
+@each(
+    "given, expected",
+    [
+        ("It opened in 1998 [3].", "It opened in 1998."),
+        ("It opened in 1998 [3, 4] [S2].", "It opened in 1998."),
+        ("It opened [1998](http://x.example/a) as said.", "It opened 1998 as said."),
+        ("See https://evil.example/?q=1 for it.", "See for it."),
+        ("開業した【4】。", "開業した。"),
+        ("See [here](javascript:alert) now.", "See here now."),
+        ("- [E1] **Bold** claim.", "Bold claim."),
+        ("A range of 3-4 [units] stays.", "A range of 3-4 [units] stays."),
+    ],
+)
+def test_references_of_the_models_own_are_taken_out(given: str, expected: str) -> None:
+    assert tidy(given) == expected
+
+
+def test_paragraphs_and_items_are_kept() -> None:
+    text = "First thing said [E1]. Second thing said [E2].\n\nThird thing said [E1].\n- Fourth thing said [E2]."
+    assert [one.begins for one in read_sentences(text, ALLOWED).sentences] == ["", "", "paragraph", "item"]
+
+
+def test_a_model_sees_a_sentence_with_its_marks() -> None:
+    assert with_marks(Sentence("T1", "It opened.", ("E1", "E2"))) == "It opened [E1][E2]."
+    assert with_marks(Sentence("T1", "開業した。", ("E1",))) == "開業した[E1]。"
+    assert read(with_marks(Sentence("T1", "It opened.", ("E1", "E2")))) == [("It opened.", ("E1", "E2"))]
+    assert with_marks(Sentence("T1", "It opened.")) == "It opened."
+
+
+def test_ids_in_any_form() -> None:
+    assert ids_in("E7, [E12] ・ 3 Ｅ７") == ["E7", "E12", "E3"]
+    assert ids_in("none") == []
+
+
+def test_a_text_without_an_end_is_no_sentence() -> None:
+    assert not is_sentence("word " * 200)
+    assert is_sentence("It opened in 1998")
