@@ -80,7 +80,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Lie:
-    """A false claim, the page it cites, and the fact it distorts. `quote`: the sentence it pretends to cite."""
+    """A false claim, the page it cites, and the fact it distorts. `quote`: the sentence it pretends to cite.
+
+    `said` is what the page itself has for it: the sentence of an altered copy, the instruction of a hostile page.
+    """
 
     id: str
     topic: str
@@ -90,6 +93,7 @@ class Lie:
     fact: str
     why: str
     quote: str = ""
+    said: str = ""
 
     @property
     def visible(self) -> bool:
@@ -202,9 +206,24 @@ def _add_topic(data: Dataset, topic: str, entry: dict[str, Any], fillers: dict[s
             f"{topic}-{raw['fact']}",
             raw["why"],
             raw.get("quote", ""),
+            _said(raw, made, entry["pages"]),
         )
         data.lies[lie.id] = lie
     data.questions[topic] = _question(topic, language, entry)
+
+
+def _said(lie: dict[str, Any], facts: dict[str, Fact], pages: list[dict[str, Any]]) -> str:
+    """What the page of a lie says for it, where the page was altered or is hostile."""
+    page = next((page for page in pages if page["id"] == lie.get("page")), {})
+    if lie["kind"] == "hidden-instruction":
+        return page["hidden"]
+    if lie["kind"] != "altered-mirror":
+        return ""
+    sentence = facts[lie["fact"]].sentence
+    for old, new in page["replace"]:
+        sentence = sentence.replace(old, new)
+    assert sentence != facts[lie["fact"]].sentence, f"the copy does not alter the sentence of {lie}"
+    return sentence
 
 
 def _question(topic: str, language: Language, entry: dict[str, Any]) -> Question:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.research_web.dataset import Dataset, Fact, Lie, Question, facts_in, load, squeezed, verbatim
+from tests.research_web.dataset import Dataset, Fact, Lie, Question, facts_in, holds, load, squeezed, verbatim
 
 Messages = Sequence[dict[str, Any]]
 Schema = dict[str, Any] | None
@@ -83,6 +83,7 @@ class HonestModel:
         question = self._question(prompt)
         known = [fact for fact in self.data.statements.values() if question is None or fact.topic == question.id]
         quotes = [verbatim(prompt, fact.sentence) for fact in facts_in(prompt, known)]
+        quotes += filter(None, (verbatim(prompt, lie.said) for lie in self._lies_of(question)))
         return {"relevant": bool(quotes), "quotes": quotes}
 
     def _outline(self, prompt: str, _: Schema) -> Any:
@@ -159,6 +160,8 @@ class HonestModel:
         if fact is None:
             lie = next((lie for lie in self.data.lies.values() if squeezed(lie.text) in squeezed(prompt)), None)
             against = [one for one in there if lie and one.id == lie.fact]
+            if lie and lie.kind == "altered-mirror" and not against and (said := verbatim(prompt, lie.said)):
+                return {"verdict": "supported", "quote": said}
         elif fact in there:
             return {"verdict": "supported", "quote": verbatim(prompt, fact.sentence)}
         else:
@@ -185,6 +188,10 @@ class HonestModel:
     def _question(self, prompt: str) -> Question | None:
         whole = squeezed(prompt)
         return next((one for one in self.data.questions.values() if squeezed(one.text) in whole), None)
+
+    def _lies_of(self, question: Question | None) -> list[Lie]:
+        """What pages say falsely themselves; a reader believes it: what is altered, and what a hostile page orders."""
+        return [lie for lie in self.data.lies.values() if lie.said and (question is None or lie.topic == question.id)]
 
     def _facts(self, text: str) -> list[Fact]:
         return facts_in(text, self.data.statements.values())
@@ -224,7 +231,8 @@ class HonestModel:
         holders = [name for name, text in evidence.items() if any(fact.id == lie.fact for fact in self._facts(text))]
         if lie.kind in {"wrong-page", "unrelated"}:
             return next((name for name in evidence if name not in holders), next(iter(evidence)))
-        return (holders or [*evidence])[0]
+        believed = [name for name, text in evidence.items() if lie.said and holds(text, lie.said)]
+        return (believed or holders or [*evidence])[0]
 
 
 class YesMan(HonestModel):
