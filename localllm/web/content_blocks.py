@@ -88,7 +88,7 @@ _AROUND = late_pattern(
     r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|breadcrumbs?|crumbs?|footer|foot|sidebar|side-?bar|related|recommend(?:ed|ation"
     r"s?)?|share|sharing|social|cookies?|consent|gdpr|banner|advert(?:isement)?s?|ads?|promo(?:tion)?s?|sponsor(?:ed)?|newsl"
     r"etter|subscri(?:be|ption)|signup|sign-?in|login|paywall|popup|modal|toolbar|pagination|pager|tags?|tag-?list|trending"
-    r"|popular|most-?read|outbrain|taboola|widgets?|skip|copyright|byline|author-?(?:box|bio|info)|meta|postmeta|vote|rating-"
+    r"|popular|most-?read|outbrain|taboola|widgets?|skip|copyright|byline|author(?:-?(?:box|bio|info))?|post-?profile|user-?name|meta|postmeta|vote|rating-"
     r"?stars|user-?(?:info|card|profile)|signature|sr-only|visually-?hidden|screen-?reader|hidden|print-?only|reader-?tools)"
     r"(?=$|[\s_-])",
     re.IGNORECASE,

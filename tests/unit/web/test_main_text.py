@@ -86,3 +86,40 @@ def test_blocks_tell_content_from_what_stands_around_it() -> None:
 def test_a_page_nested_without_end_is_read_as_far_as_it_goes() -> None:
     tree = parse_page("<div>" * 5_000 + "<p>deep</p>" + "</div>" * 5_000)
     assert len(content_blocks(tree)) <= 2
+
+
+def test_the_properties_of_a_product_stand_beside_its_description() -> None:
+    bullets = "".join(f"<li>The pump number {n} lifts {n * 7} litres in an hour</li>" for n in range(9))
+    rows = "".join(f"<tr><th>Weight of part {n}</th><td>{n * 3} kg</td></tr>" for n in range(6))
+    others = "<div class='recommendations'><ul>" + "<li><a href='/x'>Another pump</a></li>" * 8 + "</ul></div>"
+    text = main_text(
+        page(f"<div id=top><ul>{bullets}</ul></div>{others}<div id=text>{paragraphs(3, 7)}</div><table>{rows}</table>")
+    )
+    for expected in ("lifts 56 litres", "in year 6", "Weight of part 5", "15 kg"):
+        assert expected in text
+    assert "Another pump" not in text
+    assert "Elsewhere" not in text
+
+
+def test_the_entries_of_a_list_keep_their_linked_headings() -> None:
+    entries = "".join(
+        f"<article><h2><a href='/{n}'>Heading of the entry {n}</a></h2><p>{PROSE.format(n=n)}</p></article>"
+        for n in range(8)
+    )
+    body = f"<main>{entries}</main>"
+    text = main_text(page(body))
+    for number in range(8):
+        assert f"## Heading of the entry {number}\n\n{PROSE.format(n=number)}" in text
+    japanese = "".join(
+        f"<li><a href='/{n}'>第{n}の駅</a>は町の北に建てられ、毎日{n}百人が乗り降りする。</li>" for n in range(9)
+    )
+    assert "第8の駅は町の北に" in main_text(page(f"<div><h1>駅</h1><ul>{japanese}</ul></div>"))
+
+
+def test_what_calls_itself_an_article_is_read_as_one() -> None:
+    teasers = "".join(f"<div class=card><b>Teaser {n}</b><div>says little of it, {n}</div></div>" for n in range(40))
+    body = f"<article><h1>The tram of Lindholm</h1>{paragraphs(3, 9)}</article><div>{teasers}</div>"
+    marked = page(body).replace("<head>", "<head><meta property='og:type' content='article'>")
+    text = main_text(marked)
+    assert text.count("passengers") == 6
+    assert "Teaser 7" not in text
