@@ -96,6 +96,16 @@ class WebSearchError(RetryableError, ToolExecutionError):
     """E3xxx: the web could not be searched."""
 
 
+class KnowledgeBaseError(ToolExecutionError):
+    """E84xx: a collection of the knowledge base could not be searched or filled."""
+
+
+class KnowledgeBaseUsageError(KnowledgeBaseError):
+    """E84xx: the knowledge base was asked for what cannot be."""
+
+    exit_code = 2
+
+
 class ResearchError(LocalLLMError):
     """E6xxx and E7xxx: a research run or task could not do what it was asked."""
 

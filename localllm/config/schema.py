@@ -6,17 +6,11 @@ environment (see `SECRET_VARIABLES`).
 
 from typing import Annotated, Literal
 
-import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
+from localllm.config.rag_settings import RagSettings
 from localllm.config.registry import PROVIDERS, SEARCH_ENGINES
-
-Positive = Annotated[float, Meta(gt=0)]
-Count = Annotated[int, Meta(ge=1)]
-
-
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the settings file."""
+from localllm.config.section import Count, Positive, Section
 
 
 class ServerSettings(Section, frozen=True):
@@ -395,7 +389,7 @@ class CommandSettings(Section, frozen=True):
     aliases: a word and the request it stands for; `review = "…"` runs as /review.
     """
 
-    aliases: dict[str, str] = {}
+    aliases: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class UISettings(Section, frozen=True):
@@ -430,6 +424,7 @@ class Settings(Section, frozen=True):
     agents: AgentsSettings = AgentsSettings()
     safety: SafetySettings = SafetySettings()
     web: WebSettings = WebSettings()
+    rag: RagSettings = RagSettings()
     research: ResearchSettings = ResearchSettings()
     trace: TraceSettings = TraceSettings()
     project: ProjectSettings = ProjectSettings()
@@ -450,6 +445,7 @@ SECRET_VARIABLES: dict[str, str] = {
     "llm.openai.api_key": "OPENAI_API_KEY",
     "llm.azure.api_key": "AZURE_OPENAI_API_KEY",
     "llm.gemini.api_key": "GEMINI_API_KEY",
+    "rag.qdrant_api_key": "QDRANT_API_KEY",
     "web.serper.api_key": "SERPER_API_KEY",
     "web.cache_password": "REDIS_PASSWORD",
 }
@@ -471,6 +467,12 @@ HARMLESS: frozenset[str] = frozenset(
         "llm.dialect",
         "llm.ollama.think",
         "agent.profile",
+        "rag.collection",
+        "rag.top_k",
+        "rag.floor",
+        "rag.dense_weight",
+        "rag.chunk_tokens",
+        "rag.overlap",
         "ui.language",
         "ui.theme",
     }

@@ -1,40 +1,27 @@
 """The text of a PDF file, page by page, with the package pypdf where it is installed.
 
 A PDF may be made to run away with time or memory. So it is read in a helper process, which can be killed and is held
-to limits; only the code of `serve` travels there, out of this program's memory.
+to limits.
 """
 
-import asyncio
-import importlib.util
-import marshal
-from asyncio.subprocess import DEVNULL, PIPE
-from contextlib import suppress
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from localllm.base.environment import base_interpreter
-from localllm.base.jsontext import decode_json
+from localllm.documents.helper_process import DiedError, SlowError, ask, package_place
 
 _SECONDS = 30.0
-_MEMORY = 1_500_000_000  # bytes of address space
 _MOST_TEXT = 5_000_000  # characters; a thousand dense pages
+_MOST_PAGES = 20_000
 _LONGEST_TITLE = 300
 _WITHOUT_TEXT = "[no text on this page: it is a picture, or blank]"
 
-_BOOT = """
-import marshal, sys, types
-code = marshal.loads(bytes.fromhex(sys.argv[1]))
-types.FunctionType(code, {"__builtins__": __builtins__})()
-"""
-
-Trouble = Literal["missing", "encrypted", "broken", "slow", "pictures"]
+Trouble = Literal["missing", "encrypted", "broken", "slow", "pictures", "pages"]
 
 
 class PdfError(Exception):
-    """Why there is no text: pypdf is `missing`, the file is `encrypted` or `broken`, reading it was too `slow`, or its
-    pages are `pictures`."""
+    """Why there is no text: pypdf is `missing`, the file is `encrypted` or `broken`, reading it was too `slow`, its
+    pages are `pictures`, or there are too many `pages`."""
 
     def __init__(self, trouble: Trouble, pages: int = 0) -> None:
         super().__init__(trouble)
@@ -50,10 +37,18 @@ class PdfText(msgspec.Struct, frozen=True):
     text: str
 
 
+class PdfPages(msgspec.Struct, frozen=True):
+    """The title a PDF has in its metadata ("" where it has none), and the text of each page ("" for a picture)."""
+
+    title: str
+    pages: tuple[str, ...]
+
+
 class _Answer(msgspec.Struct):
     pages: list[str]
     title: str = ""
     trouble: Trouble | None = None
+    count: int = 0
 
 
 async def pdf_text(data: bytes, seconds: float = _SECONDS) -> str:
@@ -63,45 +58,34 @@ async def pdf_text(data: bytes, seconds: float = _SECONDS) -> str:
 
 async def read_pdf(data: bytes, seconds: float = _SECONDS) -> PdfText:
     """The title and the text. Raises PdfError."""
-    found = None
-    with suppress(ModuleNotFoundError):  # also one that is worked on in the project
-        found = importlib.util.find_spec("pypdf")
-    if found is None or found.origin is None:
-        raise PdfError("missing")
-    place = str(Path(found.origin).parent.parent)
-    answer = await _ask([marshal.dumps(serve.__code__).hex(), place, str(_MEMORY), str(_MOST_TEXT)], data, seconds)
-    if answer.trouble:
-        raise PdfError(answer.trouble)
-    total = len(answer.pages)
-    if not any(page.strip() for page in answer.pages):
-        raise PdfError("pictures", total)
+    found = await pdf_pages(data, seconds=seconds)
+    total = len(found.pages)
     parts = [
-        f"--- page {number} of {total} ---\n{page.strip() or _WITHOUT_TEXT}\n"
-        for number, page in enumerate(answer.pages, 1)
+        f"--- page {number} of {total} ---\n{page or _WITHOUT_TEXT}\n" for number, page in enumerate(found.pages, 1)
     ]
-    return PdfText(" ".join(answer.title.split())[:_LONGEST_TITLE], "".join(parts))
+    return PdfText(found.title, "".join(parts))
 
 
-async def _ask(arguments: list[str], data: bytes, seconds: float) -> _Answer:
-    command = (base_interpreter(), "-I", "-S", "-E", "-c", _BOOT, *arguments)
-    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd="/", env={})
+async def pdf_pages(data: bytes, *, seconds: float = _SECONDS, most_pages: int = _MOST_PAGES) -> PdfPages:
+    """The title and the text of each page. Raises PdfError, also where no page has any."""
+    if (place := package_place("pypdf")) is None:
+        raise PdfError("missing")
     try:
-        async with asyncio.timeout(seconds):
-            output, _ = await process.communicate(data)
-    except TimeoutError as error:
+        answer = await ask(serve, place, data, _Answer, _MOST_TEXT, most_pages, seconds=seconds)
+    except SlowError as error:
         raise PdfError("slow") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    try:
-        return decode_json(output, _Answer)
-    except msgspec.DecodeError as error:  # it ended: out of memory, or by a fault of the package
+    except DiedError as error:
         raise PdfError("broken") from error
+    if answer.trouble:
+        raise PdfError(answer.trouble, answer.count)
+    pages = tuple(page.strip() for page in answer.pages)
+    if not any(pages):
+        raise PdfError("pictures", len(pages))
+    return PdfPages(" ".join(answer.title.split())[:_LONGEST_TITLE], pages)
 
 
 def serve() -> None:
-    """What the helper process does: a PDF comes in, {"pages": […], "title": …, "trouble": …} as JSON goes out."""
+    """What the helper process does: a PDF comes in, the fields of _Answer as JSON go out."""
     import importlib
     import io
     import json
@@ -118,10 +102,13 @@ def serve() -> None:
     pages: list[str] = []
     title = ""
     trouble = None
+    count = 0
     try:
         reader = pypdf.PdfReader(io.BytesIO(sys.stdin.buffer.read()))
         if reader.is_encrypted and not reader.decrypt(""):
             trouble = "encrypted"
+        elif (count := len(reader.pages)) > int(sys.argv[5]):
+            trouble = "pages"
         else:
             room = int(sys.argv[4])
             for page in reader.pages:
@@ -132,4 +119,5 @@ def serve() -> None:
                 title = str(getattr(reader.metadata, "title", None) or "")
     except Exception as error:  # noqa: BLE001 - whatever a broken file does to the package
         trouble = "encrypted" if "cryptography" in str(error) else "broken"
-    sys.stdout.buffer.write(json.dumps({"pages": pages, "title": title, "trouble": trouble}).encode())
+    answer = {"pages": pages, "title": title, "trouble": trouble, "count": count}
+    sys.stdout.buffer.write(json.dumps(answer).encode())

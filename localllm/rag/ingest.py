@@ -1,0 +1,317 @@
+"""Fill a collection from files: what is unchanged is left, what is gone leaves, what was broken off goes on.
+
+A file is first noted as begun, then its chunks are written, then it is noted as finished once they are on the disk. So
+whatever ends an ingest, the next one knows which files to write again; chunks have the same ids then, and replace
+themselves.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from localllm.base.regular_files import UNKNOWN, stamp_of
+from localllm.rag.chunking import cut
+from localllm.rag.embedding import TextEmbedder
+from localllm.rag.file_listing import Listed, is_beneath, listed_files
+from localllm.rag.file_reading import SkippedError, read_blocks, read_content
+from localllm.rag.manifest import KnownFile, Manifest
+from localllm.rag.records import (
+    Chunk,
+    Collection,
+    EventKind,
+    FileRecord,
+    IngestEvent,
+    IngestReport,
+    OnEvent,
+)
+from localllm.rag.sparse_vectors import passage_vector
+from localllm.rag.store import Payload, Point, Store, Writer, point_id
+from localllm.text.tokenising import terms
+
+_CHECKPOINT = 1_000
+"""Chunks that are written before their files are noted as finished."""
+_CHECKPOINT_SECONDS = 5.0
+_BATCH = 256
+"""Points that are written at once."""
+_EMBEDDED_AT_ONCE = 32
+
+
+class _Prepared(msgspec.Struct):
+    """A file that is read and cut, and not yet written."""
+
+    known: KnownFile
+    before: int
+    """Chunks the collection may have of it."""
+    payloads: list[Payload]
+    terms: list[list[str]]
+    vectors: list[tuple[float, ...]]
+
+
+class Ingest:
+    """One ingest of files into a collection that is there. `embedder` makes the vectors, None where the collection has
+    none or another model made them."""
+
+    def __init__(
+        self,
+        store: Store,
+        collection: Collection,
+        embedder: TextEmbedder | None,
+        *,
+        exclude: Sequence[str] = (),
+        on_event: OnEvent | None = None,
+    ) -> None:
+        self._store = store
+        self._collection = collection
+        self._embedder = embedder
+        self._exclude = exclude
+        self._on_event = on_event
+        self._manifest = Manifest(store.manifest(collection.name), collection.name)
+        self._known: dict[str, KnownFile] = {}
+        self._waiting: list[_Prepared] = []
+        self._checked = time.monotonic()
+        self._done = self._total = 0
+        self._indexed = self._unchanged = self._removed = self._chunks = 0
+        self._skipped: list[FileRecord] = []
+
+    async def run(self, roots: Sequence[Path]) -> IngestReport:
+        """Take in the files of the roots. Raises KnowledgeBaseError, and LLMConnectionError where the embedding model
+        fails; what was written till then is kept."""
+        self._known = await asyncio.to_thread(self._manifest.files)
+        listed = await asyncio.to_thread(lambda: list(listed_files(roots, self._exclude)))
+        there = {one.path for one in listed}
+        gone = [path for path in self._known if path not in there and is_beneath(path, roots)]
+        self._total = len(listed) + len(gone)
+        self._tell("listed")
+        if any(not one.finished for one in self._known.values()):
+            self._tell("resumed")
+        writer = _LateWriter(self._store, self._collection.name)
+        try:
+            await self._remove(gone, writer)
+            for one in listed:
+                await self._take(one, writer)
+            await self._checkpoint(writer)
+        finally:
+            await asyncio.to_thread(writer.close)
+        return self._report(roots)
+
+    def _report(self, roots: Sequence[Path]) -> IngestReport:
+        files, chunks, _terms, skipped = self._manifest.totals()
+        known = dict.fromkeys((*self._collection.roots, *map(str, roots)))
+        self._collection = msgspec.structs.replace(
+            self._collection, files=files, chunks=chunks, skipped=skipped, roots=tuple(known)
+        )
+        return IngestReport(
+            collection=self._collection,
+            indexed=self._indexed,
+            unchanged=self._unchanged,
+            removed=self._removed,
+            chunks=self._chunks,
+            skipped=tuple(self._skipped),
+        )
+
+    async def _take(self, listed: Listed, writer: "_LateWriter") -> None:
+        """Read a file, and put it to those that are to be written, unless it is unchanged or skipped."""
+        known = self._known.get(listed.path)
+        if known and known.finished and known.stamp != UNKNOWN and known.stamp == _stamp(listed.path):
+            return self._leave(known)
+        digest = ""
+        try:
+            content = await asyncio.to_thread(read_content, Path(listed.path))
+            digest = content.hash
+            record = FileRecord(path=listed.path, file=listed.file, hash=content.hash)
+            if known and known.finished and known.record.hash == content.hash and not _may_be_read_now(known.record):
+                refreshed = msgspec.structs.replace(known, stamp=content.stamp)
+                await asyncio.to_thread(self._manifest.finish, [refreshed])
+                return self._leave(refreshed)
+            blocks = await read_blocks(Path(listed.path), content.data)
+        except SkippedError as error:
+            return await self._skip(listed, known, error, digest, writer)
+        size = self._collection.chunk_tokens, self._collection.overlap
+        chunks = await asyncio.to_thread(cut, blocks, *size)
+        prepared = await asyncio.to_thread(_prepare, record, chunks)
+        prepared.before = known.record.chunks if known else 0
+        prepared.known = msgspec.structs.replace(prepared.known, stamp=content.stamp)
+        self._waiting.append(prepared)
+        await self._embed(at_least=_EMBEDDED_AT_ONCE)
+        waiting = sum(len(one.payloads) for one in self._waiting)
+        if waiting >= _CHECKPOINT or time.monotonic() - self._checked > _CHECKPOINT_SECONDS:
+            await self._checkpoint(writer)
+        return None
+
+    def _leave(self, known: KnownFile) -> None:
+        if known.record.reason:
+            self._skipped.append(known.record)
+            return self._tell("skipped", known.record)
+        self._unchanged += 1
+        return self._tell("unchanged", known.record)
+
+    async def _skip(
+        self, listed: Listed, known: KnownFile | None, error: SkippedError, digest: str, writer: "_LateWriter"
+    ) -> None:
+        """Note why a file is not taken in; what the collection has of it leaves."""
+        if known and known.record.chunks:
+            await self._delete([known], writer)
+        record = FileRecord(path=listed.path, file=listed.file, hash=digest, reason=error.reason, detail=error.detail)
+        stamp = (
+            UNKNOWN if _may_be_read_now(record) or error.reason in ("changing", "unreadable") else _stamp(listed.path)
+        )
+        await asyncio.to_thread(self._manifest.finish, [KnownFile(record=record, stamp=stamp)])
+        self._skipped.append(record)
+        self._tell("skipped", record)
+
+    async def _remove(self, paths: Sequence[str], writer: "_LateWriter") -> None:
+        files = [self._known[path] for path in paths]
+        await self._delete(files, writer)
+        for known in files:
+            self._removed += 1
+            self._tell("removed", known.record)
+
+    async def _delete(self, files: Sequence[KnownFile], writer: "_LateWriter") -> None:
+        """Delete the chunks of files, and then what is noted of them."""
+        ids = [point_id(one.record.path, number) for one in files for number in range(one.record.chunks)]
+        if ids:
+            await asyncio.to_thread(self._manifest.begin, files)
+            await asyncio.to_thread(lambda: (writer.get().delete(ids), writer.get().flush()))
+        await asyncio.to_thread(self._manifest.remove, [one.record.path for one in files])
+
+    async def _embed(self, at_least: int = 1) -> None:
+        """Make the vectors of waiting chunks, many at a time."""
+        if self._embedder is None:
+            return
+        missing = [(one, at) for one in self._waiting for at in range(len(one.vectors), len(one.payloads))]
+        while len(missing) >= at_least:
+            batch, missing = missing[:_EMBEDDED_AT_ONCE], missing[_EMBEDDED_AT_ONCE:]
+            texts = [embedded_text(one.payloads[at]) for one, at in batch]
+            vectors = await self._embedder.embed_passages(texts)
+            for (one, _at), vector in zip(batch, vectors, strict=True):
+                one.vectors.append(vector)
+
+    async def _checkpoint(self, writer: "_LateWriter") -> None:
+        """Write what waits, see it to the disk, note it as finished."""
+        await self._embed()
+        waiting, self._waiting, self._checked = self._waiting, [], time.monotonic()
+        if waiting:
+            await asyncio.to_thread(self._write, waiting, writer)
+        for one in waiting:
+            self._indexed += 1
+            self._chunks += len(one.payloads)
+            self._tell("indexed", one.known.record)
+        self._checked = time.monotonic()
+
+    def _write(self, waiting: Sequence[_Prepared], late: "_LateWriter") -> None:
+        if not self._collection.average_terms:
+            counts = [len(found) for one in waiting for found in one.terms]
+            self._collection = msgspec.structs.replace(
+                self._collection, average_terms=sum(counts) / max(1, len(counts))
+            )
+            self._store.save(self._collection)
+        self._manifest.begin(_with_chunks(one.known, max(one.before, len(one.payloads))) for one in waiting)
+        writer = late.get()
+        points = [point for one in waiting for point in self._points(one)]
+        for start in range(0, len(points), _BATCH):
+            writer.upsert(points[start : start + _BATCH])
+            if who := writer.give_way():
+                self._tell("waiting", detail=str(who))
+        stale = [
+            point_id(one.known.record.path, number)
+            for one in waiting
+            for number in range(len(one.payloads), one.before)
+        ]
+        if stale:
+            writer.delete(stale)
+        writer.flush()
+        self._manifest.finish(one.known for one in waiting)
+
+    def _points(self, one: _Prepared) -> list[Point]:
+        vectors = one.vectors or [None] * len(one.payloads)
+        average = self._collection.average_terms
+        return [
+            Point(point_id(payload.path, payload.number), passage_vector(found, average), vector, payload)
+            for payload, found, vector in zip(one.payloads, one.terms, vectors, strict=True)
+        ]
+
+    def _tell(self, kind: EventKind, record: FileRecord | None = None, detail: str = "") -> None:
+        if record:
+            self._done += 1
+        if self._on_event:
+            self._on_event(
+                IngestEvent(
+                    kind=kind,
+                    file=record.file if record else "",
+                    done=self._done,
+                    total=self._total,
+                    chunks=record.chunks if record else 0,
+                    record=record,
+                    detail=detail,
+                )
+            )
+
+
+class _LateWriter:
+    """The writer of a collection, opened when it is first needed: an ingest that finds nothing new opens none."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._opening = store.writing(name)
+        self._writer: Writer | None = None
+
+    def get(self) -> Writer:
+        """The writer."""
+        if self._writer is None:
+            self._writer = self._opening.__enter__()
+        return self._writer
+
+    def close(self) -> None:
+        """Close it, where it was opened."""
+        if self._writer is not None:
+            self._writer = None
+            self._opening.__exit__(None, None, None)
+
+
+def indexed_text(payload: Payload) -> str:
+    """What of a chunk its words are found by: its file and titles too."""
+    return "\n".join((payload.file, *payload.headings, payload.text))
+
+
+def embedded_text(payload: Payload) -> str:
+    """What of a chunk its vector is made of: "file > title > title" in front of it."""
+    return f"{' > '.join((payload.file, *payload.headings))}\n{payload.text}"
+
+
+def _prepare(record: FileRecord, chunks: Sequence[Chunk]) -> _Prepared:
+    payloads = [
+        Payload(
+            path=record.path,
+            file=record.file,
+            hash=record.hash,
+            number=number,
+            text=chunk.text,
+            headings=chunk.headings,
+            kind=chunk.place.kind,
+            first=chunk.place.first,
+            last=chunk.place.last,
+        )
+        for number, chunk in enumerate(chunks)
+    ]
+    found = [terms(indexed_text(payload)) for payload in payloads]
+    record = msgspec.structs.replace(record, chunks=len(chunks))
+    return _Prepared(KnownFile(record=record, terms=sum(map(len, found))), 0, payloads, found, [])
+
+
+def _with_chunks(known: KnownFile, chunks: int) -> KnownFile:
+    return msgspec.structs.replace(known, record=msgspec.structs.replace(known.record, chunks=chunks))
+
+
+def _may_be_read_now(record: FileRecord) -> bool:
+    """Whether the file was skipped for what may have changed without the file: a package that was missing."""
+    return record.reason in ("pdf_missing", "docx_missing")
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    try:
+        return stamp_of(os.stat(path, follow_symlinks=False))  # noqa: PTH116 - one call for each file that there is
+    except OSError:
+        return UNKNOWN

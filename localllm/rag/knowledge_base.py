@@ -1,0 +1,268 @@
+"""The knowledge base: collections of documents that are filled, described, searched and deleted."""
+
+import asyncio
+import re
+import unicodedata
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.base.i18n import Phrase
+from localllm.base.paths import data_folder, ensure_project_folder, project_folder
+from localllm.config.schema import Settings
+from localllm.rag import chunking
+from localllm.rag.embedded_store import EmbeddedStore
+from localllm.rag.file_listing import real_roots
+from localllm.rag.ingest import Ingest
+from localllm.rag.manifest import Manifest
+from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestReport, OnEvent
+from localllm.rag.retrieval import Candidates, Query, Weights, find_candidates, merge_neighbours, parse_query, rank
+from localllm.rag.shard_lock import ShardLock
+from localllm.rag.store import SCHEMA, Store
+from localllm.text import tokenising
+
+FOLDER = "collections"
+"""In the user's data folder, and in `.localllm/` of a project."""
+
+_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+
+
+class KnowledgeBase:
+    """The collections of a user and of the project at `root`. All methods raise KnowledgeBaseError (E84xx)."""
+
+    def __init__(self, settings: Settings, root: Path, environ: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._root = root
+        self._environ = environ
+        self._user = EmbeddedStore(self._user_folder(), "user")
+        self._project = EmbeddedStore(project_folder(root) / FOLDER, "project")
+
+    async def __aenter__(self) -> "KnowledgeBase":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Give back connections."""
+
+    def collections(self) -> list[Collection]:
+        """All collections by name; one of the project stands for one of the user's with the same name. Cheap: a small
+        file is read for each."""
+        found = {one.name: one for store in (self._user, self._project) for one in store.collections()}
+        return [found[name] for name in sorted(found)]
+
+    def collection(self, name: str) -> Collection:
+        """The collection of this name. Raises KnowledgeBaseUsageError."""
+        return self._find(name)[1]
+
+    def files(self, name: str) -> list[FileRecord]:
+        """The files of a collection, those that were skipped among them."""
+        store, collection = self._find(name)
+        return [known.record for known in Manifest(store.manifest(collection.name), name).files().values()]
+
+    def describe(self, name: str, description: str) -> Collection:
+        """Set what a collection holds and when it is to be searched; empty lets the next ingest say it."""
+        store, collection = self._find(name)
+        text = " ".join(description.split())
+        changed = msgspec.structs.replace(collection, description=text, description_is_own=bool(text))
+        store.save(changed)
+        return changed
+
+    def delete(self, name: str) -> Collection:
+        """Delete a collection; the documents themselves stay. What it was is returned."""
+        store, collection = self._find(name)
+        store.delete(collection.name)
+        return collection
+
+    async def ingest(
+        self,
+        paths: Sequence[Path],
+        name: str = "",
+        on_event: OnEvent | None = None,
+        *,
+        description: str = "",
+        in_project: bool = False,
+    ) -> IngestReport:
+        """Take files and folders into a collection, which is made where it is missing (`in_project`: in `.localllm/`).
+        What is unchanged is left, what is gone from the paths leaves. What an interrupted ingest has written stays, and
+        the next one goes on."""
+        name = self._usable_name(name)
+        roots = real_roots(paths)
+        store, collection = self._made(name, in_project=in_project)
+        known = Manifest(store.manifest(name), name)
+        for root in roots:
+            if not root.exists() and not any(Path(path).is_relative_to(root) for path in known.files()):
+                raise KnowledgeBaseUsageError("rag_no_path", path=root)
+        with _ingest_lock(store, name, "localllm rag ingest"):
+            exclude = self._settings.project.exclude_patterns
+            ingest = Ingest(store, collection, None, exclude=exclude, on_event=on_event)
+            report = await ingest.run(roots)
+            made = self._saved(store, report.collection, description)
+        return msgspec.structs.replace(report, collection=made)
+
+    async def reindex(self, name: str, on_event: OnEvent | None = None) -> IngestReport:
+        """Make a collection anew from what was ingested into it, as the settings say now: after another embedding model
+        was set, or another size of passages. Until it has ended the collection finds what is there already."""
+        store, collection = self._find(name)
+        rag = self._settings.rag
+        anew = msgspec.structs.replace(
+            collection,
+            chunk_tokens=rag.chunk_tokens,
+            overlap=rag.overlap,
+            tokenizer=tokenising.VERSION,
+            chunker=chunking.VERSION,
+            average_terms=0.0,
+            embedder=None,
+        )
+        with _ingest_lock(store, name, "localllm rag reindex"):
+            await asyncio.to_thread(store.reset, anew)
+        return await self.ingest([Path(root) for root in collection.roots], name, on_event)
+
+    async def optimize(self, name: str) -> None:
+        """Build the indexes that make searching a large collection fast. Takes CPU time, half a minute for 100,000
+        passages, in which others wait in vain."""
+        store, collection = self._find(name)
+        await asyncio.to_thread(_optimize, store, collection.name)
+
+    async def search(self, query: str, name: str = "", top_k: int = 0) -> Found:
+        """The passages that answer a query, best first, from one collection or all; none where nothing is relevant.
+        `top_k` 0 takes rag.top_k."""
+        if not query.strip():
+            raise KnowledgeBaseUsageError("rag_empty_query")
+        name = name or self._settings.rag.collection
+        named = [self._find(name)] if name else self._all()
+        count = top_k or self._settings.rag.top_k
+        parsed = parse_query(query)
+        if not parsed.kinds:
+            raise KnowledgeBaseUsageError("rag_no_terms")
+        hits = await self._hits(named, parsed, count)
+        elsewhere: tuple[str, ...] = ()
+        if not hits and name:
+            others = [(store, one) for store, one in self._everything() if one.name != name]
+            elsewhere = tuple(dict.fromkeys(hit.collection for hit in await self._hits(others, parsed, count)))
+        return Found(
+            hits=tuple(hits),
+            searched=tuple(one.name for _, one in named),
+            elsewhere=elsewhere,
+            remarks=tuple(remark for _, one in named for remark in _staleness(one)),
+        )
+
+    async def _hits(self, named: Sequence[tuple[Store, Collection]], query: Query, count: int) -> list[Hit]:
+        weights = Weights(0.0, self._settings.rag.floor, None)
+        found = [
+            await asyncio.to_thread(_candidates, store, one, query, None, weights, count)
+            for store, one in named
+            if one.chunks
+        ]
+        return merge_neighbours(rank(found, query, weights), count)
+
+    def _user_folder(self) -> Path:
+        if path := self._settings.rag.path:
+            return (self._root / Path(path).expanduser()).absolute()
+        return data_folder(self._environ) / FOLDER
+
+    def _everything(self) -> list[tuple[Store, Collection]]:
+        found: dict[str, tuple[Store, Collection]] = {}
+        for store in (self._user, self._project):
+            found |= {one.name: (store, one) for one in store.collections()}
+        return [found[name] for name in sorted(found)]
+
+    def _all(self) -> list[tuple[Store, Collection]]:
+        if not (found := self._everything()):
+            raise KnowledgeBaseUsageError("rag_no_collections")
+        return found
+
+    def _find(self, name: str) -> tuple[Store, Collection]:
+        """A collection and the store it is in."""
+        wanted = unicodedata.normalize("NFC", name)
+        everything = self._all()
+        for store, one in everything:
+            if one.name == wanted:
+                return store, one
+        raise KnowledgeBaseUsageError(
+            "rag_no_collection", name=name, names=", ".join(one.name for _, one in everything)
+        )
+
+    def _usable_name(self, name: str) -> str:
+        name = unicodedata.normalize("NFC", name or self._settings.rag.collection)
+        if not name:
+            raise KnowledgeBaseUsageError("rag_no_name")
+        if not _NAME.fullmatch(name):
+            raise KnowledgeBaseUsageError("rag_bad_name", name=name)
+        return name
+
+    def _made(self, name: str, *, in_project: bool) -> tuple[Store, Collection]:
+        """The collection that is filled, made where there is none of this name."""
+        for store, one in self._everything():
+            if one.name == name:
+                return store, one
+        if in_project:
+            ensure_project_folder(self._root)
+        store = self._project if in_project else self._user
+        now = _now()
+        rag = self._settings.rag
+        collection = Collection(
+            name=name,
+            home="project" if in_project else "user",
+            chunk_tokens=rag.chunk_tokens,
+            overlap=rag.overlap,
+            tokenizer=tokenising.VERSION,
+            chunker=chunking.VERSION,
+            schema=SCHEMA,
+            created=now,
+            updated=now,
+        )
+        store.create(collection)
+        return store, collection
+
+    def _saved(self, store: Store, collection: Collection, description: str) -> Collection:
+        collection = msgspec.structs.replace(collection, updated=_now())
+        if description:
+            collection = msgspec.structs.replace(collection, description=description, description_is_own=True)
+        store.save(collection)
+        return collection
+
+
+def _candidates(
+    store: Store, collection: Collection, query: Query, vector: Sequence[float] | None, weights: Weights, count: int
+) -> Candidates:
+    with store.reading(collection.name) as reader:
+        return find_candidates(reader, collection, query, vector, weights, count)
+
+
+@contextmanager
+def _ingest_lock(store: Store, name: str, what: str) -> Generator[None]:
+    """Held for a whole ingest, so that there is one at a time."""
+    lock = ShardLock(store.manifest(name).parent, name, what, prefix="ingest.")
+    lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _optimize(store: Store, name: str) -> None:
+    with store.writing(name) as writer:
+        writer.optimize()
+
+
+def _staleness(collection: Collection) -> list[Phrase]:
+    """What the user should know of a collection that was made by another version."""
+    if collection.tokenizer == tokenising.VERSION:
+        return []
+    text = (
+        "{name} was made by another version of localllm, and fewer of its words are found: localllm rag reindex {name}"
+    )
+    return [Phrase(text, name=collection.name)]
+
+
+def _now() -> str:
+    return datetime.now(UTC).astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,111 @@
+"""The files of a collection: which are in it with what content, which were skipped and why. One SQLite file."""
+
+from collections.abc import Generator, Iterable
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.base.errors import KnowledgeBaseError
+from localllm.base.regular_files import UNKNOWN, Stamp
+from localllm.rag.records import FileRecord
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_SECONDS = 5.0
+_TABLE = """
+CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, file TEXT NOT NULL, hash TEXT NOT NULL, stamp TEXT NOT NULL, chunks INTEGER NOT NULL,
+    terms INTEGER NOT NULL, reason TEXT, detail TEXT NOT NULL, finished INTEGER NOT NULL) WITHOUT ROWID
+"""
+
+
+class KnownFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as the collection has it."""
+
+    record: FileRecord
+    stamp: Stamp = UNKNOWN
+    """By which it is known to be unchanged without being read."""
+    terms: int = 0
+    """Of all its chunks together."""
+    finished: bool = True
+    """False: an ingest began to write it, and was broken off before it was known to be on the disk."""
+
+
+class Manifest:
+    """The files of one collection, in `file`, which is made where it is missing. Raises KnowledgeBaseError."""
+
+    def __init__(self, file: Path, collection: str) -> None:
+        self._file = file
+        self._collection = collection
+
+    def files(self) -> dict[str, KnownFile]:
+        """All files by their paths."""
+        with self._open() as database:
+            rows = database.execute("SELECT * FROM files ORDER BY path").fetchall()
+        return {row[0]: _known(row) for row in rows}
+
+    def begin(self, files: Iterable[KnownFile]) -> None:
+        """Note that files are about to be written; `chunks` is the most of them that may be in the collection."""
+        self._put(msgspec.structs.replace(file, finished=False, stamp=UNKNOWN) for file in files)
+
+    def finish(self, files: Iterable[KnownFile]) -> None:
+        """Note that files are written, or skipped."""
+        self._put(msgspec.structs.replace(file, finished=True) for file in files)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Forget files whose chunks are gone."""
+        with self._open() as database:
+            database.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in paths))
+
+    def totals(self) -> tuple[int, int, int, int]:
+        """Files and their chunks, the terms of these, and the files that were skipped."""
+        with self._open() as database:
+            row = database.execute(
+                "SELECT COUNT(*) FILTER (WHERE reason IS NULL), SUM(chunks) FILTER (WHERE reason IS NULL), SUM(terms),"
+                " COUNT(*) FILTER (WHERE reason IS NOT NULL) FROM files"
+            ).fetchone()
+        files, chunks, terms, skipped = (value or 0 for value in row)
+        return files, chunks, terms, skipped
+
+    def _put(self, files: Iterable[KnownFile]) -> None:
+        rows = [_row(file) for file in files]
+        with self._open() as database:
+            database.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    @contextmanager
+    def _open(self) -> "Generator[sqlite3.Connection]":
+        import sqlite3
+
+        try:
+            with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as database, database:
+                database.execute(_TABLE)
+                yield database
+        except sqlite3.Error as error:
+            raise _meaning(error, self._collection, self._file) from error
+
+
+def _meaning(error: "sqlite3.Error", collection: str, file: Path) -> KnowledgeBaseError:
+    import sqlite3
+
+    if isinstance(error, sqlite3.OperationalError):  # full, locked, not to be opened
+        return KnowledgeBaseError("rag_store_failed", name=collection, reason=str(error))
+    return KnowledgeBaseError("rag_damaged", name=collection, reason=str(error), path=file)
+
+
+def _row(file: KnownFile) -> tuple[object, ...]:
+    record = file.record
+    stamp = " ".join(map(str, file.stamp))
+    names = (record.path, record.file, record.hash, stamp)
+    return (*names, record.chunks, file.terms, record.reason, record.detail, file.finished)
+
+
+def _known(row: tuple[str, str, str, str, int, int, str | None, str, int]) -> KnownFile:
+    path, name, digest, stamp, chunks, terms, reason, detail, finished = row
+    record = msgspec.convert(
+        {"path": path, "file": name, "hash": digest, "chunks": chunks, "reason": reason, "detail": detail}, FileRecord
+    )
+    modified, changed, size = map(int, stamp.split())
+    return KnownFile(record=record, stamp=(modified, changed, size), terms=terms, finished=bool(finished))

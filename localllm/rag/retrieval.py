@@ -1,0 +1,213 @@
+"""Find passages by words and by meaning in one or more collections.
+
+Each collection gives its best by BM25 and by its vectors. Those of all collections are then weighed alike: a term's
+rarity is counted over all of them. The two scores are fused as a weighted sum, each first spread from 0 to 1 (min-max):
+over six English sets that is better than fusing ranks (RRF), which loses how far apart the scores are.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import exp, log1p
+from typing import NamedTuple
+
+from localllm.rag.records import Collection, Hit, Scores
+from localllm.rag.sparse_vectors import SparseVector, query_vector, term_hash
+from localllm.rag.store import Payload, Point, Reader, Scored
+from localllm.text.tokenising import terms
+
+LEG = 100
+"""How many passages each kind of search gives."""
+
+MOST_TERMS = 64
+"""Of a query: the rarest of more."""
+
+_LOOKED_UP = 2_000
+"""Of a query at most, to find its rarest."""
+
+_FETCHED = 20
+"""The least number of passages of a collection that are looked at whole."""
+
+_HIRAGANA = 0.25
+"""What a piece of hiragana counts as beside a word where it is asked how much of a query a passage has."""
+
+
+class Query(NamedTuple):
+    """What is looked for: the weight of each term in the question of coverage, and the vector for BM25."""
+
+    vector: SparseVector
+    kinds: dict[int, float]
+
+
+class Candidates(NamedTuple):
+    """The best passages of one collection, what they scored there, and what it knows of the query's terms."""
+
+    collection: Collection
+    points: list[Point]
+    dense: dict[int, float]
+    size: int
+    """Passages of the collection."""
+    holding: dict[int, float]
+    """How many of them have each term."""
+
+
+class Weights(NamedTuple):
+    """How a ranking is made."""
+
+    dense: float
+    """What the vectors count, from 0 to 1."""
+    floor: float
+    similar: float | None
+    """The cosine from which on a passage is about what is looked for; None: the vectors do not tell."""
+
+
+def parse_query(text: str) -> Query:
+    """The terms of a query."""
+    found = terms(text)
+    vector = query_vector(found)
+    kinds = {term_hash(term): _HIRAGANA if "\u3040" <= term[0] <= "\u309f" else 1.0 for term in found}
+    return Query(vector, kinds)
+
+
+def find_candidates(
+    reader: Reader, collection: Collection, query: Query, vector: Sequence[float] | None, weights: Weights, count: int
+) -> Candidates:
+    """The passages of a collection that may be among the best `count`."""
+    size = reader.count()
+    rarities = reader.rarities(query.vector.indices[:_LOOKED_UP])
+    asked = _rarest(query.vector, rarities)
+    legs = reader.search(asked, vector, LEG)
+    dense_share = weights.dense if vector else 0.0
+    fused = fuse(legs.bm25, legs.dense, dense_share)
+    best = sorted(fused, key=lambda one: -fused[one])[: max(_FETCHED, 2 * count)]
+    holding = {term: (size + 1) / exp(rarity) - 0.5 for term, rarity in rarities.items()}
+    return Candidates(collection, reader.fetch(best), dict(legs.dense), size, holding)
+
+
+def _rarest(vector: SparseVector, rarities: Mapping[int, float]) -> SparseVector:
+    """The rarest terms of a query of those there are."""
+    known = [(index, value) for index, value in zip(*vector, strict=True) if index in rarities]
+    if len(known) > MOST_TERMS:
+        known = sorted(sorted(known, key=lambda one: -rarities[one[0]])[:MOST_TERMS])
+    return SparseVector(tuple(index for index, _ in known), tuple(value for _, value in known))
+
+
+def fuse(bm25: Sequence[Scored], dense: Sequence[Scored], share: float) -> dict[int, float]:
+    """The weighted sum of both scores, each spread from 0 to 1."""
+    words, meaning = _spread(bm25), _spread(dense)
+    share = share if meaning else 0.0
+    ids = {**words, **(meaning if share else {})}
+    return {one: (1 - share) * words.get(one, 0.0) + share * meaning.get(one, 0.0) for one in ids}
+
+
+def _spread(leg: Sequence[Scored]) -> dict[int, float]:
+    """Scores from 0 for the last of a full leg (of another: for none at all) to 1 for the first."""
+    if not leg:
+        return {}
+    top, least = leg[0].score, leg[-1].score if len(leg) >= LEG else min(0.0, leg[-1].score)
+    return {one: (score - least) / (top - least) if top > least else 1.0 for one, score in leg}
+
+
+class Ranked(NamedTuple):
+    """A passage in the common ranking."""
+
+    collection: Collection
+    payload: Payload
+    scores: Scores
+
+
+def rank(found: Sequence[Candidates], query: Query, weights: Weights) -> list[Ranked]:
+    """The passages of all collections in one order, best first, without those below the floor."""
+    size = sum(one.size for one in found)
+    rarity = {
+        term: log1p((size - holding + 0.5) / (holding + 0.5))
+        for term in query.kinds
+        for holding in (sum(one.holding.get(term, 0.0) for one in found),)
+    }
+    wanted = dict(zip(*query.vector, strict=True))
+    points = {(one.collection.name, point.id): (one, point) for one in found for point in one.points}
+    keys = list(points)
+    bm25 = [Scored(at, _bm25(points[key][1], wanted, rarity)) for at, key in enumerate(keys)]
+    dense = [
+        Scored(at, score) for at, key in enumerate(keys) if (score := points[key][0].dense.get(key[1])) is not None
+    ]
+    share = weights.dense if dense else 0.0
+    fused = fuse(sorted(bm25, key=lambda one: -one.score), sorted(dense, key=lambda one: -one.score), share)
+    cosines = dict(dense)
+    ranked: list[Ranked] = []
+    for at, key in enumerate(keys):
+        candidates, point = points[key]
+        coverage = _coverage(point, query, rarity)
+        scores = Scores(fused.get(at, 0.0), bm25[at].score, cosines.get(at), coverage)
+        if is_relevant(scores, weights):
+            ranked.append(Ranked(candidates.collection, point.payload, scores))
+    return sorted(ranked, key=lambda one: (-one.scores.total, one.payload.path, one.payload.number))
+
+
+def is_relevant(scores: Scores, weights: Weights) -> bool:
+    """Whether a passage has enough of the query's words, or of its meaning."""
+    if scores.coverage >= weights.floor:
+        return True
+    return weights.similar is not None and scores.dense is not None and scores.dense >= weights.similar
+
+
+def _bm25(point: Point, wanted: Mapping[int, float], rarity: Mapping[int, float]) -> float:
+    pairs = zip(*point.terms, strict=True)
+    return sum(wanted[term] * rarity[term] * weight for term, weight in pairs if term in wanted)
+
+
+def _coverage(point: Point, query: Query, rarity: Mapping[int, float]) -> float:
+    """The share of the query's terms a passage has, each counted by its rarity."""
+    there = frozenset(point.terms.indices)
+    total = sum(kind * rarity[term] for term, kind in query.kinds.items())
+    return sum(kind * rarity[term] for term, kind in query.kinds.items() if term in there) / total if total else 0.0
+
+
+def merge_neighbours(ranked: Sequence[Ranked], count: int) -> list[Hit]:
+    """The best `count` hits: passages that follow each other in a file are one, with the score of the best."""
+    groups: list[list[Ranked]] = []
+    for one in ranked:
+        group = next((group for group in groups if _is_neighbour(one, group)), None)
+        if group is not None:
+            group.append(one)
+        elif len(groups) < count:
+            groups.append([one])
+    return [_hit(group) for group in groups]
+
+
+_LONGEST_GROUP = 3
+"""Passages that are made one hit."""
+
+
+def _is_neighbour(one: Ranked, group: Sequence[Ranked]) -> bool:
+    first = group[0]
+    same = (first.collection.name, first.payload.path) == (one.collection.name, one.payload.path)
+    joins = same and one.payload.kind == first.payload.kind != "row" and len(group) < _LONGEST_GROUP
+    return joins and any(abs(one.payload.number - other.payload.number) == 1 for other in group)
+
+
+def _hit(group: Sequence[Ranked]) -> Hit:
+    best = group[0]
+    parts = sorted((one.payload for one in group), key=lambda payload: payload.number)
+    text = parts[0].text
+    for part in parts[1:]:
+        text = _joined(text, part.text)
+    place = parts[0].chunk.place
+    return Hit(
+        collection=best.collection.name,
+        path=best.payload.path,
+        file=best.payload.file,
+        text=text,
+        headings=parts[0].headings,
+        place=type(place)(place.kind, place.first, max(part.last for part in parts)),
+        scores=best.scores,
+    )
+
+
+_LONGEST_REPEAT = 2_000
+
+
+def _joined(text: str, following: str) -> str:
+    """Two passages as one, without what the second repeats of the first."""
+    for length in range(min(len(text), len(following), _LONGEST_REPEAT), 0, -1):
+        if text.endswith(following[:length]):
+            return text + following[length:]
+    return f"{text}\n\n{following}"

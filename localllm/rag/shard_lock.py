@@ -1,0 +1,91 @@
+"""Who has a shard: one process at a time, those who wait get it in between, and everybody is told who has it."""
+
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.base.errors import KnowledgeBaseError
+from localllm.base.files import lock_within, try_lock
+from localllm.base.i18n import Phrase
+
+PATIENCE = 5.0
+"""Seconds to wait for a shard."""
+
+_LONGEST_NAME = 200
+
+
+class ShardLock:
+    """The lock of the collection `name` in `folder`. Whoever waits holds the `turn` meanwhile, so that a holder who
+    works for long sees it and gives way. `prefix`: of the files, for a second lock in the same folder. Raises
+    KnowledgeBaseError (rag_busy, rag_no_space)."""
+
+    def __init__(self, folder: Path, name: str, what: str, prefix: str = "") -> None:
+        self._folder = folder
+        self._name = name
+        self._what = what
+        self._prefix = prefix
+        self.fd = -1
+        """The open lock while it is held, -1 otherwise."""
+
+    def acquire(self, patience: float = PATIENCE) -> None:
+        """Wait for the lock, for so many seconds at most."""
+        deadline = time.monotonic() + patience
+        turn, fd = self._open("turn"), -1
+        try:
+            lock_within(turn, patience)
+            fd = self._open("lock")
+            lock_within(fd, max(0.0, deadline - time.monotonic()))
+        except TimeoutError as error:
+            _close(fd)
+            raise KnowledgeBaseError("rag_busy", name=self._name, who=self._holder(), seconds=patience) from error
+        finally:
+            _close(turn)
+        self.fd = fd
+        with suppress(OSError):  # on a full disk nobody learns who it is
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{self._what} ({os.getpid()})".encode(), 0)
+
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for it."""
+        turn = self._open("turn")
+        try:
+            return not try_lock(turn)
+        finally:
+            os.close(turn)
+
+    def release(self) -> None:
+        """Give it back, also where the helper process has inherited it."""
+        fd, self.fd = self.fd, -1
+        if fd < 0:
+            return
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(fd, fcntl.LOCK_UN)
+        os.close(fd)
+
+    def _holder(self) -> "str | Phrase":
+        with suppress(OSError):
+            if (
+                told := (self._folder / f"{self._prefix}lock")
+                .read_bytes()[:_LONGEST_NAME]
+                .decode("utf-8", "replace")
+                .strip()
+            ):
+                return told
+        return Phrase("Another process")
+
+    def _open(self, name: str) -> int:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        try:
+            return os.open(self._folder / (self._prefix + name), flags, 0o600)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise KnowledgeBaseError("rag_no_space", folder=self._folder, reason=reason) from error
+
+
+def _close(fd: int) -> None:
+    if fd >= 0:
+        os.close(fd)

@@ -1,0 +1,165 @@
+"""What the helper process of a shard does. Qdrant's engine maps its files into memory: on a full disk the system ends
+whoever touches them (SIGBUS), also while a shard is only opened for reading. That must not be the chat.
+
+The source of this module travels there by itself, out of this program's memory (`source_of`): it imports nothing of
+localllm.
+"""
+
+import array
+import marshal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+BOOT = """
+import sys
+source = sys.stdin.buffer.read(int.from_bytes(sys.stdin.buffer.read(8), "big"))
+names = {"__name__": "shard_process"}
+exec(compile(source, "shard_process", "exec"), names)
+names["serve"](sys.argv[1])
+"""
+"""The program of the helper process. Its argument is the folder of installed packages; its input begins with the length
+of this source and the source."""
+
+_SECONDS = 3.0
+"""For a process that has died to let go of the shard."""
+
+_HELD = "WouldBlock"
+"""In what the engine says of a shard that another process has."""
+
+WirePoint = tuple[int, tuple[int, ...], tuple[float, ...], bytes, dict[str, object]]
+"""A point as it travels: id, indices and values of its terms, its vector as 32-bit floats (or none), its payload."""
+
+
+def write_message(stream: IO[bytes], value: Any) -> None:
+    """Write a length (8 bytes, big-endian) and the marshalled value."""
+    data = marshal.dumps(value)
+    stream.write(len(data).to_bytes(8, "big") + data)
+    stream.flush()
+
+
+def read_message(stream: IO[bytes]) -> Any:
+    """The next value, None at the end. Only from our own parent or child: it is marshalled."""
+    size = int.from_bytes(stream.read(8), "big")
+    return marshal.loads(stream.read(size)) if size else None  # noqa: S302 - see above
+
+
+def serve(packages: str) -> None:
+    """Answer until the input ends. A message is the name of a method of EngineShard and its arguments; the answer is
+    "ok" and a value, or "error" and what the engine said."""
+    sys.path.append(packages)
+    shard = EngineShard()
+    while message := read_message(sys.stdin.buffer):
+        name, arguments = message
+        method: Callable[..., object] = getattr(shard, name)
+        try:
+            answer: tuple[str, object] = ("ok", method(*arguments))
+        except Exception as error:  # noqa: BLE001 - the engine raises nothing more exact
+            answer = ("error", str(error))
+        write_message(sys.stdout.buffer, answer)
+    shard.close()
+
+
+class EngineShard:
+    """A shard of the engine, closed at first."""
+
+    def __init__(self) -> None:
+        import qdrant_edge
+
+        self._edge: Any = qdrant_edge
+        self._shard: Any = None
+
+    def open(self, path: str, dimension: int) -> None:
+        """Open the shard in a folder, made where it is missing; `dimension` 0 makes one without dense vectors."""
+        if not Path(path).is_dir():
+            self._create(path, dimension)
+        end = time.monotonic() + _SECONDS
+        while self._shard is None:
+            try:
+                self._shard = self._edge.EdgeShard.load(path)
+            except Exception as error:
+                if _HELD not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+
+    def _create(self, path: str, dimension: int) -> None:
+        """Make a shard beside its place, and move it there: one that is there is whole."""
+        import shutil
+
+        edge, made = self._edge, path + ".new"
+        shutil.rmtree(made, ignore_errors=True)
+        Path(made).mkdir()
+        dense = {"dense": edge.EdgeVectorParams(dimension, edge.Distance.Cosine)} if dimension else None
+        terms = {"terms": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
+        edge.EdgeShard.create(made, edge.EdgeConfig(vectors=dense, sparse_vectors=terms)).close()
+        Path(made).rename(path)
+
+    def close(self) -> None:
+        """Close the shard, if it is open."""
+        shard, self._shard = self._shard, None
+        if shard is not None:
+            shard.close()
+
+    def upsert(self, points: list[WirePoint]) -> None:
+        """Write points, in place of those with the same ids."""
+        made: list[object] = []
+        for number, indices, values, vector, payload in points:
+            vectors: dict[str, object] = {"terms": self._edge.SparseVector(list(indices), list(values))}
+            if vector:
+                vectors["dense"] = _floats(vector)
+            made.append(self._edge.Point(number, vectors, payload))
+        self._shard.update(self._edge.UpdateOperation.upsert_points(made))
+
+    def delete(self, ids: list[int]) -> None:
+        """Delete points."""
+        self._shard.update(self._edge.UpdateOperation.delete_points(ids))
+
+    def flush(self) -> None:
+        """Write to the disk what is not yet there."""
+        self._shard.flush()
+
+    def optimize(self) -> None:
+        """Build indexes, until there is nothing more to be built."""
+        self._shard.optimize()
+
+    def count(self) -> int:
+        """The number of points."""
+        return self._shard.count(self._edge.CountRequest(exact=True))
+
+    def search(
+        self, indices: tuple[int, ...], values: tuple[float, ...], vector: bytes, limit: int
+    ) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
+        """The best points by terms, and by the dense vector: pairs of an id and a score."""
+        sparse = self._edge.SparseVector(list(indices), list(values))
+        asked = [self._nearest(sparse, "terms", limit)] if indices else []
+        asked += [self._nearest(_floats(vector), "dense", limit)] if vector else []
+        legs = [[(point.id, point.score) for point in found] for found in self._batch(asked)]
+        return (legs.pop(0) if indices else []), (legs.pop(0) if vector else [])
+
+    def rarities(self, terms: list[int]) -> dict[int, float]:
+        """The inverse document frequency of each term: what its best point scores, divided by its weight there."""
+        asked = [self._nearest(self._edge.SparseVector([term], [1.0]), "terms", 1, vectors=["terms"]) for term in terms]
+        known: dict[int, float] = {}
+        for term, found in zip(terms, self._batch(asked), strict=True):
+            for point in found:
+                vector: Any = point.vector["terms"]
+                known[term] = point.score / vector.values[vector.indices.index(term)]
+        return known
+
+    def fetch(self, ids: list[int]) -> list[tuple[int, list[int], list[float], dict[str, object]]]:
+        """Points of these ids: the id, indices and values of the terms, the payload."""
+        found: list[Any] = self._shard.retrieve(ids, with_payload=True, with_vector=["terms"])
+        return [(one.id, one.vector["terms"].indices, one.vector["terms"].values, one.payload) for one in found]
+
+    def _nearest(self, query: object, using: str, limit: int, vectors: list[str] | None = None) -> object:
+        nearest = self._edge.Query.Nearest(query, using=using)
+        return self._edge.QueryRequest(limit, query=nearest, with_payload=False, with_vector=vectors)
+
+    def _batch(self, asked: list[object]) -> list[list[Any]]:
+        return self._shard.query_batch(self._edge.QueryBatchRequest(asked)) if asked else []
+
+
+def _floats(vector: bytes) -> list[float]:
+    return array.array("f", vector).tolist()

@@ -1,0 +1,109 @@
+"""The rows of CSV, TSV and JSONL files that have text in them, each a block of its own."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import cast
+
+import msgspec
+
+from localllm.base.jsontext import decode_json
+from localllm.rag.chunking import Block
+
+_TEXT_WORDS = """
+text content body passage paragraph description question answer document comment message summary
+本文 内容 説明 質問 回答 概要 備考 文章 テキスト コメント
+"""
+_TITLE_WORDS = "title name heading subject question 題名 タイトル 件名 見出し 名前 質問"
+_ID_WORDS = "id _id uuid guid hash url key no"
+_TEXT_NAMES, _TITLE_NAMES, _ID_NAMES = (frozenset(words.split()) for words in (_TEXT_WORDS, _TITLE_WORDS, _ID_WORDS))
+_SAMPLE = 200
+"""Rows that are looked at to tell the columns."""
+_LEAST_LETTERS = 15
+"""Letters of a column's values in the mean from which on it holds text."""
+_LONGEST_TITLE = 120
+
+Row = dict[str, str]
+
+
+class NoTextColumnError(ValueError):
+    """No column holds text."""
+
+
+class BadTableError(ValueError):
+    """The file is no table of this kind; the message says why."""
+
+
+def table_rows(file_name: str, text: str) -> list[tuple[int, Row]]:
+    """The rows of a file with their numbers from 1. Raises BadTableError."""
+    if file_name.lower().endswith((".jsonl", ".ndjson")):
+        return _of_lines(text)
+    try:
+        dialect = csv.Sniffer().sniff(text[:16_384], ",;\t")
+    except csv.Error:
+        dialect = csv.excel_tab if file_name.lower().endswith(".tsv") else csv.excel
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), dialect=dialect, restkey="")
+        return [(number, _strings(cast(Mapping[str, object], row))) for number, row in enumerate(reader, 1)]
+    except csv.Error as error:
+        raise BadTableError(str(error)) from error
+
+
+def row_blocks(rows: Sequence[tuple[int, Row]]) -> Iterator[Block]:
+    """A block for each row: all its columns by their names, or the text alone where there is no other column. Raises
+    NoTextColumnError."""
+    names = _text_columns([row for _, row in islice(rows, _SAMPLE)])
+    for number, row in rows:
+        kept = {name: value for name, value in row.items() if value and name.lower() not in _ID_NAMES}
+        if not any(row.get(name) for name in names):
+            continue
+        title = next((value for name, value in kept.items() if name.lower() in _TITLE_NAMES), "")
+        text = "\n".join(kept.values() if len(kept) == 1 else (f"{name}: {value}" for name, value in kept.items()))
+        headings = (title[:_LONGEST_TITLE],) if title else ()
+        yield Block(text, headings, "row", number, number, is_alone=True)
+
+
+def _text_columns(rows: Sequence[Row]) -> set[str]:
+    names = {name for row in rows for name in row}
+    found = {name for name in names if name.lower() in _TEXT_NAMES}
+    found = found or {name for name in names if _letters(rows, name) >= _LEAST_LETTERS}
+    if not found:
+        raise NoTextColumnError
+    return found
+
+
+def _letters(rows: Sequence[Row], name: str) -> float:
+    values = [row[name] for row in rows if row.get(name)]
+    return sum(sum(map(str.isalpha, value)) for value in values) / max(1, len(values))
+
+
+def _of_lines(text: str) -> list[tuple[int, Row]]:
+    found: list[tuple[int, Row]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append((number, _strings(decode_json(line.encode(), dict[str, object]))))
+        except msgspec.DecodeError as error:
+            raise BadTableError(f"{number}: {error}") from error
+    return found
+
+
+def _strings(row: Mapping[str, object]) -> Row:
+    """The values that are text or numbers; a cell more than there are names has the name ""."""
+    return {name: text for name, value in row.items() if (text := _text(value))}
+
+
+def _text(value: object) -> str:
+    match value:
+        case str():
+            return value.strip()
+        case bool() | None:
+            return ""
+        case int() | float():
+            return str(value)
+        case list():
+            return " ".join(filter(None, map(_text, cast(list[object], value))))
+        case _:
+            return ""

@@ -1,0 +1,100 @@
+"""The knowledge base over the real engine: what is taken in is found, what is gone leaves."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.config.schema import Settings
+from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.records import IngestEvent
+
+
+@pytest.fixture
+def knowledge(tmp_path: Path) -> KnowledgeBase:
+    return KnowledgeBase(Settings(), tmp_path / "project", {"LOCALLLM_DATA_DIR": str(tmp_path / "data")})
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "setup.md").write_text(
+        "# Setup\n\nInstall the pump.\n\n## Warranty\n\nThe pump has a warranty of two years.\n"
+    )
+    (folder / "規則.md").write_text("# 休暇規則\n\n有給休暇は入社から半年後に十日与えられます。\n", encoding="utf-8")
+    (folder / "notes.bin").write_bytes(b"\x00\x01\x02" * 50)
+    (folder / ".gitignore").write_text("ignored.md\n")
+    (folder / "ignored.md").write_text("The pump is ignored.\n")
+    return folder
+
+
+def test_what_is_taken_in_is_found_with_its_place(knowledge: KnowledgeBase, docs: Path) -> None:
+    events: list[IngestEvent] = []
+    report = asyncio.run(knowledge.ingest([docs], "docs", events.append))
+    assert {one.file: one.reason for one in report.skipped} == {"docs/notes.bin": "binary"}
+    assert (report.collection.files, report.collection.skipped) == (3, 1)
+    assert events[0].kind == "listed"
+    assert events[-1].done == events[0].total == 4
+
+    found = asyncio.run(knowledge.search("How long is the warranty of the pump?"))
+    assert found.hits[0].file == "docs/setup.md"
+    assert "two years" in found.hits[0].text
+    assert found.hits[0].place.first == 1
+    found = asyncio.run(knowledge.search("有給休暇は何日もらえますか", "docs"))
+    assert [hit.file for hit in found.hits] == ["docs/規則.md"]
+    assert asyncio.run(knowledge.search("tensor decomposition of quantum chromodynamics")).hits == ()
+
+
+def test_only_what_changed_is_read_and_what_is_gone_leaves(knowledge: KnowledgeBase, docs: Path) -> None:
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    (docs / "setup.md").write_text("# Setup\n\nThe turbine has replaced it.\n")
+    (docs / "規則.md").unlink()
+    report = asyncio.run(knowledge.ingest([docs], "docs"))
+    assert (report.indexed, report.removed, report.unchanged) == (1, 1, 1)
+    assert asyncio.run(knowledge.search("warranty pump")).hits == ()
+    assert asyncio.run(knowledge.search("turbine")).hits
+    assert asyncio.run(knowledge.search("有給休暇")).hits == ()
+    assert report.collection.files == 2
+
+
+def test_a_miss_names_the_collection_that_has_hits(knowledge: KnowledgeBase, docs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("Nothing but sand.\n")
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    asyncio.run(knowledge.ingest([other], "sand"))
+    found = asyncio.run(knowledge.search("warranty of the pump", "sand"))
+    assert (found.hits, found.elsewhere) == ((), ("docs",))
+
+
+def test_what_cannot_be_is_said(knowledge: KnowledgeBase, docs: Path) -> None:
+    def key(ask: object) -> str:
+        with pytest.raises(KnowledgeBaseUsageError) as caught:
+            asyncio.run(ask)  # type: ignore[arg-type]
+        return caught.value.key
+
+    assert key(knowledge.search("pump")) == "rag_no_collections"
+    assert key(knowledge.ingest([docs])) == "rag_no_name"
+    assert key(knowledge.ingest([docs], "../up")) == "rag_bad_name"
+    assert key(knowledge.ingest([docs / "nowhere"], "docs")) == "rag_no_path"
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    assert key(knowledge.search("pump", "dogs")) == "rag_no_collection"
+    assert key(knowledge.search(" \n")) == "rag_empty_query"
+    assert key(knowledge.search("the of and")) == "rag_no_terms"
+
+
+def test_a_description_that_somebody_wrote_stays(knowledge: KnowledgeBase, docs: Path) -> None:
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    knowledge.describe("docs", "Pumps, and\nwhen to rest.")
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    assert knowledge.collection("docs").description == "Pumps, and when to rest."
+    assert knowledge.delete("docs").name == "docs"
+    assert knowledge.collections() == []
+
+
+def test_reindexing_finds_the_same(knowledge: KnowledgeBase, docs: Path) -> None:
+    before = asyncio.run(knowledge.ingest([docs], "docs")).collection
+    report = asyncio.run(knowledge.reindex("docs"))
+    assert (report.collection.chunks, report.indexed) == (before.chunks, 3)
+    assert asyncio.run(knowledge.search("warranty")).hits[0].file == "docs/setup.md"
