@@ -106,7 +106,8 @@ def install(pinned: str) -> None:
     """Install the entries `pinned` with hash checking, then this project itself, in place and without network."""
     say(f"Installing {pinned.count('==')} pinned packages into .venv")
     UNFINISHED.write_text(pinned, "utf-8")
-    if pip("--only-binary", ":all:", "--require-hashes", "-r", str(UNFINISHED)):
+    # without its resolver: the list is whole, and older pips stumble over the two spellings of an extra in it
+    if pip("--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(UNFINISHED)):
         sys.exit(
             "The pinned packages could not be installed: see pip's message above. If it speaks of connections,\n"
             "check the network, the proxy (HTTPS_PROXY) or pip's index settings, then run this again."
