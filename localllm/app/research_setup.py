@@ -18,7 +18,6 @@ from localllm.config.schema import LLMSettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.http.transport import refused
 from localllm.research.options import ResearchOptions
-from localllm.research.records import ResearchState
 from localllm.research.researcher import Researcher
 from localllm.research.run_context import OnEvent, nobody
 from localllm.research.tracing import Tracer
@@ -47,10 +46,9 @@ class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResearchParts(NamedTuple):
-    """What reads pages, and what writes a report's files."""
+    """What reads pages."""
 
     open_reader: Callable[[], PageReader]
-    write_report: Callable[[ResearchState], object]
 
 
 def work_folder(settings: Settings, environ: Mapping[str, str] = os.environ, given: Path | None = None) -> Path:
@@ -90,7 +88,7 @@ async def open_researcher(
         on_event: Who is told what happens.
         client: The chat's model, which is not closed here; it is left alone where `[research]` names another one. None
             finds the model by the settings.
-        parts: What reads and keeps; None takes the `standard_parts`.
+        parts: What reads; None takes the `standard_parts`.
         today: The date that runs are given.
         tracer: Who traces the runs; `open_tracer` gives one where the user wants that.
 
@@ -121,7 +119,6 @@ async def open_researcher(
             options,
             on_event,
             language="ja" if language() == "ja" else "en",
-            write_report=parts.write_report,
             today=today,
             tracer=tracer,
         )

@@ -70,9 +70,14 @@ def gettext(text: str) -> str:
 
 def _(text: str | Counted, /, **params: object) -> str:
     """Translate a text and fill in its parameters."""
-    if _Current.language == "en":
+    return translated(_Current.language, text, **params)
+
+
+def translated(language: str, text: str | Counted, /, **params: object) -> str:
+    """The text in `language`, whichever is spoken: for documents that have a language of their own."""
+    if language == "en":
         return _form(text, params).format(**params)
-    catalogue = _catalogue(_Current.language)
+    catalogue = _catalogue(language)
     if isinstance(text, str):
         return catalogue.gettext(text).format(**params)
     return catalogue.ngettext(*text, 1 if _is_one(params) else 2).format(**params)

@@ -4,11 +4,13 @@ Where the model's text of a section is of no use, the section holds the sources'
 draft, and nothing in it is without evidence.
 """
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
 from localllm.base.i18n import N_
+from localllm.base.lazy_patterns import late_pattern
 from localllm.research.cited_sentences import CitedText, is_sentence, read_sentences, tidy
 from localllm.research.evidence_lines import batches, evidence_lines
 from localllm.research.outline import make_outline
@@ -25,6 +27,9 @@ _OWN_WORDS = 2
 """Sentences of a piece of evidence that stand in the report where the model wrote none."""
 
 _UNMARKED = "Not usable: no sentence ended with ids of <evidence>. End every sentence with its ids, such as [E3]."
+_NOTHING = late_pattern(r"\W*none\W*", re.IGNORECASE)
+"""What the model says where no evidence belongs to a heading."""
+
 _WRONG_SCRIPT = {
     "ja": "Not usable: it was not in Japanese. Write it in Japanese (日本語で書く), with the same ids.",
     "en": "Not usable: it was not in English. Write it in English, with the same ids.",
@@ -44,8 +49,11 @@ async def write_draft(run: RunContext) -> None:
     state.sections = [_numbered(state, section) for section in sections if section.sentences]
 
 
-async def write_section(run: RunContext, heading: str, evidence: Sequence[Evidence]) -> list[Sentence]:
-    """The sentences of a section, without ids, from its evidence alone."""
+async def write_section(
+    run: RunContext, heading: str, evidence: Sequence[Evidence], *, falls_back: bool = True
+) -> list[Sentence]:
+    """The sentences of a section, without ids, from its evidence alone; where the model wrote none of use, the sources'
+    own unless `falls_back` is false."""
     roles = run.roles
     asked = {"question": run.state.question, "heading": heading}
     fixed = sum(roles.estimate(value) for value in [*asked.values(), _UNMARKED, *_WRONG_SCRIPT.values()])
@@ -54,10 +62,10 @@ async def write_section(run: RunContext, heading: str, evidence: Sequence[Eviden
     for group in batches(run.state, evidence, room, roles.estimate, _MOST_AT_ONCE):
         shown = evidence_lines(run.state, group, room, roles.estimate)
         paragraph = await _write(run, {**asked, "evidence": shown}, group)
-        if not paragraph:
+        if not paragraph and falls_back:
             run.remark(remark(N_("In the section “{heading}” sources speak in their own words."), heading=heading))
             paragraph = own_words(group)
-        if written:
+        if written and paragraph:
             paragraph[0] = msgspec.structs.replace(paragraph[0], begins=paragraph[0].begins or "paragraph")
         written += paragraph
     return written
@@ -75,6 +83,8 @@ async def _write(run: RunContext, asked: dict[str, str], evidence: Sequence[Evid
         except AnswerUnusable:
             break
         read = read_sentences(text, allowed)
+        if _NOTHING.fullmatch(text):
+            break
         is_fine = bool(read.sentences) and _is_written_in(read.sentences, language)
         if is_fine or len(read.sentences) > len(best.sentences):
             best = read

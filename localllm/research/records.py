@@ -160,8 +160,17 @@ class LedgerEntry(msgspec.Struct, frozen=True):
     """Rounds in which it was searched for."""
 
 
+class Unsupported(msgspec.Struct, frozen=True):
+    """A claim of the draft that was taken out, since what it cites does not support it."""
+
+    text: str
+    label: Label
+    reason: Remark | None = None
+    evidence: tuple[str, ...] = ()
+
+
 class Patch(msgspec.Struct, frozen=True):
-    """A change of one sentence; `after` is empty where it was taken out."""
+    """A change of one sentence; `after` is empty where it was taken out, `before` where it is new."""
 
     round: int
     sentence: str
@@ -181,6 +190,7 @@ class Numbers(msgspec.Struct):
     pages: int = 0
     claims_checked: int = 0
     claims_dropped: int = 0
+    """Claims that did not stand and are not in the report any more, whether put right or taken out."""
     quotes_dropped: int = 0
     """Quotes of the model that are not in the page, or differ from it."""
     sentences_dropped: int = 0
@@ -202,6 +212,11 @@ class ResearchState(msgspec.Struct, kw_only=True):
     """The date the run began, ISO 8601; every prompt of it says the same."""
     language: str = "en"
     """Of the report."""
+    task: str = ""
+    """The id of the task it was run for; empty where it was for none."""
+    started: str = ""
+    finished: str = ""
+    """When the run began and when its report was made: ISO 8601 with the time zone."""
     options: dict[str, Json] = {}
     """How it is done, as ResearchOptions has it; the same when it is taken up again."""
     model: str = ""
@@ -219,6 +234,7 @@ class ResearchState(msgspec.Struct, kw_only=True):
     ledger: list[LedgerEntry] = []
     unanswered: list[str] = []
     """Parts of the question that the report does not answer."""
+    unsupported: list[Unsupported] = []
     patches: list[Patch] = []
     remarks: list[Remark] = []
     """What the reader of the report should know of how it came about, shown under "Limits"."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.base.errors import ResearchError, ResearchUsageError
+from localllm.base.errors import LocalLLMError, ResearchError, ResearchUsageError
 from localllm.base.events import Json
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.llm.client import LLMClient
@@ -18,7 +18,8 @@ from localllm.research.model_calls import Reply, Roles
 from localllm.research.options import ResearchOptions
 from localllm.research.query_plan import plan_queries
 from localllm.research.records import ResearchState
-from localllm.research.run_context import Budget, OnEvent, RunContext, Speed, no_report, nobody
+from localllm.research.report_files import write_failure
+from localllm.research.run_context import Budget, OnEvent, RunContext, Speed, local_now, nobody
 from localllm.research.run_events import Forecast, ModelAnswered
 from localllm.research.run_store import HISTORY, RUN_ID, RunLock, RunStore, reserve_run, run_folder
 from localllm.research.tracing import NoTracer, RunTracer, Tracer
@@ -33,8 +34,8 @@ class Researcher:
     """Runs research with one model. `search` and `reader` are None where the web is off; `data_folder` holds the
     history. They are not closed here.
 
-    `language` is that of the report ("ja" or "en") where the options leave it open. `write_report` writes the files of
-    a run's report. `tracer` traces the runs; None traces nothing.
+    `language` is that of the report ("ja" or "en") where the options leave it open. `tracer` traces the runs; None
+    traces nothing. `task` is the id of the task the runs are for.
     """
 
     def __init__(
@@ -47,10 +48,10 @@ class Researcher:
         on_event: OnEvent = nobody,
         *,
         language: str = "en",
-        write_report: Callable[[ResearchState], object] = no_report,
         today: Callable[[], date] = date.today,
         clock: Callable[[], float] = time.monotonic,
         tracer: Tracer | None = None,
+        task: str = "",
     ) -> None:
         self._client = client
         self._search = search
@@ -59,11 +60,11 @@ class Researcher:
         self._options = options
         self._on_event = on_event
         self._language = language if options.language == "auto" else options.language
-        self._write_report = write_report
         self._today = today
         self._clock = clock
         self._speed = Speed()
         self._tracer = tracer or NoTracer()
+        self._task = task
 
     async def forecast(self) -> Forecast:
         """What a run will take, at the speed this model had in the newest run with it. Raises LLMConnectionError."""
@@ -96,7 +97,12 @@ class Researcher:
             state = self._taken_up(store) if resume else self._begun(store, question)
             state.model = model
             with self._tracer.run(state) as tracer:
-                return await self._go_on(self._context(store, state, tracer), queries, until)
+                try:
+                    return await self._go_on(self._context(store, state, tracer), queries, until)
+                except LocalLLMError as error:
+                    with suppress(ResearchError):  # the disk may be full: what ended the run is what counts
+                        write_failure(state, folder, error)
+                    raise
 
     async def _go_on(self, run: RunContext, queries: tuple[str, ...], until: Next) -> ResearchState:
         state = run.state
@@ -116,6 +122,8 @@ class Researcher:
             id=store.folder.name,
             question=question.strip(),
             today=self._today().isoformat(),
+            started=local_now(),
+            task=self._task,
             language=self._language,
             options=decode_json(encode_json(self._options), dict[str, Json]),
         )
@@ -166,7 +174,6 @@ class Researcher:
             reader=self._reader,
             documents=_documents(options),
             on_event=self._on_event,
-            write_report=self._write_report,
             speed=self._speed,
             tracer=tracer,
         )

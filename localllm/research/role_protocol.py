@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Protocol, cast
 
 from localllm.base.events import Json
-from localllm.base.i18n import Counted, _
+from localllm.base.i18n import Counted, translated
+from localllm.base.i18n import language as spoken
 from localllm.research.options import ResearchOptions
 from localllm.research.records import Remark
 
@@ -39,11 +40,13 @@ def remark(text: str | Counted, **params: Json) -> Remark:
     return Remark(text, params)
 
 
-def in_words(said: Remark) -> str:
-    """A remark in the language spoken now."""
+def in_words(said: Remark, language: str = "") -> str:
+    """A remark in `language`, else in the one spoken now."""
     text = Counted(said.text, said.plural) if said.plural else said.text
-    params = {name: in_words(value) if isinstance(value, Remark) else value for name, value in said.params.items()}
-    return _(text, **params)
+    params = {
+        name: in_words(value, language) if isinstance(value, Remark) else value for name, value in said.params.items()
+    }
+    return translated(language or spoken(), text, **params)
 
 
 def texts_of(answer: dict[str, Json] | str, name: str) -> list[str]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import msgspec
 
@@ -29,8 +30,9 @@ def nobody(_event: ResearchEvent) -> None:
     """Nobody wants to know."""
 
 
-def no_report(_state: ResearchState) -> None:
-    """Whoever has the state writes the report."""
+def local_now() -> str:
+    """The time now: ISO 8601 with the time zone."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 class Budget:
@@ -89,8 +91,6 @@ class RunContext:
     reader: PageReader | None = None
     documents: LocalDocuments | None = None
     on_event: OnEvent = nobody
-    write_report: Callable[[ResearchState], object] = no_report
-    """Writes the report's files; called again it writes the same ones."""
     speed: Speed = field(default_factory=Speed)
     tracer: RunTracer = field(default_factory=NoTracer)
 

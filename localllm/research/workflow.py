@@ -20,11 +20,13 @@ from localllm.research.forecast import forecast
 from localllm.research.model_calls import BudgetSpent
 from localllm.research.query_plan import aim_queries, normalise, plan_queries
 from localllm.research.records import LedgerEntry, ResearchState, Stage
+from localllm.research.report_files import write_report
 from localllm.research.role_protocol import remark
-from localllm.research.run_context import RunContext
+from localllm.research.run_context import RunContext, local_now
 from localllm.research.run_events import ClaimChecked, Finished, RoundDone, StageBegun
 from localllm.research.source_reading import read_sources
 from localllm.research.source_search import search_sources, tell_queries
+from localllm.research.unsupported_claims import settle_draft
 
 Next = Stage | Literal["done"]
 
@@ -144,10 +146,12 @@ async def _control(run: RunContext) -> Next:
 
 async def _finalise(run: RunContext) -> Next:
     state = run.state
-    if not state.sections:
+    settle_draft(state)
+    if not any(section.sentences for section in state.sections):
         state.partial = True
+    state.finished = state.finished or local_now()
     run.numbers()
-    run.write_report(state)
+    write_report(state, run.store.folder)
     run.tell(Finished(run=state.id, partial=state.partial))
     return "done"
 

@@ -2,15 +2,20 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError, WebSearchError
 from localllm.base.events import Json
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import CompletionRequest
+from localllm.research.model_calls import Roles
 from localllm.research.options import ResearchOptions
+from localllm.research.records import ResearchState
 from localllm.research.role_protocol import in_words
+from localllm.research.run_context import Budget, RunContext
+from localllm.research.run_store import RunStore
 from localllm.web.meta_search import FoundPage, MetaAnswer, MetaSearch
 from localllm.web.page_reader import PageReader, ReadPage
 from tests.support.brains import Brain
@@ -110,3 +115,15 @@ def options(folder: Path | None = None, **given: Json) -> ResearchOptions:
 def said_in(remarks: Sequence[object]) -> str:
     """All remarks as a person reads them."""
     return " ".join(in_words(one) for one in remarks)  # type: ignore[arg-type]
+
+
+@contextmanager
+def run_of(
+    state: ResearchState, folder: Path, answers: Mapping[str, Say], **given: Json
+) -> Generator[tuple[RunContext, Brain]]:
+    """A run in the middle of its work, whose model answers so, and what that was asked."""
+    client, brain = playing(answers)
+    how = options(**given)
+    with RunStore(folder) as store:
+        roles = Roles(client, store, how, today=state.today, language=state.language)
+        yield RunContext(state, store, roles, how, state.language, Budget(how, 0.0)), brain

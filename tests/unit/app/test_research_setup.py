@@ -31,7 +31,7 @@ NOBODY = "http://127.0.0.1:9"
 
 
 def parts() -> ResearchParts:
-    return ResearchParts(FakeReader, lambda _state: None)
+    return ResearchParts(FakeReader)
 
 
 def setup_at(folder: Path, url: str, **research: str) -> ResearchSetup:

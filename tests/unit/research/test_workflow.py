@@ -20,6 +20,7 @@ from localllm.base.errors import (
 )
 from localllm.research import model_calls, workflow
 from localllm.research.records import STAGES, Claim, LedgerEntry, ResearchState, Section, Sentence, Stage, Verdict
+from localllm.research.report_files import report_files
 from localllm.research.researcher import Researcher
 from localllm.research.run_context import RunContext
 from localllm.research.run_events import (
@@ -120,7 +121,6 @@ class World:
         self.reader = FakeReader()
         self.events: list[ResearchEvent] = []
         self.options = options(**given)
-        self.reports: list[ResearchState] = []
         self.now = 0.0
         self.on_event: Callable[[ResearchEvent], None] = self.events.append
 
@@ -135,7 +135,6 @@ class World:
             self.data,
             self.options,
             self._tell,
-            write_report=lambda state: self.reports.append(msgspec.structs.replace(state)),
             today=lambda: date(2026, 11, 24),
             clock=lambda: self.now,
         )
@@ -155,7 +154,7 @@ async def test_a_run_goes_its_way(tmp_path: Path) -> None:
     assert state.title.endswith("!")
     assert state.barren_rounds == 1
     assert not state.partial
-    assert [one.id for one in world.reports] == [state.id]
+    assert set(report_files(world.data / "history" / state.id)) <= {*(world.data / "history" / state.id).iterdir()}
     begun = [event.stage for event in told(world.events, StageBegun) if isinstance(event, StageBegun)]
     assert begun == [*STAGES[:7], *STAGES[2:]]
     for kind in (QueryMade, SearchDone, PageRead, NotesTaken, ModelAnswered, ClaimChecked, Finished):
@@ -166,7 +165,7 @@ async def test_a_run_goes_its_way(tmp_path: Path) -> None:
 
 def without_times(state: ResearchState) -> ResearchState:
     numbers = msgspec.structs.replace(state.numbers, seconds=0.0, model_seconds=0.0)
-    return msgspec.structs.replace(state, numbers=numbers)
+    return msgspec.structs.replace(state, numbers=numbers, started="", finished="")
 
 
 @pytest.mark.parametrize(("stage", "number"), [*((one, 0) for one in STAGES[:7]), *((one, 1) for one in STAGES[2:])])
@@ -377,7 +376,7 @@ async def test_nothing_found_still_gives_a_report(tmp_path: Path) -> None:
     state = await world.researcher().run(QUESTION)
     assert state.partial
     assert state.unanswered == ["opening date", "height"]
-    assert len(world.reports) == 1
+    assert report_files(world.data / "history" / state.id).report.is_file()
 
 
 async def test_a_report_that_is_not_checked_says_so(tmp_path: Path) -> None:
@@ -401,7 +400,7 @@ async def test_the_last_of_the_budget_is_for_writing(tmp_path: Path, limit: str)
     state = await world.researcher().run(QUESTION)
     assert state.partial
     assert state.sections
-    assert len(world.reports) == 1
+    assert report_files(world.data / "history" / state.id).report.is_file()
     assert "partial" in said_in(state.remarks)
 
 

@@ -1,0 +1,298 @@
+"""The report of a run as data: sections of sentences, each with the numbers of its references, made from the state.
+
+Only here are references numbered: in the order they are first cited, one number for an address, none for what is not
+cited. So a number that leads nowhere, stands twice or was made up by a model cannot occur. `report_markdown` and
+`report_html` render it, `report_files` writes it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from localllm.research.cited_sentences import is_sentence, tidy
+from localllm.research.records import Label, Remark, ResearchState, Section, Source
+from localllm.research.report_metadata import ReportMetadata, metadata_of
+from localllm.research.role_protocol import in_words, remark
+from localllm.research.unsupported_claims import REASONS, Judged, Standing, judged, reason_of, standing_of
+
+VERSION = 1
+"""Of the report as JSON; a field that is new does not change it."""
+
+_MEDIUM = 0.75
+"""The share of a section's sentences that are supported where its confidence is not low."""
+
+
+class Citation(msgspec.Struct, frozen=True):
+    """A mark of citation: the number of a reference, and what of it supports the sentence."""
+
+    number: int
+    evidence: tuple[str, ...]
+    quote: str
+    """The page's own words."""
+
+
+class ReportSentence(msgspec.Struct, frozen=True):
+    """A sentence of the report. What is not "supported" is rendered with a mark that says so."""
+
+    text: str
+    standing: Standing
+    citations: tuple[Citation, ...]
+    begins: Literal["", "paragraph", "item"] = ""
+
+
+class Confidence(msgspec.Struct, frozen=True):
+    """How far a section can be trusted, with the numbers it is made of.
+
+    high: every sentence is supported, by two independent sources or more, and no source disagrees. low: fewer than
+    three in four sentences are supported. medium: what is between. unchecked: no sentence was checked.
+    """
+
+    level: Literal["high", "medium", "low", "unchecked"]
+    supported: int
+    sentences: int
+    sources: int
+    """Independent ones that are cited: of one host, or copies of one text, count once."""
+
+
+class ReportSection(msgspec.Struct, frozen=True):
+    """A section that has sentences."""
+
+    heading: str
+    sentences: tuple[ReportSentence, ...]
+    confidence: Confidence
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """A passage of a source as its stored text has it."""
+
+    evidence: str
+    text: str
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """A source that is cited."""
+
+    number: int
+    source: str
+    url: str
+    title: str
+    site: str
+    local: bool
+    accessed: str
+    text_hash: str
+    """The name of the page's whole text in the run's store."""
+    quotes: tuple[Quote, ...]
+
+
+class ReportSide(msgspec.Struct, frozen=True):
+    """What some sources say in a disagreement. `sources`: how many independent ones."""
+
+    statement: str
+    sources: int
+    citations: tuple[Citation, ...]
+
+
+class ReportDisagreement(msgspec.Struct, frozen=True):
+    """Sources that say different things of the same."""
+
+    about: str
+    sides: tuple[ReportSide, ...]
+
+
+class UnsupportedClaim(msgspec.Struct, frozen=True):
+    """A claim that no source supports, or not wholly. `is_in_text`: it stands there, with a mark."""
+
+    text: str
+    label: Label
+    reason: str
+    is_in_text: bool
+    citations: tuple[Citation, ...] = ()
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """A report. All its texts are in `language`, but for what sources say."""
+
+    version: int = VERSION
+    id: str
+    title: str
+    question: str
+    language: str
+    date: str
+    partial: bool
+    checked: bool
+    """Whether its claims were checked at all."""
+    sections: tuple[ReportSection, ...]
+    disagreements: tuple[ReportDisagreement, ...]
+    unanswered: tuple[str, ...]
+    unsupported: tuple[UnsupportedClaim, ...]
+    limits: tuple[str, ...]
+    references: tuple[Reference, ...]
+    metadata: ReportMetadata
+
+
+def build_report(state: ResearchState) -> Report:
+    """The report of a run, from its state alone: the same state gives the same report."""
+    known = judged(state)
+    references = _References(state)
+    spoken: list[UnsupportedClaim] = []
+    made = [_section(state, section, known, references, spoken) for section in state.sections]
+    sections = tuple(section for section in made if section is not None)
+    disagreements = tuple(_disagreements(state, references))
+    unsupported = (*spoken, *_taken_out(state, references))
+    limits = tuple(dict.fromkeys(in_words(one, state.language) for one in state.remarks))
+    listed = references.listed()
+    return Report(
+        id=state.id,
+        title=tidy(state.title) or " ".join(state.question.split()),
+        question=state.question,
+        language=state.language,
+        date=state.today,
+        partial=state.partial,
+        checked=any(claim.verdict for claim in state.claims) or bool(state.unsupported),
+        sections=sections,
+        disagreements=disagreements,
+        unanswered=tuple(state.unanswered),
+        unsupported=unsupported,
+        limits=limits,
+        references=listed,
+        metadata=metadata_of(state, cited=len(listed)),
+    )
+
+
+class _References:
+    """Numbers sources as they are cited."""
+
+    def __init__(self, state: ResearchState) -> None:
+        sources = {source.id: source for source in state.sources}
+        self._evidence = {one.id: one for one in state.evidence if one.source in sources}
+        self._sources = sources
+        self._numbers: dict[str, int] = {}
+        self._first: dict[int, Source] = {}
+        self._quotes: dict[int, dict[str, str]] = {}
+
+    def cite(self, evidence: Iterable[str], quotes: dict[str, str] | None = None) -> tuple[Citation, ...]:
+        """A mark for each reference that evidence leads to, in order; evidence there is not is passed over."""
+        cited: dict[int, list[str]] = {}
+        for name in dict.fromkeys(evidence):
+            if name in self._evidence:
+                cited.setdefault(self._number(name), []).append(name)
+        return tuple(
+            Citation(number, tuple(names), " … ".join(self._quote(name, quotes or {}) for name in names))
+            for number, names in sorted(cited.items())
+        )
+
+    def knows(self, evidence: Iterable[str]) -> bool:
+        """Whether any of the evidence is there."""
+        return any(name in self._evidence for name in evidence)
+
+    def independent(self, citations: Iterable[Citation]) -> int:
+        """How many independent sources are cited: of one host, or copies of one text, count once."""
+        named = [self._sources[self._evidence[name].source] for one in citations for name in one.evidence]
+        first = [self._sources.get(source.copy_of, source) for source in named]
+        return len({source.site or source.url for source in first})
+
+    def listed(self) -> tuple[Reference, ...]:
+        """All that were cited, by their numbers."""
+        return tuple(
+            Reference(
+                number=number,
+                source=source.id,
+                url=source.url,
+                title=" ".join(source.title.split()) or source.url,
+                site=source.site,
+                local=source.local,
+                accessed=source.accessed,
+                text_hash=source.text_hash,
+                quotes=tuple(Quote(name, text) for name, text in self._quotes[number].items()),
+            )
+            for number, source in sorted(self._first.items())
+        )
+
+    def _number(self, name: str) -> int:
+        evidence = self._evidence[name]
+        source = self._sources[evidence.source]
+        number = self._numbers.setdefault(source.url, len(self._numbers) + 1)
+        self._first.setdefault(number, source)
+        self._quotes.setdefault(number, {})[name] = evidence.text
+        return number
+
+    def _quote(self, name: str, quotes: dict[str, str]) -> str:
+        """The words that a verdict rests on where they are in the evidence, else the whole of it."""
+        text, quote = self._evidence[name].text, quotes.get(name, "")
+        return " ".join((quote if quote and quote in text else text).split())
+
+
+def _section(
+    state: ResearchState,
+    section: Section,
+    known: dict[str, Judged],
+    references: _References,
+    spoken: list[UnsupportedClaim],
+) -> ReportSection | None:
+    """A section as the report has it, None where nothing of it can be cited. Marked claims are added to `spoken`."""
+    sentences: list[ReportSentence] = []
+    for sentence in section.sentences:
+        verdicts = known.get(sentence.id, Judged("unchecked"))
+        cited = references.cite(sentence.evidence, _quotes(verdicts)) if is_sentence(tidy(sentence.text)) else ()
+        if not cited:
+            continue
+        sentences.append(ReportSentence(tidy(sentence.text), verdicts.standing, cited, sentence.begins))
+        spoken += _marked(state, verdicts, cited)
+    if not sentences:
+        return None
+    return ReportSection(tidy(section.heading), tuple(sentences), _confidence(state, sentences, references))
+
+
+def _quotes(verdicts: Judged) -> dict[str, str]:
+    """By evidence the words that verdicts rest on."""
+    found = [claim.verdict for claim in verdicts.claims if claim.verdict and claim.verdict.label == "supported"]
+    return {verdict.evidence: verdict.quote for verdict in found if verdict.quote}
+
+
+def _marked(state: ResearchState, verdicts: Judged, cited: tuple[Citation, ...]) -> list[UnsupportedClaim]:
+    """The claims of a sentence in the text that are not supported."""
+    return [
+        UnsupportedClaim(tidy(claim.text), label, _said(reason_of([claim]), state), is_in_text=True, citations=cited)
+        for claim in verdicts.failing
+        if (label := standing_of(claim)) != "unchecked"
+    ]
+
+
+def _confidence(state: ResearchState, sentences: Sequence[ReportSentence], references: _References) -> Confidence:
+    supported = sum(sentence.standing == "supported" for sentence in sentences)
+    citations = [citation for sentence in sentences for citation in sentence.citations]
+    sources = references.independent(citations)
+    disputed = {name for one in state.disagreements for side in one.sides for name in side.evidence}
+    is_disputed = any(name in disputed for citation in citations for name in citation.evidence)
+    level: Literal["high", "medium", "low", "unchecked"]
+    if all(sentence.standing == "unchecked" for sentence in sentences):
+        level = "unchecked"
+    elif supported < _MEDIUM * len(sentences):
+        level = "low"
+    elif supported == len(sentences) and sources > 1 and not is_disputed:
+        level = "high"
+    else:
+        level = "medium"
+    return Confidence(level, supported, len(sentences), sources)
+
+
+def _disagreements(state: ResearchState, references: _References) -> Iterable[ReportDisagreement]:
+    """Those of which two sides can be cited."""
+    for one in state.disagreements:
+        sides = [side for side in one.sides if tidy(side.statement) and references.knows(side.evidence)]
+        if len(sides) > 1:
+            cited = [ReportSide(tidy(side.statement), side.sources, references.cite(side.evidence)) for side in sides]
+            yield ReportDisagreement(tidy(one.about), tuple(cited))
+
+
+def _taken_out(state: ResearchState, references: _References) -> Iterable[UnsupportedClaim]:
+    """The claims that are in the text no more."""
+    for one in state.unsupported:
+        reason = _said(one.reason or remark(REASONS[one.label]), state)
+        cited = references.cite(one.evidence)
+        yield UnsupportedClaim(tidy(one.text), one.label, reason, is_in_text=False, citations=cited)
+
+
+def _said(said: Remark, state: ResearchState) -> str:
+    return in_words(said, state.language)

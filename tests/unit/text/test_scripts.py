@@ -1,0 +1,25 @@
+"""Which script a text is in."""
+
+from localllm.text.scripts import is_in_language
+from tests.support.each import each
+
+
+@each(
+    "text, ja, en",
+    [
+        ("北塔は1998年5月に開業した。", True, False),
+        ("開業日と高さ", True, False),
+        ("開業", True, False),
+        ("Fellcell社はOskarfellの工場でGWh級の電池を作っている。", True, False),
+        ("The Kita tower opened in May 1998.", False, True),
+        ("The tower (北塔) opened in 1998 at Minami-machi (南町).", False, True),
+        ("北塔于一九九八年五月开业，高度为一百二十米，游客三十万人。", False, False),
+        ("Башня открылась в мае 1998 года.", False, False),
+        ("북탑은 1998년 5월에 문을 열었다.", False, False),
+        ("Élan: café naïve, 5 % über Müller.", False, True),
+        ("1998 – 2024: 120 %", True, True),
+        ("", True, True),
+    ],
+)
+def test_texts_are_told_apart(text: str, ja: bool, en: bool) -> None:
+    assert (is_in_language(text, "ja"), is_in_language(text, "en")) == (ja, en)
