@@ -28,7 +28,8 @@ async def read_sources(run: RunContext) -> list[Source]:
     A page that cannot be read makes room for the next one found. Of fewer than wanted the report tells.
     """
     state, options = run.state, run.options
-    waiting = [source.id for source in state.sources if source.state == "found"]
+    found = [source for source in state.sources if source.state == "found"]
+    waiting = [source.id for source in sorted(found, key=lambda one: -one.round)]  # what this round looked for first
     left = options.max_search
     if options.max_pages:
         left = min(left, max(0, options.max_pages - state.numbers.pages))

@@ -31,6 +31,7 @@ from localllm.research.run_events import (
     PageRead,
     QueryMade,
     ResearchEvent,
+    RoundDone,
     SearchDone,
     StageBegun,
 )
@@ -298,6 +299,20 @@ async def test_a_page_that_cannot_be_read_makes_room_for_another(tmp_path: Path)
     world.search = FakeSearch(["https://gone.example/", *PAGES])
     state = await world.researcher().run(QUESTION)
     assert [source.state for source in state.sources] == ["failed", "read", "read", "found"]
+
+
+async def test_what_a_round_finds_is_read_before_what_an_earlier_one_left(tmp_path: Path) -> None:
+    aimed = "https://aimed.example/"
+    world = World(tmp_path, max_search=1, min_search=1, max_validation=2)
+    world.reader = FakeReader({**PAGES, aimed: PAGES["https://b.example/kita"]})
+
+    def find_more(event: ResearchEvent) -> None:
+        if isinstance(event, RoundDone):
+            world.search.pages = [*PAGES, aimed]
+
+    world.on_event = find_more
+    await world.researcher().run(QUESTION)
+    assert world.reader.asked == ["https://a.example/tower", aimed]
 
 
 async def test_too_few_sources_are_searched_for_in_other_words(tmp_path: Path) -> None:
