@@ -276,7 +276,7 @@ def _page(
 
 
 def _chosen(pool: list[str], start: int, language: Language) -> list[str]:
-    count = 3 if language == "en" else 4
+    count = 2
     return [pool[(start + step * 5) % len(pool)] for step in range(count)]
 
 
