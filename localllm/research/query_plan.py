@@ -7,6 +7,9 @@ is masked before it is kept; it never leaves this machine in another form.
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from localllm.base.i18n import N_
 from localllm.base.lazy_patterns import late_pattern
@@ -65,6 +68,13 @@ _AIM_WORDS = {
     "en": {"primary_source": "official source", "counter_evidence": "fact check", "second_source": "report", "gap": ""},
     "ja": {"primary_source": "公式発表", "counter_evidence": "検証", "second_source": "報道", "gap": ""},
 }
+
+
+class _Aim(NamedTuple):
+    """An entry of the ledger, and what is looked for to settle it."""
+
+    entry: LedgerEntry
+    purpose: Purpose
 
 
 async def normalise(state: ResearchState, roles: Roles, language: str) -> None:
@@ -131,28 +141,42 @@ def more_words(state: ResearchState, count: int) -> dict[str, tuple[str, ...]]:
 
 
 async def aim_queries(state: ResearchState, roles: Roles, options: ResearchOptions) -> dict[str, tuple[str, ...]]:
-    """A query for each of what is open, what was tried least first; as many in a round as there were at first."""
-    open_entries = sorted(enumerate(state.ledger), key=lambda one: (one[1].tried, one[0]))[: options.query_count]
-    if not open_entries:
+    """Queries for what is open, what was tried least first; as many in a round as there were at first."""
+    aims = _aims(state.ledger)[: options.query_count]
+    if not aims:
         return more_words(state, options.query_count)
-    entries = [entry for _, entry in open_entries]
-    written = await _aimed_by_model(state, roles, entries)
+    written = await _aimed_by_model(state, roles, aims)
     aimed: list[tuple[str, Purpose, str]] = []
     known = {_form(query.text) for query in state.queries}
-    for number, entry in enumerate(entries):
-        texts = [*written[number : number + 1], *_aimed_by_rule(state, entry)]
+    for number, aim in enumerate(aims):
+        texts = [*written[number : number + 1], *_aimed_by_rule(state, aim)]
         masked = {text: privacy_mask.mask(text).text for text in texts if text}
         if text := next((one for one in masked if _form(masked[one]) not in known), ""):
             known.add(_form(masked[text]))
-            aimed.append((text, _AIMS[entry.kind], entry.claim))
-    for place, entry in open_entries:
-        state.ledger[place] = LedgerEntry(entry.kind, entry.subject, entry.claim, entry.tried + 1)
+            aimed.append((text, aim.purpose, aim.entry.claim))
+    searched = {aim.entry for aim in aims}
+    state.ledger = [
+        msgspec.structs.replace(one, tried=one.tried + 1) if one in searched else one for one in state.ledger
+    ]
     return _add(state, aimed)
 
 
-async def _aimed_by_model(state: ResearchState, roles: Roles, entries: Sequence[LedgerEntry]) -> list[str]:
-    """The model's queries, in the order of the entries; none where their number is another."""
-    told = [f"{number}. {_AIM_NAMES[_AIMS[one.kind]]}: {one.subject}" for number, one in enumerate(entries, 1)]
+def _aims(ledger: Sequence[LedgerEntry]) -> list[_Aim]:
+    """What to search for: whatever is open, and then for what one source alone says a second one, and one against."""
+    aims = [_Aim(entry, _AIMS[entry.kind]) for entry in _least_tried(ledger) if entry.kind != "single_source"]
+    for entry in _least_tried(ledger):
+        if entry.kind == "single_source":
+            aims += [_Aim(entry, "second_source"), _Aim(entry, "counter_evidence")]
+    return aims
+
+
+def _least_tried(ledger: Sequence[LedgerEntry]) -> list[LedgerEntry]:
+    return sorted(ledger, key=lambda one: one.tried)
+
+
+async def _aimed_by_model(state: ResearchState, roles: Roles, aims: Sequence[_Aim]) -> list[str]:
+    """The model's queries, in the order of the aims; none where their number is another."""
+    told = [f"{number}. {_AIM_NAMES[one.purpose]}: {one.entry.subject}" for number, one in enumerate(aims, 1)]
     already = [query.text for query in state.queries[-12:]]
     values = {"question": state.question, "open": "\n".join(told), "already": _lines(already)}
     try:
@@ -160,12 +184,12 @@ async def _aimed_by_model(state: ResearchState, roles: Roles, entries: Sequence[
     except AnswerUnusable:
         return []
     found = [_tidy(text) for text in texts_of(answer, "queries")]
-    return found if len(found) == len(entries) else []
+    return found if len(found) == len(aims) else []
 
 
-def _aimed_by_rule(state: ResearchState, entry: LedgerEntry) -> list[str]:
-    subject = " ".join(entry.subject.split())[:_LONGEST_SUBJECT]
-    words = _AIM_WORDS[_brief(state).language][_AIMS[entry.kind]]
+def _aimed_by_rule(state: ResearchState, aim: _Aim) -> list[str]:
+    subject = " ".join(aim.entry.subject.split())[:_LONGEST_SUBJECT]
+    words = _AIM_WORDS[_brief(state).language][aim.purpose]
     about = " ".join(_brief(state).entities[:2])
     return [_tidy(f"{subject} {words}"), _tidy(f"{about} {subject}"), _tidy(f"{about} {subject} {words}")]
 

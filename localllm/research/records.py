@@ -131,6 +131,8 @@ class Claim(msgspec.Struct, frozen=True):
     entity: str = ""
     attribute: str = ""
     period: str = ""
+    taken_from: str = ""
+    """The sentence as it was then: one that reads otherwise now is taken apart and judged anew."""
 
 
 class Side(msgspec.Struct, frozen=True):

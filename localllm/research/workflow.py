@@ -13,32 +13,24 @@ from typing import Literal
 
 from localllm.base.errors import LLMConnectionError, ResearchModelError
 from localllm.base.i18n import N_
+from localllm.research.control import decide, reason_for
 from localllm.research.draft import write_draft
 from localllm.research.draft_patches import patch_draft
 from localllm.research.evidence import take_notes
 from localllm.research.forecast import forecast
 from localllm.research.model_calls import BudgetSpent
 from localllm.research.query_plan import aim_queries, normalise, plan_queries
-from localllm.research.records import LedgerEntry, ResearchState, Stage
+from localllm.research.records import ResearchState, Stage
 from localllm.research.report_files import write_report
 from localllm.research.role_protocol import remark
 from localllm.research.run_context import RunContext, local_now
-from localllm.research.run_events import ClaimChecked, Finished, RoundDone, StageBegun
+from localllm.research.run_events import Finished, RoundDone, StageBegun
 from localllm.research.source_reading import read_sources
 from localllm.research.source_search import search_sources, tell_queries
 from localllm.research.unsupported_claims import settle_draft
+from localllm.research.validation import check_claims
 
 Next = Stage | Literal["done"]
-
-
-async def check_claims(run: RunContext) -> None:
-    """Leave every claim unchecked, and say so: the stage that checks them is not there yet."""
-    run.remark(remark(N_("No claim of this report was checked.")))
-
-
-def decide(_run: RunContext) -> Literal["search", "finalise"]:
-    """End with the first draft: without checked claims nothing is open that another round could settle."""
-    return "finalise"
 
 
 async def run_stages(run: RunContext, *, until: Next = "done") -> ResearchState:
@@ -112,30 +104,17 @@ async def _draft(run: RunContext) -> Next:
 
 
 async def _validate(run: RunContext) -> Next:
-    state = run.state
-    if not run.options.max_validation:
-        run.remark(remark(N_("No claim of this report was checked (max_validation is 0).")))
-        return "control"
-    judged = {claim.id: claim.verdict for claim in state.claims}
-    if state.sections:
+    if run.options.max_validation:
         await check_claims(run)
     else:
-        needs = state.brief.needs if state.brief else (state.question,)
-        tried = {entry.subject: entry.tried for entry in state.ledger}
-        state.unanswered = list(needs)
-        state.ledger = [LedgerEntry("gap", need, tried=tried.get(need, 0)) for need in needs]
-    state.numbers.loops += 1
-    for claim in state.claims:
-        if claim.verdict and claim.verdict != judged.get(claim.id):
-            run.tell(ClaimChecked(run=state.id, claim=claim.text, label=claim.verdict.label))
+        run.remark(remark(N_("No claim of this report was checked (max_validation is 0).")))
     return "control"
 
 
 async def _control(run: RunContext) -> Next:
     state = run.state
     goes_on = decide(run) == "search"
-    if goes_on and not run.budget.allows():
-        goes_on = False
+    if reason_for(run) == "budget":
         _note_spent(run)
     run.tell(RoundDone(run=state.id, round=state.round, goes_on=goes_on, open=len(state.ledger)))
     if not goes_on:

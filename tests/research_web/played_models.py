@@ -147,12 +147,23 @@ class HonestModel:
             ]
             texts = known or [max(prompt.splitlines(), key=len, default="")]
             numbered = list(enumerate(texts, 1))
-        wants = schema is None or '"sentence"' in json.dumps(schema)
+        wanted = json.dumps(schema) if schema else '"sentence"'
         claims = [
-            {"sentence": number, "text": unmarked(text)} if wants else {"text": unmarked(text)}
+            {
+                **({"sentence": number} if '"sentence"' in wanted else {}),
+                "text": unmarked(text),
+                **(self._subject(text) if '"entity"' in wanted else {}),
+            }
             for number, text in numbered
         ]
         return {"claims": claims}
+
+    def _subject(self, text: str) -> dict[str, str]:
+        """What a claim is about, where something contradicts it."""
+        fact = next(iter(self._claimed(text)), None)
+        against = [one for one in self.data.conflicts.values() if fact and fact.id in (one.id, one.of)]
+        about = against[0].about if against else ""
+        return {"entity": fact.topic if fact and about else "", "attribute": about, "period": ""}
 
     def _verdict(self, prompt: str, _: Schema) -> Any:
         fact = next(iter(self._claimed(prompt)), None)

@@ -1,0 +1,133 @@
+"""Judge one claim by the passages that its sentence cites.
+
+Mechanics only ever reject. What they let pass the model judges, with the words that decide it; these have to be in the
+passages, and what stands at that place, with the sentences around it, has to pass the mechanics once more. A model that
+agrees with everything and quotes something else is found out by that as far as rules can see it.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from localllm.base.i18n import N_
+from localllm.base.lazy_patterns import late_pattern
+from localllm.research.claim_checks import Refusal, best_passages, refuse
+from localllm.research.records import Claim, Evidence, Label, Remark, ResearchState, Verdict
+from localllm.research.role_answers import TEXT, answer_schema, choice
+from localllm.research.role_protocol import AnswerUnusable, remark
+from localllm.research.run_context import RunContext
+from localllm.text.quotes import Span, difference, find_quote, split_sentences, whole_sentences
+
+_VERDICT = answer_schema(quote=TEXT, verdict=choice("supported", "partial", "contradicted", "not_found"))
+
+MOST_PASSAGES = 3
+_AROUND = 700
+"""Characters of the page that are looked at on each side of a quote for the sentences next to it."""
+
+_OMISSION = late_pattern(r"\s*(?:\[(?:…|\.\.\.)\]|…+|\.{3,})\s*")
+
+_REASONS = {
+    "partial": N_("Only a part of it is in the passages cited."),
+    "contradicted": N_("The passages cited say something else."),
+    "not_found": N_("The passages cited do not say it."),
+}
+_UNREADABLE = N_("The model's verdict could not be read.")
+_NO_QUOTE = N_("The model called it supported, but what it quotes is not in the passages cited.")
+_OTHER_QUOTE = N_("The model called it supported, but the sentence it quotes does not say so: {reason}")
+_ALTERED = N_("Only an altered copy of another page says so.")
+
+
+class Place(NamedTuple):
+    """Where a quote is: the page's own whole sentences at it, and the same with the sentences next to them."""
+
+    evidence: Evidence
+    words: str
+    around: str
+
+
+async def judge(run: RunContext, claim: Claim) -> Verdict:
+    """The verdict on a claim. Raises BudgetSpent where the model would have to be asked and may not."""
+    cited = [one for one in run.state.evidence if one.id in claim.evidence]
+    if refusal := refuse(claim.text, [one.text for one in cited], today=run.state.today):
+        return _rejected(refusal)
+    return await judge_by(run, claim.text, shown_passages(claim.text, cited))
+
+
+async def judge_by(run: RunContext, claim: str, shown: Sequence[Evidence]) -> Verdict:
+    """The model's verdict on a claim by these passages, as far as its quote bears it. Raises BudgetSpent."""
+    values = {"passages": "\n\n".join(_shown(run.state, one) for one in shown), "claim": claim}
+    try:
+        answer = await run.roles.ask("verdict", values, _VERDICT)
+    except AnswerUnusable:
+        return Verdict("not_verified", "model", remark(_UNREADABLE))
+    return settle(run, claim, shown, str(answer["verdict"]), str(answer["quote"]))
+
+
+def shown_passages(claim: str, cited: Sequence[Evidence]) -> list[Evidence]:
+    """The best passages for a claim, in the order of their ids: claims of one sentence then begin with the same."""
+    best = {one.id for one in best_passages(claim, cited, MOST_PASSAGES)}
+    return [one for one in cited if one.id in best]
+
+
+def _shown(state: ResearchState, evidence: Evidence) -> str:
+    return f"[{evidence.id}] ({state.source(evidence.source).title})\n{evidence.text}"
+
+
+def settle(run: RunContext, claim: str, shown: Sequence[Evidence], said: str, quote: str) -> Verdict:
+    """What becomes of the model's verdict once its quote was looked for."""
+    place = find_place(run, quote, shown)
+    where = {"quote": place.words, "evidence": place.evidence.id} if place else {}
+    if said != "supported":
+        label: Label = "partial" if said == "partial" else "contradicted" if said == "contradicted" else "not_found"
+        if label == "contradicted" and place is None:
+            label = "not_found"  # what contradicts it stands nowhere
+        return Verdict(label, "model", remark(_REASONS[label]), **where)
+    if place is None:
+        return Verdict("not_verified", "mechanics", remark(_NO_QUOTE))
+    source = run.state.source(place.evidence.source)
+    if source.copy_of:  # of a copy only that is evidence which its original says otherwise
+        return Verdict("contradicted", "mechanics", remark(_ALTERED), **where)
+    if refusal := refuse(claim, [place.around, source.title], today=run.state.today):
+        return Verdict("not_found", "mechanics", remark(_OTHER_QUOTE, reason=_reason(refusal)), **where)
+    return Verdict("supported", "model", None, **where)
+
+
+def _rejected(refusal: Refusal) -> Verdict:
+    return Verdict("not_found", "mechanics", _reason(refusal))
+
+
+def _reason(refusal: Refusal) -> Remark:
+    return remark(refusal.reason, **refusal.params)
+
+
+def find_place(run: RunContext, quote: str, shown: Sequence[Evidence]) -> Place | None:
+    """Where the passages hold a quote as it is, or all of its parts around what it leaves out; None else."""
+    parts = [one for one in _OMISSION.split(quote.strip()) if one.strip()]
+    places = [_place_of(run, part, shown) for part in parts]
+    if not places or None in places:
+        return None
+    found = [one for one in places if one]
+    around = "\n".join(dict.fromkeys(one.around for one in found))
+    return found[0]._replace(around=around)
+
+
+def _place_of(run: RunContext, quote: str, shown: Sequence[Evidence]) -> Place | None:
+    for evidence in shown:
+        span = find_quote(quote, evidence.text)
+        if span is None or difference(quote, evidence.text[span.start : span.end]):
+            continue
+        text = run.store.text(run.state.source(evidence.source).text_hash)
+        at = Span(evidence.start + span.start, evidence.start + span.end)
+        whole = whole_sentences(text, at)
+        return Place(evidence, text[whole.start : whole.end].strip(), _with_neighbours(text, whole))
+    return None
+
+
+def _with_neighbours(text: str, span: Span) -> str:
+    """The sentences of a span, with the one before and the one after it."""
+    base = max(0, span.start - _AROUND)
+    near = [Span(one.start + base, one.end + base) for one in split_sentences(text[base : span.end + _AROUND])]
+    touched = [place for place, one in enumerate(near) if one.start < span.end and one.end > span.start]
+    if not touched:
+        return text[span.start : span.end]
+    first, last = near[max(0, touched[0] - 1)], near[min(len(near) - 1, touched[-1] + 1)]
+    return text[first.start : last.end]
