@@ -20,6 +20,7 @@ from localllm.llm.http.transport import refused
 from localllm.research.options import ResearchOptions
 from localllm.research.researcher import Researcher
 from localllm.research.run_context import OnEvent, nobody
+from localllm.research.run_store import RunStore
 from localllm.research.tracing import Tracer
 from localllm.web.meta_search import open_meta_search
 from localllm.web.page_reader import PageReader
@@ -78,6 +79,7 @@ async def open_researcher(
     parts: ResearchParts | None = None,
     today: Callable[[], date] = date.today,
     tracer: Tracer | None = None,
+    open_store: Callable[[Path], RunStore] = RunStore,
 ) -> AsyncGenerator[Researcher]:
     """A Researcher, whose connections are closed at the end.
 
@@ -91,6 +93,7 @@ async def open_researcher(
         parts: What reads; None takes the `standard_parts`.
         today: The date that runs are given.
         tracer: Who traces the runs; `open_tracer` gives one where the user wants that.
+        open_store: Opens the store in the folder of a run.
 
     Raises:
         LLMConnectionError: There is no model. Nothing was searched for.
@@ -121,6 +124,7 @@ async def open_researcher(
             language="ja" if language() == "ja" else "en",
             today=today,
             tracer=tracer,
+            open_store=open_store,
         )
 
 

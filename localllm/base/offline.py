@@ -25,7 +25,7 @@ _WITHIN_THE_MACHINE = ("AF_UNIX", "AF_NETLINK", "AF_VSOCK", "AF_ALG")
 _OWN_NETWORK = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 """Private, link-local and unique local addresses (RFC 1918, 3927, 4193, 4291)."""
 
-_PORTS = {"http": 80, "https": 443}
+_PORTS = {"http": 80, "https": 443, "redis": 6379, "rediss": 6379}
 
 
 class OfflineError(OSError):
@@ -57,6 +57,11 @@ class Guard:
     def places(self) -> tuple[str, ...]:
         """What has been named besides this machine: host:port."""
         return tuple(sorted(_shown(host, port) for host, port in self._named if not _is_here(host)))
+
+    def name(self, address: str) -> None:
+        """Count an address as named by the user from now on."""
+        if place := _place(address):
+            self._named |= {place}
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Raise OfflineError for a connection or a look-up that is not to be made."""
@@ -107,6 +112,12 @@ def switch_on(named: Iterable[str]) -> None:
         _Process.is_hooked = True
         sys.addaudithook(_judge)
         _filter_lookups()
+
+
+def name_address(address: str) -> None:
+    """Let an address be reached that the user names after the start, if it is in their own network."""
+    if _Process.guard:
+        _Process.guard.name(address)
 
 
 def is_on() -> bool:

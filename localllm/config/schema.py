@@ -356,6 +356,20 @@ class TraceSettings(Section, frozen=True):
     content: bool = False
 
 
+class QueueSettings(Section, frozen=True):
+    """Research that is handed to workers through a Redis or Valkey (--queue).
+
+    heartbeat: after so many seconds without a sign of life a worker counts as dead, and another one gets its task. A
+        computer that sleeps or stalls for longer only loses its task to another.
+    maintenance: how often, in seconds, a worker looks for those of dead ones.
+    retries: how often a task is begun again after a failure that may pass, or after its worker died.
+    """
+
+    heartbeat: Annotated[float, Meta(ge=1)] = 30.0
+    maintenance: Annotated[float, Meta(ge=0.1)] = 10.0
+    retries: Annotated[int, Meta(ge=0)] = 3
+
+
 class ProjectSettings(Section, frozen=True):
     """Which files belong to the project.
 
@@ -427,6 +441,7 @@ class Settings(Section, frozen=True):
     rag: RagSettings = RagSettings()
     research: ResearchSettings = ResearchSettings()
     trace: TraceSettings = TraceSettings()
+    queue: QueueSettings = QueueSettings()
     project: ProjectSettings = ProjectSettings()
     sessions: SessionSettings = SessionSettings()
     commands: CommandSettings = CommandSettings()

@@ -35,7 +35,7 @@ class Researcher:
     history. They are not closed here.
 
     `language` is that of the report ("ja" or "en") where the options leave it open. `tracer` traces the runs; None
-    traces nothing. `task` is the id of the task the runs are for.
+    traces nothing. `task` is the id of the task the runs are for. `open_store` opens the store in the folder of a run.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class Researcher:
         clock: Callable[[], float] = time.monotonic,
         tracer: Tracer | None = None,
         task: str = "",
+        open_store: Callable[[Path], RunStore] = RunStore,
     ) -> None:
         self._client = client
         self._search = search
@@ -65,6 +66,7 @@ class Researcher:
         self._speed = Speed()
         self._tracer = tracer or NoTracer()
         self._task = task
+        self._open_store = open_store
 
     async def forecast(self) -> Forecast:
         """What a run will take, at the speed this model had in the newest run with it. Raises LLMConnectionError."""
@@ -93,7 +95,7 @@ class Researcher:
         model = await self._client.resolve_model()
         if folder is None:
             _name, folder = reserve_run(self._data_folder, self._today().year)
-        with RunLock(folder), RunStore(folder) as store:
+        with RunLock(folder), self._open_store(folder) as store:
             state = self._taken_up(store) if resume else self._begun(store, question)
             state.model = model
             with self._tracer.run(state) as tracer:
@@ -118,14 +120,13 @@ class Researcher:
         _documents(options)
 
     def _begun(self, store: RunStore, question: str) -> ResearchState:
-        state = ResearchState(
-            id=store.folder.name,
-            question=question.strip(),
-            today=self._today().isoformat(),
-            started=local_now(),
-            task=self._task,
+        state = new_state(
+            store.folder.name,
+            question,
+            self._options,
             language=self._language,
-            options=decode_json(encode_json(self._options), dict[str, Json]),
+            today=self._today(),
+            task=self._task,
         )
         store.save_state(state)
         return state
@@ -189,6 +190,21 @@ class Researcher:
                 if state and state.model == model and state.numbers.requests and state.numbers.model_seconds:
                     return Speed(state.numbers.requests, state.numbers.model_seconds)
         return Speed()
+
+
+def new_state(
+    name: str, question: str, options: ResearchOptions, *, language: str, today: date, task: str = ""
+) -> ResearchState:
+    """The state of a run that was not begun yet."""
+    return ResearchState(
+        id=name,
+        question=question.strip(),
+        today=today.isoformat(),
+        started=local_now(),
+        task=task,
+        language=language,
+        options=decode_json(encode_json(options), dict[str, Json]),
+    )
 
 
 def _documents(options: ResearchOptions) -> LocalDocuments | None:

@@ -7,11 +7,11 @@ program is killed in the middle; what was not kept whole is not there.
 import hashlib
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
@@ -40,7 +40,20 @@ CREATE TABLE IF NOT EXISTS texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS pages (url TEXT PRIMARY KEY, value BLOB NOT NULL);
 """
 
+_COLUMNS = {"state": 2, "answers": 4, "searches": 2, "texts": 2, "pages": 2}
+
 Value = TypeVar("Value")
+
+
+class StoredRow(NamedTuple):
+    """Something that was kept: the table it is in, and its values, of which the first is its key."""
+
+    table: str
+    values: tuple[str | int | bytes, ...]
+
+
+def _nobody(_row: StoredRow) -> None:
+    """Nobody wants to know."""
 
 
 class StoredAnswer(msgspec.Struct, frozen=True):
@@ -137,15 +150,17 @@ class RunLock:
 
 class RunStore:
     """What is kept of one run, in `folder`, which has to be there. To be closed, or used in a `with` block.
+    `on_kept` is told of each row after it was kept.
 
     Its methods raise ResearchError: research_disk where something cannot be kept, research_damaged where what was kept
     cannot be read.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, on_kept: Callable[[StoredRow], None] = _nobody) -> None:
         import sqlite3
 
         self.folder = folder
+        self._on_kept = on_kept
         self._file = folder / STORE
         with self._failing():
             if not self._file.exists():
@@ -175,8 +190,7 @@ class RunStore:
 
     def save_state(self, state: ResearchState) -> None:
         """Keep the state in place of the one before."""
-        with self._writing() as db:
-            db.execute("INSERT OR REPLACE INTO state VALUES (1, ?)", (encode_json(state),))
+        self._keep(StoredRow("state", (1, encode_json(state))))
 
     def load_state(self) -> ResearchState | None:
         """The state that was kept last, None where none was."""
@@ -188,9 +202,7 @@ class RunStore:
 
     def keep_answer(self, key: str, role: str, answer: StoredAnswer) -> None:
         """Keep an answer."""
-        row = (key, role, answer.tokens, encode_json(answer))
-        with self._writing() as db:
-            db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", row)
+        self._keep(StoredRow("answers", (key, role, answer.tokens, encode_json(answer))))
 
     def spent(self) -> Spent:
         """The requests that were answered, and their tokens."""
@@ -204,8 +216,7 @@ class RunStore:
 
     def keep_search(self, key: str, found: msgspec.Struct) -> None:
         """Keep what a search has found."""
-        with self._writing() as db:
-            db.execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (key, encode_json(found)))
+        self._keep(StoredRow("searches", (key, encode_json(found))))
 
     def page(self, url: str) -> StoredPage | None:
         """What came of reading the page at `url`."""
@@ -215,10 +226,8 @@ class RunStore:
         """Keep what came of reading the page at `url`, with its whole text."""
         text = text.encode("utf-8", "replace").decode()  # halves of surrogate pairs have no place in a file
         kept = msgspec.structs.replace(page, text_hash=text_hash(text) if text else "", characters=len(text))
-        with self._writing() as db:
-            if text:
-                db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (kept.text_hash, text))
-            db.execute("INSERT OR REPLACE INTO pages VALUES (?, ?)", (url, encode_json(kept)))
+        texts = [StoredRow("texts", (kept.text_hash, text))] if text else []
+        self._keep(*texts, StoredRow("pages", (url, encode_json(kept))))
         return kept
 
     def text(self, name: str) -> str:
@@ -228,6 +237,29 @@ class RunStore:
         if row is None:
             raise self._damaged(Phrase("The text of a page is missing"))
         return row[0]
+
+    def rows(self) -> list[StoredRow]:
+        """All that is kept, for a store elsewhere."""
+        with self._failing():
+            return [StoredRow(table, row) for table in _COLUMNS for row in self._db.execute(f"SELECT * FROM {table}")]  # noqa: S608 - names of ours
+
+    def add_rows(self, rows: Iterable[StoredRow]) -> None:
+        """Keep what a store elsewhere has kept of the same run. Raises ResearchError for what is no row of one."""
+        rows = list(rows)
+        if any(len(row.values) != _COLUMNS.get(row.table) for row in rows):
+            raise self._damaged(Phrase("It is not what a run keeps"))
+        self._insert(rows)
+
+    def _keep(self, *rows: StoredRow) -> None:
+        self._insert(rows)
+        for row in rows:
+            self._on_kept(row)
+
+    def _insert(self, rows: Iterable[StoredRow]) -> None:
+        with self._writing() as db:
+            for table, values in rows:
+                marks = ", ".join("?" * len(values))
+                db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", values)  # noqa: S608 - names of ours
 
     def _read(self, query: str, key: str, kind: type[Value]) -> Value | None:
         with self._failing():

@@ -3,12 +3,7 @@
 import asyncio
 import os
 import shutil
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +16,7 @@ from localllm.web.fetching import Fetcher
 from localllm.web.meta_search import MetaSearch
 from localllm.web.search_cache import RedisCache, SearchCache, open_cache
 from localllm.web.services import WebAccess
+from tests.support.redis_server import free_port, redis_server
 from tests.support.web_engines import FOUND, Clock, FakeEngine
 
 pytestmark = [
@@ -31,32 +27,10 @@ pytestmark = [
 PASSWORD = "sesame-0123456789"
 
 
-@contextmanager
-def redis_server(folder: Path, port: int, *options: str) -> Generator[str]:
-    """A Redis of its own, at its address."""
-    command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder), "--save", ""]
-    server = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        while not is_there(port):
-            assert server.poll() is None, "redis-server has ended"
-            time.sleep(0.01)
-        yield f"redis://127.0.0.1:{port}/0"
-    finally:
-        server.kill()
-        server.wait()
-
-
-def is_there(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 @pytest.fixture
 def port() -> int:
     """One that is free."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_port()
 
 
 def opened(url: str, **environ: str) -> SearchCache:

@@ -67,4 +67,52 @@ RESEARCH: dict[str, ErrorText] = {
         "",
         "Set trace.endpoint to one such as http://localhost:4318.",
     ),
+    "queue_address": ErrorText(
+        "E6041",
+        "“{address}” is no address of a queue.",
+        "",
+        "Name a Redis or Valkey: --queue redis://HOST:6379/0; its password comes from REDIS_PASSWORD.",
+    ),
+    "queue_no_package": ErrorText(
+        "E6042",
+        "Nothing can be handed to workers: the packages dramatiq and redis are not installed.",
+        "",
+        "Install them: pip install 'localllm[queue]'",
+    ),
+    "queue_server": ErrorText(
+        "E6043",
+        "The queue at {where} cannot be used.",
+        "{reason}.",
+        "See that the Redis or Valkey there can be reached and written to; a password comes from REDIS_PASSWORD.",
+    ),
+    "queue_damaged": ErrorText(
+        "E6044",
+        "What the queue at {where} holds of a run cannot be read.",
+        "{reason}.",
+        "Hand the question over anew; asker and workers need the same version of localllm.",
+    ),
+    "queue_folder": ErrorText(
+        "E6045",
+        "Run {id} is to search the folder {folder}, which this worker may not.",
+        "",
+        "Start the worker with --docs and that folder, if it is there.",
+    ),
+    "queue_given_up": ErrorText(
+        "E6046",
+        "Run {id} was begun {count} times and never came to its end.",
+        "Its workers have died each time.",
+        "See their logs; if the machine has too little memory, take a smaller model or fewer workers.",
+    ),
+    "queue_failed": ErrorText(
+        "E6047",
+        "Run {id} has failed at the worker {worker}: {code} {what}",
+        "",
+        "What it had found is in your history. Go on here: localllm research --resume {id}",
+    ),
+    "queue_gone": ErrorText(
+        "E6048",
+        "Run {id} is not in the queue at {where} any more.",
+        "It was deleted there, or nobody has worked on it for a week.",
+        "Go on with it here: localllm research --resume {id}",
+    ),
 }

@@ -1,0 +1,140 @@
+"""Hand runs over to workers, watch them, and take the results into the history of whoever asked."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from localllm.base.errors import ResearchError
+from localllm.base.files import atomic_write
+from localllm.base.jsontext import decode_json, encode_json
+from localllm.config.schema import QueueSettings
+from localllm.integrations.task_queue.job_board import JobBoard
+from localllm.integrations.task_queue.research_worker import enqueue, open_broker
+from localllm.research.options import ResearchOptions
+from localllm.research.records import ResearchState
+from localllm.research.report_files import write_report
+from localllm.research.researcher import new_state
+from localllm.research.role_protocol import in_words
+from localllm.research.run_context import OnEvent, nobody
+from localllm.research.run_store import HISTORY, RunLock, RunStore, reserve_run, run_folder
+
+TICKET = "queue.json"
+"""In the folder of a run: under which id it was handed over."""
+
+_SECONDS = 1.0
+
+
+class Ticket(msgspec.Struct, frozen=True):
+    """Where a run is being worked on."""
+
+    job: str
+    where: str
+    """The server, without user and password."""
+
+
+class Handover:
+    """Runs of the history in `data_folder`, and the workers behind `board`."""
+
+    def __init__(self, board: JobBoard, settings: QueueSettings, data_folder: Path) -> None:
+        self._board = board
+        self._broker = open_broker(board, settings)
+        self._data_folder = data_folder
+
+    def begin(self, question: str, options: ResearchOptions, *, language: str, today: date) -> str:
+        """Begin a run and hand it over; its id in the history. Raises ResearchError."""
+        name, folder = reserve_run(self._data_folder, today.year)
+        with RunLock(folder), RunStore(folder) as store:
+            store.save_state(new_state(name, question, options, language=language, today=today))
+        self.hand_over(name)
+        return name
+
+    def hand_over(self, name: str) -> None:
+        """Hand over a run that is not done yet, with all it has kept; once, however often this is called. Raises
+        ResearchError."""
+        folder = run_folder(self._data_folder, name)
+        with RunLock(folder):
+            if self._ticket(folder):
+                return
+            with RunStore(folder) as store:
+                job = self._board.post(name, store.rows())
+            with self._board.server.failing():
+                enqueue(self._broker, job.id)
+            try:
+                atomic_write(folder / TICKET, encode_json(Ticket(job.id, self._board.server.shown)))
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise ResearchError("research_disk", id=name, folder=folder, reason=reason) from error
+
+    def is_handed_over(self, name: str) -> bool:
+        """Whether workers have the run, and what they did was not taken back yet."""
+        return self._ticket(run_folder(self._data_folder, name)) is not None
+
+    async def follow(
+        self, name: str, on_event: OnEvent = nobody, on_trouble: Callable[[ResearchError], None] = lambda _error: None
+    ) -> ResearchState:
+        """Wait until the run is done, and take what came of it into the history; its state.
+
+        `on_event` is told what happens meanwhile, `on_trouble` once where the server is gone; it is waited for. Raises
+        ResearchError where the run has failed (what it has kept is in the history then) or is not there any more.
+        Cancelled, the workers go on.
+        """
+        folder = run_folder(self._data_folder, name)
+        ticket = self._ticket(folder)
+        if ticket is None:
+            raise ResearchError("queue_gone", id=name, where=self._board.server.shown)
+        position, is_in_trouble = "0", False
+        while True:
+            try:
+                job = await asyncio.to_thread(self._board.job, ticket.job)
+                patience = 0.0 if job is None or job.status in ("done", "failed") else _SECONDS
+                watched = await asyncio.to_thread(self._board.watch, ticket.job, position, patience)
+            except ResearchError as error:
+                if not is_in_trouble:
+                    on_trouble(error)
+                is_in_trouble = True
+                await asyncio.sleep(_SECONDS)
+                continue
+            is_in_trouble = False
+            position = watched.position
+            for event in watched.events:
+                on_event(event)
+            if job is None:
+                with suppress(OSError):
+                    (folder / TICKET).unlink()
+                raise ResearchError("queue_gone", id=name, where=self._board.server.shown)
+            if job.status in ("done", "failed") and not watched.events:
+                break
+        state = await asyncio.to_thread(self._take_back, folder, ticket.job)
+        if job.failure:
+            raise ResearchError(
+                "queue_failed", id=name, worker=job.worker, code=job.failure.code, what=in_words(job.failure.what)
+            )
+        return state
+
+    def _take_back(self, folder: Path, job: str) -> ResearchState:
+        with RunLock(folder), RunStore(folder) as store:
+            store.add_rows(self._board.rows(job))
+            state = store.load_state()
+            if state is None:
+                raise ResearchError("queue_gone", id=folder.name, where=self._board.server.shown)
+            if state.next == "done":
+                write_report(state, folder)
+            (folder / TICKET).unlink(missing_ok=True)
+        self._board.forget(job)
+        return state
+
+    def _ticket(self, folder: Path) -> Ticket | None:
+        try:
+            return decode_json((folder / TICKET).read_bytes(), Ticket)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+
+def handed_over(data_folder: Path) -> list[str]:
+    """The runs in the history that workers have, oldest first."""
+    history = data_folder / HISTORY
+    return sorted(ticket.parent.name for ticket in history.glob(f"*/{TICKET}"))

@@ -1,0 +1,253 @@
+"""What asker and workers know of the runs that were handed over, kept in Redis for both.
+
+For each job there are: what is to be done and how it stands, everything the run has kept (so that whoever takes it up
+asks for nothing again), the newest events for whoever watches, and a lock, which only one worker has at a time.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from localllm.base.errors import ResearchError
+from localllm.base.jsontext import decode_json, encode_json
+from localllm.integrations.task_queue.redis_server import QueueServer
+from localllm.research.records import Remark
+from localllm.research.run_events import (
+    ClaimChecked,
+    Finished,
+    ModelAnswered,
+    NotesTaken,
+    PageRead,
+    QueryMade,
+    RemarkMade,
+    ResearchEvent,
+    RoundDone,
+    SearchDone,
+    StageBegun,
+)
+from localllm.research.run_store import StoredRow
+
+PREFIX = "localllm:research:1"
+KEPT_SECONDS = 7 * 86_400
+"""How long a job that nobody touches stays."""
+
+_EVENTS = 1_000
+_AnyEvent = (
+    StageBegun
+    | QueryMade
+    | SearchDone
+    | PageRead
+    | NotesTaken
+    | ClaimChecked
+    | ModelAnswered
+    | RoundDone
+    | RemarkMade
+    | Finished
+)
+
+_EVENT_DECODER: msgspec.json.Decoder[_AnyEvent] = msgspec.json.Decoder(_AnyEvent)
+
+JobStatus = Literal["waiting", "running", "done", "failed"]
+
+_RELEASE = 'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0'
+_RENEW = 'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0'
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a job failed: the code of the error, and what it says."""
+
+    code: str
+    what: Remark
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was handed over. `run` is its id in the asker's history, `worker` who has it or had it last;
+    `attempts` counts how often it was begun, but for those that were ended in good order."""
+
+    id: str
+    run: str
+    status: JobStatus = "waiting"
+    attempts: int = 0
+    worker: str = ""
+    failure: Failure | None = None
+
+
+class JobTakenError(Exception):
+    """Another worker has the job."""
+
+
+class Watched(NamedTuple):
+    """Events that are new, and where to go on from."""
+
+    events: list[ResearchEvent]
+    position: str
+
+
+class JobBoard:
+    """The jobs at `server`. All methods raise ResearchError (queue_server) where it cannot be reached."""
+
+    def __init__(self, server: QueueServer) -> None:
+        self.server = server
+        self._redis = server.connect()
+
+    @property
+    def client(self) -> Any:
+        """The connection."""
+        return self._redis
+
+    def post(self, run: str, rows: Iterable[StoredRow]) -> Job:
+        """Make a job of a run, with all it has kept so far."""
+        job = Job(id=secrets.token_hex(16), run=run)
+        with self.server.failing():
+            self._redis.hset(_key(job.id, "job"), mapping={"run": run, "status": "waiting", "attempts": 0})
+        self.keep_rows(job.id, list(rows))
+        return job
+
+    def job(self, name: str) -> Job | None:
+        """The job with this id, None where there is none any more."""
+        with self.server.failing():
+            found: dict[bytes, bytes] = self._redis.hgetall(_key(name, "job"))
+        if b"run" not in found:
+            return None
+        fields = {key.decode(): value.decode() for key, value in found.items()}
+        failure = decode_json(fields["failure"].encode(), Failure) if fields.get("failure") else None
+        return msgspec.convert({**fields, "id": name, "failure": failure}, Job, strict=False)
+
+    def begin(self, job: Job, worker: str) -> int:
+        """Note that a worker has begun; the number of the attempt."""
+        fields = {"run": job.run, "status": "running", "worker": worker}
+        with self.server.failing(), self._redis.pipeline() as pipe:
+            pipe.hset(_key(job.id, "job"), mapping=fields)
+            pipe.hincrby(_key(job.id, "job"), "attempts", 1)
+            return int(pipe.execute()[1])
+
+    def give_back(self, job: Job, *, counts: bool) -> None:
+        """Note that the job waits again; the attempt `counts` where something had failed."""
+        with self.server.failing(), self._redis.pipeline() as pipe:
+            pipe.hset(_key(job.id, "job"), mapping={"run": job.run, "status": "waiting"})
+            if not counts:
+                pipe.hincrby(_key(job.id, "job"), "attempts", -1)
+            pipe.execute()
+
+    def finish(self, job: Job, failure: Failure | None = None) -> None:
+        """Note that the job is done, or has failed for good."""
+        fields = {"run": job.run, "status": "failed" if failure else "done"}
+        with self.server.failing():
+            self._redis.hset(
+                _key(job.id, "job"), mapping={**fields, "failure": encode_json(failure) if failure else b""}
+            )
+        self.keep_rows(job.id, [])
+
+    def keep_rows(self, name: str, rows: Iterable[StoredRow]) -> None:
+        """Keep what the run has kept."""
+        fields: dict[str, bytes] = {f"{row.table}:{row.values[0]}": msgspec.msgpack.encode(row) for row in rows}
+        with self.server.failing(), self._redis.pipeline(transaction=False) as pipe:
+            if fields:
+                pipe.hset(_key(name, "rows"), mapping=fields)
+            for kind in ("job", "rows", "events"):
+                pipe.expire(_key(name, kind), KEPT_SECONDS)
+            pipe.execute()
+
+    def rows(self, name: str) -> list[StoredRow]:
+        """All that the run has kept. Raises ResearchError for what is none of it."""
+        with self.server.failing():
+            found: list[bytes] = self._redis.hvals(_key(name, "rows"))
+        try:
+            return [_row_of(data) for data in found]
+        except msgspec.DecodeError as error:
+            raise ResearchError("queue_damaged", where=self.server.shown, reason=str(error)) from error
+
+    def tell(self, name: str, event: ResearchEvent) -> None:
+        """Let those who watch know of an event."""
+        with self.server.failing():
+            self._redis.xadd(_key(name, "events"), {"event": encode_json(event)}, maxlen=_EVENTS, approximate=True)
+
+    def watch(self, name: str, position: str, seconds: float) -> Watched:
+        """The events after `position` ("0": all there are), waited for so long at most."""
+        with self.server.failing():
+            answer = self._redis.xread({_key(name, "events"): position}, count=100, block=max(1, int(seconds * 1_000)))
+        found: list[ResearchEvent] = []
+        for at, fields in answer[0][1] if answer else ():
+            position = at.decode()
+            with suppress(msgspec.DecodeError):  # of another version
+                found.append(_EVENT_DECODER.decode(fields[b"event"]))
+        return Watched(found, position)
+
+    def forget(self, name: str) -> None:
+        """Delete all there is of a job."""
+        with self.server.failing():
+            self._redis.delete(*(_key(name, kind) for kind in ("job", "rows", "events", "lock")))
+
+    @contextmanager
+    def held(self, name: str, lease: float, on_lost: Callable[[], None]) -> Generator[None]:
+        """Have the job for a block, as long as this process lives and `lease` seconds more. `on_lost` is called, in a
+        thread of its own, where somebody else has got it meanwhile. Raises JobTakenError."""
+        key, token = _key(name, "lock"), secrets.token_hex(16)
+        milliseconds = int(lease * 1_000)
+        with self.server.failing():
+            if not self._redis.set(key, token, nx=True, px=milliseconds):
+                raise JobTakenError(name)
+        ended = threading.Event()
+
+        def renew() -> None:
+            while not ended.wait(lease / 3):
+                with suppress(ResearchError), self.server.failing():
+                    is_ours = self._redis.eval(_RENEW, 1, key, token, str(milliseconds))
+                    if not is_ours and not self._redis.set(key, token, nx=True, px=milliseconds):
+                        on_lost()
+                        return
+
+        renewal = threading.Thread(target=renew, name="job lock", daemon=True)
+        renewal.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            renewal.join()
+            with suppress(ResearchError), self.server.failing():
+                self._redis.eval(_RELEASE, 1, key, token)
+
+
+class RowMirror:
+    """Keeps what a run keeps at the board as well. While that cannot be reached the rows wait here: nothing that was
+    found out is lost, and the run goes on."""
+
+    def __init__(self, board: JobBoard, name: str, *, rest: float = 5.0) -> None:
+        self._board = board
+        self._name = name
+        self._waiting: list[StoredRow] = []
+        self._rest = rest
+        self._not_before = 0.0
+
+    def add(self, row: StoredRow) -> None:
+        """Keep a row, and those that wait."""
+        self._waiting.append(row)
+        if time.monotonic() >= self._not_before:
+            with suppress(ResearchError):
+                self.flush()
+
+    def flush(self) -> None:
+        """Keep the rows that wait. Raises ResearchError where they have to wait on."""
+        try:
+            self._board.keep_rows(self._name, self._waiting)
+        except ResearchError:
+            self._not_before = time.monotonic() + self._rest
+            raise
+        self._waiting.clear()
+
+
+def _row_of(data: bytes) -> StoredRow:
+    """A row as it was kept. Raises msgspec.DecodeError."""
+    table, values = msgspec.msgpack.decode(data, type=tuple[str, list[Any]])
+    if not all(isinstance(value, str | int | bytes) for value in values):
+        raise msgspec.DecodeError(f"a value in {table[:20]}")
+    return StoredRow(table, tuple(values))
+
+
+def _key(job: str, kind: str) -> str:
+    return f"{PREFIX}:{kind}:{job}"
