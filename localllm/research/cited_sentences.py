@@ -60,12 +60,10 @@ def read_sentences(text: str, allowed: Collection[str]) -> CitedText:
         known = tuple(one for one in ids if one in allowed)
         unknown += len(ids) - len(known)
         written = tidy(plain[span.start : span.end])
-        if not is_sentence(written):
-            continue
-        if not known:
+        if known and is_sentence(written):
+            sentences.append(Sentence("", written, known, begins=_begins(plain, span, is_first=not sentences)))
+        elif is_sentence(written) or len(written) > LONGEST:
             dropped += 1
-            continue
-        sentences.append(Sentence("", written, known, begins=_begins(plain, span, is_first=not sentences)))
     return CitedText(tuple(sentences), dropped, unknown)
 
 

@@ -54,10 +54,8 @@ class _Page:
         self._references = {one.number: one for one in report.references}
 
     def heading(self) -> list[str]:
-        about, *warnings = [_text(line) for line in self.words.heading()]
-        date, *warnings = warnings
-        lines = [f'<p class="about">{about}</p>', f'<p class="about">{date}</p>']
-        return [*lines, *(f'<p class="warning">{warning}</p>' for warning in warnings)]
+        about = [f'<p class="about">{_text(line)}</p>' for line in self.words.about()]
+        return about + [f'<p class="warning">{_text(line)}</p>' for line in self.words.warnings()]
 
     def section(self, section: ReportSection) -> str:
         parts: list[str] = []

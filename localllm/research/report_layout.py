@@ -43,17 +43,21 @@ class Words:
         """A text marked with `N_`."""
         return translated(self.language, text, **params)
 
-    def heading(self) -> list[str]:
-        """What stands below the title: the question, the date, the model; and what the reader has to know first."""
+    def about(self) -> list[str]:
+        """What stands below the title: the question, unless that is the title, the date, and the model."""
         report = self._report
         question = " ".join(report.question.split())
-        lines = [self.say(N_("Question: {question}"), question=question)]
-        lines.append(
-            self.say(N_("Date: {date} · Model: {model}"), date=report.date, model=report.metadata.model or "?")
-        )
-        if report.partial:
+        date = self.say(N_("Date: {date} · Model: {model}"), date=report.date, model=report.metadata.model or "?")
+        if question == report.title:
+            return [date]
+        return [self.say(N_("Question: {question}"), question=question), date]
+
+    def warnings(self) -> list[str]:
+        """What the reader has to know before anything else."""
+        lines: list[str] = []
+        if self._report.partial:
             lines.append(self.say(N_("This report is partial: see “Limits”.")))
-        if report.sections and not report.checked:
+        if self._report.sections and not self._report.checked:
             lines.append(self.say(N_("No claim of this report was checked.")))
         return lines
 

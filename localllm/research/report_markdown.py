@@ -16,7 +16,8 @@ _AT_START = late_pattern(r"^(?:(?=[#>+=-])|(\d{1,9})(?=[.)]))")
 def to_markdown(report: Report) -> str:
     """The report as Markdown, ending with a line break."""
     words = Words(report)
-    parts = [f"# {_text(report.title)}", "\n".join(f"> {_text(line)}  " for line in words.heading()).rstrip()]
+    about = "  \n".join(f"> {_text(line)}" for line in [*words.about(), *words.warnings()])
+    parts = [f"# {_text(report.title)}", about]
     parts += [_section(section, words) for section in report.sections] or [words.nothing()]
     parts += _open_parts(report, words)
     if report.limits:

@@ -56,7 +56,7 @@ def test_an_address_stays_on_its_line() -> None:
 def test_a_report_of_nothing_says_so() -> None:
     state = ResearchState(id="2026-0001", question="Why?", today="2026-11-24", partial=True, unanswered=["the reason"])
     markdown = to_markdown(build_report(state))
-    assert markdown.startswith("# Why?\n\n> Question: Why?")
+    assert markdown.startswith("# Why?\n\n> Date: 2026-11-24")
     assert "No part of the question could be answered" in markdown
     assert "This report is partial" in markdown
     assert "- the reason" in markdown

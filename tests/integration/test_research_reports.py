@@ -1,0 +1,96 @@
+"""Reports of whole runs over the tests' web, by models that are honest or break."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.research.records import ResearchState
+from localllm.research.report import build_report
+from localllm.research.report_files import report_files
+from localllm.research.report_metadata import read_metadata
+from localllm.research.run_events import ResearchEvent, StageBegun
+from tests.research_web.dataset import Question, load, squeezed
+from tests.research_web.played_models import BrokenModel, HonestModel
+from tests.research_web.served_model import WINDOW
+from tests.support.played_research import Answer, largest_request, researcher_of
+from tests.support.report_checks import citation_defects, unknown_quotes
+
+pytestmark = pytest.mark.anyio
+
+DATA = load()
+TOPICS = ("battery", "kyushoku", "library")
+MODELS: dict[str, Callable[[], Answer]] = {
+    "honest": HonestModel,
+    "broken": BrokenModel,
+    "often broken": lambda: BrokenModel(every=2),
+}
+
+
+def claims_in(text: str, question: Question) -> set[str]:
+    """The planted facts that a text claims."""
+    plain = squeezed(text)
+    facts = [fact for fact in DATA.facts.values() if fact.topic == question.id]
+    return {fact.id for fact in facts if squeezed(fact.claim(question.language).rstrip(".。")) in plain}
+
+
+def noted_facts(state: ResearchState, question: Question) -> set[str]:
+    """The planted facts that evidence was taken of."""
+    noted = squeezed("\n".join(one.text for one in state.evidence))
+    return {one.id for one in DATA.facts.values() if one.topic == question.id and squeezed(one.sentence) in noted}
+
+
+@pytest.mark.parametrize("model", MODELS)
+async def test_a_report_without_checking_is_whole_and_marked(tmp_path: Path, model: str) -> None:
+    for topic in TOPICS:
+        question = DATA.questions[topic]
+        researcher, brain = researcher_of(
+            MODELS[model](), tmp_path / topic, question.language, max_validation=0, min_validation=0
+        )
+        state = await researcher.run(question.text)
+        files = report_files(tmp_path / topic / "history" / state.id)
+        markdown = files.report.read_text(encoding="utf-8")
+        assert citation_defects(markdown) == []
+        assert unknown_quotes(markdown, [page.text for page in DATA.pages.values()]) == []
+        assert largest_request(brain) <= WINDOW
+        report = build_report(state)
+        sentences = [sentence for section in report.sections for sentence in section.sentences]
+        assert sentences
+        assert {sentence.standing for sentence in sentences} == {"unchecked"}
+        said = "".join(sentence.text for sentence in sentences)
+        noted = noted_facts(state, question)
+        least = {"often broken": 0.5, "broken": 0.8}.get(model, 1.0)
+        assert len(claims_in(said, question) & noted) >= least * len(noted)
+        metadata = read_metadata(files.metadata)
+        assert (metadata.status, metadata.run_id, metadata.requests) == ("success", state.id, len(brain.requests))
+
+
+async def test_a_run_stopped_before_its_report_writes_the_same_bytes(tmp_path: Path) -> None:
+    class StoppedError(BaseException):
+        """The program ends here."""
+
+    def stop(event: ResearchEvent) -> None:
+        if isinstance(event, StageBegun) and event.stage == "finalise":
+            raise StoppedError
+
+    question = DATA.questions["battery"]
+    given = {"max_validation": 0, "min_validation": 0}
+    whole, _brain = researcher_of(HonestModel(), tmp_path / "whole", **given)
+    state = await whole.run(question.text)
+    expected = report_files(tmp_path / "whole" / "history" / state.id).report.read_bytes()
+    stopped, brain = researcher_of(HonestModel(), tmp_path / "stopped", on_event=stop, **given)
+    with pytest.raises(StoppedError):
+        await stopped.run(question.text)
+    files = report_files(tmp_path / "stopped" / "history" / state.id)
+    assert not files.report.exists()
+    again, more = researcher_of(HonestModel(), tmp_path / "stopped", **given)
+    resumed = await again.run(resume=state.id)
+    assert files.report.read_bytes() == expected
+    assert more.requests == []
+    assert len(brain.requests) == resumed.numbers.requests
+    times = {"start_at", "finish_at", "duration", "seconds", "model_seconds"}
+    mine, other = (msgspec.to_builtins(build_report(one).metadata) for one in (resumed, state))
+    assert {key: mine[key] for key in mine if key not in times} == {
+        key: other[key] for key in other if key not in times
+    }
