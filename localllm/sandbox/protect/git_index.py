@@ -7,14 +7,14 @@ The format: gitformat-index(5).
 import os
 import re
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.regular_files import READ, opened
 from localllm.sandbox.git_config import parse
 from localllm.sandbox.protect.folder_listings import FolderListings
-from localllm.sandbox.protect.protected_paths import Entry, identity_of
+from localllm.sandbox.protect.protected_paths import Entry, Reach, identity_of
 from localllm.sandbox.protect.repository import MOST_FOLDERS, Place, find_place
 
 _MOST = 256_000_000  # bytes, also of all paths; some million files
@@ -40,14 +40,14 @@ class IndexFiles:
         self._listings = FolderListings(may_be_index)
         self._believed: dict[str, tuple[int, ...]] = {}
 
-    def believe(self, repositories: Collection[str]) -> None:
-        """Take those that are there now as they are. `repositories`: the folders with a `.git`, below the root."""
-        self._believed = {path: identity_of(about) for path, about, _ in self._all(repositories)}
+    def believe(self, reach: Reach) -> None:
+        """Take those that are there now as they are, of all repositories that were seen."""
+        self._believed = {path: identity_of(about) for path, about, _ in self._all(reach)}
 
-    def look(self, repositories: Collection[str]) -> dict[str, Entry]:
+    def look(self, reach: Reach) -> dict[str, Entry]:
         """Those written since which name a path git refuses, by path below the root."""
         found: dict[str, Entry] = {}
-        for path, about, settings in self._all(repositories):
+        for path, about, settings in self._all(reach):
             identity = identity_of(about)
             if self._believed.get(path) == identity:
                 continue
@@ -57,10 +57,12 @@ class IndexFiles:
                 self._believed[path] = identity
         return found
 
-    def _all(self, repositories: Collection[str]) -> Iterator[tuple[str, os.stat_result, Path]]:
+    def _all(self, reach: Reach) -> Iterator[tuple[str, os.stat_result, Path]]:
         """Each index, and the settings of its repository."""
         start = len(str(self._root)) + 1
-        for data in dict.fromkeys(data for folder in sorted(repositories) for data in self._data(folder)):
+        of_git = (data for folder in sorted(reach.repositories) for data in self._data(folder))
+        bare = (self._root / folder for folder in sorted(reach.bare))
+        for data in dict.fromkeys((*of_git, *bare)):
             for file in indexes_in(data, self._listings):
                 try:
                     yield str(file)[start:], file.stat(), settings_of(file)

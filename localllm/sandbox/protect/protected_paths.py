@@ -33,6 +33,9 @@ _SETTINGS_OF_MODULES = (
 IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.startswith(".git/"))
 """Paths in the folder of a repository."""
 
+IN_BARE = tuple(name for name in IN_GIT if name not in ("modules", "worktrees"))
+"""The same of one that is not called `.git`: what lies there in these two is a repository's folder of its own."""
+
 _NAMES = frozenset(name.casefold() for name in PROTECTED_NAMES)
 _LONGEST = max(name.count("/") for name in _NAMES) + 1  # parts
 WHOLE = frozenset(name for name in _NAMES if "/" not in name)

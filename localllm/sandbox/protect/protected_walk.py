@@ -13,6 +13,7 @@ from pathlib import Path
 from localllm.base.file_watch import NAMES, Touched, Watcher
 from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.protected_paths import (
+    IN_BARE,
     IN_GIT,
     IN_OTHERS,
     PROTECTED_ENDINGS,
@@ -29,6 +30,7 @@ from localllm.sandbox.protect.symlinks import SKIPPED
 
 _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
 _LOOKED_FOR = WHOLE | {".git", *IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
+_IN_WORKTREE = (*IN_BARE, "gitdir")
 _MOST_FOLDERS = 200_000
 _WATCHED_FROM = 500  # folders: of fewer, asking each takes no longer than being told
 
@@ -217,7 +219,7 @@ class _Search:
         is_any = "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names)
         if is_any:
             self.reach.bare.add(folder)
-            self._search_for(folder, entries, IN_GIT)
+            self._search_for(folder, entries, _IN_WORKTREE if "commondir" in names else IN_BARE)
         for entry in entries:
             is_any |= self._take(folder, entry, inside)
         return inside, is_any

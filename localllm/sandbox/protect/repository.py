@@ -14,7 +14,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.git_config import Setting, parse
-from localllm.sandbox.protect.git_files import alternates_in, is_repository, led_to, said_in
+from localllm.sandbox.protect.git_files import alternates_in, has_head, is_repository, led_to, said_in
 from localllm.sandbox.protect.symlinks import find_plain
 
 _MOST_WHOLE = 1 << 22  # bytes of settings, and of a list of alternates
@@ -174,18 +174,27 @@ def linked_git(data: Path) -> Path:
 
 def linked_data(root: Path, git: Path) -> Path | None:
     """The data of a linked work tree or a submodule with the file `git`, if it lies in that of another repository of
-    the project `root`, and both tell of each other; no link or folder of packages may be on any of the ways."""
+    the project `root`, and both tell of each other; no link or folder of packages may be on any of the ways. The
+    project itself is no work tree of what lies in it."""
     said = led_to(git)
     data = find_plain(root, git.parent / said) if said else None
-    owner = next((folder for folder in data.parents if folder.name == ".git"), None) if data else None
-    if data is None or owner is None or find_plain(root, git) != git:
+    if data is None or git.parent == root or find_plain(root, git) != git:
         return None
     if data.parent.name == "worktrees":
-        common = find_plain(root, data / said_in(data / "commondir"))
-        return data if common == data.parents[1] and linked_git(data) == git else None
+        common = data.parents[1]
+        is_known = find_plain(root, data / said_in(data / "commondir")) == common and linked_git(data) == git
+        return data if is_known and _has_data(common) else None
+    owner = next((folder for folder in data.parents if folder.name == ".git"), None)
     named = [one.value for one in _settings(data / "config") if (one.section, one.name) == ("core", "worktree")]
-    is_module = "modules" in data.relative_to(owner).parts and len(named) == 1
+    is_module = owner is not None and "modules" in data.relative_to(owner).parts and len(named) == 1
+    is_module &= not os.path.lexists(data / "commondir")
     return data if is_module and find_plain(root, data / named[0]) == git.parent else None
+
+
+def _has_data(folder: Path) -> bool:
+    """Whether a folder has all the data of a repository, and is looked for as one: called `.git`, or with a HEAD."""
+    is_seen = folder.name == ".git" or has_head(folder)
+    return is_seen and not os.path.lexists(folder / "commondir") and is_repository(folder)
 
 
 def data_folders(git: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ToolExecutionError
-from localllm.sandbox.protect.repository import RepositoryCheck, around, find_place
+from localllm.sandbox.protect.repository import RepositoryCheck, around, find_place, linked_data
 
 
 @pytest.fixture
@@ -116,3 +116,50 @@ def test_a_broken_repository_is_no_part_of_the_one_around(home: Path, ruin: str)
     place = find_place(home / "mono/packages")
     assert place
     assert place.top == home / "mono"
+
+
+def test_work_trees_of_repositories_in_the_project_are_known(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "lib").mkdir()
+    git(root / "lib", "init", "-q", "--bare", "../.bare")
+    git(root / "lib", "init", "-q")
+    for repository, name in ((".bare", "one"), ("lib", "two")):
+        tree = subprocess.check_output(["git", "mktree"], cwd=root / repository, input=b"")
+        commit = ("commit-tree", "-m", "x", tree.decode().strip())
+        made = subprocess.check_output(
+            ["git", "-c", "user.name=A", "-c", "user.email=a@b", *commit], cwd=root / repository
+        )
+        git(root / repository, "worktree", "add", "-q", "--detach", str(root / name), made.decode().strip())
+        assert linked_data(root, root / name / ".git"), name
+    (root / ".bare/worktrees/one/commondir").write_text("../../../lib/.git\n")
+    assert linked_data(root, root / "one/.git") is None
+
+
+@pytest.mark.parametrize("missing", ["HEAD", "objects"])
+def test_a_work_tree_of_what_is_no_repository_is_not_known(tmp_path: Path, missing: str) -> None:
+    root = tmp_path.resolve()
+    data = root / "meta/worktrees/w"
+    data.mkdir(parents=True)
+    (root / "w").mkdir()
+    (root / "w/.git").write_text(f"gitdir: {data}")
+    (data / "HEAD").write_text("ref: refs/heads/main")
+    (data / "commondir").write_text("../..")
+    (data / "gitdir").write_text(f"{root}/w/.git")
+    for name in {"objects", "refs"} - {missing}:
+        (root / "meta" / name).mkdir()
+    if missing != "HEAD":
+        (root / "meta/HEAD").write_text("ref: refs/heads/main")
+    assert linked_data(root, root / "w/.git") is None
+
+
+def test_a_project_is_no_work_tree_of_what_lies_in_it(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "lib").mkdir()
+    git(root / "lib", "init", "-q")
+    data = root / "lib/.git/worktrees/w"
+    data.mkdir(parents=True)
+    (root / ".git").write_text(f"gitdir: {data}")
+    (data / "commondir").write_text("../..")
+    (data / "gitdir").write_text(f"{root}/.git")
+    assert linked_data(root, root / ".git") is None
+    assert linked_data(root.parent, root / ".git") == data
