@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
@@ -19,8 +20,10 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.files import is_temporary
 from localllm.base.jsontext import decode_msgpack
 from localllm.safety.paths import ProjectRoot, shown
-from localllm.sandbox.protect.git_files import line_of
-from localllm.sandbox.protect.git_settings import harmless_settings
+from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.protect.git_files import led_to, line_of
+from localllm.sandbox.protect.git_index import names_refused_path, settings_of
+from localllm.sandbox.protect.git_settings import harmless_settings, leads_inside
 from localllm.snapshots.blob_store import Contents
 from localllm.snapshots.file_state import Known, content_of, losses_of, mode_of
 from localllm.snapshots.project_scan import Sign, sign_of
@@ -38,6 +41,7 @@ from localllm.snapshots.repository_objects import (
 _CHUNK = 1 << 20
 _ObjectsOf = Callable[[str], Objects | None]
 _MOST_READ = 500_000_000  # bytes of one file that is looked into
+_MODE = ~0o111  # git runs none of its data
 
 
 class Loss(msgspec.Struct, frozen=True, array_like=True):
@@ -146,12 +150,20 @@ def _is_ref_to_something(path: str, known: Known, contents: Contents, objects_of
     return not name or not (objects := objects_of(top)) or objects.has(name)
 
 
-def _is_known_commondir(content: bytes) -> bool:
-    return line_of(content) == "../.."
+def _is_known_commondir(_data: Path, copy: Path) -> bool:
+    return line_of(copy.read_bytes()) == "../.."
 
 
-def _is_known_gitdir(content: bytes) -> bool:
-    return os.path.isfile(line_of(content))  # noqa: PTH113 - a string
+def _is_known_gitdir(data: Path, copy: Path) -> bool:
+    """Whether it leads to a work tree that says it is this one's."""
+    git = data / line_of(copy.read_bytes())
+    said = led_to(git)
+    return bool(said) and os.path.realpath(git.parent / said) == str(data)
+
+
+def _is_index(data: Path, copy: Path) -> bool:
+    """Whether git would read and write nothing by it that it does not track."""
+    return not names_refused_path(copy, settings_of(data / "index"))
 
 
 _WRITTEN = re.compile(
@@ -161,8 +173,9 @@ _WRITTEN = re.compile(
     r"|(?:.*/)?\.git/(?:modules/.+/)?worktrees/[^/]+/(?:commondir|gitdir)",
     re.DOTALL,
 )
-_LEADING = {"commondir": _is_known_commondir, "gitdir": _is_known_gitdir}
-"""Whether the content of a file that leads git elsewhere may be put back."""
+_JUDGED = {"commondir": _is_known_commondir, "gitdir": _is_known_gitdir, "index": _is_index}
+"""Whether the copy of a file by which git finds others may be put back, into the folder of its data. A command that ran
+in the background may have changed it just before it was kept."""
 
 
 def _may_be_written(path: str) -> bool:
@@ -203,17 +216,25 @@ def _is_packed_since(root: ProjectRoot, path: str, since: float) -> bool:
         return False
 
 
-def _kept(name: str, known: Known, contents: Contents) -> IO[bytes]:
-    """What is put back: the copy, of settings only those that cannot make git run something."""
-    content = contents.path(content_of(known.state))
-    return io.BytesIO(harmless_settings(content.read_bytes())) if name == "config" else content.open("rb")
+def _kept(root: ProjectRoot, path: str, copy: Path) -> IO[bytes]:
+    """What is put back: the copy, of settings only those that cannot make git run something, or lead elsewhere."""
+    data, _, name = path.rpartition("/")
+    if name != "config":
+        return copy.open("rb")
+    user = git_settings_of_user(os.environ)
+    return io.BytesIO(
+        harmless_settings(copy.read_bytes(), lambda address: leads_inside(root.path, root.path / data, address, user))
+    )
 
 
 def _put_back(root: ProjectRoot, path: str, known: Known, contents: Contents) -> None:
-    name = path.rpartition("/")[2]
-    if name in _LEADING and not _LEADING[name](contents.get(content_of(known.state))):
+    data, _, name = path.rpartition("/")
+    copy = contents.path(content_of(known.state))
+    if name in _JUDGED and not _JUDGED[name](root.path / data, copy):
+        if name == "index":
+            raise ToolExecutionError("undo_not_kept", path=shown(path))
         return
-    with _kept(name, known, contents) as source, root.open_parent(path, make=True) as folder:
+    with _kept(root, path, copy) as source, root.open_parent(path, make=True) as folder:
         for left in os.listdir(folder):  # noqa: PTH208 - by its descriptor
             if is_temporary(left):
                 os.unlink(left, dir_fd=folder)
@@ -222,7 +243,7 @@ def _put_back(root: ProjectRoot, path: str, known: Known, contents: Contents) ->
         try:
             with open(target, "wb", closefd=False) as file:
                 shutil.copyfileobj(source, file, _CHUNK)
-            os.fchmod(target, mode_of(known.state))
+            os.fchmod(target, mode_of(known.state) & _MODE)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError:
             with suppress(FileNotFoundError):

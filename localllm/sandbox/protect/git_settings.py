@@ -1,9 +1,12 @@
 """Which changes of a repository's settings file are harmless: those that git cannot be made to run something by."""
 
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
-from localllm.sandbox.git_config import parse, write
+from localllm.base.files import real_path
+from localllm.sandbox.git_config import Setting, parse, write
 
 _HARMLESS = frozenset(
     {
@@ -49,6 +52,39 @@ def local_address(value: str) -> str:
     return path if path == value or "%" not in path else "/"
 
 
+def used_addresses(value: str, settings: Iterable[Setting]) -> list[str]:
+    """What git may connect to for the address of a remote: it, and what `url.*.insteadOf` and `pushInsteadOf` make of
+    it. Which of several counts is not asked: that can hang on conditions."""
+    rewriting = (one for one in settings if one.section == "url" and one.name in ("insteadof", "pushinsteadof"))
+    return [value, *(f"{one.subsection}{value[len(one.value) :]}" for one in rewriting if value.startswith(one.value))]
+
+
+def local_places(path: str) -> list[str]:
+    """Where git looks for the repository at the path that a remote names: see enter_repo in its path.c."""
+    path = path.rstrip("/") or "/"
+    return [path, f"{path}/.git", f"{path}.git", f"{path}.git/.git"]
+
+
+def leads_inside(root: Path, data: Path, address: str, settings: Iterable[Setting]) -> bool:
+    """Whether a repository of the project `root` with this data may have the address for a remote: it is a mere one,
+    and leads to a repository of the project, or to none on this machine. `settings`: the user's own."""
+    used = used_addresses(address, settings)
+    return all(not _NO_ADDRESS.search(one) and _stays_inside(root, data, local_address(one)) for one in used)
+
+
+def _stays_inside(root: Path, data: Path, path: str) -> bool:
+    """Whether the repository at the path of a remote is one of the project's, or none yet, from each work tree that may
+    begin to use it: git starts from its top, and that lies one folder deep in the project or more."""
+    if not path:
+        return True
+    for top in (data.parent if data.name == ".git" else data, root / "work tree"):
+        itself, *others = (Path(real_path(top / place)) for place in local_places(path))
+        there = [itself, *filter(os.path.lexists, others)]  # beside the project nobody will make one
+        if not all(target.is_relative_to(root) and not target.is_file() for target in there):
+            return False
+    return True
+
+
 def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str], bool]) -> bool:
     """Whether the files differ in harmless settings alone. What is written in any unusual way is not harmless.
 
@@ -71,11 +107,13 @@ def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str
     )
 
 
-def harmless_settings(content: bytes) -> bytes:
-    """The settings of a file that git cannot be made to run something by, as a file."""
+def harmless_settings(content: bytes, may_lead: Callable[[str], bool]) -> bytes:
+    """The settings of a file that git cannot be made to run something by, as a file. `may_lead`: whether the address of
+    a remote may be among them."""
     allowed = _HARMLESS | _HARMLESS_WHEN_NEW - {"core.worktree"}
     keys = ((f"{one.section}.{one.name}", one) for one in parse(content))
-    return write(one for key, one in keys if key in allowed and _is_plain(key, one.value))
+    harmless = (one for key, one in keys if key in allowed and _is_plain(key, one.value))
+    return write(one for one in harmless if (one.section, one.name) != ("remote", "url") or may_lead(one.value))
 
 
 def _is_plain(key: str, value: str) -> bool:

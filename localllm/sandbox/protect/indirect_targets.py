@@ -14,8 +14,8 @@ from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protect.git_files import gitfile_target, line_of
-from localllm.sandbox.protect.git_settings import local_address
-from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, is_git_settings, look_at, names_beneath
+from localllm.sandbox.protect.git_settings import local_address, local_places, used_addresses
+from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
 from localllm.sandbox.protect.symlinks import follow
 
@@ -64,9 +64,9 @@ class Leads:
             elif not entry.content:
                 continue
             elif name == ".git" and (said := gitfile_target(entry.content)):
-                found.update(self._of_gitdir(path, said))
+                found.update(self._of_place(path, said, is_data=True))
             elif name in ("gitdir", "commondir"):
-                self.places.add(str((self._root / path).parent / line_of(entry.content)))
+                found.update(self._of_place(path, line_of(entry.content), is_data=name == "commondir"))
             elif f"/{path}".casefold().endswith(_ALTERNATES):
                 found.update(self._of_alternates(path))
             elif is_git_settings(path) or name == "config.worktree":
@@ -93,14 +93,17 @@ class Leads:
         *links, last = follow(str(self._root / path))
         yield from self._inside(links)
         for target in self._inside([last]):
+            if os.path.isfile(last):  # noqa: PTH113 - a string
+                yield target
             yield from (f"{target}/{name}".rstrip("/") for name in names_beneath(path))
 
-    def _of_gitdir(self, path: str, said: str) -> Iterator[str]:
+    def _of_place(self, path: str, said: str, *, is_data: bool) -> Iterator[str]:
+        """What the file at `path` leads to; `is_data`: a folder with data, in which git believes certain names."""
         place = str((self._root / path).parent / said)
         self.places.add(place)
         *_, data = follow(place)
-        for target in self._inside([data]):
-            yield from (f"{target}/{name}" for name in IN_GIT)
+        for target in self._inside([data]) if is_data else ():
+            yield from (f"{target}/{name}" for name in IN_BARE)
 
     def _of_alternates(self, path: str) -> Iterator[str]:
         with suppress(ToolExecutionError):
@@ -119,10 +122,18 @@ class Leads:
         self.places.update(str(folder / name) for name in named)
         top = folder / named[0] if named else folder.parent if folder.name == ".git" else folder
         for one in settings:
-            if one.section == "remote" and one.name in ("url", "pushurl") and (address := local_address(one.value)):
-                self.places.add(os.path.normpath(top / address))
+            if one.section == "remote" and one.name in ("url", "pushurl"):
+                self.places.update(self._of_remote(one.value, settings, top))
         bases = [str(folder), str(folder.parent), *worktrees, *(str(folder / name) for name in named)]
         return self._named(settings, dict.fromkeys(bases), str(folder))
+
+    def _of_remote(self, value: str, settings: Sequence[Setting], top: Path) -> Iterator[str]:
+        for address in used_addresses(value, (*settings, *self._outside[0][0])):
+            path = local_address(address) and os.path.normpath(top / local_address(address))
+            if path.startswith(f"{self._root}/"):
+                yield from local_places(path)
+            elif path:
+                yield path
 
     def _named(self, settings: Sequence[Setting], folders: Iterable[str], beside: str) -> list[str]:
         paths, is_complete = named_files(settings, folders, self._home, beside)

@@ -10,12 +10,11 @@ from threading import Lock
 from time import strftime
 
 from localllm.base.errors import ToolExecutionError
-from localllm.base.files import real_path
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.git_index import IndexFiles
-from localllm.sandbox.protect.git_settings import is_harmless_change, local_address
+from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
 from localllm.sandbox.protect.git_state import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.protected_paths import (
@@ -109,7 +108,7 @@ class ProtectedFiles:
                 in_data = self._data.believe(self._reach, known)
                 self._in_data = frozenset(in_data)
                 self._before = in_data | self._before
-                self._index_files.believe(self._reach.repositories)
+                self._index_files.believe(self._reach)
                 self._keep_settings_of_gone(known)
                 self._leave_out_what_is_stuck()
             self._running += 1
@@ -248,7 +247,7 @@ class ProtectedFiles:
             after |= look_at(self._root, self._named, self._before, reach=reach)
             after |= look_at(self._root, links_to(self._root, self._places), self._before, reach=reach)
             after = self._data.look(reach, self._before) | after
-            after |= self._index_files.look(reach.repositories)
+            after |= self._index_files.look(reach)
             rounds += 1
             if rounds > _MOST_ROUNDS or not self._open_up(reach.closed):
                 reach.is_complete &= rounds <= _MOST_ROUNDS
@@ -307,10 +306,7 @@ class ProtectedFiles:
         if key == "core.worktree":
             top = find_plain(self._root, data / value)
             return top is not None and linked_data(self._root, top / ".git") == data
-        top = data.parent if data.name == ".git" else data
-        address = local_address(value)
-        target = Path(real_path(top / address))
-        return not address or (target.is_relative_to(self._root) and not target.is_file())
+        return leads_inside(self._root, data, value, git_settings_of_user(os.environ))
 
     def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
         """Whether it is a list of alternates that leads to the objects of other repositories of the project alone."""

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.git_settings import is_harmless_change, local_address
+from localllm.sandbox.git_config import parse
+from localllm.sandbox.protect.git_settings import harmless_settings, is_harmless_change, leads_inside, local_address
 from tests.support.each import each
 
 PLAIN = b'[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x\n\tfetch = +refs/*:refs/*\n'
@@ -125,3 +126,39 @@ def test_a_branch_follows_only_what_is_a_remote() -> None:
 
 def test_settings_full_of_remarks_are_not_harmless() -> None:
     assert not is_harmless_change(PLAIN, PLAIN + b"#" * 70_000 + b"\n", anywhere)
+
+
+@each(
+    ("address", "settings", "leads"),
+    [
+        ("https://example.org/x", "", True),
+        ("../hub", "", True),
+        ("hub", "", True),
+        ("../../hub", "", False),
+        ("../mirror", "", False),
+        ("../up", "", False),
+        ("mine:x", "", True),
+        ("mine:x", '[url "{out}/"]\ninsteadOf = mine:', False),
+        ("mine:x", '[url "https://example.org/"]\ninsteadOf = mine:', True),
+        ("https://example.org/x", '[url "{out}/"]\npushInsteadOf = https://example.org/', False),
+        ("mine:x", '[url "ext::sh -c "]\ninsteadOf = mine:', False),
+    ],
+)
+def test_a_remote_leads_to_the_project_or_to_another_machine(
+    tmp_path_factory: pytest.TempPathFactory, address: str, settings: str, leads: bool
+) -> None:
+    out = tmp_path_factory.mktemp("out").resolve()
+    root = out / "project"
+    (root / "deep/er/repo/.git").mkdir(parents=True)
+    (root / "deep/er/mirror").write_text("gitdir: elsewhere")
+    (root / "deep/er/up.git").symlink_to(out)
+    user = list(parse(settings.replace("{out}", str(out)).encode()))
+    assert leads_inside(root, root / "deep/er/repo/.git", address, user) == leads
+
+
+def test_of_kept_settings_no_remote_comes_back_that_leads_elsewhere() -> None:
+    content = PLAIN + b'[remote "b"]\n\turl = /srv/x\n[core]\n\tfsmonitor = touch\n'
+    kept = harmless_settings(content, lambda address: not address.startswith("/"))
+    assert b"https://example.org/x" in kept
+    assert b"/srv/x" not in kept
+    assert b"touch" not in kept

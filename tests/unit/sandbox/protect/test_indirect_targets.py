@@ -74,3 +74,24 @@ def test_the_folder_of_hooks_comes_before_any_number_of_other_programs(root: Pat
     aliases = "".join(f"\ta{n} = !t/{n}\n" for n in range(300))
     (root / ".git/config").write_text(f"[alias]\n{aliases}[core]\n\thooksPath = hooks\n")
     assert "hooks" in leads(root, [])
+
+
+def test_a_common_folder_is_believed_as_a_repository_is(root: Path) -> None:
+    (root / ".git/commondir").write_text("../common\n")
+    (root / "common").mkdir()
+    found = leads(root, [])
+    assert {"common/hooks", "common/config"} <= found
+    assert not {"common/worktrees", "common/modules"} & found, "what lies there has a folder of its own"
+
+
+def test_a_git_that_is_a_link_leads_to_a_file(tmp_path: Path) -> None:
+    (tmp_path / "gitfile").write_text("gitdir: meta")
+    (tmp_path / ".git").symlink_to("gitfile")
+    assert "gitfile" in leads(tmp_path.resolve(), [])
+
+
+def test_the_names_git_tries_for_a_remote_are_places(root: Path) -> None:
+    (root / ".git/config").write_text('[remote "o"]\nurl = ./up\n[url "mine:"]\ninsteadOf = x\n')
+    found = Leads(root, list(parse(f'[url "{root}/"]\ninsteadOf = ./'.encode())), "/home/me")
+    found.of(look(root))
+    assert {f"{root}/up", f"{root}/up.git", f"{root}/up/.git", f"{root}/up.git/.git"} <= found.places
