@@ -39,6 +39,7 @@ from localllm.memory.project_memory import ProjectMemory
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText
 from localllm.safety.confirmation import Confirmer
+from localllm.safety.hard_links import close_other_names
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
 from localllm.safety.rules import closed_to_commands, closed_to_reading, usable_rules
@@ -121,7 +122,7 @@ class LocalLLMCode(Answerer):
         self._explore = Explorer(self.llm_client, lambda: self.tool_system, loaded.settings.agent).tool()
         tools = (*all_tools(), self._explore)
         safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools)
-        self.settings: Settings = msgspec.structs.replace(loaded.settings, safety=safety)
+        self.settings: Settings = msgspec.structs.replace(loaded.settings, safety=close_other_names(safety, root))
         self._remembered = RememberedRules.of_user(root, environ)
         self._policy = Policy(self.settings.safety, self._remembered.rules)
         self._front_end = front_end

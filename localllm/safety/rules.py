@@ -81,14 +81,15 @@ def rules_of(settings: SafetySettings) -> list[Rule]:
 def closed_to_commands(settings: SafetySettings) -> tuple[list[str], list[str]]:
     """The paths in the project that deny rules close to reading, and those they close to writing alone. A command could
     reach them by other names than the rules': the sandbox has to close them."""
-    unreadable: list[str] = []
-    unwritable: list[str] = []
-    for rule in rules_of(settings):
-        if rule.closes_reading:
-            unreadable.append(rule.prefix or "")
-        elif rule.decision == "deny" and rule.prefix is not None and rule.tool in WRITING_TOOLS:
-            unwritable.append(rule.prefix)
-    return unreadable, unwritable
+    closing = [rule for rule in rules_of(settings) if closes_path(rule)]
+    unreadable = [rule.prefix or "" for rule in closing if rule.closes_reading]
+    return unreadable, [rule.prefix or "" for rule in closing if not rule.closes_reading]
+
+
+def closes_path(rule: Rule) -> bool:
+    """Whether it closes the files at a path to reading, or to writing alone."""
+    is_of_writing = rule.decision == "deny" and rule.prefix is not None and rule.tool in WRITING_TOOLS
+    return rule.closes_reading or is_of_writing
 
 
 def still_showing(settings: SafetySettings) -> list[str]:

@@ -33,6 +33,7 @@ ENVIRONMENT = {
     "GIT_EDITOR": "true",
     "GIT_PAGER": "cat",
     "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # what is shown, and judged, is what is kept and pushed
     "LC_ALL": "C.UTF-8",
 }
 
@@ -76,6 +77,11 @@ _NEUTRAL = (
     (_HARMLESS, None),
 )
 """What others become when only the repository sets them, if not empty. None: they stay."""
+
+_MOST_OVERRIDES = 100_000
+"""Bytes of settings that are overridden: they are handed on as variables."""
+
+_WITHOUT_RERERE = {"rerere.enabled": "false"}  # a commit would copy what MERGE_RR names, from anywhere
 
 _FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process|required)", re.DOTALL)
 
@@ -179,7 +185,7 @@ class UnsandboxedGit:
     def __init__(self, root: Path, top: Path) -> None:
         self._root = root
         self._top = top
-        self._overrides = SETTINGS | WITHOUT_HOOKS
+        self._overrides = SETTINGS | WITHOUT_HOOKS | _WITHOUT_RERERE
         self._is_ready = False
         self.switched_off: frozenset[str] = frozenset()
         """The filters that do not run: only the repository defines them, or they might run what lies in it. Known after
@@ -197,8 +203,10 @@ class UnsandboxedGit:
             if os.path.realpath(os.fsdecode(place.output).removesuffix("\n")) != str(self._top):
                 raise ToolExecutionError("git_not_a_repository", path=self._root)  # git found another one
             self._is_ready = True
-            trusted, own = settings_by_scope(listed.output)
+            trusted, own = settings_by_scope(listed.output, self._root)
             self._overrides |= self._believed(trusted, own)
+            if sum(len(key) + len(value) for key, value in self._overrides.items()) > _MOST_OVERRIDES:
+                raise ToolExecutionError("git_too_many_settings", path=self._root)
             replaced = (key for key, value in self._overrides.items() if value != trusted.get(key))
             self.switched_off = frozenset(match[1] for key in replaced if (match := _FILTER.fullmatch(key)))
         return [self._run(question, writes=writes) for question in questions]
@@ -247,8 +255,11 @@ _PLACE = Question(("rev-parse", "--show-toplevel"))
 LIST_SETTINGS = Question(("config", "--list", "--show-scope", "--null"))
 
 
-def settings_by_scope(listed: bytes) -> tuple[dict[str, str], dict[str, str]]:
-    """The answer to LIST_SETTINGS: what the machine and the user set, and what the repository itself does."""
+def settings_by_scope(listed: bytes, root: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The answer to LIST_SETTINGS: what the machine and the user set, and what the repository itself does. Raises
+    ToolExecutionError where that is not all."""
+    if len(listed) >= LARGEST_OUTPUT:
+        raise ToolExecutionError("git_too_many_settings", path=root)
     trusted: dict[str, str] = {}
     own: dict[str, str] = {}
     fields = os.fsdecode(listed).split("\0")

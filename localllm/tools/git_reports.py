@@ -190,17 +190,19 @@ def _log_of(count: int, path: str) -> Question:
 
 
 class _Plan(NamedTuple):
-    """What a commit will hold: `changes`, as staged or, with `as_now`, as the files are now."""
+    """What a commit will hold: `changes`, as staged or, with `as_now`, as the files are now. Neither what is `left_out`
+    for want of a name, nor what is `closed` to reading by a rule."""
 
     as_now: bool
     changes: Sequence[Change]
     left_out: Sequence[Change]
+    closed: Sequence[Change] = ()
 
 
 async def preview_commit(context: ToolContext, message: str, files: Sequence[str] = ()) -> Preview:
     """What git_commit would commit."""
     repository = await _open_to_commit(context)
-    plan = await _plan(repository, context.root, message, files)
+    plan = await _plan(repository, context, message, files)
     await _ways_to_commit(context, repository, message)
     lines = [_line(_letter(change, as_now=plan.as_now), change) for change in plan.changes]
     summary = ngettext(
@@ -222,11 +224,12 @@ async def _open_to_commit(context: ToolContext) -> Repository:
     return await open_repository(context.root.path, context.runner, outside=True)
 
 
-async def _plan(repository: Repository, root: ProjectRoot, message: str, files: Sequence[str]) -> _Plan:
+async def _plan(repository: Repository, context: ToolContext, message: str, files: Sequence[str]) -> _Plan:
     """Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
+    root = context.root
     if not message.strip():
         raise ToolExecutionError("git_no_message")
-    plan = await _choose(repository, root, files)
+    plan = _without_closed(await _choose(repository, root, files), closed_paths(context), message)
     if not plan.changes:
         raise _nothing_to_commit(plan)
     if outside := [change.path for change in plan.changes if change.is_outside]:
@@ -239,6 +242,21 @@ async def _plan(repository: Repository, root: ProjectRoot, message: str, files: 
         path, name = next(iter(filtered.items()))
         raise ToolExecutionError("git_filtered", path=shown(path), filter=shown(name))
     return plan
+
+
+def _without_closed(plan: _Plan, closed: Sequence[str], message: str) -> _Plan:
+    """The plan without the files that rules close to reading: commands could read them in the repository, and a sandbox
+    that hides them commits something else. Raises ToolExecutionError where only they are left, or one is staged."""
+
+    def is_closed(change: Change) -> bool:
+        names = [name for name in (change.path, change.old_path) if name]
+        return any(is_within(name, folder) for name in names for folder in closed)
+
+    left = [change for change in plan.changes if is_closed(change)]
+    rest = [change for change in plan.changes if not is_closed(change)]
+    if left and not (plan.as_now and rest):
+        raise ToolExecutionError("git_closed", paths=_named(left), message=quote(_subject(message)))
+    return plan._replace(changes=rest, closed=left)
 
 
 def _nothing_to_commit(plan: _Plan) -> ToolExecutionError:
@@ -302,7 +320,7 @@ async def _refuse_pointless(path: str, changes: Sequence[Change], repository: Re
 async def commit(context: ToolContext, message: str, files: Sequence[str]) -> ToolOutput:
     """For git_commit. Raises ToolExecutionError where there is nothing that can be committed, or only the user can."""
     repository = await _open_to_commit(context)
-    plan = await _plan(repository, context.root, message, files)
+    plan = await _plan(repository, context, message, files)
     remarks = await _make(context, repository, _commit_of(plan, message))
     head = await repository.head()
     listed = await repository.run(
@@ -335,6 +353,8 @@ async def _ways_to_commit(context: ToolContext, repository: Repository, message:
     ways = await repository.ways_to_commit()
     if ways.signs:
         raise ToolExecutionError("git_signs", message=quote(_subject(message)))
+    if repository.keeps_changes_aside and not repository.commits_in_sandbox:
+        raise ToolExecutionError("git_kept_aside", message=quote(_subject(message)))
     if ways.hooks and not (repository.commits_in_sandbox and context.runner.shows(ways.hooks_folder)):
         names, folder = ", ".join(ways.hooks), ways.hooks_folder
         raise ToolExecutionError("git_hooks_left", names=names, folder=folder, message=quote(_subject(message)))
@@ -376,6 +396,8 @@ def _left_out(plan: _Plan) -> Iterator[Phrase]:
     """What a person may have expected in the commit."""
     if plan.left_out:
         yield Phrase("Not in this commit: {names}. Name them in files to commit them.", names=_named(plan.left_out))
+    if plan.closed:
+        yield Phrase("Not in this commit, as a rule closes them to reading: {names}.", names=_named(plan.closed))
 
 
 def _named(changes: Sequence[Change]) -> Phrases:

@@ -170,6 +170,11 @@ class Repository:
                 return name
         return ""
 
+    @property
+    def keeps_changes_aside(self) -> bool:
+        """Whether the next commit brings back what a merge has put aside."""
+        return os.path.lexists(self._place.folder / "MERGE_AUTOSTASH")
+
     async def head(self) -> str:
         """The last commit; "" before the first one."""
         return (await self.run(_HEAD)).decode().strip()
@@ -190,7 +195,7 @@ class Repository:
 
     async def ways_to_commit(self) -> "WaysToCommit":
         """What the user's and the repository's settings ask of a commit."""
-        machine, own = settings_by_scope(await self.run(LIST_SETTINGS))
+        machine, own = settings_by_scope(await self.run(LIST_SETTINGS), self._root)
         user = {f"{one.section}.{one.name}": one.value for one in git_settings_of_user(os.environ, self._root)}
         settings = machine | user | own
         path = settings.get("core.hookspath", "")

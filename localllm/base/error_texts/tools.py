@@ -234,6 +234,24 @@ TOOLS = {
         "So much is not read to find out where it leads.",
         "The user can run git by hand.",
     ),
+    "git_too_many_settings": ErrorText(
+        "E8087",
+        "git is not used here: the settings of the repository of {path} are too long.",
+        "So much cannot be checked for what would make git run something.",
+        "The user can look at .git/config and at what it includes, or run git by hand.",
+    ),
+    "git_kept_aside": ErrorText(
+        "E8088",
+        "Nothing was committed: a merge under way has put changes aside (MERGE_AUTOSTASH).",
+        "The commit would bring them back outside the sandbox, whatever is among them.",
+        "Ask the user to commit: git commit -m {message}",
+    ),
+    "git_closed": ErrorText(
+        "E8089",
+        "Nothing was committed: a rule closes {paths} to reading.",
+        "What is committed lies in the repository, where commands can read it.",
+        "Name the other files in files. The user can commit it: git commit -m {message}",
+    ),
     "git_setting": ErrorText(
         "E8063",
         "git is not used here: the repository sets {setting}.",

@@ -13,25 +13,26 @@ from typing import NamedTuple
 from localllm.sandbox.protect.folder_listings import FolderListings
 
 _FULL = re.compile(
-    r"objects|refs|logs|reftable|hooks|rr-cache|NOTES_MERGE_WORKTREE|lfs/(?:objects|tmp|incomplete|cache|logs)"
+    r"objects|refs|logs|reftable|hooks|NOTES_MERGE_WORKTREE|lfs/(?:objects|tmp|incomplete|cache|logs)"
     r"|annex/(?!objects)[^/]+"
 )
 """Folders that may have many others in them, and files of any name."""
 
 _FOLDERS = re.compile(
     r"lfs|annex|info|sequencer|rebase-apply|rebase-merge(?:/(?:rewritten|dropped))?|fsmonitor--daemon(?:/cookies)?"
-    r"|branches|remotes|worktrees|modules(?:/.*)?"
+    r"|branches|remotes|worktrees|modules(?:/.*)?|rr-cache(?:/[0-9a-f]+)?"
 )
 _FILES = re.compile(
     r"(?:(?!MERGE_RR|MERGE_AUTOSTASH)[A-Z][A-Z_-]*|index|packed-refs|shallow|config|config\.worktree|commondir|gitdir|locked|description"
     r"|info/(?:exclude|sparse-checkout|attributes|refs)|lfs/lockcache\.db)(?:\.lock|\.new|~)?"
     r"|(?:next-)?index[.-][\w.-]+|sharedindex[._]\w+(?:\.lock)?|shallow_\w+|gc\.(?:pid|log)(?:\.lock)?"
-    r"|info/(?:refs|sparse-checkout)_\w+|(?:rebase-apply|rebase-merge|sequencer|fsmonitor--daemon|annex)/.*"
+    r"|info/(?:refs|sparse-checkout)_\w+|rr-cache/[0-9a-f]+/(?:pre|this)image(?:\.\d+)?|(?:rebase-apply|rebase-merge|sequencer|fsmonitor--daemon|annex)/.*"
     r"|ADD_EDIT\.patch|addp-hunk-edit\.diff|gitk\.cache|git-daemon-export-ok|fast_import_crash_\d+"
     r"|\.[A-Z_-]+\.sw[a-z]"
 )
 """Not MERGE_RR unless it is empty: a commit copies each file it names into the repository. Not MERGE_AUTOSTASH: a
-commit applies the stash it names, whatever is in it."""
+commit applies the stash it names, whatever is in it. No `postimage` of a conflict: the next merge that meets the
+conflict puts it into the file, whichever that is."""
 _RESOLUTIONS = "MERGE_RR"
 _NOT_ENTERED = "annex/objects"  # large; git itself never goes there
 _MOST_OF_LFS = 2_000  # folders; each object may have one of its own, and each costs some microseconds
