@@ -41,6 +41,7 @@ from localllm.tools.call_judge import NO_FACTS, CallJudge
 from localllm.tools.change_history import ChangeHistory
 from localllm.tools.context import ToolContext
 from localllm.tools.foreign_calls import Translator, answer_in, is_finishing, noted, own_name
+from localllm.tools.kept_pages import KeptPages
 from localllm.tools.registry import first_line, parse_arguments
 from localllm.tools.results import (
     Record,
@@ -55,6 +56,7 @@ from localllm.tools.results import (
 from localllm.tools.text_files import SeenFiles, load
 
 _OWN_FOLDERS = (".localllm", "tool-output")
+_SHOWING_COMMANDS = (COMMAND_TOOL, "command_output")
 
 
 class ToolSystem:
@@ -78,6 +80,7 @@ class ToolSystem:
         """`remembered` keeps what a person wants allowed from now on."""
         self._tools = {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
         self._context = context
+        self._pages = KeptPages(context.overflow_folder)
         self._policy = policy
         self._confirmer = confirmer
         self._snapshots = snapshots
@@ -332,7 +335,11 @@ class ToolSystem:
                 tool.fetches or tool.sends
             )  # an error may hold strangers' words
             raise
-        self._judge.tainted = self._judge.tainted or output.untrusted or self._shows_page(tool, arguments, output)
+        self._judge.tainted = (
+            self._judge.tainted
+            or output.untrusted
+            or await asyncio.to_thread(self._shows_page, tool, arguments, output)
+        )
         remarks += self._new_remarks(call, fitted.left_out)
         if remarks:
             output = msgspec.structs.replace(output, for_model="\n".join([output.for_model, *remarks]))
@@ -342,11 +349,16 @@ class ToolSystem:
     def _shows_page(self, tool: Tool, arguments: dict[str, Any], output: ToolOutput) -> bool:
         """Whether what the model got may be of a page of the web that was kept as a file, in this session or another.
 
-        A command may print it under no name, so that one counts that only has to do with the folder.
+        A command may print it under no name, so that one counts that only has to do with the folder, and one whose
+        output holds a passage of it; so does what such a command printed and was kept in turn.
         """
         if tool.name == COMMAND_TOOL and any(name in arguments["command"].casefold() for name in _OWN_FOLDERS):
             return has_pages(self._context.overflow_folder)
-        return names_page(output.for_model) or any(names_page(path) for path in map(str, arguments.values()))
+        texts = (output.for_model, *map(str, arguments.values()))
+        if any(map(names_page, texts)):
+            return True
+        is_of_command = tool.name in _SHOWING_COMMANDS or any("tool-output" in text.casefold() for text in texts)
+        return is_of_command and self._pages.are_in(output.for_model)
 
     def _new_remarks(self, call: ToolCall, left_out: Sequence[str]) -> list[str]:
         """What was understood otherwise than it was written, each the first time in a conversation."""

@@ -1,0 +1,60 @@
+"""Notice text of the web that was kept in a file, when a command prints it under no name."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.base.kept_outputs import OF_WEB
+from localllm.base.regular_files import read_beginning
+
+_WINDOW = 32
+"""Characters that are compared, blanks left out: a passage of twice as many is always noticed."""
+
+_MOST_BYTES = 2_000_000  # of kept pages, the newest first
+_MOST_PAGES = 200
+_LONGEST = 200_000  # characters of a text that are looked at
+
+
+class KeptPages:
+    """The outputs in `folder` that came from the web, in this session or another. Each is read once: its name stands
+    for its content."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, frozenset[int]] = {}
+
+    def are_in(self, text: str) -> bool:
+        """Whether a text holds a passage of one of them."""
+        if not (names := self._names()):
+            return False
+        self._known = {name: self._known.get(name) or self._windows_of(name) for name in names}
+        plain = _plain(text[:_LONGEST])
+        there = {hash(plain[at : at + _WINDOW]) for at in range(max(len(plain) - _WINDOW + 1, 0))}
+        return any(not there.isdisjoint(known) for known in self._known.values())
+
+    def _names(self) -> list[str]:
+        """The newest of them, as many as there is room for."""
+        found: list[tuple[float, int, str]] = []
+        with suppress(OSError), os.scandir(self._folder) as entries:
+            for entry in entries:
+                if entry.name.rpartition("-")[0] in OF_WEB and entry.is_file(follow_symlinks=False):
+                    about = entry.stat(follow_symlinks=False)
+                    found.append((about.st_mtime, about.st_size, entry.name))
+        names: list[str] = []
+        room = _MOST_BYTES
+        for _, size, name in sorted(found, reverse=True)[:_MOST_PAGES]:
+            room -= size
+            if room >= 0 or not names:
+                names.append(name)
+        return names
+
+    def _windows_of(self, name: str) -> frozenset[int]:
+        try:
+            plain = _plain(read_beginning(self._folder / name, _MOST_BYTES).decode("utf-8", "replace"))
+        except OSError:
+            return frozenset()
+        return frozenset(hash(plain[at : at + _WINDOW]) for at in range(0, len(plain) - _WINDOW + 1, _WINDOW))
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
