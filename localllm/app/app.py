@@ -36,6 +36,7 @@ from localllm.config.schema import Mode, Settings
 from localllm.llm.model_profiles import Profile
 from localllm.llm.offline_servers import go_offline
 from localllm.memory.project_memory import ProjectMemory
+from localllm.rag.locations import has_collections
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText
 from localllm.safety.confirmation import Confirmer
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from localllm.memory.search import MemoryEntry
     from localllm.project.analyzer import ProjectAnalyzer
     from localllm.project.facts import ProjectAnalysis
+    from localllm.rag.knowledge_base import KnowledgeBase
     from localllm.sandbox.runner import SandboxRunner
 
 _STORED = {
@@ -315,6 +317,12 @@ class LocalLLMCode(Answerer):
         """Let the model read, with the next request, what a command of the person's own printed."""
         self._conversation.offer_output(command, output, return_code)
 
+    def offer_passages(self, query: str, text: str) -> None:
+        """Let the model read, with the next request, passages of collections that the person has searched for."""
+        self.react_agent.offer(
+            f"[The user searched the collections of documents for: {query}. Passages:]\n{text}\n[End of passages]"
+        )
+
     def undo(self, *, turn: bool = False) -> list[str]:
         """Take back the last change, or all of the last turn; a line for each file. If that was a rewind, the
         conversation comes back as well."""
@@ -401,6 +409,15 @@ class LocalLLMCode(Answerer):
         """What the project is, from its files alone; what was found out before is used as long as it holds."""
         return await self.project_analyzer.analyze()
 
+    def knowledge(self) -> "KnowledgeBase | None":
+        """The collections of documents, as they are set up now; None where there are none."""
+        environ = self.config.allowed_environ(self._environ)
+        if not has_collections(self.settings, self.root, environ):
+            return None
+        from localllm.rag.knowledge_base import KnowledgeBase
+
+        return KnowledgeBase(self.settings, self.root, environ)
+
     @cached_property
     def project_analyzer(self) -> "ProjectAnalyzer":
         """What finds that out."""
@@ -477,6 +494,7 @@ class LocalLLMCode(Answerer):
                 self.root, self.settings.project.memory_file, sessions=self._past_sessions, closed=closed
             ),
             closed=closed,
+            knowledge=self.knowledge,
         )
 
     def _make_panel(self) -> "MultiAgentSystem":

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ from localllm.agent.plan_mode import PlanMode
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import unforged
 from localllm.agent.system_prompt import Briefing, system_prompt
+from localllm.app.session_collections import SessionCollections
 from localllm.app.todo_sync import TodoNews
 from localllm.base import logs
 from localllm.base.errors import LocalLLMError
@@ -64,6 +65,7 @@ from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.agent.replay import Reopened
+    from localllm.rag.knowledge_base import KnowledgeBase
     from localllm.web.services import WebAccess
 
 
@@ -113,7 +115,7 @@ class Recorder:
 class Project(NamedTuple):
     """What all conversations in a project share. `here` is the folder in it where the person stands; `storage` is where
     what belongs to it is kept; `explore` the tool that lives above the others; `advisers` whom a stuck agent asks;
-    `closed` the paths that rules close to reading."""
+    `closed` the paths that rules close to reading; `knowledge` opens the collections, where there are any."""
 
     root: Path
     here: Path
@@ -131,6 +133,7 @@ class Project(NamedTuple):
     seal: Seal
     memory: ProjectMemory
     closed: Sequence[str]
+    knowledge: "Callable[[], KnowledgeBase | None]"
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
@@ -166,6 +169,7 @@ class Conversation:
         self._journal = Journal(state_folder() / "journal.jsonl", self.id)
         self.background = BackgroundCommands(partial(note_end, self._journal))
         self.plan = SessionPlan(before.plan if before else "")
+        self._collections = SessionCollections(project.knowledge(), before.history if before else None)
         self.tool_system = self._make_tools()
         if reopened:
             self._restore_tools(reopened)
@@ -211,9 +215,12 @@ class Conversation:
             self._recorder.keep(Profiled(name=self._profile.name))
             self.tool_system.offer_only(self._profile.tools, brief=self._profile.brief)
             instructions = await asyncio.to_thread(self._briefing.for_system, self._profile)
-            history.begin_with("\n\n".join(filter(None, (system_prompt(self._profile.prompt), instructions))))
+            guide = await asyncio.to_thread(self._collections.guide, self._profile)
+            history.begin_with("\n\n".join(filter(None, (system_prompt(self._profile.prompt), instructions, guide))))
         elif self._is_behind:
             await asyncio.to_thread(self._catch_up)
+        if news := await asyncio.to_thread(self._collections.take_news):
+            self._offer_news(news)
         await asyncio.to_thread(self._tell_todos)
         self.tool_system.limit_output(output_limit(project.client))
 
@@ -254,7 +261,7 @@ class Conversation:
                 allowed=not self.tool_system.is_denied(tool.name),
                 offered=told is None or tool.name in told,
             )
-            for tool in (*tools_for(self._project.settings), self._project.explore)
+            for tool in (*self._offered_tools(), self._project.explore)
         ]
 
     def offer_output(self, command: str, output: str, return_code: int) -> None:
@@ -357,7 +364,7 @@ class Conversation:
             if unkept and self._project.storage.place != "nowhere"
             else []
         )
-        return [*told, *filter(None, [self._briefing.take_failure()])]
+        return [*told, *filter(None, [self._briefing.take_failure(), self._collections.take_failure()])]
 
     def finish(self) -> SessionLog:
         """The whole log, which is still to be closed. Nothing more is said."""
@@ -409,13 +416,14 @@ class Conversation:
             background=self.background,
             sees=self._sees,
             web=None if project.settings.offline else _open_web(project.settings.web),
+            knowledge=self._collections.knowledge,
             focus=self.focus,
             repo_map=project.repo_map,
             memory=project.memory,
             session_plan=self.plan,
         )
         return ToolSystem(
-            (*tools_for(project.settings), project.explore),
+            (*self._offered_tools(), project.explore),
             context,
             policy=project.policy,
             confirmer=project.confirmer,
@@ -423,6 +431,9 @@ class Conversation:
             journal=self._journal,
             remembered=project.remembered,
         )
+
+    def _offered_tools(self) -> Sequence[Tool]:
+        return tools_for(self._project.settings, has_collections=self._collections.are_offered)
 
     def _text_of(self, path: str) -> str | None:
         """The text of a file of the project; None where it has none, or rules close it to reading."""

@@ -132,7 +132,7 @@ def _misplaced(error: click.NoSuchOption) -> click.UsageError:
     )
 
 
-LATE_COMMANDS = ("config", "doctor", "history", "init", "models", "sandbox")
+LATE_COMMANDS = ("config", "doctor", "history", "init", "models", "rag", "sandbox")
 """Commands whose module, of the same name, is loaded when they are called: everything else starts without them."""
 
 

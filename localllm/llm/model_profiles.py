@@ -61,15 +61,17 @@ _COMPACT_TOOLS = frozenset(
         *("analyze_code", "list_files", "read_file", "search_files"),
         *("edit_file", "write_file", "run_command", "git_commit"),
         *("fetch_page", "searxng_search", "web_search"),
+        "search_rag_knowledge_base",
     }
 )
-"""Eight tools, and those of the web where they are on. write_file makes new files too, and the rest of git is a
-command; committing is not left to one, for a small model writes `git add -A`, and with it goes whatever lies about."""
+"""Eight tools, and those of the web and of collections where there are any. write_file makes new files too, and the
+rest of git is a command; committing is not left to one, for a small model writes `git add -A`, and with it goes
+whatever lies about."""
 
 STANDARD = Profile(
     name="standard",
     prompt="system",
-    tools=_COMPACT_TOOLS | {"command_output", "explore", "recall", "todo"},
+    tools=_COMPACT_TOOLS | {"command_output", "explore", "list_rag_collections", "recall", "todo"},
 )
 
 COMPACT = Profile(

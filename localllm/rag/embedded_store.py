@@ -20,13 +20,14 @@ from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
 from localllm.base.jsontext import encode_json
 from localllm.base.own_modules import source_of
+from localllm.rag.locations import RECORD
 from localllm.rag.records import Collection, Home
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.shard_process import BOOT, WirePoint, read_message, write_message
 from localllm.rag.sparse_vectors import SparseVector
 from localllm.rag.store import SCHEMA, Legs, Payload, Point, Reader, Scored, Writer
 
-RECORD, MANIFEST, SHARD = "collection.json", "files.sqlite", "shard"
+MANIFEST, SHARD = "files.sqlite", "shard"
 LEAST_FREE = 200_000_000
 """Bytes that stay free on the disk: the engine's log and what it moves about need room."""
 

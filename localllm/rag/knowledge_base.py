@@ -13,21 +13,19 @@ import msgspec
 
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.i18n import Phrase
-from localllm.base.paths import data_folder, ensure_project_folder, project_folder
+from localllm.base.paths import ensure_project_folder, project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.file_listing import real_roots
 from localllm.rag.ingest import Ingest
+from localllm.rag.locations import FOLDER, user_folder
 from localllm.rag.manifest import Manifest
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestReport, OnEvent
 from localllm.rag.retrieval import Candidates, Query, Weights, find_candidates, merge_neighbours, parse_query, rank
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
 from localllm.text import tokenising
-
-FOLDER = "collections"
-"""In the user's data folder, and in `.localllm/` of a project."""
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 
@@ -39,7 +37,7 @@ class KnowledgeBase:
         self._settings = settings
         self._root = root
         self._environ = environ
-        self._user = EmbeddedStore(self._user_folder(), "user")
+        self._user = EmbeddedStore(user_folder(settings, root, environ), "user")
         self._project = EmbeddedStore(project_folder(root) / FOLDER, "project")
 
     async def __aenter__(self) -> "KnowledgeBase":
@@ -52,6 +50,15 @@ class KnowledgeBase:
 
     async def aclose(self) -> None:
         """Give back connections."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the user's own collections are, there or not."""
+        return user_folder(self._settings, self._root, self._environ)
+
+    def staleness(self, collection: Collection) -> list[Phrase]:
+        """Why a collection is not searched as the settings say now, and what would help."""
+        return _staleness(collection)
 
     def collections(self) -> list[Collection]:
         """All collections by name; one of the project stands for one of the user's with the same name. Cheap: a small
@@ -163,11 +170,6 @@ class KnowledgeBase:
             if one.chunks
         ]
         return merge_neighbours(rank(found, query, weights), count)
-
-    def _user_folder(self) -> Path:
-        if path := self._settings.rag.path:
-            return (self._root / Path(path).expanduser()).absolute()
-        return data_folder(self._environ) / FOLDER
 
     def _everything(self) -> list[tuple[Store, Collection]]:
         found: dict[str, tuple[Store, Collection]] = {}

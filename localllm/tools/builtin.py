@@ -6,6 +6,7 @@ from localllm.tools.context import ToolContext
 from localllm.tools.edit import edit_file
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
+from localllm.tools.knowledge import list_rag_collections, search_rag_knowledge_base
 from localllm.tools.memory import recall, todo
 from localllm.tools.registry import tool
 from localllm.tools.search import search_files
@@ -41,11 +42,16 @@ TOOLS: list[Tool] = [
 """Those every session has; a new one is a line here."""
 
 
+KNOWLEDGE_TOOLS: tuple[Tool, ...] = (list_rag_collections, search_rag_knowledge_base)
+"""Those of a session that begins where there are collections."""
+
+
 def all_tools() -> tuple[Tool, ...]:
     """Every tool a rule may name, offered or not."""
-    return (*TOOLS, fetch_page, searxng_search, web_search)
+    return (*TOOLS, *KNOWLEDGE_TOOLS, fetch_page, searxng_search, web_search)
 
 
-def tools_for(settings: Settings) -> tuple[Tool, ...]:
+def tools_for(settings: Settings, *, has_collections: bool = False) -> tuple[Tool, ...]:
     """The tools of a session with these settings."""
-    return (*TOOLS, *(() if settings.offline else web_tools(settings.web)))
+    knowledge = KNOWLEDGE_TOOLS if has_collections else ()
+    return (*TOOLS, *knowledge, *(() if settings.offline else web_tools(settings.web)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -19,6 +19,7 @@ from localllm.sandbox.command_runner import CommandRunner
 from localllm.tools.text_files import SeenFiles
 
 if TYPE_CHECKING:
+    from localllm.rag.records import Collection, Found
     from localllm.web.services import WebAccess
 
 
@@ -34,11 +35,24 @@ def _never(_before: str, _after: str) -> bool:
     return False
 
 
+class Knowledge(Protocol):
+    """The collections of documents. Its methods raise KnowledgeBaseError."""
+
+    def collections(self) -> "list[Collection]":
+        """All of them by name."""
+        ...
+
+    async def search(self, query: str, name: str = "") -> "Found":
+        """The passages that answer a query, from one collection or all."""
+        ...
+
+
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """`output_limit` is how many characters of output the model is given at most; `overflow_folder` keeps the rest.
 
     `seen` knows which version of each file the model read or wrote last. `sees` tells whether the model can see
-    pictures; None where nobody knows. `web` is None where the settings keep it off. `emit` is where what happens while
+    pictures; None where nobody knows. `web` is None where the settings keep it off, `knowledge` where there are no
+    collections. `emit` is where what happens while
     the tool runs is shown. `may_follow` tells whether a page may lead to another address without a question; it raises
     SafetyViolationError for one that is denied. `plan` is what the call's preview has planned.
     """
@@ -52,6 +66,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     seen: SeenFiles = msgspec.field(default_factory=SeenFiles)
     sees: Callable[[], bool | None] = _unknown
     web: "WebAccess | None" = None
+    knowledge: "Knowledge | None" = None
     focus: Focus = msgspec.field(default_factory=Focus)
     repo_map: RepoMap | None = None
     memory: ProjectMemory | None = None

@@ -107,4 +107,20 @@ KNOWLEDGE: dict[str, ErrorText] = {
     "rag_offline": ErrorText(
         "E8420", "The Qdrant server at {url} is not asked: localllm is offline.", "", "Only the user can end that."
     ),
+    "rag_needs_yes": ErrorText(
+        "E8421",
+        "Nobody is here to be asked whether to delete.",
+        "Standard input is no terminal.",
+        "Say --yes to delete without a question.",
+    ),
+    "rag_eval_unreadable": ErrorText(
+        "E8422",
+        "{file} cannot be read as questions: {reason}.",
+        "",
+        "Give a question a line, as JSON or CSV: question, sources (files or file:lines), collection.",
+    ),
+    "rag_eval_empty": ErrorText("E8423", "There is no question in {file}.", "", "Give a question a line."),
+    "rag_ipo_unwritable": ErrorText(
+        "E8424", "The log {file} cannot be written: {reason}.", "", "Name another file with --ipo."
+    ),
 }

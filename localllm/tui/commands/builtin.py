@@ -8,6 +8,7 @@ from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.background import ps, stop
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.context_window import compact, context
+from localllm.tui.commands.knowledge import collections, rag
 from localllm.tui.commands.memory import forget, memory, remember
 from localllm.tui.commands.models import boss, model, models, panel, provider
 from localllm.tui.commands.project import analyze, init, map_
@@ -153,6 +154,7 @@ COMMANDS: list[SlashCommand] = [
     *(help_, status, model, models, provider, mode, plan, tools, rules),
     *(context, compact, panel, boss, map_, analyze),
     *(todo, remember, forget, memory, init),
+    *(rag, collections),
     *(undo, redo, checkpoint, rewind),
     *(ps, stop),
     *(sessions, resume, rename, fork, export_, clear, exit_),

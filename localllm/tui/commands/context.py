@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from localllm.agent.memory_editor import Remembering
     from localllm.context.usage import WindowUse
     from localllm.project.facts import ProjectAnalysis
+    from localllm.rag.knowledge_base import KnowledgeBase
     from localllm.sessions.transcript import Transcript
 
 
@@ -299,6 +300,14 @@ class ChatContext(Protocol):
 
     def offer(self, command: str, output: str, return_code: int) -> None:
         """Let the model read, with the next request, what a command of the person's own printed."""
+        ...
+
+    def knowledge(self) -> "KnowledgeBase | None":
+        """The collections of documents; None where there are none. Reads folders."""
+        ...
+
+    def offer_passages(self, query: str, text: str) -> None:
+        """Let the model read, with the next request, passages that were found for `query`."""
         ...
 
     def undo(self, *, turn: bool = False) -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -76,7 +77,7 @@ async def app_over(
             max_retries=0,
             **llm,  # pyright: ignore[reportArgumentType] - names of settings
         )
-        environ = {"LOCALLLM_ALSO_LOOK_AT": other}
+        environ = {"LOCALLLM_ALSO_LOOK_AT": other, "LOCALLLM_STATE_DIR": os.environ["LOCALLLM_STATE_DIR"]}
         loaded = Loaded(settings=Settings(llm=settings, agent=agent, safety=SafetySettings(mode=mode)))
         app = LocalLLMCode(tmp_path, loaded, front_end or Nobody(), environ=environ)
         await app.initialize()

@@ -1,0 +1,141 @@
+"""An agent that answers from the collections of documents alone, with every reference checked."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import cast
+
+import msgspec
+
+from localllm.agent.grounded_answers import GroundedAnswers
+from localllm.agent.history import History
+from localllm.agent.react_agent import ReActAgent
+from localllm.agent.system_prompt import system_prompt
+from localllm.base.events import AgentEvent, Json, RunFinished, ToolFinished
+from localllm.base.i18n import _, ngettext
+from localllm.config.schema import AgentSettings
+from localllm.context.budget import output_limit
+from localllm.llm.client import LLMClient
+from localllm.rag.citations import Checked, check_citations
+from localllm.rag.guide import guide
+from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.records import Hit
+from localllm.sessions.entries import Entry, Kept
+from localllm.sessions.ipo_log import IpoLog
+from localllm.tools.builtin import KNOWLEDGE_TOOLS
+from localllm.tools.knowledge import search_rag_knowledge_base
+from localllm.tools.tool_system import ToolSystem
+
+
+class ToolUse(msgspec.Struct, frozen=True):
+    """A call of a turn: which tool, whether it succeeded, and the fields of its answer."""
+
+    name: str
+    success: bool
+    payload: dict[str, Json]
+
+
+class KnowledgeChat:
+    """One conversation over the collections of `knowledge`. `tools`: those of a session, of which only the two that
+    look into collections are used, behind the same guards. Making it reads small files, or asks a server."""
+
+    def __init__(
+        self,
+        client: LLMClient,
+        tools: ToolSystem,
+        knowledge: KnowledgeBase,
+        *,
+        settings: AgentSettings,
+        ipo: IpoLog | None = None,
+    ) -> None:
+        self._client = client
+        self._tools = tools.part("", KNOWLEDGE_TOOLS, output_limit=output_limit(client))
+        self._ipo = ipo
+        self._hits: list[Hit] = []
+        self.tools_used: list[ToolUse] = []
+        """The calls of this turn, or the last one."""
+        history = History(_instruction(knowledge))
+        self._agent = ReActAgent(
+            client,
+            self._tools,
+            settings=settings,
+            middleware=[GroundedAnswers(search_rag_knowledge_base.name)],
+            history=history,
+            shows_pieces=False,
+        )
+        if ipo is not None:
+            ipo.message(history.messages[0])
+            history.listen(self._keep)
+
+    async def run(self, question: str) -> AsyncGenerator[AgentEvent]:
+        """The events of a turn; the last is RunFinished with the answer as it was checked. A turn that fails leaves the
+        conversation as it was, and the next one can be asked. Raises LocalLLMError where the IPO log cannot be
+        written."""
+        await self._client.get_ready()
+        self._tools.limit_output(output_limit(self._client))
+        self.tools_used = []
+        found_before = len(self._hits)
+        async with aclosing(self._agent.run(question)) as events:
+            async for event in events:
+                if isinstance(event, ToolFinished):
+                    self._note(event)
+                if not isinstance(event, RunFinished):
+                    yield event
+                    continue
+                yield self._checked(event, has_found=len(self._hits) > found_before)
+
+    def interrupt(self) -> None:
+        """Break off the turn that is going on."""
+        self._agent.interrupt()
+
+    async def run_agent_turn(self, user_input: str, return_tool_info: bool = False) -> str | tuple[str, list[ToolUse]]:
+        """The answer to an input, or why there is none; with `return_tool_info` the calls that were made as well."""
+        answer = ""
+        async for event in self.run(user_input):
+            if isinstance(event, RunFinished):
+                answer = event.answer or event.error
+        return (answer, self.tools_used) if return_tool_info else answer
+
+    def _note(self, event: ToolFinished) -> None:
+        self.tools_used.append(ToolUse(event.name, event.success, event.payload))
+        for result in cast("list[dict[str, Json]]", event.payload.get("results") or []):
+            self._hits.append(msgspec.convert(result, Hit))
+
+    def _checked(self, finished: RunFinished, *, has_found: bool) -> RunFinished:
+        if self._ipo is not None and finished.status != "done":
+            self._ipo.failure(finished.error or finished.status)
+        checked = check_citations(finished.answer, self._hits)
+        unverified = (*finished.unverified, *_remarks(finished, checked, has_found=has_found))
+        return msgspec.structs.replace(finished, answer=checked.text, unverified=unverified)
+
+    def _keep(self, entry: Entry) -> None:
+        if self._ipo is not None and isinstance(entry, Kept):
+            self._ipo.message(entry.message)
+
+
+def _instruction(knowledge: KnowledgeBase) -> str:
+    """The system prompt, with the collections there are."""
+    return "\n\n".join(filter(None, (system_prompt("knowledge"), guide(knowledge.collections()))))
+
+
+def _remarks(finished: RunFinished, checked: Checked, *, has_found: bool) -> list[str]:
+    """What the user should know of an answer."""
+    names = "; ".join(checked.removed)
+    lines = (
+        [
+            ngettext(
+                "{count} reference pointed to no passage that was found and was taken out: {names}",
+                "{count} references pointed to no passage that was found and were taken out: {names}",
+                len(checked.removed),
+                names=names,
+            )
+        ]
+        if checked.removed
+        else []
+    )
+    if finished.status == "done" and not checked.cited:
+        lines.append(
+            _("the answer cites no passage")
+            if has_found
+            else _("nothing was found: what the answer states is not from the collections")
+        )
+    return lines

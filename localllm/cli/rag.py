@@ -1,0 +1,387 @@
+"""`localllm rag`: fill, search and look after the collections of documents."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.base.events import Json
+from localllm.base.i18n import _, ngettext
+from localllm.cli.settings import load_here, say
+from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.records import Collection, FileRecord, Found, IngestEvent, IngestReport, OnEvent
+from localllm.text.sanitising import clean, json_report, shorten
+
+_MOST_SKIPPED = 20
+"""Skipped files that are listed; `localllm rag show NAME` lists all."""
+_SHOWN_OF_A_HIT = 500  # characters
+EXIT_LEFT_ALONE = 1
+
+Result = TypeVar("Result")
+
+
+@click.group()
+def rag() -> None:
+    """Fill and search collections of your documents.
+
+    The assistant searches them by itself where they may tell something; localllm rag chat answers from them alone.
+    """
+
+
+_in_collection = click.option("-c", "--collection", metavar="NAME", default="", help="The collection.")
+_as_json = click.option("--json", "json", is_flag=True, help="Print one JSON object.")
+
+
+@rag.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_in_collection
+@click.option("--description", default="", help="What it holds and when to search it; made by rule otherwise.")
+@click.option("--project", "in_project", is_flag=True, help="Keep a new collection in .localllm/ of this project.")
+@_as_json
+@click.pass_context
+def ingest(
+    context: click.Context, paths: tuple[Path, ...], collection: str, description: str, in_project: bool, json: bool
+) -> None:
+    """Take files and folders into a collection.
+
+    Markdown, text, HTML, PDF, docx, notebooks, code, CSV and JSON lines. What is unchanged is left, what is gone from
+    the folders leaves the collection. Broken off, it goes on when it is called again.
+    """
+    with _progress() as on_event:
+        work = _with(
+            context,
+            lambda knowledge: knowledge.ingest(
+                paths, collection, on_event, description=description, in_project=in_project
+            ),
+        )
+        report = asyncio.run(work)
+    _print_report(report, json=json)
+
+
+@rag.command()
+@click.argument("name")
+@_as_json
+@click.pass_context
+def reindex(context: click.Context, name: str, json: bool) -> None:
+    """Make the collection NAME anew: after another embedding model or another size of passages was set."""
+    with _progress() as on_event:
+        report = asyncio.run(_with(context, lambda knowledge: knowledge.reindex(name, on_event)))
+    _print_report(report, json=json)
+
+
+@rag.command()
+@click.argument("name")
+@click.pass_context
+def optimize(context: click.Context, name: str) -> None:
+    """Build the indexes that make searching a large collection fast."""
+    asyncio.run(_with(context, lambda knowledge: knowledge.optimize(name)))
+    say(_("Done."))
+
+
+@rag.command()
+@click.argument("query", nargs=-1, required=True)
+@_in_collection
+@click.option("-k", "--top-k", type=click.IntRange(1, 50), metavar="N", help="How many passages at most.")
+@_as_json
+@click.pass_context
+def search(context: click.Context, query: tuple[str, ...], collection: str, top_k: int | None, json: bool) -> None:
+    """Print the passages that answer QUERY, with their file and lines; nothing where nothing is relevant."""
+    words = " ".join(query)
+    found = asyncio.run(_with(context, lambda knowledge: knowledge.search(words, collection, top_k or 0)))
+    for remark in found.remarks:
+        say(str(remark))
+    if json:
+        click.echo(json_report(_found_json(found)))
+        return
+    for hit in found.hits:
+        titles = "".join(f" › {title}" for title in hit.headings)
+        click.echo(clean(f"{hit.reference}  ({hit.collection}{titles}; {hit.scores.total:.2f})", keep_newlines=False))
+        text = hit.text.strip()
+        shown = text if len(text) <= _SHOWN_OF_A_HIT else text[:_SHOWN_OF_A_HIT].rstrip() + " …"
+        click.echo("".join(f"    {line}\n" for line in clean(shown).splitlines()))
+    if not found.hits:
+        say(_nothing(found))
+
+
+@rag.command("list")
+@_as_json
+@click.pass_context
+def list_(context: click.Context, json: bool) -> None:
+    """List the collections."""
+    collections = _open(context).collections()
+    if json:
+        click.echo(json_report({"collections": [msgspec.to_builtins(one) for one in collections]}))
+        return
+    if not collections:
+        say(_("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME"))
+    for one in collections:
+        click.echo(f"{one.name}  {_size(one)}")
+        if one.description:
+            click.echo(f"    {clean(one.description, keep_newlines=False)}")
+
+
+@rag.command()
+@click.argument("name")
+@_as_json
+@click.pass_context
+def show(context: click.Context, name: str, json: bool) -> None:
+    """Show what the collection NAME is: its files, and why some were skipped."""
+    knowledge = _open(context)
+    collection, files = knowledge.collection(name), knowledge.files(name)
+    if json:
+        listed = [{**msgspec.to_builtins(one), "why": str(one.why) if one.why else ""} for one in files]
+        click.echo(json_report({"collection": msgspec.to_builtins(collection), "files": listed}))
+        return
+    _print_collection(collection)
+    for one in files:
+        if one.why is None:
+            count = ngettext("{count} passage", "{count} passages", one.chunks)
+            click.echo(f"  {clean(one.file, keep_newlines=False)}  {count}")
+    _print_skipped([one for one in files if one.why], most=len(files))
+
+
+@rag.command()
+@click.argument("name")
+@click.argument("text", nargs=-1)
+@click.pass_context
+def describe(context: click.Context, name: str, text: tuple[str, ...]) -> None:
+    """Say what the collection NAME holds and when to search it; without TEXT the next ingest says it."""
+    changed = _open(context).describe(name, " ".join(text))
+    click.echo(f"{changed.name}: {clean(changed.description, keep_newlines=False) or _('(no description)')}")
+
+
+@rag.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def delete(context: click.Context, names: tuple[str, ...], yes: bool) -> int:
+    """Delete collections; the documents themselves stay."""
+    knowledge = _open(context)
+    found = [knowledge.collection(name) for name in dict.fromkeys(names)]
+    if not yes:
+        if not sys.stdin.isatty():
+            raise KnowledgeBaseUsageError("rag_needs_yes")
+        for one in found:
+            say(f"{one.name}  {_size(one)}")
+        count = ngettext("Delete {count} collection for good?", "Delete {count} collections for good?", len(found))
+        if not click.confirm(count, default=False, err=True):
+            return EXIT_LEFT_ALONE
+    for one in found:
+        knowledge.delete(one.name)
+    say(_("{count} deleted.", count=len(found)))
+    return 0
+
+
+@rag.command()
+@click.argument("name", required=False)
+@_as_json
+@click.pass_context
+def status(context: click.Context, name: str | None, json: bool) -> None:
+    """Show where collections are, how they are searched, and what is stale in them; of one or of all."""
+    knowledge = _open(context)
+    collections = [knowledge.collection(name)] if name else knowledge.collections()
+    stale = {one.name: [str(remark) for remark in knowledge.staleness(one)] for one in collections}
+    if json:
+        listed = [{**msgspec.to_builtins(one), "remarks": stale[one.name]} for one in collections]
+        click.echo(json_report({"folder": str(knowledge.folder), "collections": listed}))
+        return
+    click.echo(_("Folder: {folder}", folder=knowledge.folder))
+    for one in collections:
+        _print_collection(one)
+        for remark in stale[one.name]:
+            click.echo(f"  ! {clean(remark)}")
+    if not collections:
+        say(_("There are no collections yet. Make one: localllm rag ingest PATH --collection NAME"))
+
+
+@rag.command("eval")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_in_collection
+@click.option("-k", "--top-k", type=click.IntRange(1, 100), default=5, show_default=True, metavar="N")
+@_as_json
+@click.pass_context
+def eval_(context: click.Context, file: Path, collection: str, top_k: int, json: bool) -> None:
+    """Score the search on questions whose sources you know: recall, nDCG, MRR.
+
+    FILE has a question a line: JSON lines, a JSON list or CSV with `question`, `sources` (such as docs/setup.md or
+    docs/setup.md:10-24, several as a list or with ; between; none where nothing should be found) and, where it is
+    not --collection, `collection`.
+    """
+    from localllm.rag.evaluation import evaluate, read_questions
+
+    questions = read_questions(file)
+    score = asyncio.run(_with(context, lambda knowledge: evaluate(knowledge, questions, collection, top_k)))
+    refused, unanswerable = score.refused
+    if json:
+        report: dict[str, Json] = {
+            "questions": len(score.outcomes),
+            "top_k": top_k,
+            "recall": round(score.recall, 4),
+            "ndcg": round(score.ndcg, 4),
+            "mrr": round(score.mrr, 4),
+            "unanswerable": unanswerable,
+            "left_unanswered": refused,
+            "outcomes": [
+                {"question": one.question.text, "sources": list(one.question.sources), "ranks": list(one.ranks)}
+                for one in score.outcomes
+            ],
+        }
+        click.echo(json_report(report))
+        return
+    for one in score.answerable:
+        if not one.first:
+            click.echo(clean(_("not found: {question}", question=one.question.text), keep_newlines=False))
+    click.echo(
+        f"recall@{top_k} {score.recall:.3f}  nDCG@{top_k} {score.ndcg:.3f}  MRR {score.mrr:.3f}  "
+        + ngettext("({count} question)", "({count} questions)", len(score.answerable))
+    )
+    if unanswerable:
+        click.echo(_("nothing found, as it should be: {count} of {total}", count=refused, total=unanswerable))
+
+
+@rag.command()
+@click.option("-p", "--prompt", metavar="TEXT", help="Answer this and leave.")
+@click.option(
+    "--ipo",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Log every input, output and tool result to FILE, and as JSON lines beside it.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json", "stream-json"]),
+    default="text",
+    help="With -p: the answer as text, as one JSON object, or every event as a JSON line.",
+)
+@click.pass_context
+def chat(context: click.Context, prompt: str | None, ipo: Path | None, output: str) -> int:
+    """Answer from the collections alone, each statement with its reference; exit or quit leaves."""
+    from localllm.cli.rag_chat import run_chat
+
+    project, loaded = load_here(context)
+    accept_no_sandbox: bool = context.find_root().params["i_accept_no_sandbox"]
+    return run_chat(project, loaded, prompt, ipo, output, accept_no_sandbox=accept_no_sandbox)  # pyright: ignore[reportArgumentType]
+
+
+def _open(context: click.Context) -> KnowledgeBase:
+    """The knowledge base by the settings here. Raises ConfigurationError, KnowledgeBaseError."""
+    project, loaded = load_here(context)
+    return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ))
+
+
+async def _with(context: click.Context, work: Callable[[KnowledgeBase], Coroutine[Any, Any, Result]]) -> Result:
+    """Do something with the knowledge base, and close it."""
+    async with _open(context) as knowledge:
+        return await work(knowledge)
+
+
+@contextmanager
+def _progress() -> Generator[OnEvent]:
+    """A bar on a terminal's standard error while an ingest goes on; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield _say_who_waits
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(_("looking for files"), total=None)
+
+        def on_event(event: IngestEvent) -> None:
+            _say_who_waits(event)
+            name = escape(shorten(clean(event.file, keep_newlines=False), max(20, bar.console.width - 45)))
+            bar.update(task, total=event.total or None, completed=event.done, description=name)
+
+        yield on_event
+
+
+def _say_who_waits(event: IngestEvent) -> None:
+    if event.kind == "waiting":
+        say(_("Waiting: {who} holds the collection.", who=event.detail))
+    elif event.kind == "resumed":
+        say(_("Going on with an ingest that was broken off."))
+
+
+def _print_report(report: IngestReport, *, json: bool) -> None:
+    for remark in report.remarks:
+        say(str(remark))
+    if json:
+        fields: dict[str, Json] = {
+            "collection": msgspec.to_builtins(report.collection),
+            "indexed": report.indexed,
+            "unchanged": report.unchanged,
+            "removed": report.removed,
+            "chunks": report.chunks,
+            "skipped": [{**msgspec.to_builtins(one), "why": str(one.why)} for one in report.skipped],
+        }
+        click.echo(json_report(fields))
+        return
+    click.echo(
+        _(
+            "{name}: {indexed} taken in ({chunks} passages), {unchanged} unchanged, {removed} gone, {skipped} skipped",
+            name=report.collection.name,
+            indexed=f"{report.indexed:,}",
+            chunks=f"{report.chunks:,}",
+            unchanged=f"{report.unchanged:,}",
+            removed=f"{report.removed:,}",
+            skipped=f"{len(report.skipped):,}",
+        )
+    )
+    _print_skipped(report.skipped, most=_MOST_SKIPPED, name=report.collection.name)
+
+
+def _print_skipped(skipped: "tuple[FileRecord, ...] | list[FileRecord]", *, most: int, name: str = "") -> None:
+    for one in skipped[:most]:
+        click.echo(clean(_("  skipped {file}: {why}", file=one.file, why=one.why or ""), keep_newlines=False))
+    if len(skipped) > most:
+        click.echo(_("  and {count} more: localllm rag show {name}", count=len(skipped) - most, name=name))
+
+
+def _print_collection(one: Collection) -> None:
+    click.echo(f"{one.name}  {_size(one)}")
+    rows = [
+        (_("holds"), one.description),
+        (_("from"), ", ".join(one.roots)),
+        (
+            _("found by"),
+            _("words and meaning ({model})", model=one.embedder.name) if one.embedder else _("words (BM25)"),
+        ),
+        (
+            _("kept in"),
+            {"user": _("your data folder"), "project": _("this project"), "server": _("the Qdrant server")}[one.home],
+        ),
+        (_("changed"), one.updated),
+    ]
+    for name, value in rows:
+        if value:
+            click.echo(f"  {name}: {clean(value, keep_newlines=False)}")
+
+
+def _size(one: Collection) -> str:
+    files = ngettext("{count} file", "{count} files", one.files)
+    passages = ngettext("{count} passage", "{count} passages", one.chunks)
+    skipped = _(", {count} skipped", count=one.skipped) if one.skipped else ""
+    return f"{files}, {passages}{skipped}"
+
+
+def _nothing(found: Found) -> str:
+    if found.elsewhere:
+        return _("Nothing found here; there are passages in: {names}.", names=", ".join(found.elsewhere))
+    return _("Nothing found.")
+
+
+def _found_json(found: Found) -> dict[str, Json]:
+    return {
+        "hits": [{"reference": hit.reference, **msgspec.to_builtins(hit)} for hit in found.hits],
+        "searched": list(found.searched),
+        "elsewhere": list(found.elsewhere),
+    }

@@ -1,0 +1,106 @@
+"""`localllm rag chat`: questions in a loop, answered from the collections alone."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.app.app import LocalLLMCode
+from localllm.app.knowledge_chat import KnowledgeChat
+from localllm.base.errors import KnowledgeBaseUsageError, LocalLLMError
+from localllm.base.i18n import _
+from localllm.cli.settings import print_error, say
+from localllm.config.loader import Loaded
+from localllm.sessions.ipo_log import IpoLog
+from localllm.tui.headless import Headless, OutputFormat, exit_code, read_lines
+
+_LEAVING = ("exit", "quit", "/exit", "/quit", "終了")
+
+
+def run_chat(
+    project: Path,
+    loaded: Loaded,
+    prompt: str | None,
+    ipo: Path | None,
+    output: OutputFormat,
+    *,
+    accept_no_sandbox: bool,
+) -> int:
+    """Answer `prompt`, or every line that is typed; the exit code. Raises LocalLLMError."""
+    front_end = Headless(output if prompt else "text")
+    app = LocalLLMCode(
+        project, loaded, front_end, environ=os.environ, here=Path.cwd(), accept_no_sandbox=accept_no_sandbox
+    )
+    return asyncio.run(_run(app, front_end, prompt, IpoLog(ipo) if ipo else None))
+
+
+async def _run(app: LocalLLMCode, front_end: Headless, prompt: str | None, ipo: IpoLog | None) -> int:
+    if (knowledge := app.knowledge()) is None:
+        raise KnowledgeBaseUsageError("rag_no_collections")
+    await app.initialize()
+    try:
+        async with knowledge:
+            await app.settled()
+            await app.llm_client.get_ready()
+            chat = KnowledgeChat(app.llm_client, app.tool_system, knowledge, settings=app.settings.agent, ipo=ipo)
+            for notice in (*app.notices(), *app.warnings()):
+                say(notice)
+            if prompt is not None:
+                return await _turn(front_end, chat, prompt)
+            return await _loop(front_end, chat)
+    finally:
+        await app.cleanup()
+
+
+async def _loop(front_end: Headless, chat: KnowledgeChat) -> int:
+    """Answer line by line until exit, quit or the end of the input. A turn that fails is logged and shown, and the next
+    one can be typed."""
+    code = 0
+    if sys.stdin.isatty():
+        say(_("Ask about your collections; exit or quit leaves."))
+    async for line in _typed():
+        question = line.strip()
+        if question.casefold() in _LEAVING:
+            break
+        if not question:
+            continue
+        try:
+            code = await _turn(front_end, chat, question)
+        except LocalLLMError as error:
+            print_error(error)
+            code = error.exit_code
+    return 0 if sys.stdin.isatty() else code
+
+
+async def _typed() -> AsyncGenerator[str]:
+    """The lines a person types, or what is piped in."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        async for line in read_lines(sys.stdin):
+            yield line
+        return
+    from prompt_toolkit import PromptSession
+
+    session: PromptSession[str] = PromptSession()
+    while True:
+        try:
+            yield await session.prompt_async("> ")
+        except KeyboardInterrupt:
+            continue  # the line is thrown away, as in a shell
+        except EOFError:
+            return
+
+
+async def _turn(front_end: Headless, chat: KnowledgeChat, question: str) -> int:
+    """Answer one question; Ctrl+C breaks it off. The exit code it would have alone."""
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program
+        loop.add_signal_handler(signal.SIGINT, chat.interrupt)
+    try:
+        await front_end.consume(chat.run(question))
+    finally:
+        with suppress(NotImplementedError):
+            loop.remove_signal_handler(signal.SIGINT)
+    return 1 if front_end.finished is None else exit_code(front_end.finished)

@@ -1,0 +1,114 @@
+"""Check the references an answer cites against the passages it was given; what points nowhere is taken out."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.rag.records import Hit, Place
+
+_NO_FILE = r"\[\]［］【】()（）「」、。,;:*?\"<>|`\n"
+_FILE = rf"[^\s{_NO_FILE}][^{_NO_FILE}]{{0,200}}?\.[A-Za-z][A-Za-z0-9]{{0,7}}"
+_WORD = rf"[^\s{_NO_FILE}]{{1,200}}\.[A-Za-z][A-Za-z0-9]{{0,7}}"
+_PLACE = (
+    r"(?P<lines>:\s?L?(?P<line>\d+)(?:\s?[-–~]\s?L?(?P<last_line>\d+))?)"
+    r"|(?P<pages>,?\s?(?:pp?\.?|pages?)\s?(?P<page>\d+)(?:\s?[-–]\s?(?P<last_page>\d+))?)"
+    r"|(?P<rows>,?\s?rows?\s?(?P<row>\d+)(?:\s?[-–]\s?(?P<last_row>\d+))?)"
+    r"|(?P<section>\s?§\s?(?P<heading>[^\[\];]+))"
+)
+_REFERENCE = late_pattern(rf"^(?P<file>{_FILE})(?:{_PLACE})?$")
+_BRACKETED = late_pattern(r"\s?[\[［【]([^\[\]［］【】\n]{3,400})[\]］】](?!\()")
+_BARE = late_pattern(rf"(?<![\w/.:\[-])`?(?P<whole>{_WORD}:\d+(?:[-–]\d+)?)`?(?![\w-])")
+_BETWEEN = late_pattern(r"\s*[;；]\s*|\s*,\s+(?=\S+\.[A-Za-z]\w*(?:[:\s]|$))|\s*、\s*")
+
+
+class Checked(NamedTuple):
+    """An answer without references that point nowhere: these, and the passages that the others cite."""
+
+    text: str
+    removed: tuple[str, ...] = ()
+    cited: tuple[Hit, ...] = ()
+
+
+class Reference(NamedTuple):
+    """A reference as it was written: a file, and a place in it or one of its titles."""
+
+    file: str
+    place: Place | None
+    heading: str = ""
+
+
+def check_citations(answer: str, hits: Sequence[Hit]) -> Checked:
+    """The answer, each of whose references is one of these passages or lies within one."""
+    removed: list[str] = []
+    cited: dict[str, Hit] = {}
+
+    def is_kept(written: str) -> bool:
+        reference = read_reference(written)
+        if reference is None:  # something else in brackets
+            return True
+        found = [hit for hit in hits if points_to(reference, hit)]
+        cited.update((hit.reference, hit) for hit in found)
+        if not found:
+            removed.append(written)
+        return bool(found)
+
+    def bracketed(found: re.Match[str]) -> str:
+        parts = _BETWEEN.split(found[1])
+        kept = [part for part in parts if is_kept(part)]
+        if len(kept) == len(parts):
+            return found[0]
+        lead = found[0][0] if found[0][0].isspace() else ""
+        return f"{lead}[{'; '.join(kept)}]" if kept else ""
+
+    inside = [found.span() for found in _BRACKETED.finditer(answer)]
+    text = _BRACKETED.sub(bracketed, answer)
+    bare = {
+        found["whole"]
+        for found in _BARE.finditer(answer)
+        if not any(start <= found.start() < end for start, end in inside)
+    }
+    for whole in sorted(bare, key=len, reverse=True):
+        if not is_kept(whole):
+            text = re.sub(rf"\s?[(（]?`?{re.escape(whole)}`?(?![\w-])[)）]?", "", text)
+    return Checked(text, tuple(dict.fromkeys(removed)), tuple(cited.values()))
+
+
+def read_reference(written: str) -> Reference | None:
+    """What a reference points to; None where the text is none."""
+    found = _REFERENCE.match(unicodedata.normalize("NFKC", written).strip("`* "))
+    if found is None:
+        return None
+    if found["lines"]:
+        return Reference(found["file"], _place("lines", found["line"], found["last_line"]))
+    if found["pages"]:
+        return Reference(found["file"], _place("page", found["page"], found["last_page"]))
+    if found["rows"]:
+        return Reference(found["file"], _place("row", found["row"], found["last_row"]))
+    return Reference(found["file"], None, _folded(found["heading"] or ""))
+
+
+def _place(kind: str, first: str, last: str | None) -> Place:
+    return Place(kind, int(first), int(last or first))  # type: ignore[arg-type]
+
+
+def points_to(reference: Reference, hit: Hit, *, overlap: bool = False) -> bool:
+    """Whether a reference lies within a passage, or with `overlap` shares a line, page or row with it."""
+    file, named = _folded(hit.file), _folded(reference.file)
+    if file != named and not file.endswith(f"/{named}"):
+        return False
+    if reference.heading:
+        return any(_folded(title) == reference.heading for title in hit.headings)
+    place = reference.place
+    if place is None:
+        return True
+    if place.kind != hit.place.kind:
+        return False
+    if overlap:
+        return place.first <= hit.place.last and hit.place.first <= place.last
+    return hit.place.first <= place.first <= place.last <= hit.place.last
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

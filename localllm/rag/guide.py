@@ -1,0 +1,54 @@
+"""Tell a model which collections there are.
+
+The guide stands in the system prompt, which never changes during a session. A collection that is made meanwhile is
+announced behind the newest request.
+"""
+
+from collections.abc import Sequence
+
+from localllm.llm.tokens import estimate_tokens
+from localllm.rag.records import Collection
+from localllm.text.sanitising import clean, shorten
+
+HEAD = "Collections of documents, for search_rag_knowledge_base:"
+MOST_TOKENS = 300
+MOST_DESCRIBED = 8
+_MOST_NAMED = 24
+_LENGTHS = (160, 100, 60, 30)
+"""Cells of a description, the first at which the guide is short enough."""
+
+_RULES = "Before you answer what they may tell, search them. Cite a passage as [its reference]."
+_NO_RULES = "Search them for what they may tell."
+
+
+def guide(collections: Sequence[Collection], *, brief: bool = False) -> str:
+    """The routing guidance for these collections, the first of them described, in at most 300 tokens; "" for none.
+    `brief`: for a small model, without the pointer to list_rag_collections, which it is not offered."""
+    if not collections:
+        return ""
+    described, others = list(collections[:MOST_DESCRIBED]), list(collections[MOST_DESCRIBED:])
+    for length in _LENGTHS[1:] if brief else _LENGTHS:
+        text = _text(described, others, length, brief=brief)
+        if estimate_tokens(text) <= MOST_TOKENS:
+            return text
+    return _text([], [*described, *others], 0, brief=brief)
+
+
+def _text(described: Sequence[Collection], others: Sequence[Collection], length: int, *, brief: bool) -> str:
+    lines = [HEAD, *(_line(one, length) for one in described)]
+    if others:
+        names = ", ".join(one.name for one in others[:_MOST_NAMED])
+        pointer = "" if brief else " (list_rag_collections describes them)"
+        lines.append(f"- {'also ' if described else ''}{names}{', …' if others[_MOST_NAMED:] else ''}{pointer}")
+    return "\n".join([*lines, _NO_RULES if brief else _RULES])
+
+
+def _line(collection: Collection, length: int) -> str:
+    described = shorten(clean(collection.description, keep_newlines=False), length)
+    return f"- {collection.name}: {described}" if described else f"- {collection.name}"
+
+
+def announcement(collections: Sequence[Collection]) -> str:
+    """That these collections were made since the conversation began."""
+    lines = [_line(one, _LENGTHS[0]) for one in collections]
+    return "\n".join(["[New collections of documents; search_rag_knowledge_base finds them by name:", *lines]) + "]"

@@ -1,0 +1,136 @@
+"""The tools search_rag_knowledge_base and list_rag_collections: passages of the user's collections, each with the
+reference it is cited by."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from localllm.base.errors import KnowledgeBaseUsageError, LocalLLMError
+from localllm.base.events import Json
+from localllm.base.i18n import N_, Phrase
+from localllm.safety.tool_definition import Risk, ToolOutput
+from localllm.text.sanitising import clean
+from localllm.tools.context import Knowledge, ToolContext, closed_paths
+from localllm.tools.registry import tool
+
+if TYPE_CHECKING:
+    from localllm.rag.records import Collection, Found, Hit
+
+_FOUND = N_("{count} passage for “{query}”", "{count} passages for “{query}”")
+_LISTED = N_("{count} collection", "{count} collections")
+_LEAST_OF_A_HIT = 200
+"""Characters of a passage that are worth showing; where there is less room it is only named."""
+
+
+@tool(risk=Risk.SAFE, brief="Search the user's collections of documents.")
+async def search_rag_knowledge_base(context: ToolContext, query: str, collection: str = "") -> ToolOutput:
+    """Search the user's collections of documents. Gives passages, each with the reference to cite it by.
+
+    collection: name of one; all are searched without it
+    """
+    knowledge = _knowledge(context)
+    found = await knowledge.search(query, _named(knowledge, collection))
+    hits = [hit for hit in found.hits if _may_be_read(context, hit.path)]
+    return ToolOutput(
+        payload={
+            "query": query,
+            "results": [_result(hit) for hit in hits],
+            "metadata": {"searched": list(found.searched), "elsewhere": list(found.elsewhere)},
+        },
+        for_model=passages_text(hits, context.output_limit) if hits else _nothing(found),
+        summary=Phrase(_FOUND, count=len(hits), query=clean(query, keep_newlines=False)[:60]),
+    )
+
+
+@tool(risk=Risk.SAFE)
+async def list_rag_collections(context: ToolContext) -> ToolOutput:
+    """List the collections of documents: what each holds, and how much."""
+    collections = _knowledge(context).collections()
+    lines = [
+        f"- {one.name} ({one.files:,} files, {one.chunks:,} passages): {_described(one) or 'no description'}"
+        for one in collections
+    ]
+    return ToolOutput(
+        payload={"collections": [_entry(one) for one in collections]},
+        for_model="\n".join(lines) or "There are no collections.",
+        summary=Phrase(_LISTED, count=len(collections)),
+    )
+
+
+def _knowledge(context: ToolContext) -> Knowledge:
+    if context.knowledge is None:
+        raise KnowledgeBaseUsageError("rag_no_collections")
+    return context.knowledge
+
+
+def _named(knowledge: Knowledge, name: str) -> str:
+    """The collection that is meant: as written, in another case, or with other blanks and hyphens; "" for all."""
+    wanted = name.strip()
+    if not wanted or wanted.casefold() in ("all", "*", "any", "none", "null"):
+        return ""
+
+    def folded(text: str) -> str:
+        return "".join(sign for sign in text.casefold() if sign.isalnum())
+
+    return next((one.name for one in knowledge.collections() if folded(one.name) == folded(wanted)), wanted)
+
+
+def _may_be_read(context: ToolContext, path: str) -> bool:
+    """Whether no rule closes the file a passage is of."""
+    try:
+        inside = context.root.relative(path)
+    except LocalLLMError:  # it is not in the project: the user took it in
+        return True
+    return not any(inside == closed or inside.startswith(f"{closed}/") for closed in closed_paths(context))
+
+
+def passages_text(hits: "Sequence[Hit]", room: int) -> str:
+    """The passages as a model reads them, in about `room` characters; what has no room is named."""
+    parts: list[str] = []
+    named: list[str] = []
+    for hit in hits:
+        head = f"[{hit.reference}] {hit.collection}{''.join(f' › {title}' for title in hit.headings)}"
+        text = clean(hit.text).strip()
+        left = room - sum(map(len, parts)) - len(head) - 2
+        if parts and left < min(len(text), _LEAST_OF_A_HIT):
+            named.append(f"[{hit.reference}]")
+            continue
+        parts.append(f"{head}\n{text if len(text) <= left else text[: max(left, _LEAST_OF_A_HIT)] + ' […]'}")
+    return "\n\n".join([*parts, *([f"Also found: {', '.join(named)}"] if named else [])])
+
+
+def _nothing(found: "Found") -> str:
+    where = f"collection {found.searched[0]}" if len(found.searched) == 1 else "collections"
+    if found.elsewhere:
+        names = ", ".join(found.elsewhere)
+        return (
+            f"Nothing about it in the {where}. There are passages in: {names}. Search there, or without a collection."
+        )
+    return f"Nothing about it in the {where}. Try other words once; if nothing comes again, say that it is not there."
+
+
+def _result(hit: "Hit") -> dict[str, Json]:
+    return {
+        "reference": hit.reference,
+        "collection": hit.collection,
+        "file": hit.file,
+        "headings": list(hit.headings),
+        "place": {"kind": hit.place.kind, "first": hit.place.first, "last": hit.place.last},
+        "path": hit.path,
+        "text": hit.text,
+        "scores": msgspec.to_builtins(hit.scores),
+    }
+
+
+def _entry(collection: "Collection") -> dict[str, Json]:
+    return {
+        "name": collection.name,
+        "description": collection.description,
+        "files": collection.files,
+        "chunks": collection.chunks,
+    }
+
+
+def _described(collection: "Collection") -> str:
+    return clean(collection.description, keep_newlines=False)

@@ -1,0 +1,86 @@
+"""The agent that answers from collections alone, over the real engine and a server that plays a model."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from localllm.app.knowledge_chat import KnowledgeChat
+from localllm.base.events import RunFinished
+from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.sessions.ipo_log import IpoLog
+from tests.support.wire_server import Reply, WireServer, calls, fails, says
+from tests.unit.app.test_app import app_over, state
+
+__all__ = ["state"]
+pytestmark = pytest.mark.anyio
+
+SEARCH = calls(("search_rag_knowledge_base", {"query": "warranty of the pump", "collection": "Manuals"}))
+
+
+@asynccontextmanager
+async def chat_over(tmp_path: Path, turns: list[Reply], ipo: IpoLog | None = None) -> AsyncIterator[KnowledgeChat]:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "pump.md").write_text("# Pump\n\n## Warranty\n\nThe pump has a warranty of two years.\n")
+    with WireServer(turns, models=("qwen3-8b",)) as server:
+        async with app_over(tmp_path, server.url, provider="lmstudio") as app:
+            knowledge = KnowledgeBase(app.settings, tmp_path, {"LOCALLLM_STATE_DIR": str(tmp_path / "state")})
+            await knowledge.ingest([docs], "manuals")
+            again = app.knowledge()
+            assert again is not None
+            app.clear()  # a conversation that begins with the collection
+            yield KnowledgeChat(app.llm_client, app.tool_system, again, settings=app.settings.agent, ipo=ipo)
+
+
+async def ended(chat: KnowledgeChat, question: str) -> RunFinished:
+    last = [event async for event in chat.run(question)][-1]
+    assert isinstance(last, RunFinished)
+    return last
+
+
+async def test_an_answer_keeps_the_references_that_point_to_passages(tmp_path: Path) -> None:
+    said = "Two years [docs/pump.md:1-5]. For ever [docs/other.md:3]."
+    async with chat_over(tmp_path, [SEARCH, says(said)]) as chat:
+        finished = await ended(chat, "How long is the warranty?")
+    assert finished.answer == "Two years [docs/pump.md:1-5]. For ever."
+    assert "docs/other.md:3" in finished.unverified[0]
+
+
+async def test_what_tools_were_used_is_told_where_it_is_asked(tmp_path: Path) -> None:
+    async with chat_over(tmp_path, [SEARCH, says("Two years [pump.md:5]."), says("Again."), says("Again.")]) as chat:
+        answer = await chat.run_agent_turn("How long?", return_tool_info=True)
+        assert answer[0] == "Two years [pump.md:5]."
+        assert [(use.name, use.success) for use in answer[1]] == [("search_rag_knowledge_base", True)]  # type: ignore[union-attr]
+        assert "two years" in str(answer[1][0].payload["results"])  # type: ignore[union-attr]
+        assert await chat.run_agent_turn("And now?") == "Again."
+
+
+async def test_an_answer_without_a_search_is_sent_back_once(tmp_path: Path) -> None:
+    async with chat_over(tmp_path, [says("Ten years."), SEARCH, says("Two years [docs/pump.md:5].")]) as chat:
+        assert (await ended(chat, "How long?")).answer == "Two years [docs/pump.md:5]."
+
+
+async def test_an_answer_without_a_reference_is_taken_and_said_to_have_none(tmp_path: Path) -> None:
+    async with chat_over(tmp_path, [SEARCH, says("Two years.")]) as chat:
+        finished = await ended(chat, "How long?")
+    assert (finished.status, finished.answer) == ("done", "Two years.")
+    assert finished.unverified == ("the answer cites no passage",)
+
+
+async def test_the_log_has_a_turn_that_failed_and_the_next_one(tmp_path: Path) -> None:
+    ipo = IpoLog(tmp_path / "ipo.log")
+    turns = [SEARCH, fails(400, "bad"), SEARCH, says("Two years [docs/pump.md:5].")]
+    async with chat_over(tmp_path, turns, ipo) as chat:
+        assert (await ended(chat, "How long?")).status == "error"
+        assert (await ended(chat, "How long, then?")).status == "done"
+    kinds = [msgspec.json.decode(line)["kind"] for line in ipo.lines_file.read_bytes().splitlines()]
+    assert kinds[:4] == ["system", "input", "output", "tool_result"]
+    assert "failure" in kinds
+    assert kinds[-4:] == ["input", "output", "tool_result", "output"]
+    text = ipo.file.read_text("utf-8")
+    assert '[Function Call]: search_rag_knowledge_base(query="warranty of the pump", collection="Manuals")' in text
+    assert "[docs/pump.md:1-5] manuals" in text
+    assert "[IPO: TURN FAILED]" in text

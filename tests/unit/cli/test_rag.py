@@ -1,0 +1,115 @@
+"""`localllm rag`, as it is called."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from localllm.base.errors import KnowledgeBaseUsageError, LocalLLMError
+from localllm.cli.main import root
+from localllm.rag.locations import FOLDER, RECORD
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "docs").mkdir()
+    (project / "docs" / "pump.md").write_text("# Pump\n\nThe pump has a warranty of two years.\n")
+    (project / "docs" / "休暇.md").write_text("# 休暇\n\n有給休暇は年に十日です。\n", encoding="utf-8")
+    (project / "docs" / "scan.bin").write_bytes(b"\0\1\2" * 99)
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("LOCALLLM_STATE_DIR", str(tmp_path / "state"))
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(root, ["rag", *arguments])
+
+    return run
+
+
+def test_from_files_to_an_answer(call: Call) -> None:
+    assert "There are no collections yet" in call("list").output
+    taken = call("ingest", "docs", "--collection", "manuals", "--description", "Pumps and leave.")
+    assert "manuals: 2 taken in (2 passages), 0 unchanged, 0 gone, 1 skipped" in taken.output
+    assert "skipped docs/scan.bin: it is no text" in taken.output
+    assert "2 unchanged" in call("ingest", "docs", "--collection", "manuals").output
+    assert "manuals  2 files, 2 passages, 1 skipped\n    Pumps and leave." in call("list").output
+    assert call("search", "warranty", "of", "the", "pump").output.startswith("docs/pump.md:1-3  (manuals › Pump;")
+    assert "docs/休暇.md:1-3" in call("search", "有給休暇は何日ですか").output
+    assert "Nothing found." in call("search", "tensor", "decomposition").output
+    assert "docs/pump.md  1 passage\n" in call("show", "manuals").output
+    assert "words (BM25)" in call("status").output
+
+
+def test_for_programs(call: Call) -> None:
+    call("ingest", "docs", "-c", "manuals")
+    hits = msgspec.json.decode(call("search", "warranty pump", "--json").stdout)["hits"]
+    assert [hit["reference"] for hit in hits] == ["docs/pump.md:1-3"]
+    listed = msgspec.json.decode(call("list", "--json").stdout)["collections"]
+    assert [(one["name"], one["files"]) for one in listed] == [("manuals", 2)]
+    files = msgspec.json.decode(call("show", "manuals", "--json").stdout)["files"]
+    assert {one["file"]: one["why"] for one in files} == {
+        "docs/pump.md": "",
+        "docs/休暇.md": "",
+        "docs/scan.bin": "it is no text",
+    }
+
+
+def test_a_description_of_ones_own_and_a_deletion(call: Call, tmp_path: Path) -> None:
+    call("ingest", "docs", "-c", "manuals")
+    assert "manuals: All about pumps." in call("describe", "manuals", "All", "about", "pumps.").output
+    refused = call("delete", "manuals")
+    assert isinstance(refused.exception, KnowledgeBaseUsageError)
+    assert "1 deleted." in call("delete", "manuals", "--yes").output
+    assert not (tmp_path / "state" / "data" / FOLDER / "manuals" / RECORD).exists()
+    assert Path("docs/pump.md").exists()
+
+
+def test_a_collection_in_the_project(call: Call) -> None:
+    call("ingest", "docs", "-c", "manuals", "--project")
+    assert Path(".localllm", FOLDER, "manuals", RECORD).is_file()
+
+
+def test_scores_of_questions_whose_sources_are_known(call: Call) -> None:
+    call("ingest", "docs", "-c", "manuals")
+    rows = [
+        {"question": "warranty of the pump", "sources": ["docs/pump.md:3"]},
+        {"question": "有給休暇は何日", "sources": "docs/休暇.md; docs/pump.md"},
+        {"question": "warranty", "sources": ["docs/none.md"]},
+        {"question": "tensor decomposition", "sources": []},
+    ]
+    Path("questions.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, rows)))
+    score = msgspec.json.decode(call("eval", "questions.jsonl", "--json").stdout)
+    assert score["recall"] == pytest.approx((1 + 0.5 + 0) / 3, abs=1e-4)
+    assert score["mrr"] == pytest.approx((1 + 1 + 0) / 3, abs=1e-4)
+    assert score["ndcg"] == pytest.approx((1 + 1 / (1 + 0.6309) + 0) / 3, abs=1e-3)
+    assert (score["unanswerable"], score["left_unanswered"]) == (1, 1)
+    shown = call("eval", "questions.jsonl").output
+    assert "not found: warranty" in shown
+    assert "nothing found, as it should be: 1 of 1" in shown
+
+
+WRONG = [
+    (("search", " "), "rag_empty_query"),
+    (("search", "x", "-c", "none"), "rag_no_collection"),
+    (("ingest", "nowhere", "-c", "a"), "rag_no_path"),
+    (("ingest", "docs"), "rag_no_name"),
+    (("ingest", "docs", "-c", "../a"), "rag_bad_name"),
+    (("show", "none"), "rag_no_collection"),
+    (("eval", "docs/pump.md"), "rag_eval_unreadable"),
+    (("chat", "-p", "hello", "-c"), ""),
+]
+
+
+@pytest.mark.parametrize(("arguments", "key"), WRONG)
+def test_what_is_wrong_is_an_error_with_its_reason(call: Call, arguments: tuple[str, ...], key: str) -> None:
+    call("ingest", "docs", "-c", "manuals")
+    result = call(*arguments)
+    if key:
+        assert isinstance(result.exception, LocalLLMError)
+        assert result.exception.key == key
+    assert result.exit_code != 0

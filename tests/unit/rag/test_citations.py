@@ -1,0 +1,74 @@
+"""References in an answer: what points to a passage stays, what points nowhere goes."""
+
+from localllm.rag.citations import check_citations
+from localllm.rag.records import Hit, Place, Scores
+from tests.support.each import each
+
+
+def hit(file: str, kind: str = "lines", first: int = 0, last: int = 0, headings: tuple[str, ...] = ()) -> Hit:
+    place = Place(kind, first, last)  # type: ignore[arg-type]
+    return Hit(collection="c", path=f"/x/{file}", file=file, text="t", headings=headings, place=place, scores=Scores(1))
+
+
+HITS = [
+    hit("docs/setup.md", "lines", 10, 24),
+    hit("manual v2.pdf", "page", 3, 4),
+    hit("faq.csv", "row", 12, 12),
+    hit("規則/休暇.md", "lines", 1, 9),
+    hit("rules.docx", "heading", headings=("Rules", "Annual Leave")),
+]
+
+KEPT = [
+    "It is so [docs/setup.md:10-24].",
+    "It is so [docs/setup.md:12].",
+    "It is so [setup.md:12-13].",
+    "It is so [Docs/Setup.md].",
+    "It is so (docs/setup.md:11).",
+    "It is so in docs/setup.md:24.",
+    "It is so [manual v2.pdf p.3].",
+    "It is so [manual v2.pdf, page 4].",
+    "It is so [faq.csv row 12].",
+    "休暇は十日です［規則/休暇.md:3］。",
+    "休暇は十日です【規則/休暇.md:3-9】。",
+    "It is so [rules.docx § Annual leave].",
+    "It is so [docs/setup.md:10-24; faq.csv row 12].",
+    "It is so [docs/setup.md:10-24, faq.csv row 12].",
+    "An array a[0] and a [note] and [a link](http://x.example/a.md:3) stay.",
+    "The year [2024] stays.",
+]
+
+
+@each("answer", KEPT)
+def test_what_points_to_a_passage_stays(answer: str) -> None:
+    assert check_citations(answer, HITS) == (answer, (), check_citations(answer, HITS).cited)
+
+
+GONE = [
+    ("It is so [docs/setup.md:25].", "It is so."),
+    ("It is so [docs/setup.md:1-30].", "It is so."),
+    ("It is so [other.md:10-24].", "It is so."),
+    ("It is so [tup.md:12].", "It is so."),
+    ("It is so [manual v2.pdf p.5].", "It is so."),
+    ("It is so [docs/setup.md p.12].", "It is so."),
+    ("It is so (other.md:3).", "It is so."),
+    ("It is so `other.md:3`.", "It is so."),
+    ("It is so [rules.docx § Sick leave].", "It is so."),
+    ("休暇は十日です［規則/給与.md:3］。", "休暇は十日です。"),
+    ("It is so [docs/setup.md:10-24; other.md:3].", "It is so [docs/setup.md:10-24]."),
+]
+
+
+@each(("answer", "left"), GONE)
+def test_what_points_nowhere_goes(answer: str, left: str) -> None:
+    checked = check_citations(answer, HITS)
+    assert checked.text == left
+    assert len(checked.removed) == 1
+
+
+def test_what_is_cited_is_known_once() -> None:
+    checked = check_citations("A [docs/setup.md:10-24]. B [setup.md:11]. C [faq.csv row 12].", HITS)
+    assert [one.file for one in checked.cited] == ["docs/setup.md", "faq.csv"]
+
+
+def test_without_passages_every_reference_points_nowhere() -> None:
+    assert check_citations("So [docs/setup.md:10]. And [x.py:3-4].", []).text == "So. And."
