@@ -21,6 +21,7 @@ from localllm.base.i18n import Phrase
 from localllm.base.jsontext import encode_json
 from localllm.base.own_modules import source_of
 from localllm.rag.locations import RECORD
+from localllm.rag.open_shards import OpenShards
 from localllm.rag.records import Collection, Home
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.shard_process import BOOT, WirePoint, read_message, write_message
@@ -44,6 +45,7 @@ class EmbeddedStore:
     def __init__(self, folder: Path, home: Home) -> None:
         self._folder = folder
         self._home: Home = home
+        self._open_shards = OpenShards()
 
     def collections(self) -> list[Collection]:
         """See Store. One whose record cannot be read is named without anything else."""
@@ -108,29 +110,44 @@ class EmbeddedStore:
 
     @contextmanager
     def reading(self, name: str) -> Generator[Reader]:
-        """See Store."""
-        with self._opened(name, "localllm") as shard:
+        """See Store. The shard stays open for a moment, unless somebody waits for it."""
+        shard = self._open_shards.take(name)
+        shard = shard if isinstance(shard, Shard) else self._shard(name, "localllm")
+        try:
+            shard.open()
             yield shard
+        except BaseException:
+            shard.close()
+            raise
+        self._open_shards.keep(name, shard)
 
     @contextmanager
     def writing(self, name: str) -> Generator[Writer]:
         """See Store."""
-        with self._opened(name, "localllm rag ingest") as shard:
-            yield shard
-
-    @contextmanager
-    def _opened(self, name: str, what: str) -> Generator["Shard"]:
-        if (collection := self.collection(name)) is None:
-            raise KnowledgeBaseError("rag_no_collection", name=name, names="")
-        shard = Shard(self.folder(name), collection, what)
+        self._let_go(name)
+        shard = self._shard(name, "localllm rag ingest")
         try:
             shard.open()
             yield shard
         finally:
             shard.close()
 
+    def close(self) -> None:
+        """See Store."""
+        self._open_shards.close()
+
+    def _let_go(self, name: str) -> None:
+        if shard := self._open_shards.take(name):
+            shard.close()
+
+    def _shard(self, name: str, what: str) -> "Shard":
+        if (collection := self.collection(name)) is None:
+            raise KnowledgeBaseError("rag_no_collection", name=name, names="")
+        return Shard(self.folder(name), collection, what)
+
     @contextmanager
     def _locked(self, name: str, what: str) -> Generator[None]:
+        self._let_go(name)
         lock = ShardLock(self.folder(name), name, what)
         lock.acquire()
         try:
@@ -150,12 +167,18 @@ class Shard:
         self._process: subprocess.Popen[bytes] | None = None
 
     def open(self) -> None:
-        """Wait for the shard and open it."""
+        """Wait for the shard and open it, if it is not open."""
+        if self._lock.fd >= 0:
+            return
         self._check_space(_LEAST_FREE_TO_READ)
         self._lock.acquire()
         if self._process is None:
             self._process = self._start()
         self._ask("open", str(self._folder / SHARD), self._dimension)
+
+    def is_wanted(self) -> bool:
+        """Whether another process waits for the shard."""
+        return self._lock.is_wanted()
 
     def close(self) -> None:
         """Close the shard, so that another process may have it, and end the helper."""

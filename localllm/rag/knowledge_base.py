@@ -8,17 +8,21 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 import msgspec
 
-from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
 from localllm.base.i18n import Phrase
 from localllm.base.paths import ensure_project_folder, project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
 from localllm.rag.embedded_store import EmbeddedStore
+from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embedder_for_search, fits
+from localllm.rag.embedding import Vector
 from localllm.rag.file_listing import real_roots
 from localllm.rag.ingest import Ingest
+from localllm.rag.language_probe import script_of
 from localllm.rag.locations import FOLDER, user_folder
 from localllm.rag.manifest import Manifest
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestReport, OnEvent
@@ -39,6 +43,8 @@ class KnowledgeBase:
         self._environ = environ
         self._user = EmbeddedStore(user_folder(settings, root, environ), "user")
         self._project = EmbeddedStore(project_folder(root) / FOLDER, "project")
+        self._embedders: dict[str, Selected] = {}
+        """Those that collections were made with, by their names."""
 
     async def __aenter__(self) -> "KnowledgeBase":
         return self
@@ -49,7 +55,13 @@ class KnowledgeBase:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Give back connections and shards."""
+        for store in (self._user, self._project):
+            await asyncio.to_thread(store.close)
+        for selected in self._embedders.values():
+            if selected.embedder:
+                await selected.embedder.aclose()
+        self._embedders = {}
 
     @property
     def folder(self) -> Path:
@@ -58,7 +70,9 @@ class KnowledgeBase:
 
     def staleness(self, collection: Collection) -> list[Phrase]:
         """Why a collection is not searched as the settings say now, and what would help."""
-        return _staleness(collection)
+        embedder = collection.embedder
+        other = embedder is not None and not fits(self._settings, embedder)
+        return [*_staleness(collection), *([_another_model(collection, None)] if other else [])]
 
     def collections(self) -> list[Collection]:
         """All collections by name; one of the project stands for one of the user's with the same name. Cheap: a small
@@ -109,11 +123,29 @@ class KnowledgeBase:
             if not root.exists() and not any(Path(path).is_relative_to(root) for path in known.files()):
                 raise KnowledgeBaseUsageError("rag_no_path", path=root)
         with _ingest_lock(store, name, "localllm rag ingest"):
-            exclude = self._settings.project.exclude_patterns
-            ingest = Ingest(store, collection, None, exclude=exclude, on_event=on_event)
-            report = await ingest.run(roots)
+            selected = await self._ingest_embedder(collection)
+            try:
+                if selected.embedder and not collection.chunks:
+                    collection = msgspec.structs.replace(collection, embedder=selected.embedder.record)
+                    store.save(collection)
+                exclude = self._settings.project.exclude_patterns
+                ingest = Ingest(store, collection, selected.embedder, exclude=exclude, on_event=on_event)
+                report = await ingest.run(roots)
+            finally:
+                if selected.embedder:
+                    await selected.embedder.aclose()
             made = self._saved(store, report.collection, description)
-        return msgspec.structs.replace(report, collection=made)
+        remarks = (selected.remark,) if selected.remark else ()
+        return msgspec.structs.replace(report, collection=made, remarks=remarks)
+
+    async def _ingest_embedder(self, collection: Collection) -> Selected:
+        """The embedder of what is taken in: a new collection's is the one that is set now, another has its own."""
+        if not collection.chunks:
+            return await embedder_for_ingest(self._settings, self._root, self._environ)
+        if collection.embedder is None:
+            return Selected(None)
+        selected = await embedder_for_search(self._settings, self._root, self._environ, collection.embedder)
+        return selected if selected.embedder else Selected(None, _another_model(collection, selected.remark))
 
     async def reindex(self, name: str, on_event: OnEvent | None = None) -> IngestReport:
         """Make a collection anew from what was ingested into it, as the settings say now: after another embedding model
@@ -128,6 +160,9 @@ class KnowledgeBase:
             chunker=chunking.VERSION,
             average_terms=0.0,
             embedder=None,
+            chunks=0,
+            files=0,
+            skipped=0,
         )
         with _ingest_lock(store, name, "localllm rag reindex"):
             await asyncio.to_thread(store.reset, anew)
@@ -150,26 +185,59 @@ class KnowledgeBase:
         parsed = parse_query(query)
         if not parsed.kinds:
             raise KnowledgeBaseUsageError("rag_no_terms")
-        hits = await self._hits(named, parsed, count)
+        search = _Search(query, parsed, count, script_of(query), {})
+        remarks = [remark for _, one in named for remark in _staleness(one)]
+        hits = await self._hits(named, search, remarks)
         elsewhere: tuple[str, ...] = ()
         if not hits and name:
             others = [(store, one) for store, one in self._everything() if one.name != name]
-            elsewhere = tuple(dict.fromkeys(hit.collection for hit in await self._hits(others, parsed, count)))
+            elsewhere = tuple(dict.fromkeys(hit.collection for hit in await self._hits(others, search, [])))
         return Found(
             hits=tuple(hits),
             searched=tuple(one.name for _, one in named),
             elsewhere=elsewhere,
-            remarks=tuple(remark for _, one in named for remark in _staleness(one)),
+            remarks=tuple(dict.fromkeys(remarks)),
         )
 
-    async def _hits(self, named: Sequence[tuple[Store, Collection]], query: Query, count: int) -> list[Hit]:
-        weights = Weights(0.0, self._settings.rag.floor, None)
-        found = [
-            await asyncio.to_thread(_candidates, store, one, query, None, weights, count)
-            for store, one in named
-            if one.chunks
-        ]
-        return merge_neighbours(rank(found, query, weights), count)
+    async def _hits(
+        self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]
+    ) -> list[Hit]:
+        rag = self._settings.rag
+        found: list[Candidates] = []
+        for store, one in named:
+            if not one.chunks:
+                continue
+            vector, remark = await self._query_vector(one, search)
+            remarks += [remark] if remark else []
+            weights = Weights(0.0, None)
+            if one.embedder and vector:
+                trust, similar = one.embedder.scripts.get(search.script, 1.0), one.embedder.similar.get(search.script)
+                weights = Weights(rag.dense_weight * trust, similar)
+            found.append(await asyncio.to_thread(_candidates, store, one, search, vector, weights))
+        return merge_neighbours(rank(found, search.query, rag.floor), search.top_k)
+
+    async def _query_vector(self, one: Collection, search: "_Search") -> tuple[Vector | None, Phrase | None]:
+        """The query's vector as the collection's model makes it; None where there is none or it knows the script not,
+        and where it should be there but is not, what to say of it."""
+        if (
+            one.embedder is None
+            or not one.embedder.scripts.get(search.script, 1.0)
+            or not self._settings.rag.dense_weight
+        ):
+            return None, None
+        name = one.embedder.name
+        if name not in self._embedders:
+            self._embedders[name] = await embedder_for_search(self._settings, self._root, self._environ, one.embedder)
+        selected = self._embedders[name]
+        if selected.embedder is None:
+            return None, _another_model(one, selected.remark)
+        if name not in search.vectors:
+            try:
+                search.vectors[name] = await selected.embedder.embed_query(search.text)
+            except LLMConnectionError as error:
+                return None, _another_model(one, error.what_phrase)
+        vector = search.vectors[name]
+        return (vector, None) if len(vector) == one.embedder.dimension else (None, _another_model(one, None))
 
     def _everything(self) -> list[tuple[Store, Collection]]:
         found: dict[str, tuple[Store, Collection]] = {}
@@ -233,11 +301,39 @@ class KnowledgeBase:
         return collection
 
 
+class _Search(NamedTuple):
+    """What is looked for, and its vectors by the names of the models that made them."""
+
+    text: str
+    query: Query
+    top_k: int
+    script: str
+    vectors: dict[str, Vector]
+
+
 def _candidates(
-    store: Store, collection: Collection, query: Query, vector: Sequence[float] | None, weights: Weights, count: int
+    store: Store, collection: Collection, search: _Search, vector: Vector | None, weights: Weights
 ) -> Candidates:
     with store.reading(collection.name) as reader:
-        return find_candidates(reader, collection, query, vector, weights, count)
+        return find_candidates(reader, collection, search.query, vector, weights, search.top_k)
+
+
+def _another_model(collection: Collection, reason: Phrase | None) -> Phrase:
+    """What is said where the vectors of a collection cannot be used."""
+    model = collection.embedder.name if collection.embedder else ""
+    if reason:
+        return Phrase(
+            "{name} is searched by words alone, since its embedding model {model} does not answer: {reason}",
+            name=collection.name,
+            model=model,
+            reason=reason,
+        )
+    return Phrase(
+        "{name} is searched by words alone: its vectors were made by {model}, and another embedding model is set."
+        " localllm rag reindex {name} makes them anew.",
+        name=collection.name,
+        model=model,
+    )
 
 
 @contextmanager

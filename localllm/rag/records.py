@@ -31,7 +31,9 @@ class Embedder(msgspec.Struct, frozen=True):
     query_prefix: str = ""
     passage_prefix: str = ""
     scripts: dict[str, float] = {}
-    """How well it tells paraphrases apart, by script (latin, japanese), from 0 (not at all) to 1."""
+    """How far it is to be trusted in a script (latin, japanese), from 0 (not at all) to 1."""
+    similar: dict[str, float] = {}
+    """The cosine from which on two texts in that script are about the same."""
 
 
 class Collection(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,13 +6,13 @@ over six English sets that is better than fusing ranks (RRF), which loses how fa
 """
 
 from collections.abc import Mapping, Sequence
-from math import exp, log1p
+from math import exp, log1p, sqrt
 from typing import NamedTuple
 
 from localllm.rag.records import Collection, Hit, Scores
 from localllm.rag.sparse_vectors import SparseVector, query_vector, term_hash
 from localllm.rag.store import Payload, Point, Reader, Scored
-from localllm.text.tokenising import terms
+from localllm.text.tokenising import stem, terms
 
 LEG = 100
 """How many passages each kind of search gives."""
@@ -26,15 +26,37 @@ _LOOKED_UP = 2_000
 _FETCHED = 20
 """The least number of passages of a collection that are looked at whole."""
 
-_HIRAGANA = 0.25
-"""What a piece of hiragana counts as beside a word where it is asked how much of a query a passage has."""
+_WHOLE_WORDS = 6.0
+"""Words of a query of which the floor is meant as it stands; of a longer one a passage need not have as many."""
+
+_PIECE, _FILLER = 0.5, 0.25
+"""What a piece of a Japanese word (a single ideograph, two letters of katakana), and what hiragana and words that only
+ask, count beside a word where it is asked how much of a query a passage has."""
+
+_QUESTION_WORDS = "many much get got give tell explain describe find show list please want need know way make use"
+_ASKING = frozenset(map(stem, _QUESTION_WORDS.split()))
+_ASKING_CHARACTERS = frozenset("何誰教知")
 
 
 class Query(NamedTuple):
-    """What is looked for: the weight of each term in the question of coverage, and the vector for BM25."""
+    """What is looked for: the vector for BM25, and what each term counts in the question of coverage."""
 
     vector: SparseVector
     kinds: dict[int, float]
+
+    def floor(self, floor: float) -> float:
+        """How much of this query a passage must have: the longer it is, the less, as the square root."""
+        words = sum(self.kinds.values())
+        return floor * min(1.0, sqrt(_WHOLE_WORDS / words)) if words else floor
+
+
+class Weights(NamedTuple):
+    """How the passages of a collection are weighed."""
+
+    dense: float
+    """What the vectors count, from 0 to 1."""
+    similar: float | None
+    """The cosine from which on a passage is about what is looked for; None: the vectors do not tell."""
 
 
 class Candidates(NamedTuple):
@@ -42,6 +64,7 @@ class Candidates(NamedTuple):
 
     collection: Collection
     points: list[Point]
+    weights: Weights
     dense: dict[int, float]
     size: int
     """Passages of the collection."""
@@ -49,22 +72,19 @@ class Candidates(NamedTuple):
     """How many of them have each term."""
 
 
-class Weights(NamedTuple):
-    """How a ranking is made."""
-
-    dense: float
-    """What the vectors count, from 0 to 1."""
-    floor: float
-    similar: float | None
-    """The cosine from which on a passage is about what is looked for; None: the vectors do not tell."""
-
-
 def parse_query(text: str) -> Query:
     """The terms of a query."""
     found = terms(text)
     vector = query_vector(found)
-    kinds = {term_hash(term): _HIRAGANA if "\u3040" <= term[0] <= "\u309f" else 1.0 for term in found}
-    return Query(vector, kinds)
+    return Query(vector, {term_hash(term): _kind(term) for term in found})
+
+
+def _kind(term: str) -> float:
+    first = term[0]
+    if "\u3040" <= first <= "\u309f" or term in _ASKING or not _ASKING_CHARACTERS.isdisjoint(term):
+        return _FILLER
+    is_katakana, is_kanji = "\u30a0" <= first <= "\u30ff", "\u3400" <= first <= "\u9fff"
+    return _PIECE if (is_kanji and len(term) == 1) or (is_katakana and len(term) == 2) else 1.0
 
 
 def find_candidates(
@@ -79,7 +99,7 @@ def find_candidates(
     fused = fuse(legs.bm25, legs.dense, dense_share)
     best = sorted(fused, key=lambda one: -fused[one])[: max(_FETCHED, 2 * count)]
     holding = {term: (size + 1) / exp(rarity) - 0.5 for term, rarity in rarities.items()}
-    return Candidates(collection, reader.fetch(best), dict(legs.dense), size, holding)
+    return Candidates(collection, reader.fetch(best), weights, dict(legs.dense), size, holding)
 
 
 def _rarest(vector: SparseVector, rarities: Mapping[int, float]) -> SparseVector:
@@ -114,7 +134,7 @@ class Ranked(NamedTuple):
     scores: Scores
 
 
-def rank(found: Sequence[Candidates], query: Query, weights: Weights) -> list[Ranked]:
+def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked]:
     """The passages of all collections in one order, best first, without those below the floor."""
     size = sum(one.size for one in found)
     rarity = {
@@ -123,30 +143,27 @@ def rank(found: Sequence[Candidates], query: Query, weights: Weights) -> list[Ra
         for holding in (sum(one.holding.get(term, 0.0) for one in found),)
     }
     wanted = dict(zip(*query.vector, strict=True))
-    points = {(one.collection.name, point.id): (one, point) for one in found for point in one.points}
-    keys = list(points)
-    bm25 = [Scored(at, _bm25(points[key][1], wanted, rarity)) for at, key in enumerate(keys)]
-    dense = [
-        Scored(at, score) for at, key in enumerate(keys) if (score := points[key][0].dense.get(key[1])) is not None
-    ]
-    share = weights.dense if dense else 0.0
-    fused = fuse(sorted(bm25, key=lambda one: -one.score), sorted(dense, key=lambda one: -one.score), share)
-    cosines = dict(dense)
+    rows = [(one, point) for one in found for point in one.points]
+    bm25 = [Scored(at, _bm25(point, wanted, rarity)) for at, (_, point) in enumerate(rows)]
+    dense = [Scored(at, one.dense[point.id]) for at, (one, point) in enumerate(rows) if point.id in one.dense]
+    words, meaning, cosines = _spread(_sorted(bm25)), _spread(_sorted(dense)), dict(dense)
     ranked: list[Ranked] = []
-    for at, key in enumerate(keys):
-        candidates, point = points[key]
-        coverage = _coverage(point, query, rarity)
-        scores = Scores(fused.get(at, 0.0), bm25[at].score, cosines.get(at), coverage)
-        if is_relevant(scores, weights):
-            ranked.append(Ranked(candidates.collection, point.payload, scores))
+    for at, (one, point) in enumerate(rows):
+        share = one.weights.dense
+        total = (1 - share) * words.get(at, 0.0) + share * meaning.get(at, 0.0)
+        scores = Scores(total, bm25[at].score, cosines.get(at), _coverage(point, query, rarity))
+        if is_relevant(scores, query.floor(floor), one.weights.similar):
+            ranked.append(Ranked(one.collection, point.payload, scores))
     return sorted(ranked, key=lambda one: (-one.scores.total, one.payload.path, one.payload.number))
 
 
-def is_relevant(scores: Scores, weights: Weights) -> bool:
+def _sorted(leg: Sequence[Scored]) -> list[Scored]:
+    return sorted(leg, key=lambda one: -one.score)
+
+
+def is_relevant(scores: Scores, floor: float, similar: float | None) -> bool:
     """Whether a passage has enough of the query's words, or of its meaning."""
-    if scores.coverage >= weights.floor:
-        return True
-    return weights.similar is not None and scores.dense is not None and scores.dense >= weights.similar
+    return scores.coverage >= floor or (similar is not None and (scores.dense or 0.0) >= similar)
 
 
 def _bm25(point: Point, wanted: Mapping[int, float], rarity: Mapping[int, float]) -> float:

@@ -48,8 +48,11 @@ class ShardLock:
             os.pwrite(fd, f"{self._what} ({os.getpid()})".encode(), 0)
 
     def is_wanted(self) -> bool:
-        """Whether somebody waits for it."""
-        turn = self._open("turn")
+        """Whether somebody waits for it, or its folder is gone."""
+        try:
+            turn = self._open("turn")
+        except KnowledgeBaseError:
+            return True
         try:
             return not try_lock(turn)
         finally:

