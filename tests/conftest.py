@@ -1,7 +1,10 @@
 """Fixtures shared by all tests, and what all of them need."""
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 
 import pytest
 from hypothesis import settings
@@ -9,6 +12,11 @@ from hypothesis import settings
 from tests.support.bytecode import with_own_bytecode
 
 with_own_bytecode(os.environ)
+
+# What tests write where the user's own results are, and name no folder for, is not written there.
+_data = tempfile.mkdtemp(prefix="localllm-data-")
+os.environ["XDG_DATA_HOME"] = _data
+atexit.register(shutil.rmtree, _data, ignore_errors=True)
 
 # In the background of a shell Ctrl+C is not heard, under nohup no hang-up; what the tests start must hear them.
 for name in ("SIGINT", "SIGQUIT", "SIGHUP"):

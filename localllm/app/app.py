@@ -18,6 +18,7 @@ from localllm.app.private_log import start_log
 from localllm.app.request import Requests
 from localllm.app.session import Conversation, Project, ToolInfo
 from localllm.app.settings_news import SettingsNews
+from localllm.app.work_folder import work_folder
 from localllm.base.errors import (
     ConfigurationError,
     SafetyViolationError,
@@ -140,7 +141,7 @@ class LocalLLMCode(Answerer):
 
     async def initialize(self) -> bool:
         """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
-        start_log(self.settings.logging.level)
+        start_log(self.settings.logging, work_folder(self.settings))
         self._project = self._open_project()
         self._conversation = Conversation(self._project)
         self._recovered = self.tool_system.changes.recover()

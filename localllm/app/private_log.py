@@ -1,12 +1,22 @@
 """The program's log without personal data: what was searched for or typed is masked before a line is written."""
 
+from pathlib import Path
+
 from localllm.base import logs
-from localllm.base.paths import state_folder
+from localllm.base.paths import data_folder
+from localllm.config.schema import LoggingSettings
 
 
-def start_log(level: str) -> None:
-    """Keep the log in the user's state folder, unless one is kept already."""
-    logs.start(state_folder() / "logs", level, _masked)
+def start_log(settings: LoggingSettings, work: Path | None = None) -> None:
+    """Keep the log in the work folder, the user's data folder unless another is given; unless one is kept already."""
+    logs.start(
+        work or data_folder(),
+        settings.level,
+        _masked,
+        rotate_days=settings.rotate_days,
+        keep_days=settings.keep_days,
+        debug=settings.debug,
+    )
 
 
 def _masked(line: str) -> str:

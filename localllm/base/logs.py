@@ -1,17 +1,27 @@
-"""The program's own log: what went on inside, for finding faults. Rotating, private, never on the screen.
+"""The program's own log: what went on inside, for finding faults. A file a day, private, never on the screen.
 
-Lines read `2026-11-21T12:00:00.000000Z [LEVEL] [CATEGORY] message`.
+Lines read `2026-11-21T12:00:00.000000Z [LEVEL] [CATEGORY] message`; in the debug log, which has everything, the module,
+function and line that wrote them stand in the place of the category.
 """
 
 import logging
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-_MAX_BYTES = 2_000_000
+LOG = "log"
+DEBUG_LOG = "debug_log"
+"""The folders of the files, in the work folder."""
+
+_DAY = 86_400
+_MAX_BYTES = 20_000_000
 _KEPT = 5
+"""Files of a day that went over `_MAX_BYTES`."""
+
+_NAME = re.compile(r"(?:localllm|debug)\.(\d{4}-\d\d-\d\d)(?:\.\d+)?\.log")
 
 _root = logging.getLogger("localllm")
 
@@ -22,65 +32,142 @@ NOWHERE = "—"
 class _Formatter(logging.Formatter):
     """Lines of the log, each record through `mask` as a whole: also what a traceback quotes."""
 
-    def __init__(self, mask: Callable[[str], str]) -> None:
+    def __init__(self, mask: Callable[[str], str], *, places: bool = False) -> None:
         super().__init__("%(message)s")
         self._mask = mask
+        self._places = places
 
     def format(self, record: logging.LogRecord) -> str:
         when = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{record.created % 1 * 1e6:06.0f}Z"
-        category = record.name.rpartition(".")[2].upper()
-        return f"{when} [{record.levelname}] [{category}] {self._mask(super().format(record))}"
+        where = record.name.rpartition(".")[2].upper()
+        if self._places:
+            where = f"{record.module}:{record.funcName}:{record.lineno}"
+        return f"{when} [{record.levelname}] [{where}] {self._mask(super().format(record))}"
 
 
-class _Rotating(logging.FileHandler):
-    """A file of bounded size, and the ones before it. That of logging.handlers brings pickle and sockets along, which
-    every start would wait for."""
+class _Daily(logging.FileHandler):
+    """A file for so many days, of bounded size; those that are too old are deleted. That of logging.handlers brings
+    pickle and sockets along, which every start would wait for."""
+
+    def __init__(self, folder: Path, name: str, days: int, keep_days: int, clock: Callable[[], float]) -> None:
+        self._folder = folder
+        self._stem = name
+        self._days = days
+        self._keep_days = keep_days
+        self._clock = clock
+        super().__init__(self._file(), encoding="utf-8", delay=True)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the line; the next one begins a new file where this one is full."""
-        super().emit(record)
+        """Write the line, into a new file where this one's days are over; the next goes there where it is full."""
         try:
-            if self.stream is not None and os.fstat(self.stream.fileno()).st_size >= _MAX_BYTES:
-                self.stream.close()
-                self.stream = None  # opened again for the next line
+            file = str(self._file().absolute())
+            if file != self.baseFilename or self.stream is None:  # pyright: ignore[reportUnnecessaryComparison] - delay
+                self._begin(file)
+            super().emit(record)
+            if self.stream is not None and os.fstat(self.stream.fileno()).st_size >= _MAX_BYTES:  # pyright: ignore[reportUnnecessaryComparison]
+                self._close_stream()
                 self._make_room()
         except OSError:
             self.handleError(record)
 
+    def _begin(self, file: str) -> None:
+        self._close_stream()
+        self.baseFilename = file
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._keep_days:
+            oldest = time.strftime("%Y-%m-%d", time.gmtime(self._clock() - self._keep_days * _DAY))
+            for old in files(self._folder):
+                if old.name.startswith(f"{self._stem}.") and day_of(old) < oldest:
+                    with suppress(OSError):
+                        old.unlink()
+
+    def _file(self) -> Path:
+        first = int(self._clock()) // (self._days * _DAY) * self._days * _DAY
+        return self._folder / f"{self._stem}.{time.strftime('%Y-%m-%d', time.gmtime(first))}.log"
+
+    def _close_stream(self) -> None:
+        if self.stream is not None:  # pyright: ignore[reportUnnecessaryComparison] - not opened yet
+            self.stream.close()
+            self.stream = None  # pyright: ignore[reportAttributeAccessIssue] - opened again for the next line
+
     def _make_room(self) -> None:
+        full = Path(self.baseFilename)
+
+        def numbered(number: int) -> Path:
+            return full.with_suffix(f".{number}.log")
+
         for number in range(_KEPT - 1, 0, -1):
             with suppress(FileNotFoundError):
-                Path(f"{self.baseFilename}.{number}").replace(f"{self.baseFilename}.{number + 1}")
-        Path(self.baseFilename).replace(f"{self.baseFilename}.1")
+                numbered(number).replace(numbered(number + 1))
+        full.replace(numbered(1))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         """A full disk must not print into the user's screen."""
 
 
-def start(folder: Path, level: str, mask: Callable[[str], str] = str) -> None:
-    """Log into `folder/localllm.log`, unless a log is kept already; of each record what `mask` leaves.
+def start(
+    folder: Path,
+    level: str,
+    mask: Callable[[str], str] = str,
+    *,
+    rotate_days: int = 1,
+    keep_days: int = 30,
+    debug: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> None:
+    """Log into `folder`, unless a log is kept already; of each record what `mask` leaves.
+
+    Args:
+        folder: The work folder: files are in its `log/` and, with `debug`, in its `debug_log/`.
+        level: The least level that goes into the log; the debug log has all.
+        mask: What may be kept of a message.
+        rotate_days: For how many days a file is.
+        keep_days: For how many days files are kept; 0 keeps all.
+        debug: Keep a debug log as well.
+        clock: Tells the time.
 
     A folder that cannot be written leaves the program without a log.
     """
     if file() != NOWHERE:
         return
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / LOG).mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError:
         _root.addHandler(logging.NullHandler())
         return
-    handler = _Rotating(folder / "localllm.log", encoding="utf-8", delay=True)
-    handler.setFormatter(_Formatter(mask))
-    _root.addHandler(handler)
-    _root.setLevel(level)
+    log = _Daily(folder / LOG, "localllm", rotate_days, keep_days, clock)
+    log.setFormatter(_Formatter(mask))
+    log.setLevel(level)
+    _root.addHandler(log)
+    if debug:
+        everything = _Daily(folder / DEBUG_LOG, "debug", rotate_days, keep_days, clock)
+        everything.setFormatter(_Formatter(mask, places=True))
+        _root.addHandler(everything)
+    _root.setLevel("DEBUG" if debug else level)
     _root.propagate = False
 
 
 def file() -> str:
     """Where the log is; NOWHERE where none is kept."""
-    return next(
-        (handler.baseFilename for handler in _root.handlers if isinstance(handler, logging.FileHandler)), NOWHERE
-    )
+    return next((handler.baseFilename for handler in _root.handlers if isinstance(handler, _Daily)), NOWHERE)
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """The log files in a folder, the oldest first."""
+    if folder.is_dir():
+        yield from sorted((one for one in folder.iterdir() if _NAME.fullmatch(one.name)), key=_order)
+
+
+def day_of(file: Path) -> str:
+    """The first day of a log file: YYYY-MM-DD."""
+    match = _NAME.fullmatch(file.name)
+    return match[1] if match else ""
+
+
+def _order(file: Path) -> tuple[str, int]:
+    """The day; and of one day the file with the highest number is the oldest."""
+    number = file.name.split(".")[2]
+    return day_of(file), -int(number) if number.isdigit() else 0
 
 
 def of(category: str) -> logging.Logger:

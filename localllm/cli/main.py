@@ -26,6 +26,7 @@ from localllm.base.paths import find_project
 from localllm.cli.fast_start import Opening
 from localllm.cli.settings import overrides, print_error, say
 from localllm.config.loader import Loaded, load
+from localllm.config.schema import LoggingSettings
 from localllm.config.trust import Answers
 from localllm.text.decoding import NotTextError, decode
 from localllm.tui.headless import Headless, exit_code
@@ -113,7 +114,7 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        start_log("INFO")
+        start_log(LoggingSettings())
         logs.of("CLI").exception("the program failed")
         print_error(InternalError("internal", reason=repr(error), log=logs.file()))
         return InternalError.exit_code

@@ -291,7 +291,7 @@ class WebSettings(Section, frozen=True):
 
 
 class ResearchSettings(Section, frozen=True):
-    """Research: runs that search, read, check what they write, and end with a report. No command offers them yet.
+    """Research: runs that search, read, check what they write, and end with a report.
 
     provider: where the model is that does it; empty takes the chat's model.
     model: its name on the server.
@@ -418,12 +418,18 @@ class UISettings(Section, frozen=True):
 
 
 class LoggingSettings(Section, frozen=True):
-    """The log file.
+    """The log: files in the folder log of the work folder (research.work_dir), and debug_log beside it.
 
     level: how much goes into it.
+    rotate_days: for how many days a file is.
+    keep_days: those older than so many days are deleted; 0 keeps all.
+    debug: also keep a debug log, in which everything is, with the place in the program that says it.
     """
 
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    rotate_days: Count = 1
+    keep_days: Annotated[int, Meta(ge=0)] = 30
+    debug: bool = False
 
 
 class Settings(Section, frozen=True):

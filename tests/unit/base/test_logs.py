@@ -1,4 +1,4 @@
-"""The log: private, in its own form, and never on the screen."""
+"""The log: private, in its own form, a file a day, and never on the screen."""
 
 import logging
 import re
@@ -10,61 +10,109 @@ import pytest
 
 from localllm.base import logs
 
+DAY = 86_400.0
+
 
 @pytest.fixture(autouse=True)
 def no_log_before() -> Iterator[None]:
     root = logging.getLogger("localllm")
-    kept = list(root.handlers)
+    kept, level, propagates = root.handlers[:], root.level, root.propagate
+    root.handlers.clear()
     yield
-    for handler in [handler for handler in root.handlers if handler not in kept]:
-        root.removeHandler(handler)
+    for handler in root.handlers:
         handler.close()
+    root.handlers[:] = kept
+    root.setLevel(level)
+    root.propagate = propagates
+
+
+def names(folder: Path) -> list[str]:
+    return [file.name for file in logs.files(folder)]
 
 
 def test_lines_have_time_level_and_category(tmp_path: Path) -> None:
-    logs.start(tmp_path / "logs", "INFO")
+    logs.start(tmp_path, "INFO", clock=lambda: 0.0)
     logs.of("tool").info("did %s", "this")
     logs.of("LLM").debug("not this")
-    file = tmp_path / "logs" / "localllm.log"
+    file = tmp_path / "log" / "localllm.1970-01-01.log"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \[INFO\] \[TOOL\] did this\n", file.read_text())
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert logs.file() == str(file)
+    assert not (tmp_path / "debug_log").exists()
+
+
+def test_the_debug_log_has_everything_and_the_place_that_says_it(tmp_path: Path) -> None:
+    logs.start(tmp_path, "WARNING", debug=True, clock=lambda: 0.0)
+    logs.of("LLM").debug("only there")
+    assert not (tmp_path / "log" / "localllm.1970-01-01.log").exists()
+    written = (tmp_path / "debug_log" / "debug.1970-01-01.log").read_text()
+    assert re.search(r" \[DEBUG\] \[test_logs:test_the_debug_log\w+:\d+\] only there\n$", written)
 
 
 def test_a_second_start_does_not_write_twice(tmp_path: Path) -> None:
     logs.start(tmp_path, "INFO")
     logs.start(tmp_path, "INFO")
     logs.of("TOOL").warning("once")
-    assert (tmp_path / "localllm.log").read_text().count("once") == 1
+    assert Path(logs.file()).read_text().count("once") == 1
 
 
 def test_where_it_cannot_be_written_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "logs").write_text("a file where the folder should be")
-    logs.start(tmp_path / "logs", "INFO")
+    (tmp_path / "log").write_text("a file where the folder should be")
+    logs.start(tmp_path, "INFO")
     logs.of("TOOL").error("nobody sees this")
     assert capsys.readouterr().err == ""
     assert logs.file() == "—"
 
 
-def test_a_file_that_is_full_makes_room_and_so_many_are_kept(tmp_path: Path) -> None:
-    logs.start(tmp_path, "INFO")
+def test_a_new_day_begins_a_new_file_and_old_ones_are_deleted(tmp_path: Path) -> None:
+    now = 100 * DAY
+    log = tmp_path / "log"
+    log.mkdir()
+    for name in (
+        "localllm.1970-01-01.log",
+        "localllm.1970-03-12.log",
+        "localllm.1970-03-10.2.log",
+        "notes.1970-01-01.log",
+    ):
+        (log / name).write_text("")
+    logs.start(tmp_path, "INFO", keep_days=30, clock=lambda: now)
+    logs.of("TOOL").info("today")
+    now += DAY
+    logs.of("TOOL").info("tomorrow")
+    assert names(log) == ["localllm.1970-04-11.log", "localllm.1970-04-12.log"]
+    assert (log / "notes.1970-01-01.log").exists()
+    assert (log / "localllm.1970-04-12.log").read_text().count("tomorrow") == 1
+
+
+@pytest.mark.parametrize(("days", "kept"), [(7, 2), (1, 5)])
+def test_a_file_is_for_so_many_days(tmp_path: Path, days: int, kept: int) -> None:
+    now = 4 * DAY
+    logs.start(tmp_path, "INFO", rotate_days=days, keep_days=0, clock=lambda: now)
+    for _ in range(5):
+        logs.of("TOOL").info("a line")
+        now += DAY
+    assert len(names(tmp_path / "log")) == kept
+
+
+def test_a_file_that_is_full_makes_room_and_so_many_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "_MAX_BYTES", 1_000)
+    logs.start(tmp_path, "INFO", clock=lambda: 0.0)
     for number in range(8):
-        logs.of("TOOL").info("%d %s", number, "x" * 2_000_000)
+        logs.of("TOOL").info("%d %s", number, "x" * 1_000)
     logs.of("TOOL").info("the newest")
-    assert (tmp_path / "localllm.log").read_text().endswith("the newest\n")
-    kept = [(tmp_path / f"localllm.log.{number}").read_text().split()[3] for number in range(1, 6)]
-    assert kept == ["7", "6", "5", "4", "3"]
-    assert len(list(tmp_path.iterdir())) == 6
+    kept = [file.read_text().split()[3] for file in logs.files(tmp_path / "log")]
+    assert kept == ["3", "4", "5", "6", "7", "the"]
 
 
 def test_each_line_goes_through_the_mask_also_what_a_traceback_quotes(tmp_path: Path) -> None:
-    logs.start(tmp_path, "INFO", lambda text: text.replace("taro", "***"))
+    logs.start(tmp_path, "INFO", lambda text: text.replace("taro", "***"), debug=True)
     logs.of("WEB").info("searched for %s", "taro")
     try:
         int("taro")
     except ValueError:
         logs.of("WEB").exception("failed")
-    written = (tmp_path / "localllm.log").read_text()
-    assert "searched for ***" in written
-    assert "invalid literal for int() with base 10: '***'" in written
-    assert "taro" not in written
+    for folder in ("log", "debug_log"):
+        written = next(logs.files(tmp_path / folder)).read_text()
+        assert "searched for ***" in written
+        assert "invalid literal for int() with base 10: '***'" in written
+        assert "taro" not in written
