@@ -224,6 +224,7 @@ _SERVICES = (
     _Plan("compose.yaml", lambda _: _template("compose.yaml")),
     _Plan("searxng/.gitignore", lambda _: "settings.yml\n"),  # it holds a key
     _Plan("searxng/settings.yml", lambda _: _searxng_settings(), for_others=True),  # the container's user
+    _Plan("searxng/limiter.toml", lambda _: _template("searxng-limiter.toml"), for_others=True),
 )
 
 
@@ -261,7 +262,7 @@ def set_up(
             try:
                 if stamp:
                     # One by one, which keeps those before a failure.
-                    moved.extend(_move_aside(path, stamp) for path in present(folder, notes))
+                    moved.extend(move_aside(path, stamp) for path in present(folder, notes))
                 steps = [*moved, *_make_all(folder, plans)]
             except (OSError, ConfigurationError) as error:
                 raise _unfinished(folder, error, _bring_back(moved)) from error
@@ -353,7 +354,7 @@ def _searxng_settings() -> str:
 # --- moving aside
 
 
-def _move_aside(path: Path, stamp: str) -> Step:
+def move_aside(path: Path, stamp: str) -> Step:
     """Rename an entry, a link as such, to a name that is free."""
     wanted = path.with_name(f"{path.name}.old-{stamp}")
     target, number = wanted, 1

@@ -1,10 +1,10 @@
 """Make a Researcher from the settings, for the command line, the chat and tasks alike."""
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,6 @@ import msgspec
 from localllm.app.model_session import Answerer
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import _, language
-from localllm.base.paths import data_folder
 from localllm.config.schema import LLMSettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.http.transport import refused
@@ -24,6 +23,7 @@ from localllm.research.run_store import RunStore
 from localllm.research.tracing import Tracer
 from localllm.web.meta_search import open_meta_search
 from localllm.web.page_reader import PageReader
+from localllm.web.services import page_reader
 
 _PATIENCE = 10.0
 """Seconds a model server may take to say what it offers, before anything is searched for."""
@@ -37,7 +37,7 @@ class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
     settings: all of them, those of the command line included.
     root: the project, for paths in the settings.
     environ: the environment without the keys that may not be sent (`Loaded.allowed_environ`).
-    work_folder: where history, tasks, logs and the cache of searches are; `work_folder` finds it.
+    work_folder: where history, tasks, logs and the cache of searches are; `localllm.app.work_folder` finds it.
     """
 
     settings: Settings
@@ -49,16 +49,7 @@ class ResearchSetup(msgspec.Struct, frozen=True, kw_only=True):
 class ResearchParts(NamedTuple):
     """What reads pages."""
 
-    open_reader: Callable[[], PageReader]
-
-
-def work_folder(settings: Settings, environ: Mapping[str, str] = os.environ, given: Path | None = None) -> Path:
-    """The folder of reports, tasks and logs: as given, as set, else the user's data folder. There or not."""
-    if given is not None:
-        return given.expanduser().absolute()
-    if settings.research.work_dir:
-        return Path(settings.research.work_dir).expanduser().absolute()
-    return data_folder(environ)
+    open_reader: Callable[[], PageReader | None]
 
 
 def model_settings(settings: Settings) -> LLMSettings:
@@ -99,7 +90,7 @@ async def open_researcher(
         LLMConnectionError: There is no model. Nothing was searched for.
         ConfigurationError: The settings cannot be followed.
     """
-    parts = parts or standard_parts(setup, options)
+    parts = parts or standard_parts(setup)
     async with AsyncExitStack() as stack:
         model = client if client is not None and not _names_another(setup.settings) else await _open_model(setup, stack)
         await _check_model(model, setup)
@@ -112,8 +103,8 @@ async def open_researcher(
                 use_cache=options.use_cache,
             )
             stack.push_async_callback(search.aclose)
-            reader = parts.open_reader()
-            stack.push_async_callback(reader.aclose)
+            if (reader := parts.open_reader()) is not None:
+                stack.push_async_callback(reader.aclose)
         yield Researcher(
             model,
             search,
@@ -121,17 +112,23 @@ async def open_researcher(
             setup.work_folder,
             options,
             on_event,
-            language="ja" if language() == "ja" else "en",
+            language=report_language(options),
             today=today,
             tracer=tracer,
             open_store=open_store,
         )
 
 
-def standard_parts(setup: ResearchSetup, options: ResearchOptions) -> ResearchParts:
+def report_language(options: ResearchOptions) -> str:
+    """The language of a report: "ja" or "en"; where the options leave it open, that of the program's own words."""
+    if options.language != "auto":
+        return options.language
+    return "ja" if language() == "ja" else "en"
+
+
+def standard_parts(setup: ResearchSetup) -> ResearchParts:
     """The parts every run has but those of tests."""
-    del setup, options
-    raise NotImplementedError("the reader of pages")
+    return ResearchParts(partial(page_reader, setup.settings))
 
 
 def _names_another(settings: Settings) -> bool:

@@ -6,6 +6,7 @@ import inspect
 import click
 
 from localllm.base.i18n import DOMAIN, LOCALE, N_, gettext
+from localllm.text.sanitising import display_width
 from localllm.text.wrapping import wrap
 
 CLICK_TEXTS = (
@@ -36,6 +37,7 @@ CLICK_TEXTS = (
 _COLUMNS = 76
 _SUMMARY_COLUMNS = 66
 _OPTION_COLUMNS = 46
+_RANGE_COLUMNS = 14
 
 
 def translate_click() -> None:
@@ -52,10 +54,17 @@ def translate(command: click.Command) -> None:
         command.short_help = _laid_out(text.partition("\n")[0], _SUMMARY_COLUMNS)
     for option in command.params:
         if isinstance(option, click.Option) and option.help:
-            option.help = _laid_out(gettext(option.help), _OPTION_COLUMNS)
+            option.help = _with_room(_laid_out(gettext(option.help), _OPTION_COLUMNS), option)
     if isinstance(command, click.Group):
         for each in command.commands.values():
             translate(each)
+
+
+def _with_room(text: str, option: click.Option) -> str:
+    """The help of an option, ended where click's note of the range has no room behind it."""
+    is_ranged = isinstance(option.type, click.IntRange | click.FloatRange)
+    last = text.rpartition("\n")[2]
+    return f"{text}\n" if is_ranged and display_width(last) > _OPTION_COLUMNS - _RANGE_COLUMNS else text
 
 
 def _laid_out(text: str, columns: int) -> str:

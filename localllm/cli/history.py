@@ -1,15 +1,26 @@
-"""`localllm history`: the past sessions of a project."""
+"""`localllm history`: past sessions of a project, and reports of research."""
 
 import sys
 from pathlib import Path
 
 import click
 
+from localllm.app.work_folder import work_folder
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
 from localllm.base.i18n import _, ngettext
 from localllm.base.paths import find_storage, session_key_file
+from localllm.cli.report_history import (
+    delete_reports,
+    is_report,
+    print_report,
+    report_content,
+    report_json,
+    report_line,
+    reports,
+)
 from localllm.cli.settings import load_here, print_error, say
+from localllm.research.run_history import past_run
 from localllm.sessions.export import FORMATS, Format, export, format_for, write_new
 from localllm.sessions.index import Session, about, state, when
 from localllm.sessions.log import Seal
@@ -20,31 +31,45 @@ from localllm.text.sanitising import clean, json_report, shorten
 _ABOUT = 70  # cells
 EXIT_LEFT_ALONE = 1
 
+_work_dir = click.option(
+    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are."
+)
+
 
 @click.group()
 def history() -> None:
-    """List, read, export and delete the past sessions of this project.
+    """List, read, export and delete the past sessions of this project, and the reports of research.
 
-    A session is named by its whole name or title, or the beginning of one. localllm --resume NAME goes on with one.
+    A session is named by its whole name or title, or the beginning of one; a report by its id, such as 2026-0003.
+    localllm --resume NAME goes on with a session, localllm research --resume ID with a run that has no report yet.
     """
 
 
 @history.command("list")
 @click.argument("words", nargs=-1)
+@click.option("--kind", type=click.Choice(["session", "report"]), help="Only these.")
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
+@_work_dir
 @click.pass_context
-def list_(context: click.Context, words: tuple[str, ...], json: bool) -> None:
-    """List the sessions, the last worked in first; with WORDS, those in which something like it was asked for."""
-    _unused, sessions = _open(context)
-    found = sessions.search(" ".join(words)) if words else sessions.all()
+def list_(context: click.Context, words: tuple[str, ...], kind: str | None, json: bool, work_dir: Path | None) -> None:
+    """List sessions and reports, the newest first.
+
+    With WORDS, those in which something like it was asked for.
+    """
+    wanted = " ".join(words)
+    _unused, sessions, work = _open(context, work_dir)
+    found = [] if kind == "report" else sessions.search(wanted) if words else sessions.all()
+    runs = [] if kind == "session" else reports(work, wanted)
     if json:
-        click.echo(json_report({"sessions": list(map(_json, found))}))
+        click.echo(json_report({"sessions": list(map(_json, found)), "reports": list(map(report_json, runs))}))
         return
-    if not found:
-        say(_("Nothing was found for “{words}”.", words=" ".join(words)) if words else _("No sessions yet."))
+    if not found and not runs:
+        say(_("Nothing was found for “{words}”.", words=wanted) if words else _("No sessions and no reports yet."))
     for one in found:
         words_of_it = shorten(clean(about(one), keep_newlines=False), _ABOUT)
         click.echo(f"{one.id}  {when(one)}  {words_of_it}  ({state(one)})")
+    for run in runs:
+        click.echo(report_line(run))
 
 
 def _json(session: Session) -> dict[str, Json]:
@@ -63,10 +88,15 @@ def _json(session: Session) -> dict[str, Json]:
 @history.command()
 @click.argument("name")
 @click.option("--format", "to", type=click.Choice(FORMATS), default="md", show_default=True)
+@_work_dir
 @click.pass_context
-def show(context: click.Context, name: str, to: Format) -> None:
-    """Print the session NAME."""
-    text = export(_transcript(context, name)[1], to)
+def show(context: click.Context, name: str, to: Format, work_dir: Path | None) -> None:
+    """Print the session NAME, or the report with that id."""
+    project, sessions, work = _open(context, work_dir)
+    if is_report(name):
+        print_report(work, name, to)
+        return
+    text = export(_transcript(project, sessions, name), to)
     click.echo(clean(text) if sys.stdout.isatty() and to != "json" else text, nl=False)
 
 
@@ -75,12 +105,20 @@ def show(context: click.Context, name: str, to: Format) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 @click.option("--format", "to", type=click.Choice(FORMATS), help="Otherwise as the file's name ends; Markdown.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@_work_dir
 @click.pass_context
-def export_(context: click.Context, name: str, file: Path | None, to: Format | None, force: bool) -> int:
-    """Write the session NAME into FILE: Markdown, a web page without scripts, or JSON."""
-    project, transcript = _transcript(context, name)
+def export_(
+    context: click.Context, name: str, file: Path | None, to: Format | None, force: bool, work_dir: Path | None
+) -> int:
+    """Write the session NAME, or the report with that id, into FILE: Markdown, a web page without scripts, or JSON."""
+    project, sessions, work = _open(context, work_dir)
     chosen = to or format_for(file.name if file else "")
-    target = file or Path(f"session-{transcript.session_id}.{chosen}")
+    if is_report(name):
+        target, content = file or Path(f"report-{name}.{chosen}"), report_content(work, name, chosen)
+    else:
+        transcript = _transcript(project, sessions, name)
+        target = file or Path(f"session-{transcript.session_id}.{chosen}")
+        content = export(transcript, chosen).encode("utf-8", "replace")
     if target.exists() and not force:
         if not sys.stdin.isatty():
             raise ConfigurationError("export_exists", file=target)
@@ -90,7 +128,7 @@ def export_(context: click.Context, name: str, file: Path | None, to: Format | N
             say(_("Nothing was written."))
             return EXIT_LEFT_ALONE
         force = True
-    write_new(project, target, export(transcript, chosen), overwrite=force)
+    write_new(project, target, content, overwrite=force)
     say(_("Written: {file}", file=target))
     return 0
 
@@ -98,26 +136,35 @@ def export_(context: click.Context, name: str, file: Path | None, to: Format | N
 @history.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@_work_dir
 @click.pass_context
-def delete(context: click.Context, names: tuple[str, ...], yes: bool) -> int:
-    """Delete sessions for good; one that is open in another program stays."""
-    _unused, sessions = _open(context)
-    found = {one.id: one for one in map(sessions.find, names)}
+def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: Path | None) -> int:
+    """Delete sessions and reports for good; one that is open in another program stays."""
+    _unused, sessions, work = _open(context, work_dir)
+    runs = [past_run(work, name) for name in dict.fromkeys(names) if is_report(name)]
+    found = {one.id: one for one in map(sessions.find, (name for name in names if not is_report(name)))}
+    count = len(found) + len(runs)
     if not yes:
         if not sys.stdin.isatty():
             raise ConfigurationError("history_needs_yes")
         for one in found.values():
             say(f"{one.id}  {when(one)}  {shorten(clean(about(one), keep_newlines=False), _ABOUT)}")
-        if not click.confirm(
-            ngettext("Delete {count} session for good?", "Delete {count} sessions for good?", len(found)),
-            default=False,
-            err=True,
-        ):
+        for run in runs:
+            say(report_line(run))
+        question = (
+            ngettext("Delete {count} report for good?", "Delete {count} reports for good?", count)
+            if not found
+            else ngettext("Delete {count} session for good?", "Delete {count} sessions for good?", count)
+            if not runs
+            else _("Delete these {count} sessions and reports for good?", count=count)
+        )
+        if not click.confirm(question, default=False, err=True):
             return EXIT_LEFT_ALONE
-    deleted = sum(_deleted(sessions, name) for name in found)
-    sessions.delete_orphans()
+    deleted = sum(_deleted(sessions, name) for name in found) + delete_reports(work, [run.id for run in runs])
+    if found:
+        sessions.delete_orphans()
     say(_("{count} deleted.", count=deleted))
-    return 0 if deleted == len(found) else ConfigurationError.exit_code
+    return 0 if deleted == count else ConfigurationError.exit_code
 
 
 def _deleted(sessions: Sessions, session_id: str) -> bool:
@@ -129,15 +176,15 @@ def _deleted(sessions: Sessions, session_id: str) -> bool:
     return True
 
 
-def _open(context: click.Context) -> tuple[Path, Sessions]:
-    """The project the program is started in, and its sessions."""
-    project, _ = load_here(context)
-    return project, Sessions.of_project(project, find_storage(project), Seal(session_key_file()))
+def _open(context: click.Context, work_dir: Path | None) -> tuple[Path, Sessions, Path]:
+    """The project the program is started in, its sessions, and the work folder."""
+    project, loaded = load_here(context)
+    sessions = Sessions.of_project(project, find_storage(project), Seal(session_key_file()))
+    return project, sessions, work_folder(loaded.settings, given=work_dir)
 
 
-def _transcript(context: click.Context, name: str) -> tuple[Path, Transcript]:
-    """The project, and the session of it that the name means."""
-    project, sessions = _open(context)
+def _transcript(project: Path, sessions: Sessions, name: str) -> Transcript:
+    """The session that the name means."""
     session = sessions.find(name)
     read = sessions.read(session.id)
-    return project, transcript_of(session.id, project.name, read.entries, read.torn_lines)
+    return transcript_of(session.id, project.name, read.entries, read.torn_lines)

@@ -10,10 +10,14 @@ from pathlib import Path
 import click
 
 from localllm.app.init import Step, analysed, present, set_up
+from localllm.app.private_log import start_log
+from localllm.app.work_folder import work_folder
+from localllm.app.work_layout import make_work_folder, present_folders
+from localllm.base import logs
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import N_, _
 from localllm.cli.settings import load_here, say
-from localllm.config.schema import ProjectSettings
+from localllm.config.schema import Settings
 from localllm.text.sanitising import clean, display_width
 
 _DONE = {
@@ -30,7 +34,12 @@ EXIT_LEFT_ALONE = 1
 
 
 @click.command()
-@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="In this folder, not the current one.")
+@click.option(
+    "--work-dir",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="In this folder, not the current one; it also holds reports, tasks and logs then.",
+)
 @click.option("--clear", is_flag=True, help="Begin anew: what is there is renamed, never deleted.")
 @click.option("--refresh", is_flag=True, help="Bring the lines of LOCALLLM.md up to date that are as init wrote them.")
 @click.option("--services", is_flag=True, help="Also files to run SearxNG (web search) and Valkey with Docker.")
@@ -39,24 +48,35 @@ EXIT_LEFT_ALONE = 1
 def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bool, services: bool, yes: bool) -> int:
     """Make a folder a project: localllm.toml, LOCALLLM.md and .localllm/.
 
+    The folders of research (cache, task, log, debug_log, history) are made as well: in your data folder, or in DIR.
     Nothing of yours is overwritten, so that this can be done again at any time: an existing LOCALLLM.md is given the
     sections about the project that it lacks, and keeps all it has.
     """
-    folder, own = (work_dir or Path()).absolute(), ProjectSettings()
+    folder, settings = (work_dir or Path()).absolute(), Settings()
+    own = settings.project
     with suppress(ConfigurationError):  # for the language too; a broken settings file is a reason to begin anew
         project, loaded = load_here(context)
-        own = loaded.settings.project if project.resolve() == folder.resolve() else own
+        settings = loaded.settings
+        own = settings.project if project.resolve() == folder.resolve() else own
     notes = own.memory_file
-    there = present(folder, notes) if clear else []
+    work = work_folder(settings, given=work_dir)
+    there = [*present(folder, notes), *(present_folders(work) if work_dir else [])] if clear else []
     if there and not _agrees(there, yes=yes):
         say(_("Nothing was changed."))
         return EXIT_LEFT_ALONE
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S") if there else ""
     analyse = partial(analysed, exclude=own.exclude_patterns)
     steps = set_up(folder, notes=notes, services=services, stamp=stamp, refresh=refresh, analyse=analyse)
-    _print_steps(folder, steps)
+    made = make_work_folder(work, stamp=stamp if work_dir else "")
+    start_log(settings.logging, work)
+    logs.of("CONFIG").info("init in %s", folder)
+    _print_steps(folder, [*steps, *made] if work_dir else steps)
+    if not work_dir:
+        is_new = any(step.done == "made" for step in made)
+        say(_("Reports, tasks and logs: {folder} ({done})", folder=work, done=_(_DONE["made" if is_new else "kept"])))
     say(_("Next: localllm doctor looks whether everything is ready; localllm starts the chat."))
     if services:
+        logs.of("DOCKER").info("compose.yaml and the settings of SearxNG in %s", folder)
         say(
             _(
                 "Web search: docker compose up -d starts SearxNG and Valkey; docker compose ps shows "

@@ -3,12 +3,10 @@
 import asyncio
 import os
 import re
-import signal
 import stat
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -24,13 +22,14 @@ from localllm.base.errors import ConfigurationError, InternalError, LocalLLMErro
 from localllm.base.i18n import _, language, set_language
 from localllm.base.paths import find_project
 from localllm.cli.fast_start import Opening
+from localllm.cli.interruption import Interruption
 from localllm.cli.settings import overrides, print_error, say
 from localllm.config.loader import Loaded, load
 from localllm.config.schema import LoggingSettings
 from localllm.config.trust import Answers
 from localllm.text.decoding import NotTextError, decode
 from localllm.tui.headless import Headless, exit_code
-from localllm.tui.signals import ForcedEnd, add_handlers
+from localllm.tui.signals import ForcedEnd
 
 if TYPE_CHECKING:
     from localllm.tui.repl import Terminal
@@ -46,11 +45,22 @@ def read_piped_input(stream: TextIO | None) -> str:
     Only pipes and files are read: a terminal or /dev/null has nothing to add. An open pipe nobody writes to is
     waited for, and after a moment that is said. Raises ConfigurationError where what comes is not text.
     """
-    if stream is None or stream.closed:
+    if stream is None or not is_piped(stream):
         return ""
+    text = re.sub(r"<(\s{0,9}/?\s{0,9}stdin\s{0,9})>", r"‹\1›", read_whole(stream).strip("\n"), flags=re.IGNORECASE)
+    return f"\n\n<stdin>\n{text}\n</stdin>" if text.strip() else ""
+
+
+def is_piped(stream: TextIO) -> bool:
+    """Whether a pipe or a file is behind `stream`."""
+    if stream.closed:
+        return False
     mode = os.fstat(stream.fileno()).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
-        return ""
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+def read_whole(stream: TextIO) -> str:
+    """All text that is piped in; that it is waited for is said after a moment. Raises ConfigurationError."""
     notice = threading.Timer(
         _SECONDS_BEFORE_NOTICE,
         lambda: print(  # noqa: T201
@@ -63,11 +73,6 @@ def read_piped_input(stream: TextIO | None) -> str:
         data = stream.buffer.read()
     finally:
         notice.cancel()
-    text = re.sub(r"<(\s{0,9}/?\s{0,9}stdin\s{0,9})>", r"‹\1›", _decode(data).strip("\n"), flags=re.IGNORECASE)
-    return f"\n\n<stdin>\n{text}\n</stdin>" if text.strip() else ""
-
-
-def _decode(data: bytes) -> str:
     try:
         return decode(data).text
     except NotTextError as error:
@@ -133,7 +138,7 @@ def _misplaced(error: click.NoSuchOption) -> click.UsageError:
     )
 
 
-LATE_COMMANDS = ("config", "doctor", "history", "init", "models", "rag", "sandbox")
+LATE_COMMANDS = ("config", "debug", "doctor", "history", "init", "log", "models", "rag", "research", "sandbox", "task")
 """Commands whose module, of the same name, is loaded when they are called: everything else starts without them."""
 
 
@@ -295,10 +300,7 @@ async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | 
             code = await app.run_interactive()
             return code
         await app.settled()
-        interruption = _Interruption(app.interrupt, forced_end)
-        with suppress(NotImplementedError):  # Windows: Ctrl+C ends the program there
-            taken = {each.name: partial(interruption.take, each) for each in _ENDING}
-            add_handlers(taken, forced_end.arm)
+        Interruption(app.interrupt, forced_end).listen()
         for notice in (*told, *app.notices(), *app.warnings()):
             say(notice)
         code = exit_code(await app.run_oneshot(prompt, piped))
@@ -306,24 +308,3 @@ async def _run(app: LocalLLMCode, prompt: str | None, piped: str, wanted: str | 
     finally:
         forced_end.begin(code, _SECONDS_TO_CLOSE)  # threads are waited for after this as well
         await app.cleanup()
-
-
-_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)]
-"""What a command had changed where it must not is put back before any of these ends the program."""
-
-
-class _Interruption:
-    """What signals do to a one-shot request: it ends in good order, and with force where SIGINT comes twice, or
-    another one, and something hangs."""
-
-    def __init__(self, interrupt: Callable[[], None], forced_end: ForcedEnd) -> None:
-        self._interrupt = interrupt
-        self._forced_end = forced_end
-        self._was_asked = False
-
-    def take(self, number: int) -> None:
-        """The signal has arrived."""
-        if self._was_asked or number != signal.SIGINT:
-            self._forced_end.begin(128 + number)
-        self._was_asked = True
-        self._interrupt()

@@ -1,12 +1,14 @@
 """Settings of a command line, and warnings on standard error."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from localllm.base.errors import LocalLLMError
+from localllm.base.events import Json
 from localllm.base.i18n import set_language
 from localllm.base.paths import find_project
 from localllm.config.loader import Loaded, load
@@ -46,12 +48,13 @@ def _model_file(options: dict[str, Any]) -> str | None:
     return str(file.absolute()) if provider == "gguf" or means_a_file else None
 
 
-def load_here(context: click.Context) -> tuple[Path, Loaded]:
-    """The project the program is started in and its settings, the root command's options included; from now on the
-    language is theirs. Raises ConfigurationError."""
+def load_here(context: click.Context, more: Mapping[str, Json] | None = None) -> tuple[Path, Loaded]:
+    """The project the program is started in and its settings, the root command's options included, and `more` that a
+    command's own say; from now on the language is theirs. Raises ConfigurationError."""
     options = context.find_root().params
     project = find_project(Path.cwd())
-    loaded = load(project, overrides=overrides(options), environ=os.environ, trusted=options["trust_project"])
+    named = {**overrides(options), **(more or {})}
+    loaded = load(project, overrides=named, environ=os.environ, trusted=options["trust_project"])
     set_language(options["lang"] or loaded.settings.ui.language)
     go_offline(loaded, os.environ)
     return project, loaded

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from localllm.base.errors import ResearchUsageError
 from localllm.config.schema import ResearchSettings
 
 PRESETS: dict[str, dict[str, int]] = {
@@ -25,7 +26,23 @@ class ResearchOptions(ResearchSettings, frozen=True):
     use_cache: bool = True
 
 
+_PAIRS = (("min_search", "max_search"), ("min_validation", "max_validation"))
+
+
 def options_for(settings: ResearchSettings, preset: str = "", **given: object) -> ResearchOptions:
-    """The options of a run: `given` before the preset before the settings. Raises msgspec.ValidationError."""
-    values = {**msgspec.to_builtins(settings), **PRESETS.get(preset, {}), **given}
+    """The options of a run: `given` before the preset before the settings. Of a least and a most that exclude each
+    other the one that was given counts.
+
+    Raises msgspec.ValidationError; ResearchUsageError where both come from one place.
+    """
+    layers = (given, PRESETS.get(preset, {}), msgspec.to_builtins(settings))
+    values: dict[str, object] = {**layers[2], **layers[1], **layers[0]}
+    options = msgspec.convert(values, ResearchOptions)
+    for least, most in _PAIRS:
+        low, high = getattr(options, least), getattr(options, most)
+        if low > high:
+            came = [next(number for number, layer in enumerate(layers) if name in layer) for name in (least, most)]
+            if came[0] == came[1]:
+                raise ResearchUsageError("research_bounds", least=least, most=most, low=low, high=high)
+            values |= {most: low} if came[0] < came[1] else {least: high}
     return msgspec.convert(values, ResearchOptions)

@@ -1,7 +1,7 @@
 """Researcher: the one entry to research, for the command line, the chat's tool and tasks."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -17,13 +17,15 @@ from localllm.research.local_documents import LocalDocuments
 from localllm.research.model_calls import Reply, Roles
 from localllm.research.options import ResearchOptions
 from localllm.research.query_plan import plan_queries
-from localllm.research.records import ResearchState
+from localllm.research.records import STAGES, ResearchState, Stage
 from localllm.research.report_files import write_failure
 from localllm.research.run_context import Budget, OnEvent, RunContext, Speed, local_now, nobody
 from localllm.research.run_events import Forecast, ModelAnswered
 from localllm.research.run_store import HISTORY, RUN_ID, RunLock, RunStore, reserve_run, run_folder
+from localllm.research.single_stage import rewind
+from localllm.research.source_search import tell_queries
 from localllm.research.tracing import NoTracer, RunTracer, Tracer
-from localllm.research.workflow import Next, run_stages
+from localllm.research.workflow import run_stage, run_stages
 from localllm.web.meta_search import MetaSearch
 from localllm.web.page_reader import PageReader
 
@@ -79,13 +81,42 @@ class Researcher:
 
         Raises ResearchError, LLMConnectionError (before anything is begun). Cancelled, it can be resumed.
         """
-        return await self._work(question, resume, queries, "done")
+        return await self._work(question, resume, lambda run: self._go_on(run, queries))
 
-    async def plan(self, question: str) -> ResearchState:
-        """Begin a run, only as far as its queries; `run` with its id goes on."""
-        return await self._work(question, "", (), "search")
+    async def plan(self, question: str = "", *, resume: str = "") -> ResearchState:
+        """Begin a run, or go on with one, only as far as its queries; `run` with its id goes on.
 
-    async def _work(self, question: str, resume: str, queries: tuple[str, ...], until: Next) -> ResearchState:
+        Raises as `run`; ResearchUsageError (research_searched) where it has searched already.
+        """
+
+        async def until_search(run: RunContext) -> ResearchState:
+            state = run.state
+            if state.round or state.next not in (*STAGES[: STAGES.index("search") + 1],):
+                raise ResearchUsageError("research_searched", id=state.id)
+            return await run_stages(run, until="search")
+
+        return await self._work(question, resume, until_search)
+
+    async def run_alone(self, stage: Stage, question: str = "", *, resume: str = "") -> ResearchState:
+        """Work on one stage alone: of a new run, after the stages before it; of another, on what these had come to.
+
+        Raises as `run`.
+        """
+
+        async def only_stage(run: RunContext) -> ResearchState:
+            if resume:
+                rewind(run.state, stage)
+            else:
+                await run_stages(run, until=stage)
+            await run_stage(run, stage)
+            run.store.save_state(run.state)
+            return run.state
+
+        return await self._work(question, resume, only_stage)
+
+    async def _work(
+        self, question: str, resume: str, work: Callable[[RunContext], Awaitable[ResearchState]]
+    ) -> ResearchState:
         if not resume and not question.strip():
             raise ResearchUsageError("research_no_question")
         options = self._options
@@ -100,19 +131,21 @@ class Researcher:
             state.model = model
             with self._tracer.run(state) as tracer:
                 try:
-                    return await self._go_on(self._context(store, state, tracer), queries, until)
+                    return await work(self._context(store, state, tracer))
                 except LocalLLMError as error:
                     with suppress(ResearchError):  # the disk may be full: what ended the run is what counts
                         write_failure(state, folder, error)
                     raise
 
-    async def _go_on(self, run: RunContext, queries: tuple[str, ...], until: Next) -> ResearchState:
+    async def _go_on(self, run: RunContext, queries: tuple[str, ...]) -> ResearchState:
         state = run.state
         if queries and state.next == "search" and not state.round:
             state.queries = []
-            await plan_queries(state, run.roles, msgspec.structs.replace(run.options, queries=queries))
+            tell_queries(
+                run, await plan_queries(state, run.roles, msgspec.structs.replace(run.options, queries=queries))
+            )
             run.store.save_state(state)
-        return await run_stages(run, until=until)
+        return await run_stages(run)
 
     def _check_sources(self, options: ResearchOptions) -> None:
         if self._search is None and not options.docs:

@@ -204,6 +204,11 @@ class RunStore:
         """Keep an answer."""
         self._keep(StoredRow("answers", (key, role, answer.tokens, encode_json(answer))))
 
+    def forget_answers(self) -> None:
+        """Delete the model's answers."""
+        with self._writing() as db:
+            db.execute("DELETE FROM answers")
+
     def spent(self) -> Spent:
         """The requests that were answered, and their tokens."""
         with self._failing():

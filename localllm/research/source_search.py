@@ -75,7 +75,7 @@ async def _search_once(run: RunContext, queries: Sequence[Query]) -> int:
     for failure in web.failures:
         run.remark(failure)
     merged = [one for pair in zip_longest(local, web.found) for one in pair if one]
-    if not merged and web.failures and not run.state.sources:
+    if not merged and web.failures and not run.state.sources and run.documents is None:
         reasons = "; ".join(dict.fromkeys(in_words(failure).rstrip(".。") for failure in web.failures))
         raise ResearchError("research_search_dead", reasons=reasons, id=run.state.id)
     new = register(run, merged)

@@ -41,7 +41,7 @@ def export(transcript: Transcript, to: Format) -> str:
             return json_report(spoken) + "\n"
 
 
-def write_new(root: Path, file: Path, text: str, *, overwrite: bool = False) -> None:
+def write_new(root: Path, file: Path, content: str | bytes, *, overwrite: bool = False) -> None:
     """Write an export, whole or not at all; what is in the project at `root` does not lead it out of there, and a link
     that has the file's name is not followed.
 
@@ -52,7 +52,8 @@ def write_new(root: Path, file: Path, text: str, *, overwrite: bool = False) -> 
     try:
         folder = _open_parent(root, target)
         try:
-            atomic_write_at(folder, target.name, text.encode("utf-8", "replace"), create_only=not overwrite)
+            data = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+            atomic_write_at(folder, target.name, data, create_only=not overwrite)
         finally:
             os.close(folder)
     except FileExistsError:

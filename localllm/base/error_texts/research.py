@@ -115,4 +115,58 @@ RESEARCH: dict[str, ErrorText] = {
         "It was deleted there, or nobody has worked on it for a week.",
         "Go on with it here: localllm research --resume {id}",
     ),
+    "research_searched": ErrorText(
+        "E7011",
+        "Run {id} has searched already.",
+        "Its queries can only be changed before that.",
+        "Go on with it as it is: localllm research --resume {id}.",
+    ),
+    "research_export_exists": ErrorText(
+        "E7012", "{file} is there already.", "", "Give another name, or --force to overwrite it."
+    ),
+    "research_bounds": ErrorText(
+        "E7013",
+        "research.{most} ({high}) is less than research.{least} ({low}).",
+        "It has to be at least that.",
+        "Change one of them: localllm config set research.{most} {low}.",
+    ),
+    "task_none": ErrorText(
+        "E6001", "There is no task {id}.", "It is not in {folder}.", "localllm task list shows those there are."
+    ),
+    "task_running": ErrorText(
+        "E6003",
+        "Task {id} is being worked on.",
+        "Another process runs it.",
+        "Wait until it has ended, or end that process.",
+    ),
+    "task_damaged": ErrorText(
+        "E6004", "The task in {file} cannot be read.", "{reason}.", "Correct the file, or delete it."
+    ),
+    "task_unsaved": ErrorText(
+        "E6005",
+        "Task {id} cannot be saved.",
+        "{reason}.",
+        "See that there is room, and that {folder} can be written to.",
+    ),
+    "task_every": ErrorText(
+        "E6006",
+        "“{every}” is no interval.",
+        "",
+        "Write a number and m, h, d or w: --every 30m, 6h, 1d, 2w; or hourly, daily, weekly.",
+    ),
+    "task_at": ErrorText(
+        "E6007", "“{at}” is no time.", "", "Write --at 09:30 for the next time it is that, or --at “2026-12-01 09:30”."
+    ),
+    "task_needs_yes": ErrorText(
+        "E6008", "Nobody is there to be asked whether these tasks may be deleted.", "", "Give --yes."
+    ),
+    "research_undeletable": ErrorText(
+        "E7014", "Run {id} cannot be deleted.", "{reason}.", "What is left of it is in {folder}; fix that first."
+    ),
+    "research_unfinished": ErrorText(
+        "E7015",
+        "Run {id} has no report yet.",
+        "It was stopped before its end.",
+        "Go on with it: localllm research --resume {id}",
+    ),
 }

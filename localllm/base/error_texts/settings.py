@@ -26,6 +26,12 @@ SETTINGS = {
     "project_folder_unusable": ErrorText(
         "E1007", "Cannot use {folder}.", "{reason}.", "Long output is kept there: make it a writable folder."
     ),
+    "work_folder_unusable": ErrorText(
+        "E1035",
+        "The work folder {folder} cannot be used.",
+        "{reason}.",
+        "Make it a writable folder, or name another: --work-dir DIR, or research.work_dir in your settings.",
+    ),
     "network_host_invalid": ErrorText(
         "E1026",
         "safety.network_hosts: “{entry}” is not a host.",

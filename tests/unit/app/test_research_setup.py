@@ -10,8 +10,8 @@ from localllm.app.research_setup import (
     ResearchSetup,
     model_settings,
     open_researcher,
-    work_folder,
 )
+from localllm.app.work_folder import work_folder
 from localllm.base.errors import LLMConnectionError, ResearchUsageError
 from localllm.config.schema import LLMSettings, ResearchSettings, ServerSettings, Settings, WebSettings
 from localllm.llm.client import LLMClient

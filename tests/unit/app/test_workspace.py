@@ -200,7 +200,8 @@ class TestServices:
         assert all(port.startswith("127.0.0.1:") for port in ports)
         images = re.findall(r"image: (\S+)", compose)
         assert len(images) == 2
-        assert all(re.search(r":\d{1,4}\.\d", image) for image in images)
+        assert [image.rpartition(":")[2] for image in images if "valkey" in image] == ["8-alpine"]
+        assert all(re.search(r":\d{1,4}[.-]", image) for image in images)
         assert compose.count("healthcheck:") == 2
 
     def test_the_containers_user_can_read_its_settings_whatever_the_umask(self, tmp_path: Path) -> None:
@@ -209,8 +210,11 @@ class TestServices:
             set_up(tmp_path, services=True)
         finally:
             os.umask(before)
-        modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("searxng", "searxng/settings.yml")]
-        assert modes == [0o755, 0o644]
+        modes = [
+            stat.S_IMODE((tmp_path / name).stat().st_mode)
+            for name in ("searxng", "searxng/settings.yml", "searxng/limiter.toml")
+        ]
+        assert modes == [0o755, 0o644, 0o644]
         assert stat.S_IMODE((tmp_path / "compose.yaml").stat().st_mode) == 0o600
 
     def test_the_key_is_new_each_time_and_git_ignores_it(self, tmp_path: Path) -> None:
@@ -220,6 +224,8 @@ class TestServices:
             settings = (tmp_path / name / "searxng" / "settings.yml").read_text()
             keys |= set(re.findall(r'secret_key: "([0-9a-f]{64})"', settings))
             assert "- json" in settings
-            assert "limiter: false" in settings
+            assert "limiter: true" in settings
+            limiter = tomllib.loads((tmp_path / name / "searxng" / "limiter.toml").read_text())
+            assert {"127.0.0.0/8", "172.16.0.0/12"} <= {*limiter["botdetection"]["ip_lists"]["pass_ip"]}
             assert (tmp_path / name / "searxng" / ".gitignore").read_text() == "settings.yml\n"
         assert len(keys) == 2

@@ -17,6 +17,7 @@ from localllm.cli.main import run
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("LOCALLLM_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("LOCALLLM_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("LC_ALL", "C")
     folder = tmp_path / "project"
     folder.mkdir()
@@ -68,7 +69,7 @@ def test_a_memory_without_an_analysis_is_given_one_and_a_refresh_brings_it_up_to
 
 def test_elsewhere(folder: Path) -> None:
     assert run(["init", "--work-dir", "new/one"]) == 0
-    assert names(folder / "new" / "one") == MADE
+    assert names(folder / "new" / "one") == sorted([*MADE, "cache", "debug_log", "history", "log", "task"])
     assert names(folder) == ["new"]
 
 

@@ -1,0 +1,65 @@
+"""What has systemd or cron run research tasks that are due."""
+
+import shlex
+import sys
+from pathlib import Path
+
+SERVICE = "localllm-tasks.service"
+TIMER = "localllm-tasks.timer"
+
+
+def task_command(work: Path) -> list[str]:
+    """The command that runs what is due in a work folder, as it can be called from anywhere."""
+    program = Path(sys.argv[0])
+    called = [str(program.resolve())] if program.name == "localllm" and program.is_file() else []
+    return [*(called or [sys.executable, "-m", "localllm"]), "task", "run", "--due", "--work-dir", str(work)]
+
+
+def unit_files(work: Path, folder: Path, minutes: int) -> dict[str, str]:
+    """The files of a systemd user unit, by their names, that looks every so many minutes; it starts in `folder`, whose
+    settings count."""
+    command = " ".join(map(_quoted, task_command(work)))
+    service = [
+        "[Unit]",
+        "Description=Run the research tasks of localllm that are due",
+        "After=network-online.target",
+        "",
+        "[Service]",
+        "Type=oneshot",
+        f"WorkingDirectory={_specifiers(str(folder))}",
+        "# Keys of servers, one NAME=VALUE a line:",
+        "EnvironmentFile=-%h/.config/localllm/environment",
+        f"ExecStart={command}",
+        "# 3: a report is partial. 5: no model server was there; the task stays due.",
+        "SuccessExitStatus=3 5",
+        "Nice=10",
+    ]
+    timer = [
+        "[Unit]",
+        "Description=Look for research tasks of localllm that are due",
+        "",
+        "[Timer]",
+        "OnStartupSec=2min",
+        f"OnUnitInactiveSec={minutes}min",
+        "",
+        "[Install]",
+        "WantedBy=timers.target",
+    ]
+    return {SERVICE: "\n".join(service) + "\n", TIMER: "\n".join(timer) + "\n"}
+
+
+def crontab_line(work: Path, folder: Path, minutes: int) -> str:
+    """The line for `crontab -e`. Two that overlap never run the same task."""
+    when = f"*/{minutes} * * * *" if minutes < 60 else f"0 */{max(1, minutes // 60)} * * *"
+    command = f"cd {shlex.quote(str(folder))} && {shlex.join(task_command(work))} >/dev/null 2>&1"
+    return f"{when} {command.replace('%', chr(92) + '%')}"
+
+
+def _quoted(argument: str) -> str:
+    """An argument as ExecStart reads it (systemd.service(5), “Command lines”)."""
+    plain = argument.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
+    return _specifiers(f'"{plain}"')
+
+
+def _specifiers(text: str) -> str:
+    return text.replace("%", "%%")

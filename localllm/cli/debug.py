@@ -1,0 +1,72 @@
+"""`localllm debug`: one stage of a research run alone."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from localllm.app.report_formats import stored_options
+from localllm.app.research_setup import open_researcher
+from localllm.base.i18n import _
+from localllm.cli.research_options import given_options, research_options
+from localllm.cli.research_run import InterruptedRun, RunDisplay, finish
+from localllm.cli.research_settings import setup_here
+from localllm.cli.settings import say
+from localllm.research.options import options_for
+from localllm.research.records import STAGES, ResearchState, Stage
+from localllm.research.single_stage import copy_run, made_by
+from localllm.text.sanitising import json_report
+
+
+@click.command()
+@click.argument("stage", metavar="STAGE", type=click.Choice(STAGES))
+@click.argument("words", nargs=-1, metavar="[QUESTION]")
+@click.option("--from", "from_", metavar="ID", help="Begin from what this run had before the stage; it stays as it is.")
+@click.option(
+    "--anew", is_flag=True, help="With --from: ask the model again also for what it has answered in that run."
+)
+@research_options
+@click.option("--api", metavar="URL", help="The address of the model's server.")
+@click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
+@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
+@click.pass_context
+def debug(
+    context: click.Context, stage: Stage, words: tuple[str, ...], from_: str | None, anew: bool, **values: Any
+) -> int:
+    """Work on one STAGE of research alone, and print what it makes as JSON.
+
+    With a question the stages before it are worked on first. Nothing is kept but what is in the log.
+    """
+    question = " ".join(words)
+    if bool(question) == bool(from_):
+        raise click.UsageError(_("Give a question, or --from and the id of a run."))
+    if anew and not from_:
+        raise click.UsageError(_("--anew goes with --from."))
+    given = given_options(values)
+    if from_ and (given or values["preset"]):
+        raise click.UsageError(_("--from takes the options of that run."))
+    setup = setup_here(context, values)
+    display = RunDisplay("text", sys.stdout, sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="localllm-debug-") as folder:
+        work = Path(folder)
+        if from_:
+            options = stored_options(setup.work_folder, from_)
+            copy_run(setup.work_folder, from_, work, anew=anew)
+        else:
+            options = options_for(setup.settings.research, values["preset"] or "", **given)
+        elsewhere = msgspec.structs.replace(setup, work_folder=work)
+
+        async def alone() -> ResearchState:
+            async with open_researcher(elsewhere, options, display.handle) as researcher, display.showing(options):
+                return await researcher.run_alone(stage, question, resume=from_ or "")
+
+        try:
+            state = finish(alone)
+        except InterruptedRun as stopped:
+            say(_("Nothing was kept."))
+            return stopped.exit_code
+    click.echo(json_report({"stage": stage, "next": state.next, **made_by(stage, state)}))
+    return 0

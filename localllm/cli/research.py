@@ -1,0 +1,185 @@
+"""`localllm research`: answer a question with a report whose claims lead to their sources."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from localllm.app.report_formats import FORMATS, stored_options
+from localllm.app.research_setup import ResearchSetup
+from localllm.base.errors import LocalLLMError, ResearchUsageError
+from localllm.base.i18n import _
+from localllm.cli.main import EXIT_INTERRUPTED, is_piped, read_whole
+from localllm.cli.report_output import ReportOutput
+from localllm.cli.research_options import SHARED, given_options, research_options
+from localllm.cli.research_run import (
+    EXIT_PARTIAL,
+    InterruptedRun,
+    RunDisplay,
+    carry_out,
+    finish,
+    plan_only,
+    say_how_to_resume,
+)
+from localllm.cli.research_settings import setup_here
+from localllm.cli.settings import say
+from localllm.research.options import ResearchOptions, options_for
+from localllm.research.otel_tracer import OpenTelemetryTracer, open_tracer
+from localllm.research.records import ResearchState
+from localllm.research.role_protocol import in_words
+from localllm.text.sanitising import clean
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[QUESTION]")
+@click.option("--prompt", metavar="TEXT", help="The question, as an option.")
+@click.option("--task-id", metavar="ID", help="Run this task of localllm task.")
+@click.option("--task-all", is_flag=True, help="Run all tasks that have not been run.")
+@click.option("--resume", metavar="ID", help="Go on with a run that was stopped, as it was begun.")
+@click.option("--plan", is_flag=True, help="See and edit the queries before the search; piped, only print them.")
+@research_options
+@click.option("--api", metavar="URL", help="The address of the model's server.")
+@click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
+@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Tries more for a failed request.")
+@click.option("--clear", is_flag=True, help="Pass over the [research] settings for this run.")
+@click.option("--no-cache", is_flag=True, help="Search anew, also for what was just searched for.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="The report's format.  [default: md]")
+@click.option("--export", metavar="FILE", type=click.Path(path_type=Path), help="Also write the report into FILE.")
+@click.option("--force", is_flag=True, help="With --export: overwrite a file that is there.")
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json", "stream-json"]),
+    help="Standard output: the report (the default where it is piped), one JSON object, or each event as a JSON line.",
+)
+@click.option("--trace", is_flag=True, help="Tell the run to a receiver of OpenTelemetry (see [trace]).")
+@click.option("--langfuse", is_flag=True, help="The same as --trace.")
+@click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
+@click.pass_context
+def research(context: click.Context, words: tuple[str, ...], **values: Any) -> int:
+    """Answer QUESTION from the web and your documents, in a report whose claims lead to the sentences that support
+    them.
+
+    Calling it allows the searches and pages of this run; --offline searches only what is cached, and --docs. What is
+    found is kept: a run that was stopped goes on with --resume.
+    """
+    _refuse_contradictions(words, values)
+    given = given_options(values)
+    setup = setup_here(context, values)
+    report = ReportOutput(
+        output=values["output"] or "text",
+        prints=values["output"] == "text" or not sys.stdout.isatty(),
+        format=values["format_"],
+        export=values["export"],
+        force=values["force"],
+    )
+    if values["task_id"] or values["task_all"]:
+        from localllm.cli.task import chosen_tasks, run_tasks
+
+        names = [values["task_id"]] if values["task_id"] else chosen_tasks(setup, due_only=False)
+        report.check()
+        trace = values["trace"] or values["langfuse"]
+        return run_tasks(setup, names, report, trace=trace, given=given, preset=values["preset"])
+    report.check()
+    if values["resume"]:
+        options = stored_options(setup.work_folder, values["resume"])
+        return _research(setup, options, report, values, resume=values["resume"])
+    question = " ".join(words) or values["prompt"] or _piped_question()
+    if not question.strip():
+        raise ResearchUsageError("research_no_question")
+    given["use_cache"] = not values["no_cache"]
+    options = options_for(setup.settings.research, values["preset"] or "", **given)
+    if values["plan"] and not sys.stdin.isatty():
+        return _print_plan(setup, options, report, question)
+    return _research(setup, options, report, values, question=question)
+
+
+def _research(
+    setup: ResearchSetup,
+    options: ResearchOptions,
+    report: ReportOutput,
+    values: Mapping[str, Any],
+    *,
+    question: str = "",
+    resume: str = "",
+) -> int:
+    """Carry out one run, and give its report to who wants it; the exit code."""
+    display = RunDisplay(report.output, sys.stdout, sys.stderr)
+    tracer = open_tracer(setup.settings.trace, os.environ, asked=values["trace"] or values["langfuse"])
+
+    async def work() -> ResearchState:
+        edit = _edited if values["plan"] else None
+        state = await carry_out(setup, options, display, question=question, resume=resume, edit=edit, tracer=tracer)
+        await report.deliver(setup, state)
+        return state
+
+    try:
+        state = finish(work)
+    except (InterruptedRun, KeyboardInterrupt, EOFError) as stopped:
+        report.tell_failure(None, display.run)
+        say_how_to_resume(display.run)
+        return stopped.exit_code if isinstance(stopped, InterruptedRun) else EXIT_INTERRUPTED
+    except LocalLLMError as error:
+        report.tell_failure(error, display.run)
+        raise
+    finally:
+        _close(tracer)
+    return EXIT_PARTIAL if state.partial else 0
+
+
+async def _edited(planned: ResearchState) -> tuple[str, ...]:
+    """The queries as the user leaves them. Raises KeyboardInterrupt."""
+    from localllm.tui.dialogs.queries import edit_queries
+
+    edited = await edit_queries([query.text for query in planned.queries])
+    if not edited:
+        raise EOFError  # all lines were emptied: nothing is to be searched for
+    return edited
+
+
+def _print_plan(setup: ResearchSetup, options: ResearchOptions, report: ReportOutput, question: str) -> int:
+    """Print the queries of a new run, which is kept; the exit code."""
+    display = RunDisplay(report.output, sys.stdout, sys.stderr)
+    try:
+        state = finish(lambda: plan_only(setup, options, display, question))
+    except InterruptedRun as stopped:
+        say_how_to_resume(display.run)
+        return stopped.exit_code
+    queries = [query.text for query in state.queries]
+    if report.output == "text":
+        click.echo(clean("\n".join(queries)))
+    else:
+        report.print_json({"type": "Plan", "id": state.id, "question": state.question, "queries": queries})
+    say_how_to_resume(state.id)
+    return 0
+
+
+def _close(tracer: OpenTelemetryTracer | None) -> None:
+    if tracer is not None and (remark := tracer.close()):
+        say(in_words(remark))
+
+
+def _refuse_contradictions(words: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Options that would be passed over in silence are errors of usage."""
+    asked = [name for name in ("prompt", "task_id", "resume") if values[name] is not None]
+    asked += ["task_all"] * values["task_all"] + ["question"] * bool(words)
+    if len(asked) > 1:
+        raise click.UsageError(_("A question, --prompt, --task-id, --task-all or --resume: give one of them."))
+    if values["force"] and values["export"] is None:
+        raise click.UsageError(_("--force goes with --export."))
+    if values["resume"] is not None:
+        of_run = [*(name for name in SHARED if values[name] not in (None, ())), "no_cache"]
+        if given := [name for name in of_run if values[name]]:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise click.UsageError(_("--resume goes on as the run was begun: it goes without {names}.", names=names))
+    if values["task_all"] and values["export"] is not None:
+        raise click.UsageError(_("--export goes with one report."))
+    if values["plan"] and (values["task_id"] or values["task_all"]):
+        raise click.UsageError(_("--plan goes with a question."))
+
+
+def _piped_question() -> str:
+    """The question on standard input, empty where nothing is piped. Raises ConfigurationError."""
+    return read_whole(sys.stdin).strip() if is_piped(sys.stdin) else ""

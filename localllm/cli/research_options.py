@@ -1,0 +1,109 @@
+"""The options of a research run on the command line: their bounds, and what they come to with the settings."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from localllm.base.i18n import _
+from localllm.research.options import PRESETS
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+_HOST = re.compile(r"(?=.{1,253}$)[\w-]{1,63}(\.[\w-]{1,63})+")
+
+_SETTINGS = {
+    "query": "query_count",
+    "min_search": "min_search",
+    "max_search": "max_search",
+    "min_validation": "min_validation",
+    "max_validation": "max_validation",
+    "retry": "retry",
+    "max_minutes": "max_minutes",
+    "max_tokens": "max_run_tokens",
+    "max_pages": "max_pages",
+    "language": "language",
+}
+"""Options that stand for a setting of `[research]`."""
+
+SHARED = ("preset", *_SETTINGS, "sites", "exclude_sites", "docs")
+"""The options of a run, as click calls them."""
+
+_PAIRS = (("min_search", "max_search"), ("min_validation", "max_validation"))
+
+OPTIONS = (
+    click.option("--preset", type=click.Choice([*PRESETS]), help="How thorough: rounds of checking and queries."),
+    click.option("--query", type=click.IntRange(1, 10), metavar="N", help="Queries made of the question."),
+    click.option("--min-search", type=click.IntRange(1, 20), metavar="N", help="Sources at least."),
+    click.option("--max-search", type=click.IntRange(1, 50), metavar="N", help="Sources read in a round."),
+    click.option("--min-validation", type=click.IntRange(0, 10), metavar="N", help="Rounds of checking at least."),
+    click.option(
+        "--max-validation",
+        type=click.IntRange(0, 10),
+        metavar="N",
+        help="Rounds of checking at most; 0 checks nothing, and the report says so.",
+    ),
+    click.option("--language", type=click.Choice(["ja", "en"]), help="The language of the report."),
+    click.option("--sites", multiple=True, metavar="HOST", help="Only pages of this host; can be given several times."),
+    click.option("--exclude-sites", multiple=True, metavar="HOST", help="No pages of this host."),
+    click.option(
+        "--docs",
+        multiple=True,
+        metavar="FOLDER",
+        type=click.Path(path_type=Path),
+        help="Search the documents in this folder as well.",
+    ),
+    click.option(
+        "--max-minutes", type=click.FloatRange(0), metavar="N", help="Minutes the run may take; 0 means no limit."
+    ),
+    click.option("--max-tokens", type=click.IntRange(0), metavar="N", help="Tokens the run may use; 0 means no limit."),
+    click.option("--max-pages", type=click.IntRange(0), metavar="N", help="Pages it may read; 0 means no limit."),
+)
+"""Those that a task keeps as well."""
+
+
+def research_options(command: Command) -> Command:
+    """Give a command the options of a run."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def given_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of `OPTIONS` that were given, as ResearchOptions calls them, checked. Raises click.UsageError."""
+    given = {name: values[option] for option, name in _SETTINGS.items() if values.get(option) is not None}
+    _check_pairs(given)
+    for name in ("sites", "exclude_sites"):
+        if hosts := [host for value in values.get(name) or () for host in _hosts(name, value)]:
+            given[name] = tuple(dict.fromkeys(hosts))
+    if folders := values.get("docs"):
+        given["docs"] = tuple(str(folder.expanduser().absolute()) for folder in folders)
+    return given
+
+
+def _check_pairs(given: Mapping[str, Any]) -> None:
+    for least, most in _PAIRS:
+        if least in given and most in given and given[most] < given[least]:
+            raise click.UsageError(
+                _(
+                    "--{most} {high} is less than --{least} {low}: it has to be at least that.",
+                    most=most.replace("_", "-"),
+                    least=least.replace("_", "-"),
+                    high=given[most],
+                    low=given[least],
+                )
+            )
+
+
+def _hosts(name: str, value: str) -> list[str]:
+    """The hosts in an option, written as hosts or as addresses, with commas between them."""
+    hosts = [one.strip().rpartition("://")[2].partition("/")[0].lower() for one in value.split(",") if one.strip()]
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            option = name.replace("_", "-")
+            raise click.UsageError(
+                _("--{option}: “{host}” is no host. Write it as example.org.", option=option, host=host)
+            )
+    return hosts

@@ -1,0 +1,351 @@
+"""`localllm task`: questions that are researched later, or again and again."""
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from localllm.app.report_formats import report_file
+from localllm.app.research_setup import ResearchSetup
+from localllm.app.task_runs import local_now, run_task, task_options
+from localllm.app.task_units import crontab_line, unit_files
+from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchError
+from localllm.base.events import Json
+from localllm.base.files import atomic_write
+from localllm.base.i18n import N_, _, ngettext
+from localllm.base.jsontext import decode_json, encode_json
+from localllm.cli.report_output import ReportOutput, summary
+from localllm.cli.research_options import given_options, research_options
+from localllm.cli.research_run import EXIT_PARTIAL, InterruptedRun, RunDisplay, finish
+from localllm.cli.research_settings import setup_here, work_folder_here
+from localllm.cli.settings import print_error, say
+from localllm.research.options import ResearchOptions
+from localllm.research.otel_tracer import open_tracer
+from localllm.research.records import ResearchState
+from localllm.research.schedules import make_schedule
+from localllm.research.tasks import STATUSES, Task, TaskStore
+from localllm.text.sanitising import clean, display_width, json_report, shorten
+
+_STATUSES = {
+    "scheduled": N_("scheduled"),
+    "running": N_("running"),
+    "completed": N_("completed"),
+    "failed": N_("failed"),
+}
+_ABOUT = 60  # cells
+EXIT_LEFT_ALONE = 1
+
+work_dir_option = click.option(
+    "--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are."
+)
+
+
+@click.group()
+def task() -> None:
+    """Keep questions for research as tasks, and run those that are due.
+
+    A task is a YAML file in the folder task/ of the work folder. Without a time it is due at once; cron or systemd can
+    run what is due (localllm task units).
+    """
+
+
+@task.command()
+@click.argument("words", nargs=-1, metavar="QUESTION")
+@click.option("--prompt", metavar="TEXT", help="The question, as an option.")
+@click.option("--every", default="", metavar="TIME", help="Again and again: 30m, 6h, 1d, 2w; hourly, daily, weekly.")
+@click.option("--at", default="", metavar="TIME", help="Not before then: 09:30, or “2026-12-01 09:30”.")
+@research_options
+@work_dir_option
+@click.option("--json", "json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def add(context: click.Context, words: tuple[str, ...], json: bool, **values: Any) -> None:
+    """Add a task. Its id is printed."""
+    if words and values["prompt"]:
+        raise click.UsageError(_("A question or --prompt: give one of them."))
+    options = given_options(values)
+    if values["preset"]:
+        options["preset"] = values["preset"]
+    setup = setup_here(context, values)
+    now = local_now()
+    schedule = make_schedule(values["every"], values["at"], now)
+    options = decode_json(encode_json(options), dict[str, Json])  # tuples become lists
+    added = TaskStore(setup.work_folder).add(" ".join(words) or values["prompt"] or "", options, schedule, now)
+    task_options(setup, added)
+    if json:
+        click.echo(json_report(_json(added)))
+        return
+    click.echo(added.id)
+    said = _("Task {id} is due {when}.", id=added.id, when=_shown(added.next_run)) if added.next_run else ""
+    say(said or _("Task {id} is due at once: localllm task run {id}", id=added.id))
+
+
+@task.command("list")
+@click.option("--status", type=click.Choice(STATUSES), help="Only those.")
+@click.option("--json", "json", is_flag=True, help="Print one JSON object.")
+@work_dir_option
+@click.pass_context
+def list_(context: click.Context, status: str | None, json: bool, work_dir: Path | None) -> int:
+    """List the tasks, the oldest first."""
+    tasks, faults = TaskStore(work_folder_here(context, work_dir)).all()
+    tasks = [one for one in tasks if status in (None, one.status)]
+    if json:
+        click.echo(json_report({"tasks": list(map(_json, tasks)), "faults": [str(fault) for fault in faults]}))
+    else:
+        for line in _listing(tasks):
+            click.echo(line)
+        if not tasks and not faults:
+            say(_("No tasks yet. localllm task add “QUESTION” adds one."))
+    for fault in faults:
+        print_error(fault)
+    return 1 if faults else 0
+
+
+@task.command()
+@click.argument("name", metavar="ID")
+@click.option("--json", "json", is_flag=True, help="Print one JSON object.")
+@work_dir_option
+@click.pass_context
+def show(context: click.Context, name: str, json: bool, work_dir: Path | None) -> None:
+    """Print the task ID as it stands in its file."""
+    store = TaskStore(work_folder_here(context, work_dir))
+    found = store.read(name)
+    click.echo(json_report(_json(found)) if json else clean(store.file(name).read_text("utf-8")), nl=json)
+
+
+@task.command()
+@click.argument("names", nargs=-1, required=True, metavar="ID...")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@work_dir_option
+@click.pass_context
+def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: Path | None) -> int:
+    """Delete tasks for good; one that is being worked on stays, and so do all reports."""
+    store = TaskStore(work_folder_here(context, work_dir))
+    found = {name: store.read(name) for name in names}
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ConfigurationError("task_needs_yes")
+        for line in _listing([*found.values()]):
+            say(line)
+        if not click.confirm(
+            ngettext("Delete {count} task for good?", "Delete {count} tasks for good?", len(found)),
+            default=False,
+            err=True,
+        ):
+            return EXIT_LEFT_ALONE
+    failed = 0
+    for name in found:
+        try:
+            store.delete(name)
+        except ResearchError as error:
+            failed = error.exit_code
+            print_error(error)
+    return failed
+
+
+@task.command()
+@click.argument("names", nargs=-1, metavar="[ID...]")
+@click.option("--due", is_flag=True, help="Those whose time has come, and those that a dead runner has left.")
+@click.option("--all", "all_", is_flag=True, help="All that wait, also those whose time has not come.")
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json", "stream-json"]),
+    default="text",
+    help="Standard output: a line for each report (the default), one JSON object, or each event as a JSON line.",
+)
+@click.option("--api", metavar="URL", help="The address of the model's server.")
+@click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
+@click.option("--trace", is_flag=True, help="Tell the runs to a receiver of OpenTelemetry (see [trace]).")
+@work_dir_option
+@click.pass_context
+def run(context: click.Context, names: tuple[str, ...], due: bool, all_: bool, **values: Any) -> int:
+    """Run tasks, one after the other.
+
+    Several of these can be at work at once: none runs a task that another has taken. Calling it allows the searches and
+    pages of these runs. The exit code is that of the worst run: 3 for a partial report.
+    """
+    if bool(names) + due + all_ != 1:
+        raise click.UsageError(_("Name the tasks, or give --due or --all."))
+    setup = setup_here(context, values)
+    wanted = list(names) if names else chosen_tasks(setup, due_only=due)
+    if not wanted:
+        say(_("No task is due."))
+    return run_tasks(setup, wanted, ReportOutput(output=values["output"]), due_only=not names, trace=values["trace"])
+
+
+@task.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), required=False)
+@click.option("--minutes", type=click.IntRange(1, 1440), default=15, show_default=True, help="How often to look.")
+@click.option("--print", "print_", is_flag=True, help="Print the files and a line for crontab; write nothing.")
+@work_dir_option
+@click.pass_context
+def units(context: click.Context, folder: Path | None, minutes: int, print_: bool, work_dir: Path | None) -> None:
+    """Write a systemd timer into FOLDER that runs what is due.
+
+    FOLDER is where systemd looks for units of yours, unless you name another one. The tasks run with the settings of
+    the folder this is called in.
+    """
+    work = work_folder_here(context, work_dir)
+    files = unit_files(work, Path.cwd(), minutes)
+    if print_:
+        for name, text in files.items():
+            click.echo(f"# {name}\n{text}")
+        click.echo(f"# crontab -e\n{crontab_line(work, Path.cwd(), minutes)}")
+        return
+    target = folder or Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
+    for name, text in files.items():
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            atomic_write(target / name, text.encode())
+        except OSError as error:
+            raise ConfigurationError(
+                "session_unwritable", file=target / name, reason=error.strerror or error
+            ) from error
+        say(_("Written: {file}", file=target / name))
+    say(_("Next: systemctl --user daemon-reload; systemctl --user enable --now localllm-tasks.timer"))
+
+
+def chosen_tasks(setup: ResearchSetup, *, due_only: bool) -> list[str]:
+    """The tasks that wait, with `due_only` those whose time has come; files that cannot be read are told."""
+    store = TaskStore(setup.work_folder)
+    tasks, faults = store.all()
+    for fault in faults:
+        print_error(fault)
+    if due_only:
+        return [one.id for one in store.due(local_now())]
+    return [one.id for one in tasks if one.status in ("scheduled", "running")]
+
+
+def run_tasks(
+    setup: ResearchSetup,
+    names: Sequence[str],
+    report: ReportOutput,
+    *,
+    due_only: bool = False,
+    trace: bool = False,
+    given: dict[str, Any] | None = None,
+    preset: str | None = None,
+) -> int:
+    """Run these tasks, one after the other; the exit code of the worst. `given` and `preset` come before a task's own
+    options."""
+    given = {**(given or {}), **({"preset": preset} if preset else {})}
+    runs = _Runs(setup, report, given, due_only=due_only, trace=trace)
+    try:
+        finish(lambda: runs.run(names))
+    except InterruptedRun as stopped:
+        report.tell_failure(None, runs.display.run)
+        say(_("The task is due as before; its run is gone on with when it is run again."))
+        return stopped.exit_code
+    runs.tell()
+    return runs.code
+
+
+class _Runs:
+    """Runs of several tasks: what they came to."""
+
+    def __init__(
+        self, setup: ResearchSetup, report: ReportOutput, given: dict[str, Any], *, due_only: bool, trace: bool
+    ) -> None:
+        self.display = RunDisplay(report.output, sys.stdout, sys.stderr)
+        self.code = 0
+        self._setup = setup
+        self._report = report
+        self._given = given
+        self._due_only = due_only
+        self._trace = trace
+        self._ended: list[dict[str, Json]] = []
+
+    async def run(self, names: Sequence[str]) -> None:
+        """Run one after the other; a failure of one leaves the others alone, but for want of a model."""
+        for name in names:
+            try:
+                state = await self._run(name)
+            except LocalLLMError as error:
+                self.code = max(self.code, error.exit_code) if self.code != 5 else 5
+                print_error(error)
+                self._note({"success": False, "status": "failed", "task": name, "error": {"code": error.code}})
+                if error.exit_code == 5:
+                    self.code = 5
+                    return
+                continue
+            if state is None:
+                say(_("Task {id} is being worked on elsewhere.", id=name))
+                self._note({"success": False, "status": "running", "task": name, "error": None})
+            else:
+                await self._tell_end(name, state)
+
+    async def _run(self, name: str) -> ResearchState | None:
+        options = self._options(name)
+        tracer = open_tracer(self._setup.settings.trace, os.environ, asked=self._trace)
+        try:
+            return await run_task(
+                self._setup,
+                name,
+                self.display.handle,
+                due_only=self._due_only,
+                options=options,
+                tracer=tracer,
+                showing=lambda task, options: self.display.showing(options, title=f"{task.id} {task.prompt}"),
+            )
+        finally:
+            if tracer is not None:
+                tracer.close()
+
+    def _options(self, name: str) -> ResearchOptions | None:
+        if not self._given:
+            return None
+        task = TaskStore(self._setup.work_folder).read(name)
+        changed = msgspec.structs.replace(task, options={**task.options, **self._given})
+        return task_options(self._setup, changed)
+
+    async def _tell_end(self, name: str, state: ResearchState) -> None:
+        if state.partial and not self.code:
+            self.code = EXIT_PARTIAL
+        if self._report.output == "text":
+            await self._report.deliver(self._setup, state)
+            if not self._report.prints:
+                click.echo(str(report_file(self._setup.work_folder, state.id)))
+        else:
+            self._note({"task": name, **summary(state, report_file(self._setup.work_folder, state.id), None)})
+
+    def _note(self, ended: dict[str, Json]) -> None:
+        self._ended.append(ended)
+        if self._report.output == "stream-json":
+            self._report.print_json({"type": "Report", **ended})
+
+    def tell(self) -> None:
+        """Print how all runs have ended, where one JSON object is wanted."""
+        if self._report.output == "json":
+            self._report.print_json({"tasks": list(self._ended)})
+
+
+def _listing(tasks: Sequence[Task]) -> list[str]:
+    """A line for each task."""
+    words = {name: _(text) for name, text in _STATUSES.items()}
+    column = max(map(display_width, words.values()))
+    lines: list[str] = []
+    for one in tasks:
+        word = words[one.status]
+        when = _shown(one.next_run) if one.next_run else "—"
+        about = shorten(clean(one.prompt, keep_newlines=False), _ABOUT)
+        padding = " " * (column - display_width(word))
+        lines.append(f"{one.id}  {word}{padding}  {when:<16}  {about}")
+    return lines
+
+
+def _shown(moment: str | None) -> str:
+    """A moment of a task's file, as this machine's clock shows it."""
+    if not moment:
+        return ""
+    try:
+        return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return clean(moment, keep_newlines=False)
+
+
+def _json(task: Task) -> dict[str, Json]:
+    return msgspec.to_builtins(task)

@@ -1,0 +1,65 @@
+"""Work on one stage of a run alone, to see what it does: nothing of the run it begins from is changed."""
+
+import shutil
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from localllm.base.errors import ResearchError
+from localllm.base.events import Json
+from localllm.research.records import STAGES, ResearchState, Stage
+from localllm.research.run_store import HISTORY, LOCK, RunStore, run_folder
+
+_MADE: dict[Stage, tuple[str, ...]] = {
+    "normalise": ("brief",),
+    "queries": ("queries",),
+    "search": ("sources",),
+    "process": ("evidence",),
+    "draft": ("title", "sections", "patches"),
+    "validate": ("claims", "disagreements", "ledger", "unanswered"),
+    "control": (),
+    "finalise": (),
+}
+"""What of the state a stage makes, and so what is empty before it."""
+
+_SHOWN: dict[Stage, tuple[str, ...]] = {
+    **_MADE,
+    "process": ("sources", "evidence"),
+    "control": ("next", "round", "ledger"),
+    "finalise": ("next", "partial"),
+}
+
+
+def copy_run(work: Path, run: str, other: Path, *, anew: bool = False) -> None:
+    """Copy a run from one work folder into another, where it may be changed; with `anew` without the answers of the
+    model, so that it is asked again. Raises ResearchError."""
+    folder = run_folder(work, run)
+    target = other / HISTORY / run
+    try:
+        shutil.copytree(folder, target, ignore=shutil.ignore_patterns(LOCK))
+    except (OSError, shutil.Error) as error:
+        raise ResearchError("research_disk", id=run, folder=target, reason=str(error)) from error
+    if anew:
+        with RunStore(target) as store:
+            store.forget_answers()
+
+
+def rewind(state: ResearchState, stage: Stage) -> None:
+    """Have `stage` be the next one: what it and those after it made of the report is taken back; sources and evidence
+    stay where it comes after them."""
+    place = STAGES.index(stage)
+    unmade = ResearchState(id=state.id, question=state.question, today=state.today)
+    for name in (name for later in STAGES[place:] for name in _MADE[later]):
+        setattr(state, name, getattr(unmade, name))
+    if stage == "process":
+        state.sources = [msgspec.structs.replace(one, state="found", problem=None, copy_of="") for one in state.sources]
+    state.next = stage
+    if place <= STAGES.index("process"):
+        state.round = 0
+
+
+def made_by(stage: Stage, state: ResearchState) -> dict[str, Json]:
+    """What a stage has made, as JSON."""
+    whole = cast("dict[str, Json]", msgspec.to_builtins(state))
+    return {name: whole[name] for name in _SHOWN[stage]}

@@ -1,0 +1,275 @@
+"""Research tasks: a YAML file each in `task/` of the work folder, which runners take one at a time.
+
+A runner holds the task's lock while it works, and gives it back however it ends: a task that is left `running` with
+nobody holding it is taken again.
+"""
+
+import os
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import msgspec
+
+from localllm.base.errors import ResearchError, ResearchUsageError
+from localllm.base.events import Json
+from localllm.base.files import atomic_write, try_lock
+from localllm.base.i18n import Phrase
+from localllm.research.run_store import RUN_ID, reserve_run
+from localllm.research.schedules import Schedule, next_time
+
+TASKS = "task"
+
+Status = Literal["scheduled", "running", "completed", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+_LARGEST = 1_000_000  # bytes of a file
+
+
+class TaskRun(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A run of a task. `status` is empty as long as it can be gone on with; `error` says why it stopped."""
+
+    id: str
+    started_at: str
+    finished_at: str = ""
+    status: Literal["", "success", "failed"] = ""
+    partial: bool = False
+    error: str = ""
+
+
+class Runner(msgspec.Struct, frozen=True):
+    """The process that works on a task."""
+
+    pid: int
+    host: str
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question that is researched once or several times.
+
+    id: YYYY-NNNN; its first run has the same.
+    options: what its runs do otherwise than the settings say, by the names of ResearchOptions; and `preset`.
+    schedule: when it is due; None means at once, and once.
+    next_run: when it is due next, ISO 8601; None where it is not waited for.
+    runs: the newest last.
+    """
+
+    id: str
+    prompt: str
+    status: Status = "scheduled"
+    created_at: str
+    updated_at: str | None = None
+    options: dict[str, Json] = {}
+    schedule: Schedule | None = None
+    next_run: str | None = None
+    runner: Runner | None = None
+    runs: tuple[TaskRun, ...] = ()
+
+    @property
+    def unfinished(self) -> TaskRun | None:
+        """The run that was begun last, where it can be gone on with."""
+        return self.runs[-1] if self.runs and self.runs[-1].status == "" else None
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether its time has come. One that is `running` is due as well, if its runner turns out to be dead."""
+        if self.status == "scheduled":
+            return self.next_run is None or datetime.fromisoformat(self.next_run) <= now
+        return self.status == "running"
+
+
+class TaskStore:
+    """The tasks of a work folder."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self.folder = work / TASKS
+
+    def add(self, prompt: str, options: dict[str, Json], schedule: Schedule | None, now: datetime) -> Task:
+        """Keep a new task under an id that nobody else gets, no run either. Raises ResearchError."""
+        if not prompt.strip():
+            raise ResearchUsageError("research_no_question")
+        name, _folder = reserve_run(self._work, now.year)
+        while self.file(name).exists():  # one that was put there by hand
+            name, _folder = reserve_run(self._work, now.year)
+        task = Task(
+            id=name,
+            prompt=prompt.strip(),
+            created_at=written(now),
+            options=options,
+            schedule=schedule,
+            next_run=schedule.at if schedule else None,
+        )
+        self.write(task)
+        return task
+
+    def all(self) -> tuple[list[Task], list[ResearchError]]:
+        """All tasks, the oldest first; and what is wrong with the files of those that cannot be read."""
+        tasks: list[Task] = []
+        faults: list[ResearchError] = []
+        files = self.folder.glob("*.yaml") if self.folder.is_dir() else ()
+        for file in sorted(files):
+            try:
+                tasks.append(self.read(file.stem))
+            except ResearchError as error:
+                faults.append(error)
+        return tasks, faults
+
+    def due(self, now: datetime) -> list[Task]:
+        """The tasks whose time has come, the longest due first."""
+        tasks = [task for task in self.all()[0] if task.is_due(now)]
+        return sorted(tasks, key=lambda task: (task.next_run or task.created_at, task.id))
+
+    def read(self, name: str) -> Task:
+        """The task `name`. Raises ResearchUsageError where there is none, ResearchError where its file is damaged."""
+        file = self.file(name)
+        try:
+            with file.open("rb") as opened:
+                text = opened.read(_LARGEST).decode()
+        except FileNotFoundError:
+            raise ResearchUsageError("task_none", id=name, folder=self.folder) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResearchError("task_damaged", file=file, reason=str(error)) from error
+        task = _task_of(text, file)
+        if task.id != name:
+            raise ResearchError("task_damaged", file=file, reason=Phrase("Its id is {id}", id=task.id))
+        return task
+
+    def delete(self, name: str) -> None:
+        """Delete a task that nobody works on; its reports stay. Raises ResearchError."""
+        self.read(name)
+        with self.locked(name) as is_ours:
+            if not is_ours:
+                raise ResearchUsageError("task_running", id=name)
+            self.file(name).unlink(missing_ok=True)
+            self._lock_file(name).unlink(missing_ok=True)
+
+    @contextmanager
+    def taken(self, name: str, now: datetime, *, due_only: bool = False) -> Generator["TakenTask | None"]:
+        """A task to work on, which nobody else gets meanwhile; None where somebody works on it, or, with `due_only`,
+        has done so since it was found to be due. Raises ResearchError."""
+        with self.locked(name) as is_ours:
+            task = self.read(name) if is_ours else None
+            if task is None or (due_only and not task.is_due(now)):
+                yield None
+                return
+            yield TakenTask(self, msgspec.structs.replace(task, runner=Runner(os.getpid(), socket.gethostname())), now)
+
+    def write(self, task: Task) -> None:
+        """Keep a task in place of what was kept of it. Raises ResearchError."""
+        import yaml
+
+        text = yaml.safe_dump(_plain(task), allow_unicode=True, default_flow_style=False, sort_keys=False, width=100)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            atomic_write(self.file(task.id), text.encode(), mode=0o600)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ResearchError("task_unsaved", id=task.id, folder=self.folder, reason=reason) from error
+
+    def file(self, name: str) -> Path:
+        """The file of the task `name`, there or not. Raises ResearchUsageError where that is no id."""
+        if not RUN_ID.fullmatch(name):
+            raise ResearchUsageError("task_none", id=name, folder=self.folder)
+        return self.folder / f"{name}.yaml"
+
+    @contextmanager
+    def locked(self, name: str) -> Generator[bool]:
+        """Hold a task, if nobody else does; whether that is so. Raises ResearchError."""
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            held = os.open(self._lock_file(name), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ResearchError("task_unsaved", id=name, folder=self.folder, reason=reason) from error
+        try:
+            yield try_lock(held)
+        finally:
+            os.close(held)  # gives the lock back
+
+    def _lock_file(self, name: str) -> Path:
+        return self.file(name).with_name(f".{name}.lock")
+
+
+class TakenTask:
+    """A task while it is worked on; each change is kept at once."""
+
+    def __init__(self, store: TaskStore, task: Task, now: datetime) -> None:
+        self._store = store
+        self.task = task
+        self._keep(now, status="running")
+
+    def begin(self, run: str, now: datetime) -> None:
+        """A run was begun, or is gone on with."""
+        others = tuple(one for one in self.task.runs if one.id != run)
+        known = next((one for one in self.task.runs if one.id == run), TaskRun(run, written(now)))
+        self._keep(now, runs=(*others, msgspec.structs.replace(known, error="")))
+
+    def succeed(self, now: datetime, *, partial: bool) -> None:
+        """The run has come to its end."""
+        self._end(now, "completed", {"finished_at": written(now), "status": "success", "partial": partial})
+
+    def fail(self, now: datetime, error: str, *, can_go_on: bool) -> None:
+        """The run has stopped for a reason; with `can_go_on` the task's next run goes on with it."""
+        ended = {} if can_go_on else {"finished_at": written(now), "status": "failed"}
+        self._end(now, "failed", {**ended, "error": error})
+
+    def put_back(self, now: datetime) -> None:
+        """The user stopped it: it is due as before, and its run is gone on with then."""
+        self._keep(now, status="scheduled", runner=None)
+
+    def _end(self, now: datetime, status: Status, of_run: dict[str, Any]) -> None:
+        task = self.task
+        runs = task.runs
+        if runs:
+            runs = (*runs[:-1], msgspec.structs.replace(runs[-1], **of_run))
+        again = next_time(task.schedule, now) if task.schedule and task.schedule.every else None
+        next_run = again.isoformat(timespec="minutes") if again else None
+        self._keep(now, status="scheduled" if again else status, runner=None, runs=runs, next_run=next_run)
+
+    def _keep(self, now: datetime, **changed: Any) -> None:
+        self.task = msgspec.structs.replace(self.task, updated_at=written(now), **changed)
+        self._store.write(self.task)
+
+
+def written(moment: datetime) -> str:
+    """A moment as it stands in a task's file."""
+    return moment.isoformat(timespec="seconds")
+
+
+def _task_of(text: str, file: Path) -> Task:
+    import yaml
+
+    try:
+        read = yaml.safe_load(text)
+        if not isinstance(read, dict):
+            raise ResearchError("task_damaged", file=file, reason=Phrase("It is not a task"))
+        values = cast("dict[str, Any]", _as_text(read))
+        options = cast("dict[str, Any]", values.get("options") or {})
+        values["options"] = {name: value for name, value in options.items() if value is not None}
+        return msgspec.convert(values, Task)
+    except (yaml.YAMLError, msgspec.ValidationError, AttributeError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ResearchError("task_damaged", file=file, reason=reason) from error
+
+
+def _as_text(value: Any) -> Any:
+    """What YAML takes for times as the texts they were."""
+    match value:
+        case dict():
+            return {str(key): _as_text(item) for key, item in cast("dict[Any, Any]", value).items()}
+        case list():
+            return [_as_text(item) for item in cast("list[Any]", value)]
+        case date():
+            return value.isoformat()
+        case _:
+            return value
+
+
+def _plain(task: Task) -> dict[str, Json]:
+    """What stands in the file: the fields every task has, and of the others those that say something."""
+    whole = cast("dict[str, Json]", msgspec.to_builtins(task))
+    always = ("id", "prompt", "status", "created_at", "updated_at", "options")
+    return {name: value for name, value in whole.items() if name in always or value}
