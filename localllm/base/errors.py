@@ -96,6 +96,10 @@ class WebSearchError(RetryableError, ToolExecutionError):
     """E3xxx: the web could not be searched."""
 
 
+class BrowserError(ToolExecutionError):
+    """E5xxx: the browser is missing, or could not read or print a page."""
+
+
 class KnowledgeBaseError(ToolExecutionError):
     """E84xx: a collection of the knowledge base could not be searched or filled."""
 

@@ -308,6 +308,7 @@ class ResearchSettings(Section, frozen=True):
     retry: how often a request that failed is sent again.
     cache_ttl: for how many seconds a search is kept.
     user_agent: what it calls itself when it reads pages; empty takes "localllm (reads pages for one person)".
+    browser: read pages that scripts make in a headless Chromium, where this machine has one.
     browser_timeout: seconds for a page in the browser.
     headless: accepted for settings of other programs, and does nothing: the browser never has a window.
     stealth_mode: accepted for settings of other programs, and does nothing: bot checks are not evaded.
@@ -332,6 +333,7 @@ class ResearchSettings(Section, frozen=True):
     retry: Annotated[int, Meta(ge=0, le=10)] = 3
     cache_ttl: Annotated[float, Meta(ge=0)] = 3600.0
     user_agent: Annotated[str, Meta(max_length=300, pattern=r"^[ -~]*$")] = ""
+    browser: bool = True
     browser_timeout: Annotated[float, Meta(ge=5, le=180)] = 30.0
     headless: bool = True
     stealth_mode: bool = False

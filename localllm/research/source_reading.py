@@ -86,7 +86,10 @@ async def _fetched(run: RunContext, source: Source) -> StoredPage:
     except LocalLLMError as error:
         return run.store.keep_page(source.url, StoredPage(source.url, problem=remark_of(error)))
     text = clean(page.text)[:_LONGEST_TEXT]
-    stored = StoredPage(page.url, clean(page.title, keep_newlines=False), page.kind, page.accessed)
+    problem = remark_of(page.failure) if page.failure and not text.strip() else None
+    if page.failure and (problem is None or "url" not in page.failure.params):
+        run.remark(remark_of(page.failure))
+    stored = StoredPage(page.url, clean(page.title, keep_newlines=False), page.kind, page.accessed, problem=problem)
     return run.store.keep_page(source.url, stored, text if text.strip() else "")
 
 

@@ -43,7 +43,7 @@ def checked_url(url: str, allowed: Collection[str] = ()) -> "httpx.URL":
 
     `allowed` are the `host:port` the user has named: for these it may be private and on any port.
     """
-    parsed = _parsed(url)
+    parsed = parsed_url(url)
     if place_of(parsed) not in allowed:
         _check_place(parsed, url)
     return parsed
@@ -69,7 +69,7 @@ class Address(msgspec.Struct, frozen=True):
 def read_address(url: str) -> Address | None:
     """The address as it would be fetched, of a private place too; None where nothing would fetch it."""
     try:
-        parsed = _parsed(url)
+        parsed = parsed_url(url)
     except SafetyViolationError:
         return None
     host = host_of(parsed)
@@ -77,7 +77,7 @@ def read_address(url: str) -> Address | None:
     return Address(parsed.scheme, host, parsed.port, path, query)
 
 
-def _parsed(url: str) -> "httpx.URL":
+def parsed_url(url: str) -> "httpx.URL":
     """The address, of whatever place, its host in the one spelling in which it is compared and sent. Raises
     SafetyViolationError where it is not spelt plainly."""
     import httpx

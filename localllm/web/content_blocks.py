@@ -3,7 +3,7 @@
 import importlib
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -222,8 +222,3 @@ def words_of(text: str) -> list[str]:
 
 
 _WORDS = late_pattern(r"[぀-ヿ㐀-鿿가-힯]|[^\W぀-ヿ㐀-鿿가-힯]+")
-
-
-def lines_of(blocks: Iterable[Block]) -> str:
-    """The blocks as text."""
-    return "\n\n".join(block.line for block in blocks)

@@ -72,7 +72,7 @@ async def extract(page: Page) -> Extracted:
         found = await read_pdf(page.data)
         return Extracted(found.title, found.text, "pdf")
     if kind in ("text/html", "application/xhtml+xml", "") and _looks_like_html(page.data):
-        return await _of_html(decoded(page))
+        return await extract_html(decoded(page))
     if kind in ("text/html", "") or kind.startswith("text/") or kind.rpartition("+")[2] in _TEXT_KINDS:
         return Extracted("", decoded(page), "text")
     raise NoTextError
@@ -126,7 +126,8 @@ def _codec(name: str) -> str:
     return wider if getattr(codec, "_is_text_encoding", True) else ""
 
 
-async def _of_html(html: str) -> Extracted:
+async def extract_html(html: str) -> Extracted:
+    """What an HTML page says."""
     plain = await asyncio.to_thread(html_text, html)
     main = await _main_text(html) if len(plain.text) >= _SHORTEST else ""
     if main:

@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+import msgspec
+
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.web.addresses import checked_url, host_of, is_usual_port, place_of, shown_address
-from localllm.web.extraction import page_text
+from localllm.web.addresses import checked_url, host_of, is_usual_port, parsed_url, place_of, shown_address
+from localllm.web.browser.script_pages import PageRenderer, needs_scripts
+from localllm.web.extraction import extract_html, page_text
 from localllm.web.fetching import Fetcher, Moved, Page
 from localllm.web.host_turns import HostTurns
 from localllm.web.page_reader import PageReader, ReadPage
@@ -21,19 +24,27 @@ _PAUSE_OF_BUSY = 5.0
 _KINDS = {"pdf": "pdf", "text": "text"}
 
 
+def _host_of(url: str) -> str:
+    """The host that gets one request at a time; what is on a port of its own is a host of its own."""
+    checked = parsed_url(url)
+    return host_of(checked) if is_usual_port(checked) else place_of(checked)
+
+
 def now() -> str:
     """This moment, as ISO 8601 has it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class PoliteReader(PageReader):
-    """Reads the pages of the public web. `robots` is None where the rules of sites are not to be looked at;
-    `allow_private` are the `host:port` that may be private, as the fetcher has them."""
+    """Reads the pages of the public web. `robots` is None where the rules of sites are not to be looked at, `renderer`
+    where pages made by scripts are to be read as they come; `allow_private` are the `host:port` that may be private, as
+    the fetcher has them."""
 
     def __init__(
         self,
         fetcher: Fetcher,
         robots: Robots | None,
+        renderer: PageRenderer | None = None,
         *,
         allow_private: tuple[str, ...] = (),
         turns: HostTurns | None = None,
@@ -41,6 +52,7 @@ class PoliteReader(PageReader):
     ) -> None:
         self._fetcher = fetcher
         self._robots = robots
+        self._renderer = renderer
         self._allowed = frozenset(place.lower() for place in allow_private)
         self._turns = turns or HostTurns()
         self._clock = clock
@@ -52,10 +64,30 @@ class PoliteReader(PageReader):
         accessed = self._clock()
         async with self._extracting:
             found = await page_text(page)
-        return ReadPage(page.url, found.title, found.text, _KINDS.get(found.by, "html"), accessed)
+        read = ReadPage(page.url, found.title, found.text, _KINDS.get(found.by, "html"), accessed)
+        if read.kind == "html" and self._renderer and needs_scripts(page.data.decode("latin-1"), found.text):
+            return await self._rendered(read, self._renderer)
+        return read
 
     async def aclose(self) -> None:
-        """Close the connections: none outlives its page."""
+        """End the browser, where one was started. No connection outlives its page."""
+        if self._renderer:
+            await self._renderer.aclose()
+
+    async def _rendered(self, read: ReadPage, renderer: PageRenderer) -> ReadPage:
+        """The page as the browser has it; as it was read, where that fails or says less."""
+        try:
+            async with self._turns.turn(_host_of(read.url)):
+                rendered = await renderer.render(read.url)
+            if (rules := await self._rules_of(rendered.url)) is not None:
+                rules.check(rendered.url)
+        except (ToolExecutionError, SafetyViolationError) as error:
+            return msgspec.structs.replace(read, failure=error)
+        async with self._extracting:
+            found = await extract_html(rendered.html)
+        if len(found.text) <= len(read.text):
+            return read
+        return ReadPage(rendered.url, found.title or read.title, found.text, "browser", read.accessed)
 
     async def _found(self, url: str) -> Page:
         target = url
@@ -70,7 +102,7 @@ class PoliteReader(PageReader):
         """The page, or where it leads to on another site."""
         checked = checked_url(url, self._allowed)
         target, site = str(checked), site_of(str(checked))
-        async with self._turns.turn(host_of(checked) if is_usual_port(checked) else place_of(checked)) as turn:
+        async with self._turns.turn(_host_of(target)) as turn:
             rules = await self._rules_of(target)
             if rules is not None:
                 turn.pause = max(turn.pause, rules.delay)

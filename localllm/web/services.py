@@ -11,6 +11,7 @@ from localllm.base.errors import ToolExecutionError, WebSearchError
 from localllm.config.schema import Settings, WebSettings
 from localllm.web import robots
 from localllm.web.addresses import shown_address
+from localllm.web.browser.script_pages import PageRenderer
 from localllm.web.engine_pool import EnginePool, open_pool
 from localllm.web.engines import duckduckgo
 from localllm.web.engines.base import SearchAnswer, SearchEngine
@@ -91,7 +92,10 @@ def page_reader(settings: Settings) -> PageReader | None:
     if research.respect_robots and not robots.is_installed():
         raise ToolExecutionError("web_robots_no_package")
     rules = robots.Robots(fetcher) if research.respect_robots else None
-    return PoliteReader(fetcher, rules, allow_private=web.allow_private)
+    renderer = PageRenderer(
+        web.allow_private, seconds=research.browser_timeout, user_agent=research.user_agent, proxy=web.proxy
+    )
+    return PoliteReader(fetcher, rules, renderer if research.browser else None, allow_private=web.allow_private)
 
 
 def has_two_engines(settings: WebSettings) -> bool:

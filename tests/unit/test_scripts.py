@@ -141,11 +141,13 @@ def test_programs_that_tests_start_keep_bytecode_of_their_own(tmp_path: Path) ->
 
 def test_extras_name_only_what_something_imports() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    names = {re.split(r"[^\w-]", line)[0] for extra in ("gguf", "queue", "redis", "web") for line in extras[extra]}
+    names = {
+        re.split(r"[^\w-]", line)[0] for extra in ("browser", "gguf", "queue", "redis", "web") for line in extras[extra]
+    }
     source = "".join(file.read_text("utf-8") for file in (ROOT / "localllm").rglob("*.py"))
     used = {name for name in names if re.search(rf"import {name}\b|from {name}\b|import_module\(\"{name}\"\)", source)}
     assert names - used == {"lxml_html_clean"}, "trafilatura asks for it itself"
-    assert set(extras) == {"all", "bench", "dev", "gguf", "queue", "redis", "trace", "web"}
+    assert set(extras) == {"all", "bench", "browser", "dev", "gguf", "qdrant", "queue", "rag", "redis", "trace", "web"}
 
 
 def test_the_constraints_fit_the_project() -> None:

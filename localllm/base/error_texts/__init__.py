@@ -4,6 +4,7 @@ Codes: E1xxx settings, E2xxx model server, E3xxx search, E4xxx cache, E5xxx brow
 E8xxx tools, E9xxx safety. A code once published keeps its meaning.
 """
 
+from localllm.base.error_texts.browser import BROWSER
 from localllm.base.error_texts.files import FILES
 from localllm.base.error_texts.knowledge import KNOWLEDGE
 from localllm.base.error_texts.models import MODELS
@@ -14,4 +15,14 @@ from localllm.base.error_texts.text import ErrorText
 from localllm.base.error_texts.tools import TOOLS
 from localllm.base.error_texts.web import WEB
 
-ERRORS: dict[str, ErrorText] = {**SETTINGS, **MODELS, **TOOLS, **FILES, **WEB, **RESEARCH, **KNOWLEDGE, **SAFETY}
+ERRORS: dict[str, ErrorText] = {
+    **SETTINGS,
+    **MODELS,
+    **TOOLS,
+    **FILES,
+    **WEB,
+    **BROWSER,
+    **RESEARCH,
+    **KNOWLEDGE,
+    **SAFETY,
+}

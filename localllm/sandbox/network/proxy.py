@@ -7,6 +7,7 @@ is no port on this machine that another program could find.
 
 import asyncio
 import errno
+import hmac
 import os
 import re
 import socket
@@ -15,13 +16,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError
-from localllm.sandbox.network.hosts import NetworkHosts, Target, target
+from localllm.sandbox.network.hosts import Target, target
 
 _NOT_IN_USE = (errno.ECONNREFUSED, errno.ENOENT, errno.ENOTDIR)
 
@@ -165,6 +166,7 @@ _SILENCE = 120.0  # seconds without a byte in either direction
 _CHUNK = 1 << 16
 _MOST_REMEMBERED = 100  # hosts
 _NOT_PASSED_ON = {b"host", b"connection", b"keep-alive", b"te", b"trailer", b"upgrade"}
+_ASK_FOR_PASSWORD = b'Proxy-Authenticate: Basic realm="localllm"\r\n'
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)")
 _REQUEST = re.compile(rb"([A-Z]{1,20}) ([!-~]+) HTTP/1\.[01]")
 
@@ -199,19 +201,46 @@ class _BadRequestError(Exception):
     """What came is no request a proxy takes."""
 
 
-class _Request(msgspec.Struct, frozen=True):
-    """`head` is what goes to the server, empty for a tunnel; `body` how many bytes come after it."""
+class ProxyRequest(msgspec.Struct, frozen=True):
+    """`head` is what goes to the server, empty for a tunnel; `body` how many bytes come after it; `credential` what the
+    client says it is allowed by (Proxy-Authorization)."""
 
     target: Target
     head: bytes = b""
     body: int = 0
+    credential: bytes = b""
+
+
+class HostPolicy(Protocol):
+    """Which hosts may be reached: NetworkHosts is that of commands."""
+
+    def check(self, wanted: Target) -> None:
+        """Raise SafetyViolationError where this one may not."""
+        ...
+
+    def vet(self, wanted: Target, addresses: Sequence[str]) -> None:
+        """Raise SafetyViolationError where one of the addresses it stands for may not."""
+        ...
 
 
 class Proxy:
-    """Serves one command. `resolve` and `connect` are replaced by tests."""
+    """Serves one command, or whatever `client` names in the log. Where there is a `credential`, only who sends it is
+    served. `resolve` and `connect` are replaced by tests."""
 
-    def __init__(self, hosts: NetworkHosts, *, resolve: Resolve = look_up, connect: Connect = dial) -> None:
+    def __init__(
+        self,
+        hosts: HostPolicy,
+        *,
+        resolve: Resolve = look_up,
+        connect: Connect = dial,
+        credential: bytes = b"",
+        client: str = "a command",
+        category: str = "SANDBOX",
+    ) -> None:
         self._hosts = hosts
+        self._credential = credential
+        self._client = client
+        self._log = logs.of(category)
         self._resolve = resolve
         self._connect = connect
         self._serving: set[asyncio.Task[None]] = set()
@@ -236,6 +265,10 @@ class Proxy:
         self._closed = True
         if self._server:
             self._server.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """End every connection there is."""
         for task in self._serving:
             task.cancel()
 
@@ -258,12 +291,15 @@ class Proxy:
         except (_BadRequestError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError) as error:
             await _refuse(writer, b"400 Bad Request", str(error) or "no request")
             return
+        if self._credential and not hmac.compare_digest(request.credential, self._credential):
+            await _refuse(writer, b"407 Proxy Authentication Required", "a password is needed", _ASK_FOR_PASSWORD)
+            return
         name = str(request.target)
         try:
-            theirs, ours = await self._reach(request.target)
+            theirs, ours = await self._reach(request)
         except SafetyViolationError as error:
             self._note(name, refused=error.code)
-            logs.of("SANDBOX").info("a command was refused %s: %s", name, error.key)
+            self._log.info("%s was refused %s: %s", self._client, name, error.key)
             await _refuse(writer, b"403 Forbidden", error.english)
             return
         except OSError as error:
@@ -271,12 +307,13 @@ class Proxy:
             await _refuse(writer, b"502 Bad Gateway", f"{name}: {error.strerror or error or 'no answer'}")
             return
         self._note(name, connections=1)
-        logs.of("SANDBOX").info("a command reaches %s", name)
+        self._log.info("%s reaches %s", self._client, name)
         with closing(ours):
             await self._carry(request, (reader, writer), (theirs, ours))
 
-    async def _reach(self, wanted: Target) -> Streams:
+    async def _reach(self, request: ProxyRequest) -> Streams:
         """A connection to one of the addresses that were looked up and vetted, and to no other."""
+        wanted = request.target
         self._hosts.check(wanted)
         async with asyncio.timeout(_PATIENCE):
             addresses = [wanted.host] if wanted.address else await self._resolve(wanted)
@@ -290,7 +327,7 @@ class Proxy:
                 failure = error
         raise failure
 
-    async def _carry(self, request: _Request, inside: Streams, outside: Streams) -> None:
+    async def _carry(self, request: ProxyRequest, inside: Streams, outside: Streams) -> None:
         """Both directions, till both have ended or neither has brought anything for long."""
         name = str(request.target)
         flow = _Flow()
@@ -368,7 +405,7 @@ async def _both(up: Awaitable[None], down: Awaitable[None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _read_request(reader: asyncio.StreamReader) -> _Request:
+async def _read_request(reader: asyncio.StreamReader) -> ProxyRequest:
     """Raises _BadRequestError, or what the reader raises."""
     async with asyncio.timeout(_PATIENCE):
         head = await reader.readuntil(b"\r\n\r\n")
@@ -380,11 +417,11 @@ async def _read_request(reader: asyncio.StreamReader) -> _Request:
     method, where = asked[1], asked[2].decode("ascii")
     named = [(found[1].lower(), found[0], found[2]) for found in headers if found]
     if method == b"CONNECT":
-        return _Request(_target(where))
+        return ProxyRequest(_target(where), credential=_credential_of(named))
     return _plain_request(method, where, named)
 
 
-def _plain_request(method: bytes, where: str, headers: list[tuple[bytes, bytes, bytes]]) -> _Request:
+def _plain_request(method: bytes, where: str, headers: list[tuple[bytes, bytes, bytes]]) -> ProxyRequest:
     """The request as the server gets it: the host it names is the one that was vetted, and it is the only one."""
     scheme, _, rest = where.partition("://")
     if scheme.lower() != "http":
@@ -397,7 +434,11 @@ def _plain_request(method: bytes, where: str, headers: list[tuple[bytes, bytes, 
     kept = [line for name, line, _ in headers if name not in _NOT_PASSED_ON and not name.startswith(b"proxy-")]
     host = str(wanted).removesuffix(":80")
     begin = [method + b" " + path.encode() + b" HTTP/1.1", b"Host: " + host.encode(), b"Connection: close"]
-    return _Request(wanted, b"\r\n".join([*begin, *kept, b"", b""]), body)
+    return ProxyRequest(wanted, b"\r\n".join([*begin, *kept, b"", b""]), body, _credential_of(headers))
+
+
+def _credential_of(headers: list[tuple[bytes, bytes, bytes]]) -> bytes:
+    return next((value for name, _, value in headers if name == b"proxy-authorization"), b"")
 
 
 def _length_of_body(headers: list[tuple[bytes, bytes, bytes]]) -> int:
@@ -416,11 +457,11 @@ def _target(authority: str, usual_port: int | None = None) -> Target:
         raise _BadRequestError("not a host") from error
 
 
-async def _refuse(writer: asyncio.StreamWriter, status: bytes, why: str) -> None:
+async def _refuse(writer: asyncio.StreamWriter, status: bytes, why: str, more: bytes = b"") -> None:
     text = f"{why}\n".encode()
     writer.write(
-        b"HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-        % (status, len(text))
+        b"HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n%sConnection: close\r\n\r\n"
+        % (status, len(text), more)
         + text
     )
     await writer.drain()

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from localllm.base.errors import (
+    BrowserError,
     LLMConnectionError,
     LocalLLMError,
     ResearchError,
@@ -35,6 +36,7 @@ from localllm.research.run_events import (
     StageBegun,
 )
 from localllm.research.run_store import RunStore, run_folder
+from localllm.web.page_reader import ReadPage
 from tests.support.brains import Brain
 from tests.support.research_parts import (
     PAGES,
@@ -309,6 +311,23 @@ async def test_what_a_round_finds_is_read_before_what_an_earlier_one_left(tmp_pa
     world.on_event = find_more
     await world.researcher().run(QUESTION)
     assert world.reader.asked == ["https://a.example/tower", aimed]
+
+
+async def test_a_missing_browser_is_told_once_and_what_can_be_read_is_kept(tmp_path: Path) -> None:
+    class Reader(FakeReader):
+        async def read(self, url: str) -> ReadPage:
+            text = "" if "a.example" in url else self.pages[url]
+            return ReadPage(url, "T", text, "html", "2026-11-24", BrowserError("browser_missing"))
+
+    world = World(tmp_path, max_search=3, min_search=1)
+    world.reader = Reader()
+    state = await world.researcher().run(QUESTION)
+    assert [source.state for source in state.sources] == ["failed", "read", "read"]
+    problem = state.sources[0].problem
+    missing = BrowserError("browser_missing").what
+    assert problem
+    assert missing in said_in([problem])
+    assert said_in(state.remarks).count(missing) == 1
 
 
 async def test_too_few_sources_are_searched_for_in_other_words(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""Print HTML as a PDF with the Chromium of this machine; nothing is asked of any network meanwhile."""
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localllm.base.errors import BrowserError
+from localllm.web.browser.chromium import Chromium, browser_environment, reason_of, require_chromium
+from localllm.web.browser.guard_proxy import GuardProxy
+
+if TYPE_CHECKING:
+    from playwright.async_api import Route
+
+_SECONDS = 60.0
+_SECONDS_FONTS = 10.0
+_MARGIN = "18mm"
+_JAPANESE = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_FONT_FILES = re.compile(
+    r"(?i)cjk|notosans(?:mono)?jp|notoserifjp|ipa(?:ex)?[gm]|takao|vl-?gothic|hiragino|ヒラギノ|msgothic|meiryo"
+)
+_FONT_FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "/System/Library/Fonts",
+    "/Library/Fonts",
+    "~/.local/share/fonts",
+    "~/.fonts",
+)
+_FOOTER = (
+    "<div style='font-size:8px;width:100%;text-align:center;color:#666'>"
+    "<span class='pageNumber'></span> / <span class='totalPages'></span></div>"
+)
+
+
+async def print_pdf(html: str, file: Path, *, find: Callable[[], Path] = require_chromium) -> None:
+    """Write a page as a PDF: A4, pages numbered. What it names beside itself (pictures, styles, scripts) is left out.
+
+    Raises BrowserError: browser_no_package, browser_missing, browser_not_started, pdf_no_font, pdf_not_printed.
+    """
+    executable = find()
+    if _JAPANESE.search(html) and not await asyncio.to_thread(has_japanese_font):
+        raise BrowserError("pdf_no_font", file=file)
+    guard = GuardProxy(())  # it is allowed nothing
+    await guard.start()
+    try:
+        chromium = await Chromium.start(executable, guard.settings)
+        try:
+            data = await _printed(chromium, html, file)
+        finally:
+            await asyncio.shield(chromium.close())
+    finally:
+        guard.close()
+    try:
+        await asyncio.to_thread(_write, file, data)
+    except OSError as error:
+        raise BrowserError("pdf_not_printed", file=file, reason=error.strerror or str(error)) from error
+
+
+async def _printed(chromium: Chromium, html: str, file: Path) -> bytes:
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(_SECONDS):
+            context = await chromium.browser.new_context(java_script_enabled=False, offline=True)
+            await context.route("**/*", _nothing)
+            page = await context.new_page()
+            await page.set_content(html, wait_until="load", timeout=0)
+            return await page.pdf(
+                format="A4",
+                margin={"top": _MARGIN, "bottom": _MARGIN, "left": _MARGIN, "right": _MARGIN},
+                print_background=True,
+                display_header_footer=True,
+                header_template="<span></span>",
+                footer_template=_FOOTER,
+            )
+    except (Error, TimeoutError) as error:
+        raise BrowserError("pdf_not_printed", file=file, reason=reason_of(error)) from error
+
+
+async def _nothing(route: "Route") -> None:
+    await route.abort()
+
+
+def _write(file: Path, data: bytes) -> None:
+    """Write it whole or not at all."""
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        partial.write_bytes(data)
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def has_japanese_font(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether there is a font with Japanese characters, as the browser sees fonts."""
+    if program := shutil.which("fc-list", path=environ.get("PATH")):
+        command = [program, ":lang=ja", "family"]
+        with suppress(OSError, subprocess.SubprocessError):
+            found = subprocess.run(
+                command, capture_output=True, timeout=_SECONDS_FONTS, check=True, env=browser_environment(environ)
+            )
+            return bool(found.stdout.strip())
+    folders = (Path(folder).expanduser() for folder in _FONT_FOLDERS)
+    return any(_FONT_FILES.search(file.name) for folder in folders for file in folder.rglob("*.[ot]t[cf]"))
