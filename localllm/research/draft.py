@@ -13,7 +13,7 @@ from localllm.base.i18n import N_
 from localllm.base.lazy_patterns import late_pattern
 from localllm.research.cited_sentences import CitedText, is_sentence, read_sentences, tidy
 from localllm.research.evidence_lines import batches, evidence_lines
-from localllm.research.outline import make_outline
+from localllm.research.outline import WRONG_SCRIPT, make_outline
 from localllm.research.records import Evidence, ResearchState, Section, Sentence
 from localllm.research.role_protocol import AnswerUnusable, remark
 from localllm.research.run_context import RunContext
@@ -29,11 +29,6 @@ _OWN_WORDS = 2
 _UNMARKED = "Not usable: no sentence ended with ids of <evidence>. End every sentence with its ids, such as [E3]."
 _NOTHING = late_pattern(r"\W*none\W*", re.IGNORECASE)
 """What the model says where no evidence belongs to a heading."""
-
-_WRONG_SCRIPT = {
-    "ja": "Not usable: it was not in Japanese. Write it in Japanese (日本語で書く), with the same ids.",
-    "en": "Not usable: it was not in English. Write it in English, with the same ids.",
-}
 
 
 async def write_draft(run: RunContext) -> None:
@@ -56,7 +51,7 @@ async def write_section(
     own unless `falls_back` is false."""
     roles = run.roles
     asked = {"question": run.state.question, "heading": heading}
-    fixed = sum(roles.estimate(value) for value in [*asked.values(), _UNMARKED, *_WRONG_SCRIPT.values()])
+    fixed = sum(roles.estimate(value) for value in [*asked.values(), _UNMARKED, *WRONG_SCRIPT.values()])
     room = roles.room("writer") - fixed - 80
     written: list[Sentence] = []
     for group in batches(run.state, evidence, room, roles.estimate, _MOST_AT_ONCE):
@@ -90,7 +85,7 @@ async def _write(run: RunContext, asked: dict[str, str], evidence: Sequence[Evid
             best = read
         if is_fine:
             break
-        complaint = _WRONG_SCRIPT.get(language, "") if read.sentences else _UNMARKED
+        complaint = WRONG_SCRIPT.get(language, "") if read.sentences else _UNMARKED
     if best.sentences and not _is_written_in(best.sentences, language):
         heading = asked["heading"]
         run.remark(remark(N_("The section “{heading}” is not in the language of the report."), heading=heading))

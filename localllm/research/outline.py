@@ -23,6 +23,13 @@ LONGEST_HEADING = 100
 _AGAIN = "Not usable: no section had an id of <evidence>. Each needs a heading and ids such as E3."
 
 
+WRONG_SCRIPT = {
+    "ja": "Not usable: it was not in Japanese. Write it in Japanese (日本語で書く), with the same ids.",
+    "en": "Not usable: it was not in English. Write it in English, with the same ids.",
+}
+"""What a model is told whose text is not in the language of the report."""
+
+
 class Outline(NamedTuple):
     """The title of a report, and its sections without sentences."""
 
@@ -34,15 +41,26 @@ async def make_outline(run: RunContext) -> Outline:
     """The model's outline; where it has none that can be used, also asked again, one by rule."""
     state = run.state
     asked = {"question": state.question, "needs": "\n".join(f"- {need}" for need in needs_of(state))}
-    room = run.roles.room("outline") - sum(run.roles.estimate(value) for value in [*asked.values(), _AGAIN]) - 60
+    room = (
+        run.roles.room("outline")
+        - sum(run.roles.estimate(value) for value in [*asked.values(), _AGAIN, *WRONG_SCRIPT.values()])
+        - 60
+    )
     shown = evidence_lines(state, ranked(state), room, run.roles.estimate)
-    for complaint in ("", _AGAIN):
+    best: Outline | None = None
+    complaint = ""
+    for _attempt in range(2):
         try:
             answer = await run.roles.ask("outline", {**asked, "evidence": shown, "complaint": complaint}, _OUTLINE)
         except AnswerUnusable:
             break
         if sections := _sections_of(state, answer):
-            return Outline(_title(state, str(answer["heading"])), sections)
+            best = best or Outline(_title(state, str(answer["heading"])), sections)
+            if is_in_language(" ".join(section.heading for section in sections), state.language):
+                return Outline(_title(state, str(answer["heading"])), sections)
+        complaint = WRONG_SCRIPT.get(state.language, "") if sections else _AGAIN
+    if best:
+        return best
     run.remark(remark(N_("The model made no usable outline: the sections follow the parts of the question.")))
     return Outline(_title(state, ""), sections_by_rule(state, state.evidence))
 

@@ -91,6 +91,19 @@ async def test_without_an_outline_of_use_there_is_a_section_for_each_part(tmp_pa
     assert "no usable outline" in said_in(state.remarks)
 
 
+@pytest.mark.parametrize("obeys", [True, False])
+async def test_headings_in_the_wrong_script_are_asked_for_again(tmp_path: Path, obeys: bool) -> None:
+    def outline(prompt: str) -> Say:
+        return outline_of(開業=["E1"]) if obeys and "not in Japanese" in prompt else outline_of(Opening=["E1"])
+
+    state = found_state("ja", FACTS_JA[:1])
+    with run_of(state, tmp_path, {"outline": outline}) as (run, brain):
+        await write_draft(run)
+    assert [section.heading for section in state.sections] == ["開業" if obeys else "Opening"]
+    assert len(asked(brain.requests, "outline")) == 2
+    assert not state.remarks
+
+
 async def test_sentences_that_cite_nothing_are_dropped_and_counted(tmp_path: Path) -> None:
     wrote = "It opened in May 1998 [E1]. It is made of gold [E9]. Everybody loves it. It is high [E2][E8]."
     state = found_state(facts=FACTS[:2])
