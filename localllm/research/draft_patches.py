@@ -1,8 +1,8 @@
 """Change single sentences of the draft after a round of checking; the text is never written anew.
 
-A sentence whose claims did not all stand is put right from better evidence, narrowed to what stands, or taken out; what
-is supported stays as it is. Parts of the question that were not answered and have evidence now become new sentences.
-Each change is logged.
+A sentence whose claims did not all stand is put right from better evidence, by the editor or in the source's own words,
+narrowed to what stands, or taken out; what is supported stays as it is. Parts of the question that were not answered
+and have evidence now become new sentences. Each change is logged.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ import msgspec
 
 from localllm.base.i18n import N_
 from localllm.research.cited_sentences import read_sentences
-from localllm.research.claim_checks import best_passages, refuse
-from localllm.research.draft import plain_form, write_section
+from localllm.research.claim_checks import best_passages, refuse, support_score
+from localllm.research.draft import own_words, plain_form, write_section
 from localllm.research.evidence_lines import evidence_lines
 from localllm.research.outline import as_heading, best_need
 from localllm.research.records import Claim, Evidence, Patch, ResearchState, Section, Sentence
@@ -53,15 +53,35 @@ async def patch_draft(run: RunContext) -> None:
 async def _patched(run: RunContext, section: Section, sentence: Sentence, known: Judged) -> Sentence | None:
     """What stands in the place of a sentence; None where nothing does."""
     state = run.state
-    edited = await _edited(run, section, sentence, known)
-    if edited is not None:
-        note_change(state, sentence, edited, reason_of(known.failing))
+    better = await _edited(run, section, sentence, known)
+    if better is None and known.standing == "not_found" and not known.standing_claims:
+        better = _in_own_words(state, sentence)
+    if better is not None:
+        note_change(state, sentence, better, reason_of(known.failing))
         state.claims = [claim for claim in state.claims if claim.sentence != sentence.id]
         state.numbers.claims_dropped += len(known.failing)
-        return edited
+        return better
     if known.standing in FALSE:
         return narrowed(state, sentence, known)
     return sentence
+
+
+def _in_own_words(state: ResearchState, sentence: Sentence) -> Sentence | None:
+    """What the source says where the model put it wrongly; None where another sentence cites that, or where it is in
+    another language than the report."""
+    others = {
+        name
+        for section in state.sections
+        for one in section.sentences
+        if one.id != sentence.id
+        for name in one.evidence
+    }
+    lost = [one for one in state.evidence if one.id in sentence.evidence and one.id not in others]
+    said = [one for one in own_words(lost) if is_in_language(one.text, state.language)]
+    if not said:
+        return None
+    best = max(said, key=lambda one: support_score(sentence.text, one.text))
+    return msgspec.structs.replace(sentence, text=best.text, evidence=best.evidence)
 
 
 async def _edited(run: RunContext, section: Section, sentence: Sentence, known: Judged) -> Sentence | None:

@@ -166,8 +166,10 @@ class HonestModel:
         return {"entity": fact.topic if fact and about else "", "attribute": about, "period": ""}
 
     def _verdict(self, prompt: str, _: Schema) -> Any:
-        fact = next(iter(self._claimed(prompt)), None)
-        there = self._facts(prompt)
+        passages, framed, claim = prompt.partition("<claim>")
+        own = self._facts(claim) if framed else []  # a claim may be a page's own sentence
+        fact = next(iter([*self._claimed(claim or prompt), *own]), None)
+        there = self._facts(passages)
         if fact is None:
             lie = next((lie for lie in self.data.lies.values() if squeezed(lie.text) in squeezed(prompt)), None)
             against = [one for one in there if lie and one.id == lie.fact]
@@ -186,7 +188,7 @@ class HonestModel:
         question = self._question(prompt)
         if question is None:
             return {"unanswered": []}
-        claimed = {fact.id for fact in self._claimed(prompt)}
+        claimed = {fact.id for fact in [*self._claimed(prompt), *self._facts(prompt)]}
         return {"unanswered": [need.text for need in question.needs if not claimed & {*need.facts}]}
 
     def _compare(self, prompt: str, _: Schema) -> Any:

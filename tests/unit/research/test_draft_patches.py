@@ -107,6 +107,26 @@ async def test_what_is_only_doubtful_stays_where_it_cannot_be_put_right(tmp_path
     assert state.patches == []
 
 
+@pytest.mark.parametrize(("cited", "own"), [("E2", True), ("E1", False)])
+async def test_what_no_passage_says_gives_way_to_what_it_does_say(tmp_path: Path, cited: str, own: bool) -> None:
+    state = checked_state("not_found")
+    first, second = state.sections[0].sentences
+    wrong = msgspec.structs.replace(second, evidence=(cited,))  # the first sentence cites E1 as well
+    state.sections[0] = msgspec.structs.replace(state.sections[0], sentences=(first, wrong))
+    await patched(state, tmp_path, editor={"action": "delete", "sentence": ""})
+    assert sentences(state) == [FIRST, *([("T2", FACTS[1], ("E2",))] if own else [])]
+    assert len(state.unsupported) == (0 if own else 1)
+    assert state.numbers.claims_dropped == 1
+
+
+async def test_words_in_another_language_do_not_take_a_sentences_place(tmp_path: Path) -> None:
+    state = checked_state("not_found")
+    state.evidence[0] = msgspec.structs.replace(state.evidence[0], text=FACTS_JA[0])
+    state.sections[0] = msgspec.structs.replace(state.sections[0], sentences=state.sections[0].sentences[1:])
+    await patched(state, tmp_path, editor="no JSON")
+    assert sentences(state) == []
+
+
 async def test_a_sentence_that_is_true_in_part_keeps_that_part(tmp_path: Path) -> None:
     state = checked_state()
     true = Claim("C3", "T2", "The Kita tower is high.", ("E2",), Verdict("supported", "model"))
