@@ -6,8 +6,8 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -80,16 +80,24 @@ class SearchedSite(LoopbackServer):
 @contextmanager
 def searx(folder: Path, port: int, engines: dict[str, tuple[str, str]], *, seconds: float = 5.0) -> Iterator[str]:
     """A searx with these engines (address and category by name), at its address."""
-    for name in ("static", "templates"):
-        (folder / name / "themes" / "oscar").mkdir(parents=True)
-        (folder / name / "oscar").mkdir(parents=True)
     lines = [ENGINE.format(name=name, url=url, category=category) for name, (url, category) in engines.items()]
     text = SETTINGS.format(port=port, folder=folder, seconds=seconds, engines="\n".join(lines))
     (folder / "settings.yml").write_text(text)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "SEARX_SETTINGS_PATH": str(folder / "settings.yml")}
+    with served(folder, port, environ) as url:
+        yield url
+
+
+@contextmanager
+def served(folder: Path, port: int, environ: Mapping[str, str]) -> Iterator[str]:
+    """A searx that reads its settings as `environ` says, whose themes are in `folder`, at its address."""
+    for name in ("static", "templates"):
+        (folder / name / "themes" / "oscar").mkdir(parents=True)
+        (folder / name / "oscar").mkdir(parents=True)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [PYTHON, "-m", "searx.webapp"],
-            env={"PATH": os.environ["PATH"], "HOME": str(folder), "SEARX_SETTINGS_PATH": str(folder / "settings.yml")},
+            env={**environ},
             cwd=folder,
             stdout=log,
             stderr=log,
@@ -99,7 +107,8 @@ def searx(folder: Path, port: int, engines: dict[str, tuple[str, str]], *, secon
         _wait(process, port, folder / "log")
         yield f"http://127.0.0.1:{port}"
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended by itself, which is told already
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
