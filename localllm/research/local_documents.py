@@ -1,18 +1,23 @@
 """Documents in folders of the user's own, searched like the web: the text of each, ranked by BM25."""
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import ResearchUsageError
+from localllm.base.files import open_folder
 from localllm.base.i18n import N_
+from localllm.base.regular_files import read_beneath
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError
 from localllm.research.records import Remark
 from localllm.research.role_protocol import remark
 from localllm.text.bm25 import Bm25
+from localllm.text.sanitising import clean
 from localllm.text.tokenising import terms
 from localllm.web.extraction import NoTextError, extract
 from localllm.web.fetching import Page
@@ -29,6 +34,10 @@ _LARGEST = 5_000_000  # bytes
 _LARGEST_PDF = 30_000_000
 _MOST = 2_000
 """Documents of a run."""
+_LONGEST = 1_000_000
+"""Characters of one; a book is enough, as of a page of the web."""
+_LONGEST_TOGETHER = 30_000_000
+"""Characters of all: they are in memory, with an index that is some times as large."""
 
 
 class LocalDocument(NamedTuple):
@@ -44,7 +53,7 @@ class LocalDocuments:
     folder that cannot be read."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        self._folders = [folder.expanduser().absolute() for folder in folders]
+        self._folders = [folder.expanduser().resolve() for folder in folders]
         self._documents: dict[str, LocalDocument] = {}
         self._index: Bm25 | None = None
         self.remarks: list[Remark] = []
@@ -64,17 +73,21 @@ class LocalDocuments:
 
     async def _read_all(self) -> None:
         unread: list[str] = []
-        files = list(self._files())
-        if len(files) > _MOST:
-            said = remark(N_("Only the first {most:,} documents of the folders were searched."), most=_MOST)
-            self.remarks.append(said)
-        for path in files[:_MOST]:
+        files = await asyncio.to_thread(lambda: list(islice(self._files(), _MOST + 1)))
+        room, is_full = _LONGEST_TOGETHER, len(files) > _MOST
+        for folder, path in files[:_MOST]:
             try:
-                document = await read_document(path)
+                document = await read_document(folder, path)
             except (OSError, NoTextError, PdfError, ValueError):
-                unread.append(path.name)
+                unread.append(clean(Path(path).name, keep_newlines=False))
                 continue
-            self._documents[str(path)] = document
+            room -= len(document.text)
+            if is_full := is_full or room < 0:
+                break
+            self._documents[str(document.path)] = document
+        if is_full:
+            said = N_("Only the first {most:,} documents of the folders were searched.")
+            self.remarks.append(remark(said, most=len(self._documents) + len(unread)))
         if unread:
             names = ", ".join(unread[:5])
             text = N_("One document could not be read: {names}.", "{count} documents could not be read: {names} …")
@@ -84,29 +97,45 @@ class LocalDocuments:
             lambda: Bm25({name: terms(f"{one.title}\n{one.text}") for name, one in every})
         )
 
-    def _files(self) -> Iterator[Path]:
+    def _files(self) -> Iterator[tuple[Path, str]]:
+        """Each document: the folder it is found in, and its path there."""
         for folder in self._folders:
             for entry in walk(folder, exclude=()):
-                path = folder / entry.path
-                kind = path.suffix.lower()
-                most = _LARGEST_PDF if kind == ".pdf" else _LARGEST
-                if kind in _MEDIA_TYPES and not entry.is_dir and not entry.is_link and 0 < entry.size <= most:
-                    yield path
+                most = _largest(entry.path)
+                if most and not entry.is_dir and not entry.is_link and 0 < entry.size <= most:
+                    yield folder, entry.path
 
 
-async def read_document(path: Path) -> LocalDocument:
-    """The text of a document. Raises OSError, NoTextError, PdfError, ValueError."""
-    data = await asyncio.to_thread(path.read_bytes)
-    kind = path.suffix.lower()
+def _largest(path: str) -> int:
+    """How many bytes a document of this name may have; 0 where it is none."""
+    kind = Path(path).suffix.lower()
+    return (_LARGEST_PDF if kind == ".pdf" else _LARGEST) if kind in _MEDIA_TYPES else 0
+
+
+async def read_document(folder: Path, path: str) -> LocalDocument:
+    """The text of the document at a path below a folder. Whatever is put into its place meanwhile, a link or a pipe is
+    not followed, nor waited for. Raises OSError, NoTextError, PdfError, ValueError."""
+    data = await asyncio.to_thread(_read, folder, path)
+    file = folder / path
+    kind = file.suffix.lower()
     if kind == ".ipynb":
-        title, text = "", notebook_text(data)
+        title, text = "", await asyncio.to_thread(notebook_text, data)
     else:
-        page = Page(url=str(path), media_type=_MEDIA_TYPES.get(kind, "text/plain"), charset="", data=data)
+        page = Page(url=str(file), media_type=_MEDIA_TYPES.get(kind, "text/plain"), charset="", data=data)
         extracted = await extract(page)
         title, text = extracted.title, extracted.text
+    text = clean(text)[:_LONGEST]
     if not text.strip():
         raise NoTextError
-    return LocalDocument(path, title or _heading(text) or path.name, text)
+    return LocalDocument(file, clean(title or _heading(text) or file.name, keep_newlines=False), text)
+
+
+def _read(folder: Path, path: str) -> bytes:
+    opened = open_folder(folder)
+    try:
+        return read_beneath(opened, path, _largest(path))
+    finally:
+        os.close(opened)
 
 
 def _heading(text: str) -> str:

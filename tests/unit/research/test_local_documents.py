@@ -1,0 +1,71 @@
+"""Documents in folders: found, and read without following what took their place."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from localllm.research import local_documents
+from localllm.research.local_documents import LocalDocuments, read_document
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "pump.md").write_text("# The pump\n\nThe pump has a warranty of two years.\n")
+    (folder / "deep/valve.txt").write_text("A valve\x1b[31m closes the pump.\n")
+    (folder / "other.bin").write_text("pump")
+    return folder
+
+
+def search(folder: Path, query: str) -> list[str]:
+    return [one.path.name for one in asyncio.run(LocalDocuments([folder]).search(query, 10))]
+
+
+def test_they_are_found_best_first_and_cleaned(folder: Path) -> None:
+    documents = LocalDocuments([folder])
+    found = asyncio.run(documents.search("warranty of the pump", 10))
+    assert [one.path for one in found] == [folder / "pump.md", folder / "deep/valve.txt"]
+    assert found[0].title == "The pump"
+    assert "\x1b" not in found[1].text
+    assert not documents.remarks
+
+
+def test_what_took_the_place_of_a_document_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder.parent / "secret.md").write_text("The pump of the secret.")
+    (folder.parent / "deep").mkdir()
+    (folder.parent / "deep/valve.txt").write_text("The valve of the secret.")
+
+    def listed(documents: LocalDocuments) -> list[tuple[Path, str]]:
+        del documents
+        return [(folder, "pump.md"), (folder, "deep/valve.txt")]
+
+    monkeypatch.setattr(LocalDocuments, "_files", listed)
+    (folder / "pump.md").unlink()
+    (folder / "pump.md").symlink_to(folder.parent / "secret.md")
+    (folder / "deep").rename(folder / "elsewhere")
+    (folder / "deep").symlink_to(folder.parent / "deep")
+    documents = LocalDocuments([folder])
+    assert asyncio.run(documents.search("secret pump valve", 10)) == []
+    assert "2 documents could not be read" in documents.remarks[0].plural.format(**documents.remarks[0].params)
+
+
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    (folder / "pump.md").unlink()
+    os.mkfifo(folder / "pump.md")
+    with pytest.raises(OSError, match="."):
+        asyncio.run(read_document(folder, "pump.md"))
+
+
+def test_no_more_is_held_than_there_is_room_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_documents, "_LONGEST_TOGETHER", 60)
+    documents = LocalDocuments([folder])
+    assert len(asyncio.run(documents.search("pump", 10))) == 1
+    assert documents.remarks[0].params == {"most": 1}
+
+
+def test_a_folder_may_be_a_link_of_the_users(folder: Path) -> None:
+    (folder.parent / "link").symlink_to(folder)
+    assert search(folder.parent / "link", "warranty") == ["pump.md"]
