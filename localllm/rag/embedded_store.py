@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from array import array
@@ -18,8 +19,9 @@ from localllm.base.environment import base_interpreter
 from localllm.base.errors import KnowledgeBaseError
 from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
-from localllm.base.jsontext import encode_json
+from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.own_modules import source_of
+from localllm.base.regular_files import read_regular
 from localllm.rag.locations import RECORD
 from localllm.rag.open_shards import OpenShards
 from localllm.rag.records import Collection, Home
@@ -29,6 +31,10 @@ from localllm.rag.sparse_vectors import SparseVector
 from localllm.rag.store import SCHEMA, Legs, Payload, Point, Reader, Scored, Writer
 
 MANIFEST, SHARD = "files.sqlite", "shard"
+_LARGEST_RECORD = 1_000_000  # bytes
+_ABOVE = 2  # folders of the project's above that of a collection
+_MOST_FILES = 20_000  # of a collection; the engine makes some dozens of a segment
+
 LEAST_FREE = 200_000_000
 """Bytes that stay free on the disk: the engine's log and what it moves about need room."""
 
@@ -40,7 +46,8 @@ _PER_POINT = 3_000
 
 
 class EmbeddedStore:
-    """Collections in `folder`, each in a folder of its own."""
+    """Collections in `folder`, each in a folder of its own. Of a project's none is used that holds a link, or lies
+    behind one: whoever packed the project, or a command, could lead what is written there anywhere."""
 
     def __init__(self, folder: Path, home: Home) -> None:
         self._folder = folder
@@ -50,6 +57,8 @@ class EmbeddedStore:
     def collections(self) -> list[Collection]:
         """See Store. One whose record cannot be read is named without anything else."""
         found: list[Collection] = []
+        if self._home == "project" and self._folder.is_symlink():
+            return found
         with suppress(FileNotFoundError, NotADirectoryError):
             for entry in sorted(self._folder.iterdir()):
                 if not entry.is_symlink() and (entry / RECORD).is_file():
@@ -60,7 +69,7 @@ class EmbeddedStore:
         """See Store."""
         file = self.folder(name) / RECORD
         try:
-            collection = msgspec.json.decode(file.read_bytes(), type=Collection)
+            collection = decode_json(read_regular(file, _LARGEST_RECORD), Collection)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError) as error:
@@ -75,11 +84,13 @@ class EmbeddedStore:
 
     def manifest(self, name: str) -> Path:
         """See Store."""
+        self._refuse_links(name)
         return self.folder(name) / MANIFEST
 
     def create(self, collection: Collection) -> None:
         """See Store."""
         folder = self.folder(collection.name)
+        self._refuse_links(collection.name)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -141,12 +152,30 @@ class EmbeddedStore:
             shard.close()
 
     def _shard(self, name: str, what: str) -> "Shard":
+        self._refuse_links(name)
         if (collection := self.collection(name)) is None:
             raise KnowledgeBaseError("rag_no_collection", name=name, names="")
         return Shard(self.folder(name), collection, what)
 
+    def _refuse_links(self, name: str) -> None:
+        """Raise KnowledgeBaseError (rag_damaged) for a link, or anything but files and folders, in a project's."""
+        if self._home != "project":
+            return
+        folder = self.folder(name)
+        pending = [folder.parent.parent, folder.parent, folder]
+        for number, path in enumerate(pending):
+            try:
+                mode = path.lstat().st_mode
+            except OSError:
+                continue  # not there yet, or gone
+            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)) or number > _MOST_FILES:
+                raise KnowledgeBaseError("rag_damaged", name=name, reason=Phrase("There is a link in it"), path=path)
+            if number >= _ABOVE and stat.S_ISDIR(mode):
+                pending += sorted(path.iterdir())
+
     @contextmanager
     def _locked(self, name: str, what: str) -> Generator[None]:
+        self._refuse_links(name)
         self._let_go(name)
         lock = ShardLock(self.folder(name), name, what)
         lock.acquire()

@@ -30,7 +30,9 @@ from localllm.rag.retrieval import Candidates, Query, Weights, find_candidates, 
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
 from localllm.text import tokenising
+from localllm.text.sanitising import clean
 
+_MOST_NAMED = 5
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 
 
@@ -151,6 +153,7 @@ class KnowledgeBase:
         """Make a collection anew from what was ingested into it, as the settings say now: after another embedding model
         was set, or another size of passages. Until it has ended the collection finds what is there already."""
         store, collection = self._find(name)
+        self._refuse_foreign_roots(collection)
         rag = self._settings.rag
         anew = msgspec.structs.replace(
             collection,
@@ -167,6 +170,14 @@ class KnowledgeBase:
         with _ingest_lock(store, name, "localllm rag reindex"):
             await asyncio.to_thread(store.reset, anew)
         return await self.ingest([Path(root) for root in collection.roots], name, on_event)
+
+    def _refuse_foreign_roots(self, collection: Collection) -> None:
+        """Raise KnowledgeBaseUsageError where a collection of the project says it was filled from elsewhere: whoever
+        packed the project could have written that, and what is read would lie in the project then."""
+        foreign = [root for root in collection.roots if not Path(root).resolve().is_relative_to(self._root.resolve())]
+        if collection.home == "project" and foreign:
+            paths = ", ".join(clean(root, keep_newlines=False) for root in foreign[:_MOST_NAMED])
+            raise KnowledgeBaseUsageError("rag_foreign_roots", name=collection.name, paths=paths, path=foreign[0])
 
     async def optimize(self, name: str) -> None:
         """Build the indexes that make searching a large collection fast. Takes CPU time, half a minute for 100,000

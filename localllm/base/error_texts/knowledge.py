@@ -77,6 +77,12 @@ KNOWLEDGE: dict[str, ErrorText] = {
         "Run the same command again; if that does not help, make it anew: localllm rag delete {name}.",
     ),
     "rag_no_path": ErrorText("E8414", "{path} does not exist.", "", "Name a file or folder that is there."),
+    "rag_foreign_roots": ErrorText(
+        "E8430",
+        "The collection {name} is not made anew: it lies in the project, and says it was filled from {paths}.",
+        "That is outside the project, and whoever made the project may have written it there.",
+        "If it is what you want, take it in by name: localllm rag ingest {path} --collection {name}",
+    ),
     "rag_server_unreachable": ErrorText(
         "E8415",
         "The Qdrant server at {url} does not answer: {reason}.",
