@@ -39,3 +39,12 @@ def test_without_other_names_nothing_is_added(project: Path) -> None:
 def test_a_link_is_no_other_name(project: Path) -> None:
     (project / "open/link").symlink_to(project / "secret/deep/key")
     assert close_other_names(SafetySettings(deny=("read_file(secret)",)), project).rules == ()
+
+
+def test_a_rule_on_what_lies_elsewhere_is_not_looked_into(project: Path) -> None:
+    outside = project.parent / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("key")
+    (project / "open/name").hardlink_to(outside / "key")
+    settings = SafetySettings(deny=(f"read_file({outside})", "read_file(../outside)", "read_file(..)", "read_file(.)"))
+    assert close_other_names(settings, project).rules == ()
