@@ -31,7 +31,15 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import N_, _, ngettext
-from localllm.base.paths import Storage, cache_folder, open_storage, project_folder, session_key_file, state_folder
+from localllm.base.paths import (
+    Storage,
+    cache_folder,
+    data_folder,
+    open_storage,
+    project_folder,
+    session_key_file,
+    state_folder,
+)
 from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode, Settings
 from localllm.llm.model_profiles import Profile
@@ -523,6 +531,7 @@ class LocalLLMCode(Answerer):
                 self.root,
                 state_folder=state_folder(),
                 cache_folder=cache_folder(),
+                data_folder=data_folder(),
                 accept_no_sandbox=self._accept_no_sandbox,
                 unreadable=[self.root / path for path in unreadable],
                 unwritable=[self.root / path for path in unwritable],

@@ -85,8 +85,8 @@ class Inspected(msgspec.Struct, frozen=True, kw_only=True):
 class SandboxRunner:
     """The CommandRunner of a project, see `running`.
 
-    `state_folder`, `cache_folder`: the program's own, outside the project; commands cannot see them, and what they put
-    at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands also where nothing
+    `state_folder`, `cache_folder`, `data_folder`: the program's own, outside the project; commands cannot see them, and
+    what they put at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands also where nothing
     protects from them.
     `unreadable`, `unwritable`: what of the project is closed to commands, where the level can do that (not Landlock).
     `network_hosts`: what commands may reach, as `safety.network_hosts` has it. `output_cap`: bytes kept of each, stdout
@@ -101,6 +101,7 @@ class SandboxRunner:
         *,
         state_folder: Path | None = None,
         cache_folder: Path | None = None,
+        data_folder: Path | None = None,
         accept_no_sandbox: bool = False,
         unreadable: Sequence[Path] = (),
         unwritable: Sequence[Path] = (),
@@ -111,7 +112,9 @@ class SandboxRunner:
     ) -> None:
         self._root = root.resolve()
         self._state = state_folder
-        self._own = tuple(folder for folder in (state_folder, cache_folder) if folder)
+        inside = data_folder and data_folder.resolve().is_relative_to(self._root)  # the user wants reports at hand
+        own = (state_folder, cache_folder, None if inside else data_folder)
+        self._own = tuple(folder for folder in own if folder)
         self._hidden = (*self._own, *unreadable)
         own, self._held = _own_environment(self._root)
         self._unwritable = (*map(str, unwritable), *own)
