@@ -86,8 +86,8 @@ class SandboxRunner:
     """The CommandRunner of a project, see `running`.
 
     `state_folder`, `cache_folder`, `data_folder`: the program's own, outside the project; commands cannot see them, and
-    what they put at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands also where nothing
-    protects from them.
+    what they put at protected names is kept in `quarantine` of the first. `accept_no_sandbox`: run commands also where
+    nothing protects from them.
     `unreadable`, `unwritable`: what of the project is closed to commands, where the level can do that (not Landlock).
     `network_hosts`: what commands may reach, as `safety.network_hosts` has it. `output_cap`: bytes kept of each, stdout
     and stderr; a command that writes 64 times as much is killed.

@@ -1,7 +1,7 @@
-"""What git keeps of a rebase, cherry-pick or revert that was interrupted: what is left to do, and by which strategy.
+"""What git keeps of a rebase, cherry-pick, revert or bisection that was interrupted: what is left to do, and how.
 
-A list may say to run programs, and a strategy names one; git obeys when the user goes on. Commands may leave such
-files, but in none of them anything that runs and was not there before.
+A list may say to run programs, and a strategy names one; git obeys when the user goes on. Others are shell code to
+older versions of git. Commands may leave such files, but in none of them anything that runs and was not there before.
 """
 
 import re
@@ -10,6 +10,9 @@ import shlex
 from localllm.sandbox.git_config import parse
 
 NAMES = (
+    "BISECT_NAMES",
+    "rebase-merge/author-script",
+    "rebase-apply/author-script",
     "rebase-merge/git-rebase-todo",
     "rebase-merge/strategy",
     "rebase-merge/strategy_opts",
@@ -21,6 +24,7 @@ NAMES = (
 )
 """Paths in the folder of a repository, or of a worktree."""
 
+_ENDINGS = tuple(f"/{name.casefold()}" for name in NAMES)
 _STEPS = frozenset(
     b"pick p reword r edit e squash s fixup f drop d label l reset t merge m noop break b update-ref u revert".split()
 )
@@ -31,12 +35,15 @@ _OPTION = re.compile(
 )
 """Options of strategies and of `git apply` that name no file, command or key."""
 _STRATEGIES = frozenset({"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"})
+_QUOTED = r"'(?:[^'\0]|'\\['!]')*'"  # a word, as git quotes it for the shell
+_WORDS = re.compile(rf"(?:\s*{_QUOTED})*\s*")  # a bisection of certain paths; git before 2.36 evaluates them
+_AUTHOR = re.compile(rf"(?:GIT_AUTHOR_(?:NAME|EMAIL|DATE)={_QUOTED}\s*)*")  # sourced by the rebase of git before 2.34
 _FIRST_WORD = re.compile(rb"[ \t]*([^ \t\r]*)")
 
 
 def is_unfinished_work(path: str) -> bool:
     """Whether it is one of these files, wherever it lies."""
-    return path.casefold().endswith(tuple(f"/{name}" for name in NAMES))
+    return path.casefold().endswith(_ENDINGS)
 
 
 def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
@@ -44,6 +51,9 @@ def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
     if path.casefold().endswith("todo"):
         known = set(before.splitlines())
         return b"".join(line for line in after.splitlines(keepends=True) if line.strip() in known or _is_step(line))
+    for ending, pattern in (("/bisect_names", _WORDS), ("/author-script", _AUTHOR)):
+        if path.casefold().endswith(ending):
+            return after if after == before or pattern.fullmatch(after.decode("utf-8", "replace")) else None
     is_known = _has_known_options if path.casefold().endswith(_OPTIONS) else _has_known_strategy
     return after if after == before or is_known(path, after) else None
 

@@ -50,6 +50,9 @@ BELIEVED = (
         "git",
         "going on with what was interrupted",  # what of these may change: see `unfinished_work`
         (
+            ".git/BISECT_NAMES",
+            ".git/rebase-merge/author-script",
+            ".git/rebase-apply/author-script",
             ".git/rebase-merge/git-rebase-todo",
             ".git/rebase-merge/strategy",
             ".git/rebase-merge/strategy_opts",

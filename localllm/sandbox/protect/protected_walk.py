@@ -29,8 +29,9 @@ from localllm.sandbox.protect.protected_paths import (
 from localllm.sandbox.protect.symlinks import SKIPPED
 
 _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
-_LOOKED_FOR = WHOLE | {".git", *IN_OTHERS, "head", "objects", "refs", *(name.partition("/")[0] for name in IN_GIT)}
 _IN_WORKTREE = (*IN_BARE, "gitdir")
+_IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for name in (*IN_GIT, *_IN_WORKTREE))}
+_LOOKED_FOR = WHOLE | {".git", *IN_OTHERS} | _IN_DATA
 _MOST_FOLDERS = 200_000
 _WATCHED_FROM = 500  # folders: of fewer, asking each takes no longer than being told
 
@@ -287,7 +288,7 @@ def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tu
     """The first parts of the names with what follows each ("" for nothing), and the endings of those with `*`."""
     steps: dict[str, tuple[str, ...]] = {}
     for name in names:
-        first, _, rest = name.partition("/")
+        first, _, rest = name.casefold().partition("/")
         steps[first] = (*steps.get(first, ()), rest)
     return steps, tuple(name[1:] for name in names if name.startswith("*"))
 

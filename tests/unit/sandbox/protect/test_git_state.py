@@ -29,3 +29,25 @@ def test_strategies(said: bytes, may_stay: bool) -> None:
     assert (harmless_part(".git/rebase-merge/strategy", b"", said) == said) == may_stay
     opts = b"[options]\n\tstrategy = " + said
     assert (harmless_part(".git/sequencer/opts", b"", opts) == opts) == may_stay
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "may_stay"),
+    [
+        (".git/BISECT_NAMES", b" 'src' 'it'\\''s'\n", True),
+        (".git/BISECT_NAMES", b"\n", True),
+        (".git/BISECT_NAMES", b" 'src'; touch x\n", False),
+        (".git/BISECT_NAMES", b" $(touch x)\n", False),
+        (
+            ".git/rebase-merge/author-script",
+            b"GIT_AUTHOR_NAME='A'\nGIT_AUTHOR_EMAIL='a@b'\nGIT_AUTHOR_DATE='@1 +0'\n",
+            True,
+        ),
+        (".git/worktrees/x/rebase-apply/author-script", b"GIT_AUTHOR_NAME='A'; touch x\n", False),
+        (".git/rebase-merge/author-script", b"GIT_AUTHOR_NAME=$(touch x)\n", False),
+    ],
+)
+def test_what_older_versions_run_as_shell_code(path: str, said: bytes, may_stay: bool) -> None:
+    assert is_unfinished_work(path)
+    assert (harmless_part(path, b"", said) == said) == may_stay
+    assert harmless_part(path, said, said) == said
