@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.config.loader import Loaded
 from localllm.config.schema import ResearchSettings, Settings, WebSettings
+from localllm.integrations.doctor.browser import browser
 from localllm.web import services
 from localllm.web.browser.script_pages import PageRenderer
 from tests.research_web.server import ResearchWeb
+from tests.support.doctor_world import surroundings
 from tests.support.web_server import Site, moved, page, serve
 
 pytestmark = pytest.mark.anyio
@@ -221,6 +224,14 @@ async def test_without_a_browser_the_page_is_read_as_it_came(monkeypatch: pytest
         off = services.page_reader(Settings(web=web, research=ResearchSettings(browser=False)))
         assert off
         assert (await off.read(site.url)).failure is None
+
+
+async def test_doctor_starts_it(tmp_path: Path) -> None:
+    settings = Settings(web=WebSettings(enabled=True), research=ResearchSettings(language="ja"))
+    (finding,) = await browser(surroundings(tmp_path, loaded=Loaded(settings=settings)))
+    assert finding.status == "ok"
+    assert "pages made by scripts can be read" in finding.what
+    assert _chromiums_of(os.getpid()) == []
 
 
 RUNNING = """

@@ -62,5 +62,5 @@ class FakeEngine:
             raise outcome
         return outcome
 
-    async def check(self) -> None:
-        pass
+    async def check(self) -> tuple[str, ...]:
+        return ()

@@ -13,9 +13,10 @@ import msgspec
 
 from localllm.app.server_check import Look
 from localllm.base.errors import ConfigurationError, LocalLLMError
-from localllm.base.paths import cache_folder, config_file, state_folder
+from localllm.base.paths import cache_folder, config_file, data_folder, state_folder
 from localllm.config.loader import Loaded
 from localllm.llm.discovery.scan import discover
+from localllm.research.run_store import HISTORY
 from localllm.sandbox.runner import SandboxRunner
 
 Status = Literal["problem", "warning", "note", "ok"]
@@ -137,6 +138,11 @@ def look_around(
         free_space=_free_space,
         try_to_write=_try_to_write,
     )
+
+
+def uses_research(here: Surroundings) -> bool:
+    """Whether there is research on this machine, which searches the web also where that is off for the chat."""
+    return (data_folder(here.environ) / HISTORY).is_dir()
 
 
 def nearest_existing(folder: Path) -> Path:

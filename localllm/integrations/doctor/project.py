@@ -10,7 +10,7 @@ from pathlib import Path
 from localllm.base.directory_walk import walk
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_, Phrase, _, ngettext
-from localllm.base.paths import project_folder, project_name
+from localllm.base.paths import data_folder, project_folder, project_name
 from localllm.config.loader import RESERVED_VARIABLES, left_out_notice
 from localllm.integrations.doctor.inputs import (
     Finding,
@@ -241,10 +241,9 @@ def _fix(fault: str, folder: Path) -> str:
 
 
 def space(here: Surroundings) -> Iterator[Finding]:
-    """Room on the file systems of the project and of what we remember."""
-    folders = {
-        nearest_existing(folder).stat().st_dev: nearest_existing(folder) for folder in (here.state, here.project)
-    }
+    """Room on the file systems of the project, of what we remember, and of reports."""
+    places = map(nearest_existing, (data_folder(here.environ), here.state, here.project))
+    folders = {folder.stat().st_dev: folder for folder in places}
     for folder in folders.values():
         free = here.free_space(folder)
         room = {"folder": folder, "megabytes": free // _MEGABYTE}

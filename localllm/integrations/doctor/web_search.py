@@ -2,13 +2,13 @@
 
 import asyncio
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from localllm.base.errors import CacheError, WebSearchError
+from localllm.base.errors import CacheError, ToolExecutionError, WebSearchError
 from localllm.base.i18n import _
-from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok
+from localllm.integrations.doctor.inputs import Finding, Surroundings, note, of_error, ok, uses_research
 from localllm.web.search_cache import SearchCache
 from localllm.web.services import WebAccess, open_web
 
@@ -17,23 +17,26 @@ _PACKAGES = ("trafilatura", "pypdf")
 
 
 async def web(here: Surroundings) -> list[Finding]:
-    """Which of the engines answer, and which packages are missing; where the web is off, how it is turned on."""
+    """Which of the engines answer, and which packages are missing; where the web is off and research was never used,
+    how it is turned on."""
     settings = here.loaded.settings.web
-    if not settings.enabled:
+    if not settings.enabled and not uses_research(here):
         fix = _("If you want it: localllm config set web.enabled true")
         return [note("web", _("Searching and reading the web is off."), fix)]
     patience = msgspec.structs.replace(settings, timeout=min(settings.timeout, _SECONDS))
     access = open_web(patience, here.environ)
-    return [*await _engines(access), *await _cache(access.cache, settings.cache), *_packages()]
+    respects = here.loaded.settings.research.respect_robots
+    return [*await _engines(access), *await _cache(access.cache, settings.cache), *_packages(respects_robots=respects)]
 
 
 async def _engines(access: WebAccess) -> list[Finding]:
     """One finding for each engine. One that does not answer is a warning only where no other does."""
     answering: list[str] = []
     failures: list[WebSearchError] = []
+    silent: list[str] = []
     for engine in access.engines:
         try:
-            await engine.check()
+            silent += await engine.check()
             answering.append(engine.name)
         except WebSearchError as error:
             failures.append(error)
@@ -42,7 +45,18 @@ async def _engines(access: WebAccess) -> list[Finding]:
     found = [of_error("web", error, "note" if answering else "warning") for error in failures]
     if answering:
         found.append(ok("web", _("The web can be searched ({engines}).", engines=", ".join(answering))))
+    if silent:
+        found.append(_of_silent(silent))
     return found
+
+
+def _of_silent(engines: Sequence[str]) -> Finding:
+    """Those behind SearxNG that did not answer while others did."""
+    return note(
+        "web",
+        _("Some engines behind SearxNG do not answer ({engines}).", engines=", ".join(engines)),
+        _("Wait, if they were asked too often; else take them out of its settings.yml, or enable others there."),
+    )
 
 
 async def _cache(cache: SearchCache | None, chosen: str) -> list[Finding]:
@@ -56,7 +70,9 @@ async def _cache(cache: SearchCache | None, chosen: str) -> list[Finding]:
     return [] if chosen in ("disk", "memory") else [ok("web", _("The cache of searches answers."))]
 
 
-def _packages() -> Iterator[Finding]:
+def _packages(*, respects_robots: bool) -> Iterator[Finding]:
+    if respects_robots and importlib.util.find_spec("protego") is None:
+        yield of_error("web", ToolExecutionError("web_robots_no_package"), "warning")
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         yield note(

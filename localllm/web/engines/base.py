@@ -64,6 +64,9 @@ class SearchEngine(Protocol):
         """At most `limit` results, of the page and in the language of `view`. Raises WebSearchError."""
         ...
 
-    async def check(self) -> None:
-        """Find out whether it can be asked, as cheaply as that can be known. Raises WebSearchError."""
+    async def check(self) -> tuple[str, ...]:
+        """Find out whether it can be asked, as cheaply as that can be known; the engines behind it that are silent.
+
+        Raises WebSearchError.
+        """
         ...

@@ -72,10 +72,11 @@ class DuckDuckGo:
             )
         )
 
-    async def check(self) -> None:
+    async def check(self) -> tuple[str, ...]:
         """Look for the package. Nothing is sent anywhere."""
         if not is_installed():
             raise WebSearchError("duckduckgo_missing")
+        return ()
 
     def _by_package(self, query: str, limit: int, view: ResultView) -> list[dict[str, Any]]:
         try:

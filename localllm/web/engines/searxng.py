@@ -73,9 +73,12 @@ class SearxNG:
                 failure = failure or error
         raise failure or WebSearchError("searxng_unreachable", url="", reason="")
 
-    async def check(self) -> None:
-        """Search for a word: only that shows whether it answers in JSON."""
-        await self.search("test", 1)
+    async def check(self) -> tuple[str, ...]:
+        """Search for a word: only that shows whether it answers in JSON, and whether the engines behind it answer."""
+        answer = await self.search("test", 1)
+        if answer.silent and not answer.results and not answer.answers:
+            raise WebSearchError("search_engines_silent", engine=self.name, engines=", ".join(answer.silent))
+        return answer.silent
 
     async def _ask(self, place: str, query: str, limit: int, view: ResultView) -> SearchAnswer:
         parameters = {"q": query, "format": "json"}

@@ -84,7 +84,7 @@ class Serper:
             raise self._refusal(reply)
         return self._understood(reply.data, limit)
 
-    async def check(self) -> None:
+    async def check(self) -> tuple[str, ...]:
         """Look at the key and the address. Nothing is sent: each search costs money."""
         if not self._key:
             raise WebSearchError("serper_no_key")
@@ -92,6 +92,7 @@ class Serper:
             raise WebSearchError("serper_key_malformed")
         if not self._url.startswith("https://") and not is_loopback(self._url):
             raise WebSearchError("serper_insecure", url=self._url)
+        return ()
 
     def _refusal(self, reply: Reply) -> WebSearchError:
         match reply.status:

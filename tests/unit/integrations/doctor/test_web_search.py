@@ -3,6 +3,7 @@
 import importlib.util
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.config.loader import Loaded
@@ -27,7 +28,7 @@ async def looked(folder: Path, *engines: str, url: str = NOWHERE) -> list[Findin
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The packages that are there."""
-    there = {"trafilatura", "pypdf", "ddgs"}
+    there = {"trafilatura", "pypdf", "ddgs", "protego"}
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if name in there else None)
     return there
 
@@ -52,6 +53,27 @@ async def test_what_is_wrong_says_how_to_fix_it(tmp_path: Path) -> None:
     (finding,) = await looked(tmp_path, "searxng")
     assert finding.status == "warning"
     assert "does not answer" in finding.what
+
+
+async def test_engines_behind_searxng_that_are_silent(tmp_path: Path) -> None:
+    silent = '"unresponsive_engines": [["bing", "timeout"], ["qwant", "Suspended: too many requests"]]'
+    result = '{"url": "https://a.example/", "title": "A"}'
+    for results, status in ((f"[{result}]", "note"), ("[]", "warning")):
+        answer = page(f'{{"query": "test", "results": {results}, {silent}}}', "application/json")
+        async with serve({"/search": answer}) as site:
+            *_, finding = await looked(tmp_path, "searxng", url=site.url)
+        assert finding.status == status
+        assert "qwant: Suspended" in finding.what
+        assert "settings.yml" in finding.fix
+
+
+async def test_where_research_was_used_it_is_looked_at_though_the_web_is_off(tmp_path: Path) -> None:
+    here = surroundings(tmp_path, environ={"PATH": "", "LOCALLLM_DATA_DIR": str(tmp_path / "data")})
+    (tmp_path / "data/history").mkdir(parents=True)
+    async with serve({"/search": FOUND}) as site:
+        settings = Settings(web=WebSettings(searxng_url=site.url, engines=("searxng",)))
+        (finding,) = await web(msgspec.structs.replace(here, loaded=Loaded(settings=settings)))
+    assert finding.what == "The web can be searched (searxng)."
 
 
 async def test_one_that_stands_in_for_another_is_enough(tmp_path: Path, installed: set[str]) -> None:
@@ -90,7 +112,9 @@ async def test_a_cache_that_cannot_be_used(tmp_path: Path) -> None:
 
 async def test_packages_that_are_missing(tmp_path: Path, installed: set[str]) -> None:
     installed.remove("pypdf")
-    *_, finding = await looked(tmp_path, "duckduckgo")
+    installed.remove("protego")
+    *_, robots, finding = await looked(tmp_path, "duckduckgo")
+    assert (robots.status, "protego" in robots.what) == ("warning", True)
     assert (finding.status, "pypdf" in finding.what, "trafilatura" in finding.what) == ("note", True, False)
 
 
