@@ -1,5 +1,6 @@
-"""Reports of whole runs over the tests' web, by models that are honest or break."""
+"""Reports of whole runs over the tests' web, by models that are honest, say yes to everything, or break."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,12 +8,13 @@ import msgspec
 import pytest
 
 from localllm.research.records import ResearchState
-from localllm.research.report import build_report
-from localllm.research.report_files import report_files
+from localllm.research.report import Report, build_report
+from localllm.research.report_files import render, report_files
 from localllm.research.report_metadata import read_metadata
 from localllm.research.run_events import ResearchEvent, StageBegun
 from tests.research_web.dataset import Question, load, squeezed
-from tests.research_web.played_models import BrokenModel, HonestModel
+from tests.research_web.played_models import BrokenModel, HonestModel, YesMan
+from tests.research_web.report_checker import check, check_json, read_store
 from tests.research_web.served_model import WINDOW
 from tests.support.played_research import Answer, largest_request, researcher_of
 from tests.support.report_checks import citation_defects, unknown_quotes
@@ -64,6 +66,54 @@ async def test_a_report_without_checking_is_whole_and_marked(tmp_path: Path, mod
         assert len(claims_in(said, question) & noted) >= least * len(noted)
         metadata = read_metadata(files.metadata)
         assert (metadata.status, metadata.run_id, metadata.requests) == ("success", state.id, len(brain.requests))
+
+
+LIARS: dict[str, Callable[[str], Answer]] = {
+    "honest": lambda topic: HonestModel(lies=lies_of(topic)),
+    "broken": lambda topic: BrokenModel(HonestModel(lies=lies_of(topic))),
+    "yes-man": lambda topic: YesMan(lies=lies_of(topic)),
+}
+
+
+def lies_of(topic: str) -> list[str]:
+    """The false claims of a topic, but for true ones that cite the wrong page."""
+    return [lie.id for lie in DATA.lies.values() if lie.topic == topic and lie.kind not in ("wrong-page", "unrelated")]
+
+
+@pytest.mark.parametrize("model", LIARS)
+async def test_lies_of_the_draft_do_not_stand_in_a_checked_report(tmp_path: Path, model: str) -> None:
+    for topic in TOPICS:
+        question = DATA.questions[topic]
+        given = {"max_validation": 3, "min_validation": 1}
+        researcher, brain = researcher_of(LIARS[model](topic), tmp_path / topic, question.language, **given)
+        state = await researcher.run(question.text)
+        files = report_files(tmp_path / topic / "history" / state.id)
+        report = build_report(state)
+        assert check(files.report) == []
+        assert check_json(json.loads(render(report, "json")), read_store(files.report.with_name("run.sqlite"))) == []
+        assert citation_defects(files.report.read_text(encoding="utf-8")) == []
+        assert largest_request(brain) <= WINDOW
+        sentences = [sentence for section in report.sections for sentence in section.sentences]
+        supported = squeezed("".join(one.text for one in sentences if one.standing == "supported"))
+        lies = [DATA.lies[name] for name in lies_of(topic)]
+        standing = [lie for lie in lies if squeezed(lie.text.rstrip(".。")) in supported]
+        seen = [lie for lie in standing if lie.visible and lie.why != "quote"]  # the yes-man quotes a true sentence
+        assert not [lie.text for lie in (seen if model == "yes-man" else standing)]
+        assert not {one.standing for one in sentences} & {"contradicted", "not_found"}
+        assert state.patches
+        assert state.numbers.claims_dropped >= len(state.unsupported) > 0
+        if model != "yes-man":
+            facts = [fact for fact in DATA.facts.values() if fact.topic == topic]
+            stand = [
+                one for one in facts if {squeezed(one.sentence), squeezed(one.claim(question.language))} & parts(report)
+            ]
+            assert len(stand) >= 0.75 * len(facts), (topic, len(stand))
+
+
+def parts(report: Report) -> set[str]:
+    """The supported sentences of a report, squeezed."""
+    sentences = [sentence for section in report.sections for sentence in section.sentences]
+    return {squeezed(one.text) for one in sentences if one.standing == "supported"}
 
 
 async def test_a_run_stopped_before_its_report_writes_the_same_bytes(tmp_path: Path) -> None:
