@@ -18,7 +18,9 @@ from localllm.research.run_context import RunContext
 from localllm.research.run_events import NotesTaken
 from localllm.text import quotes
 from localllm.text.bm25 import Bm25
+from localllm.text.near_duplicates import counterpart
 from localllm.text.quotes import Span
+from localllm.text.sentences import split_sentences
 from localllm.text.tokenising import terms
 
 _NOTES = answer_schema(relevant=YES_OR_NO, quotes=TEXTS)
@@ -101,9 +103,10 @@ def _take_changes(run: RunContext, copy: Source) -> None:
     """Of a copy, take the sentences in which it says something else than what was noted of the original."""
     text = run.store.text(copy.text_hash)
     taken = 0
-    for noted in [one for one in run.state.evidence if one.source == copy.copy_of]:
-        span = quotes.find_quote(noted.text, text)
-        if span and quotes.difference(noted.text, text[span.start : span.end]):
+    noted = [one.text for one in run.state.evidence if one.source == copy.copy_of]
+    for sentence in [one[start:end] for one in noted for start, end in split_sentences(one)]:
+        span = counterpart(sentence, text)
+        if span and quotes.difference(sentence, text[span.start : span.end]):
             taken += add_evidence(run.state, copy, text, quotes.whole_sentences(text, span))
     run.tell(NotesTaken(run=run.state.id, source=copy.id, evidence=taken, dropped=0))
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from localllm.base.i18n import N_
 from localllm.base.lazy_patterns import late_pattern
 from localllm.research.claim_checks import Refusal, best_passages, refuse
+from localllm.research.independence import is_disputed_by_copies
 from localllm.research.records import Claim, Evidence, Label, Remark, ResearchState, Verdict
 from localllm.research.role_answers import TEXT, answer_schema, choice
 from localllm.research.role_protocol import AnswerUnusable, remark
@@ -33,7 +34,7 @@ _REASONS = {
 _UNREADABLE = N_("The model's verdict could not be read.")
 _NO_QUOTE = N_("The model called it supported, but what it quotes is not in the passages cited.")
 _OTHER_QUOTE = N_("The model called it supported, but the sentence it quotes does not say so: {reason}")
-_ALTERED = N_("Only an altered copy of another page says so.")
+_ALTERED = N_("Copies of this page have it otherwise, and nothing tells which one was altered.")
 
 
 class Place(NamedTuple):
@@ -84,7 +85,7 @@ def settle(run: RunContext, claim: str, shown: Sequence[Evidence], said: str, qu
     if place is None:
         return Verdict("not_verified", "mechanics", remark(_NO_QUOTE))
     source = run.state.source(place.evidence.source)
-    if source.copy_of:  # of a copy only that is evidence which its original says otherwise
+    if is_disputed_by_copies(run, source, place.words):
         return Verdict("contradicted", "mechanics", remark(_ALTERED), **where)
     if refusal := refuse(claim, [place.around, source.title], today=run.state.today):
         return Verdict("not_found", "mechanics", remark(_OTHER_QUOTE, reason=_reason(refusal)), **where)

@@ -9,6 +9,8 @@ import unicodedata
 from hashlib import blake2b
 
 from localllm.base.lazy_patterns import late_pattern
+from localllm.text.quotes import find_quote
+from localllm.text.sentences import Span, split_sentences
 
 SIZE = 256
 """Hashes of a signature: the estimate is off by 0.03 (one standard deviation, at the threshold)."""
@@ -31,6 +33,9 @@ _UNIT = late_pattern(
     r"[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff々〆]|[^\W\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff々〆_]+"
 )
 _SENTENCE_END = late_pattern(r"[。．！？]|[.!?](?:\s|$)")
+_NUMBER = late_pattern(r"[\d.,〇一二三四五六七八九十百千万億兆\s]+")
+_LEAST_WORDS = 6
+"""Letters of a sentence without its numbers by which it is known again."""
 
 
 def signature(text: str) -> tuple[int, ...]:
@@ -56,6 +61,20 @@ def resemblance(a: tuple[int, ...], b: tuple[int, ...]) -> float:
     both = set(a) & set(b)
     sample = sorted({*a, *b})[:SIZE]
     return sum(one in both for one in sample) / len(sample)
+
+
+def counterpart(sentence: str, text: str) -> Span | None:
+    """Where a copy has a sentence of its original, as it is or a little altered: a short one in its numbers alone."""
+    if found := find_quote(sentence, text):
+        return found
+    wanted = _without_numbers(sentence)
+    if len(wanted) < _LEAST_WORDS:
+        return None
+    return next((one for one in split_sentences(text) if _without_numbers(text[one.start : one.end]) == wanted), None)
+
+
+def _without_numbers(sentence: str) -> str:
+    return _NUMBER.sub("", unicodedata.normalize("NFKC", sentence).lower())
 
 
 def _units(line: str) -> tuple[list[str], bool]:

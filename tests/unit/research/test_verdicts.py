@@ -34,7 +34,14 @@ def reading(store: RunStore, verdict: Say, *, copy_of: str = "") -> tuple[RunCon
     state = ResearchState(id="2026-0001", question="q", today="2026-11-24")
     stored = store.keep_page("https://a.example/", StoredPage("https://a.example/"), PAGE)
     state.sources = [
-        Source(id="S1", url="https://a.example/", title="The tower", text_hash=stored.text_hash, copy_of=copy_of)
+        Source(
+            id="S1",
+            url="https://a.example/",
+            site="a.example",
+            title="The tower",
+            text_hash=stored.text_hash,
+            copy_of=copy_of,
+        )
     ]
     cut = PAGE.index("Cats")
     state.evidence = [
@@ -100,10 +107,30 @@ async def test_a_quote_with_an_omission_is_looked_for_in_its_parts(tmp_path: Pat
     assert (verdict.label, verdict.quote) == ("supported", OPENED)
 
 
-async def test_an_altered_copy_supports_nothing(tmp_path: Path) -> None:
-    answer = said("supported", OPENED)
-    verdict, _ = await judged(tmp_path, "The tower opened in May 1998.", answer, copy_of="S9")
-    assert (verdict.label, verdict.by) == ("contradicted", "mechanics")
+@each(
+    ("copies", "label"),
+    [
+        ({"https://b.example/": "1998"}, "supported"),
+        ({"https://b.example/": "1989"}, "contradicted"),
+        ({"https://b.example/": "1989", "https://c.example/": "1998"}, "supported"),
+        ({"https://b.example/": "1989", "https://c.example/": "1989"}, "contradicted"),
+        ({"https://b.example/": "1989", "https://b.example/2": "1989", "https://c.example/": "1998"}, "supported"),
+        ({"https://a.example/of-1989": "1989"}, "supported"),
+    ],
+)
+async def test_what_copies_have_otherwise_is_supported_by_none(
+    tmp_path: Path, copies: dict[str, str], label: str
+) -> None:
+    for first in ("S1", "S2"):  # whichever was read first
+        with RunStore(Path(mkdtemp(dir=tmp_path))) as store:
+            run, _ = reading(store, said("supported", OPENED), copy_of="" if first == "S1" else first)
+            for number, (url, year) in enumerate(copies.items(), 2):
+                page = store.keep_page(url, StoredPage(url), PAGE.replace("1998", year))
+                name, site = f"S{number}", url.split("/")[2]
+                copy_of = "" if name == first else first
+                run.state.sources.append(Source(id=name, url=url, site=site, text_hash=page.text_hash, copy_of=copy_of))
+            verdict = await judge(run, Claim("C1", "T1", "The tower opened in May 1998.", ("E1", "E2")))
+            assert verdict.label == label
 
 
 async def test_the_sentences_next_to_a_quote_are_looked_at_with_it(tmp_path: Path) -> None:

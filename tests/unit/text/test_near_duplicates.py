@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from localllm.text.near_duplicates import SIZE, is_near_duplicate, resemblance, signature
+from localllm.text.near_duplicates import SIZE, counterpart, is_near_duplicate, resemblance, signature
+from tests.support.each import each
 
 WORDS = [
     a + b
@@ -137,3 +138,22 @@ def test_twice_the_text_takes_about_twice_the_time() -> None:
 
     seconds(10)
     assert seconds(4_000) < 24 * max(seconds(500), 0.005)
+
+
+@each(
+    ("sentence", "expected"),
+    [
+        ("The tower opened in 1998.", "The tower opened in 1989."),
+        ("必要な経費は年間6億8千万円と見込まれる。", "必要な経費は年間8億6千万円と見込まれる。"),
+        ("It cost 61 million.", "It cost 16 million."),
+        ("Cats like the garden.", "Cats like the garden."),
+        ("Nobody has ever said this of it.", ""),
+        ("1998, 61.", ""),
+    ],
+)
+def test_a_copy_has_a_sentence_also_with_other_numbers(sentence: str, expected: str) -> None:
+    copy = (
+        "Cats like the garden. The tower opened in 1989. It cost 16 million. 必要な経費は年間8億6千万円と見込まれる。"
+    )
+    span = counterpart(sentence, copy)
+    assert (copy[span.start : span.end].strip() if span else "") == expected
