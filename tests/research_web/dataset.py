@@ -27,8 +27,6 @@ REASONS = {
     "mirror": "the altered copy itself says so; only the original shows it",
     "elsewhere": "the cited page holds none of the claim's numbers or names",
 }
-VISIBLE = frozenset({"number", "unit", "date", "negation", "quote", "elsewhere"})
-"""The reasons that mechanics can see."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +92,6 @@ class Lie:
     why: str
     quote: str = ""
     said: str = ""
-
-    @property
-    def visible(self) -> bool:
-        """Whether mechanics can see it: a number, a unit, a date, a name, a negation or a missing quote."""
-        return self.why in VISIBLE
 
     @property
     def reason(self) -> str:

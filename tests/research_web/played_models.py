@@ -25,14 +25,16 @@ _UNKNOWN_QUOTE = "This sentence stands nowhere."
 
 
 class HonestModel:
-    """Says what the planted statements say, and with `lies` (ids) those too, each in the first section it writes.
+    """Says what the planted statements say, and with `lies` (ids) those too, each in the first section it writes; it
+    then also reads sentences that stand nowhere.
 
     `calls` counts the requests of each role; `unknown` keeps system messages that begin with no known role.
     """
 
     def __init__(self, data: Dataset | None = None, *, lies: Sequence[str] = ()) -> None:
         self.data = data or load()
-        self.lies: list[Lie] = [self.data.lies[name] for name in lies]
+        self.planted: list[Lie] = [self.data.lies[name] for name in lies]
+        self.lies = list(self.planted)
         self.calls: Counter[str] = Counter()
         self.unknown: list[str] = []
 
@@ -84,6 +86,7 @@ class HonestModel:
         known = [fact for fact in self.data.statements.values() if question is None or fact.topic == question.id]
         quotes = [verbatim(prompt, fact.sentence) for fact in facts_in(prompt, known)]
         quotes += filter(None, (verbatim(prompt, lie.said) for lie in self._lies_of(question)))
+        quotes += [lie.quote for lie in self.planted if lie.quote and self.data.facts[lie.fact] in known and quotes]
         return {"relevant": bool(quotes), "quotes": quotes}
 
     def _outline(self, prompt: str, _: Schema) -> Any:
@@ -100,7 +103,11 @@ class HonestModel:
             if mine:
                 used.update(mine)
                 sections.append({"heading": need.text, "evidence": mine})
-        rest = [name for name, facts in owners.items() if name not in used and (facts or not sections)]
+        said = [lie.said for lie in self.planted if lie.said]
+        believed = [name for name, text in evidence_of(prompt).items() if any(holds(text, one) for one in said)]
+        rest = [
+            name for name, facts in owners.items() if name not in used and (facts or name in believed or not sections)
+        ]
         if rest:
             sections.append({"heading": "その他" if japanese else "Further findings", "evidence": rest})
         return {"heading": question.text if question else "Report", "sections": sections}
@@ -233,9 +240,15 @@ class HonestModel:
         return [fact for place, fact in sorted(places, key=lambda pair: pair[0]) if place >= 0]
 
     def _planted(self, evidence: dict[str, str]) -> list[Lie]:
-        """The lies to write now: those of the evidence's topics, each once."""
+        """The lies to write now: those of the evidence's topics, each once; that of an altered copy from its words."""
         topics = {fact.topic for text in evidence.values() for fact in self._facts(text)}
-        now = [lie for lie in self.lies if lie.topic in topics]
+
+        def is_due(lie: Lie) -> bool:
+            if lie.kind == "altered-mirror":
+                return any(holds(text, lie.said) for text in evidence.values())
+            return lie.topic in topics
+
+        now = [lie for lie in self.lies if is_due(lie)]
         self.lies = [lie for lie in self.lies if lie not in now]
         return now
 
@@ -249,24 +262,16 @@ class HonestModel:
 
 
 class YesMan(HonestModel):
-    """Honest in all but the verdict: everything is supported, by a true sentence that has nothing to do with it."""
+    """Honest in all but the verdict: everything is supported, by a true sentence of the passages, if there is one by
+    one that has nothing to do with it."""
 
     def _verdict(self, prompt: str, _: Schema) -> Any:
-        claimed = {fact.id for fact in self._claimed(prompt)}
-        there = self._facts(prompt)
-        others = [fact.sentence for fact in there if fact.id not in claimed]
-        for paragraph in reversed(prompt.splitlines()):  # the passages hold other true sentences as well
-            parts = [part.strip() for part in _SENTENCE_END.split(paragraph) if len(part.strip()) > 15]
-            others += [
-                part
-                for part in parts
-                if not any(squeezed(fact.sentence) in squeezed(part) for fact in there)
-                and not any(squeezed(claim) in squeezed(part) for claim in self._claims())
-            ]
-            if others:
-                break
-        quote = verbatim(prompt, others[0]) if others else (verbatim(prompt, there[0].sentence) if there else "")
-        return {"verdict": "supported", "quote": quote or _UNKNOWN_QUOTE}
+        claimed = [fact.sentence for fact in self._claimed(prompt)]
+        passages = prompt.partition("<passages>")[2].partition("</passages>")[0]
+        lines = [line for line in passages.splitlines() if not _EVIDENCE.match(line.lstrip("["))]
+        parts = [part.strip() for part in _SENTENCE_END.split("\n".join(lines)) if len(part.strip()) > 15]
+        others = [part for part in parts if not any(holds(part, sentence) for sentence in claimed)]
+        return {"verdict": "supported", "quote": next(iter([*others, *parts]), _UNKNOWN_QUOTE)}
 
 
 class BrokenModel:
