@@ -1,6 +1,8 @@
 """Reports of past runs, rendered anew in the formats they can be had in."""
 
+import tempfile
 from pathlib import Path
+from typing import Literal, get_args
 
 import msgspec
 
@@ -8,10 +10,11 @@ from localllm.base.errors import ResearchUsageError
 from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
 from localllm.research.report import build_report
-from localllm.research.report_files import FORMATS, Format, render, report_files
+from localllm.research.report_files import render, report_files
 from localllm.research.run_store import HISTORY, RunStore, run_folder
 
-__all__ = ["FORMATS", "Format", "rendered", "report_file", "stored_options", "stored_run"]
+Format = Literal["md", "html", "json", "pdf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def report_file(work: Path, run: str) -> Path:
@@ -33,9 +36,25 @@ def stored_options(work: Path, run: str) -> ResearchOptions:
     return msgspec.convert(stored_run(work, run).options, ResearchOptions)
 
 
+def check_format(form: Format) -> None:
+    """See whether reports can be had in a format on this machine. Raises BrowserError for a PDF without a browser."""
+    if form == "pdf":
+        from localllm.web.browser.chromium import require_chromium
+
+        require_chromium()
+
+
 async def rendered(work: Path, run: str, form: Format) -> bytes:
-    """The report of a run. Raises ResearchError; ResearchUsageError where it is not finished."""
+    """The report of a run. Raises ResearchError; ResearchUsageError where it is not finished, BrowserError."""
     state = stored_run(work, run)
     if state.next != "done":
         raise ResearchUsageError("research_unfinished", id=run)
-    return render(build_report(state), form).encode()
+    report = build_report(state)
+    if form != "pdf":
+        return render(report, form).encode("utf-8", "replace")
+    from localllm.web.browser.pdf_export import print_pdf
+
+    with tempfile.TemporaryDirectory(prefix="localllm-report-") as folder:
+        file = Path(folder) / f"report-{run}.pdf"
+        await print_pdf(render(report, "html"), file)
+        return file.read_bytes()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from localllm.app.report_formats import FORMATS, Format
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
@@ -21,7 +22,8 @@ from localllm.cli.report_history import (
 )
 from localllm.cli.settings import load_here, print_error, say
 from localllm.research.run_history import past_run
-from localllm.sessions.export import FORMATS, Format, export, format_for, write_new
+from localllm.sessions.export import Format as SessionFormat
+from localllm.sessions.export import export, format_for, write_new
 from localllm.sessions.index import Session, about, state, when
 from localllm.sessions.log import Seal
 from localllm.sessions.store import Sessions
@@ -96,7 +98,7 @@ def show(context: click.Context, name: str, to: Format, work_dir: Path | None) -
     if is_report(name):
         print_report(work, name, to)
         return
-    text = export(_transcript(project, sessions, name), to)
+    text = export(_transcript(project, sessions, name), _of_session(to))
     click.echo(clean(text) if sys.stdout.isatty() and to != "json" else text, nl=False)
 
 
@@ -110,15 +112,19 @@ def show(context: click.Context, name: str, to: Format, work_dir: Path | None) -
 def export_(
     context: click.Context, name: str, file: Path | None, to: Format | None, force: bool, work_dir: Path | None
 ) -> int:
-    """Write the session NAME, or the report with that id, into FILE: Markdown, a web page without scripts, or JSON."""
+    """Write the session NAME, or the report with that id, into FILE: Markdown, a web page without scripts, or JSON.
+
+    A report can also be had as PDF, where a Chromium is installed.
+    """
     project, sessions, work = _open(context, work_dir)
-    chosen = to or format_for(file.name if file else "")
+    chosen = to or ("pdf" if is_report(name) and file and file.suffix.lower() == ".pdf" else None)
+    chosen = chosen or format_for(file.name if file else "")
     if is_report(name):
         target, content = file or Path(f"report-{name}.{chosen}"), report_content(work, name, chosen)
     else:
         transcript = _transcript(project, sessions, name)
         target = file or Path(f"session-{transcript.session_id}.{chosen}")
-        content = export(transcript, chosen).encode("utf-8", "replace")
+        content = export(transcript, _of_session(chosen)).encode("utf-8", "replace")
     if target.exists() and not force:
         if not sys.stdin.isatty():
             raise ConfigurationError("export_exists", file=target)
@@ -181,6 +187,13 @@ def _open(context: click.Context, work_dir: Path | None) -> tuple[Path, Sessions
     project, loaded = load_here(context)
     sessions = Sessions.of_project(project, find_storage(project), Seal(session_key_file()))
     return project, sessions, work_folder(loaded.settings, given=work_dir)
+
+
+def _of_session(form: Format) -> SessionFormat:
+    """The format of a session. Raises click.UsageError."""
+    if form == "pdf":
+        raise click.UsageError(_("pdf is for reports: a session can be had as md, html or json."))
+    return form
 
 
 def _transcript(project: Path, sessions: Sessions, name: str) -> Transcript:

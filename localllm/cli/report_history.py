@@ -1,12 +1,13 @@
 """The part of `localllm history` that is about reports of research."""
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from localllm.app.report_formats import Format, rendered
-from localllm.base.errors import ResearchError
+from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, _
 from localllm.cli.report_output import write_bytes
@@ -69,6 +70,8 @@ def report_json(run: PastRun) -> dict[str, Json]:
 
 def print_report(work: Path, run: str, form: Format) -> None:
     """Print the report of a run. Raises LocalLLMError."""
+    if form == "pdf" and sys.stdout.isatty():
+        raise ResearchUsageError("report_pdf_on_terminal")
     write_bytes(asyncio.run(rendered(work, run, form)))
 
 

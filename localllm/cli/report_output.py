@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.app.report_formats import FORMATS, Format, rendered, report_file
+from localllm.app.report_formats import FORMATS, Format, check_format, rendered, report_file
 from localllm.app.research_setup import ResearchSetup
 from localllm.base.errors import ConfigurationError, LocalLLMError, ResearchUsageError
 from localllm.base.events import Json
@@ -36,6 +36,9 @@ class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """See before a run whether its report can go where it is to go. Raises LocalLLMError."""
+        check_format(self._format)
+        if self._format == "pdf" and self.prints and sys.stdout.isatty():
+            raise ResearchUsageError("report_pdf_on_terminal")
         if self.export is None:
             return
         target = self.export.expanduser().absolute()
@@ -50,27 +53,38 @@ class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
         if target.exists() and not self.force:
             raise ResearchUsageError("research_export_exists", file=self.export)
 
-    async def deliver(self, setup: ResearchSetup, state: ResearchState) -> None:
-        """Write the report where it is to go. Raises LocalLLMError."""
-        if self.export is not None:
-            content = await rendered(setup.work_folder, state.id, self._format)
-            write_new(setup.root, self.export.expanduser(), content, overwrite=self.force)
+    async def deliver(self, setup: ResearchSetup, state: ResearchState) -> LocalLLMError | None:
+        """Write the report where it is to go; why that failed, where it did: the report is in the history then."""
         report = report_file(setup.work_folder, state.id)
-        if self.output != "text":
-            self.print_json({"type": "Report", **summary(state, report, self.export)})
-        else:
+        if self.output == "text":
             say(ended_line(state))
             say(_("Report: {file}", file=report))
-            if self.prints:
-                write_bytes(await rendered(setup.work_folder, state.id, self._format))
+        error = None
+        try:
+            await self._write(setup, state)
+        except LocalLLMError as failed:
+            error = failed
+        if self.output != "text":
+            whole = summary(state, report, None if error else self.export)
+            self.print_json({"type": "Report", **whole, "error": error and _told(error)})
+        return error
+
+    async def _write(self, setup: ResearchSetup, state: ResearchState) -> None:
+        prints = self.prints and self.output == "text"
+        if not prints and self.export is None:
+            return
+        content = await rendered(setup.work_folder, state.id, self._format)
         if self.export is not None:
+            write_new(setup.root, self.export.expanduser(), content, overwrite=self.force)
             say(_("Exported: {file}", file=self.export))
+        if prints:
+            write_bytes(content)
 
     def tell_failure(self, error: LocalLLMError | None, run: str) -> None:
         """Tell those who read JSON that there is no report; `error` is None where the user stopped it."""
         if self.output == "text":
             return
-        told = error and {"code": error.code, "what": error.what, "why": error.why, "fix": error.fix}
+        told = error and _told(error)
         resume = f"localllm research --resume {run}" if run else None
         status = "interrupted" if error is None else "failed"
         whole = {"success": False, "status": status, "id": run or None, "error": told, "resume": resume}
@@ -90,6 +104,10 @@ class ReportOutput(msgspec.Struct, frozen=True, kw_only=True):
         ending = self.export.suffix.lower().lstrip(".") if self.export is not None else ""
         named = {"markdown": "md", "htm": "html"}.get(ending, ending)
         return self.format or (named if named in FORMATS else "md")
+
+
+def _told(error: LocalLLMError) -> dict[str, Json]:
+    return {"code": error.code, "what": error.what, "why": error.why, "fix": error.fix}
 
 
 def write_bytes(content: bytes) -> None:

@@ -25,7 +25,7 @@ from localllm.cli.research_run import (
     say_how_to_resume,
 )
 from localllm.cli.research_settings import setup_here
-from localllm.cli.settings import say
+from localllm.cli.settings import print_error, say
 from localllm.research.options import ResearchOptions, options_for
 from localllm.research.otel_tracer import OpenTelemetryTracer, open_tracer
 from localllm.research.records import ResearchState
@@ -109,14 +109,13 @@ def _research(
     display = RunDisplay(report.output, sys.stdout, sys.stderr)
     tracer = open_tracer(setup.settings.trace, os.environ, asked=values["trace"] or values["langfuse"])
 
-    async def work() -> ResearchState:
+    async def work() -> tuple[ResearchState, LocalLLMError | None]:
         edit = _edited if values["plan"] else None
         state = await carry_out(setup, options, display, question=question, resume=resume, edit=edit, tracer=tracer)
-        await report.deliver(setup, state)
-        return state
+        return state, await report.deliver(setup, state)
 
     try:
-        state = finish(work)
+        state, undelivered = finish(work)
     except (InterruptedRun, KeyboardInterrupt, EOFError) as stopped:
         report.tell_failure(None, display.run)
         say_how_to_resume(display.run)
@@ -126,6 +125,9 @@ def _research(
         raise
     finally:
         _close(tracer)
+    if undelivered is not None:
+        print_error(undelivered)
+        return undelivered.exit_code
     return EXIT_PARTIAL if state.partial else 0
 
 

@@ -306,7 +306,9 @@ class _Runs:
         if state.partial and not self.code:
             self.code = EXIT_PARTIAL
         if self._report.output == "text":
-            await self._report.deliver(self._setup, state)
+            if error := await self._report.deliver(self._setup, state):
+                print_error(error)
+                self.code = self.code or error.exit_code
             if not self._report.prints:
                 click.echo(str(report_file(self._setup.work_folder, state.id)))
         else:

@@ -147,6 +147,8 @@ def test_history_shows_exports_and_deletes(world: ResearchWorld) -> None:
     shown = world.run("history", "show", first)
     assert shown.stdout.startswith("# ")
     assert json.loads(world.run("history", "show", first, "--format", "json").stdout)
+    assert world.run("history", "export", first, "r.pdf").returncode == 0
+    assert (world.project / "r.pdf").read_bytes().startswith(b"%PDF-")
     assert world.run("history", "export", first, "r.html").returncode == 0
     assert (world.project / "r.html").is_file()
     [found] = world.json("history", "list", "smoked", "--json")["reports"][:1]
@@ -164,3 +166,17 @@ def test_a_broken_settings_file_is_told_before_anything_else(world: ResearchWorl
     run = world.run("research", "Anything")
     assert (run.returncode, "research.max_validation (3)" in run.stderr) == (2, True)
     assert world.run("research", "Anything", "--clear", "--max-search", "1", "--output", "json").returncode in (0, 3)
+
+
+def test_a_report_that_cannot_be_exported_is_in_the_history(world: ResearchWorld) -> None:
+    folder = world.project / "out"
+    folder.mkdir()
+    world.hold(3)
+    run = world.begin("research", world.question.text, *FAST, "--export", "out/report.md", "--output", "json")
+    assert world.is_holding.wait(PATIENCE)
+    folder.rmdir()
+    world.release()
+    out, said = run.communicate(timeout=PATIENCE)
+    told = json.loads(out)
+    assert (run.returncode, told["success"], told["exported"], told["error"]["code"]) == (2, True, None, "E1757"), said
+    assert Path(told["report"]).is_file()

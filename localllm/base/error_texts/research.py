@@ -169,4 +169,10 @@ RESEARCH: dict[str, ErrorText] = {
         "It was stopped before its end.",
         "Go on with it: localllm research --resume {id}",
     ),
+    "report_pdf_on_terminal": ErrorText(
+        "E7016",
+        "A PDF cannot be shown on a terminal.",
+        "",
+        "Write it into a file: --export report.pdf, or > report.pdf.",
+    ),
 }
