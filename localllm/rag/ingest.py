@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.base.regular_files import UNKNOWN, stamp_of
+from localllm.base.regular_files import UNKNOWN, is_settled, stamp_of
 from localllm.rag.chunking import cut
 from localllm.rag.embedding import TextEmbedder
 from localllm.rag.file_listing import Listed, is_beneath, listed_files
@@ -72,6 +72,8 @@ class Ingest:
         self._manifest = Manifest(store.manifest(collection.name), collection.name)
         self._known: dict[str, KnownFile] = {}
         self._waiting: list[_Prepared] = []
+        self._refreshed: list[KnownFile] = []
+        """Files that were touched and are the same: their new times are noted."""
         self._checked = time.monotonic()
         self._done = self._total = 0
         self._indexed = self._unchanged = self._removed = self._chunks = 0
@@ -96,22 +98,33 @@ class Ingest:
             await self._checkpoint(writer)
         finally:
             await asyncio.to_thread(writer.close)
-        return self._report(roots)
+        return await asyncio.to_thread(self._report, roots)
 
     def _report(self, roots: Sequence[Path]) -> IngestReport:
-        files, chunks, _terms, skipped = self._manifest.totals()
-        known = dict.fromkeys((*self._collection.roots, *map(str, roots)))
-        self._collection = msgspec.structs.replace(
-            self._collection, files=files, chunks=chunks, skipped=skipped, roots=tuple(known)
-        )
         return IngestReport(
-            collection=self._collection,
+            collection=self._noted(roots),
             indexed=self._indexed,
             unchanged=self._unchanged,
             removed=self._removed,
             chunks=self._chunks,
             skipped=tuple(self._skipped),
         )
+
+    def _noted(self, roots: Sequence[Path] = ()) -> Collection:
+        """Note in the collection's record what is in it by now, so that searches know; its description may have been
+        changed meanwhile."""
+        files, chunks, _terms, skipped = self._manifest.totals()
+        current = self._store.collection(self._collection.name) or self._collection
+        self._collection = msgspec.structs.replace(
+            current,
+            files=files,
+            chunks=chunks,
+            skipped=skipped,
+            average_terms=self._collection.average_terms,
+            roots=tuple(dict.fromkeys((*current.roots, *map(str, roots)))),
+        )
+        self._store.save(self._collection)
+        return self._collection
 
     async def _take(self, listed: Listed, writer: "_LateWriter") -> None:
         """Read a file, and put it to those that are to be written, unless it is unchanged or skipped."""
@@ -124,9 +137,8 @@ class Ingest:
             digest = content.hash
             record = FileRecord(path=listed.path, file=listed.file, hash=content.hash)
             if known and known.finished and known.record.hash == content.hash and not _may_be_read_now(known.record):
-                refreshed = msgspec.structs.replace(known, stamp=content.stamp)
-                await asyncio.to_thread(self._manifest.finish, [refreshed])
-                return self._leave(refreshed)
+                self._refreshed.append(msgspec.structs.replace(known, stamp=content.stamp))
+                return self._leave(known)
             blocks = await read_blocks(Path(listed.path), content.data)
         except SkippedError as error:
             return await self._skip(listed, known, error, digest, writer)
@@ -152,14 +164,15 @@ class Ingest:
     async def _skip(
         self, listed: Listed, known: KnownFile | None, error: SkippedError, digest: str, writer: "_LateWriter"
     ) -> None:
-        """Note why a file is not taken in; what the collection has of it leaves."""
-        if known and known.record.chunks:
-            await self._delete([known], writer)
+        """Note why a file is not taken in. What the collection has of it leaves, unless it is only being changed."""
         record = FileRecord(path=listed.path, file=listed.file, hash=digest, reason=error.reason, detail=error.detail)
-        stamp = (
-            UNKNOWN if _may_be_read_now(record) or error.reason in ("changing", "unreadable") else _stamp(listed.path)
-        )
-        await asyncio.to_thread(self._manifest.finish, [KnownFile(record=record, stamp=stamp)])
+        if error.reason != "changing":
+            if known and known.record.chunks:
+                await self._delete([known], writer)
+            again = _may_be_read_now(record) or error.reason == "unreadable"
+            stamp = _stamp(listed.path)
+            stamp = UNKNOWN if again or not is_settled(stamp) else stamp
+            await asyncio.to_thread(self._manifest.finish, [KnownFile(record=record, stamp=stamp)])
         self._skipped.append(record)
         self._tell("skipped", record)
 
@@ -193,7 +206,10 @@ class Ingest:
     async def _checkpoint(self, writer: "_LateWriter") -> None:
         """Write what waits, see it to the disk, note it as finished."""
         await self._embed()
-        waiting, self._waiting, self._checked = self._waiting, [], time.monotonic()
+        waiting, self._waiting = self._waiting, []
+        refreshed, self._refreshed = self._refreshed, []
+        if refreshed:
+            await asyncio.to_thread(self._manifest.finish, refreshed)
         if waiting:
             await asyncio.to_thread(self._write, waiting, writer)
         for one in waiting:
@@ -208,7 +224,7 @@ class Ingest:
             self._collection = msgspec.structs.replace(
                 self._collection, average_terms=sum(counts) / max(1, len(counts))
             )
-            self._store.save(self._collection)
+            self._noted()
         self._manifest.begin(_with_chunks(one.known, max(one.before, len(one.payloads))) for one in waiting)
         writer = late.get()
         points = [point for one in waiting for point in self._points(one)]
@@ -225,6 +241,7 @@ class Ingest:
             writer.delete(stale)
         writer.flush()
         self._manifest.finish(one.known for one in waiting)
+        self._noted()
 
     def _points(self, one: _Prepared) -> list[Point]:
         vectors = one.vectors or [None] * len(one.payloads)

@@ -127,9 +127,10 @@ class KnowledgeBase:
         with _ingest_lock(store, name, "localllm rag ingest"):
             selected = await self._ingest_embedder(collection)
             try:
-                if selected.embedder and not collection.chunks:
-                    collection = msgspec.structs.replace(collection, embedder=selected.embedder.record)
-                    store.save(collection)
+                made_by = selected.embedder.record if selected.embedder else None
+                if not collection.chunks and collection.embedder != made_by:
+                    collection = msgspec.structs.replace(collection, embedder=made_by)
+                    await asyncio.to_thread(store.reset, collection)  # also what a broken-off ingest began otherwise
                 exclude = self._settings.project.exclude_patterns
                 ingest = Ingest(store, collection, selected.embedder, exclude=exclude, on_event=on_event)
                 report = await ingest.run(roots)

@@ -29,8 +29,9 @@ class ShardLock:
         self.fd = -1
         """The open lock while it is held, -1 otherwise."""
 
-    def acquire(self, patience: float = PATIENCE) -> None:
-        """Wait for the lock, for so many seconds at most."""
+    def acquire(self) -> None:
+        """Wait for the lock, for PATIENCE seconds at most."""
+        patience = PATIENCE
         deadline = time.monotonic() + patience
         turn, fd = self._open("turn"), -1
         try:
