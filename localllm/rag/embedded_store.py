@@ -223,14 +223,10 @@ class Shard:
         """See Reader."""
         return int(self._ask("count"))
 
-    def search(self, terms: SparseVector, vector: Sequence[float] | None, limit: int) -> Legs:
+    def search(self, terms: SparseVector, vector: Sequence[float] | None, limit: int, most: int) -> Legs:
         """See Reader."""
-        bm25, dense = self._ask("search", terms.indices, terms.values, _packed(vector), limit)
-        return Legs([Scored(*one) for one in bm25], [Scored(*one) for one in dense])
-
-    def rarities(self, terms: Sequence[int]) -> dict[int, float]:
-        """See Reader."""
-        return self._ask("rarities", list(terms))
+        size, rarities, bm25, dense = self._ask("search", terms.indices, terms.values, _packed(vector), limit, most)
+        return Legs(size, rarities, [Scored(*one) for one in bm25], [Scored(*one) for one in dense])
 
     def fetch(self, ids: Sequence[int]) -> list[Point]:
         """See Reader."""

@@ -91,23 +91,12 @@ def find_candidates(
     reader: Reader, collection: Collection, query: Query, vector: Sequence[float] | None, weights: Weights, count: int
 ) -> Candidates:
     """The passages of a collection that may be among the best `count`."""
-    size = reader.count()
-    rarities = reader.rarities(query.vector.indices[:_LOOKED_UP])
-    asked = _rarest(query.vector, rarities)
-    legs = reader.search(asked, vector, LEG)
-    dense_share = weights.dense if vector else 0.0
-    fused = fuse(legs.bm25, legs.dense, dense_share)
+    terms_asked = SparseVector(query.vector.indices[:_LOOKED_UP], query.vector.values[:_LOOKED_UP])
+    legs = reader.search(terms_asked, vector, LEG, MOST_TERMS)
+    fused = fuse(legs.bm25, legs.dense, weights.dense if vector else 0.0)
     best = sorted(fused, key=lambda one: -fused[one])[: max(_FETCHED, 2 * count)]
-    holding = {term: (size + 1) / exp(rarity) - 0.5 for term, rarity in rarities.items()}
-    return Candidates(collection, reader.fetch(best), weights, dict(legs.dense), size, holding)
-
-
-def _rarest(vector: SparseVector, rarities: Mapping[int, float]) -> SparseVector:
-    """The rarest terms of a query of those there are."""
-    known = [(index, value) for index, value in zip(*vector, strict=True) if index in rarities]
-    if len(known) > MOST_TERMS:
-        known = sorted(sorted(known, key=lambda one: -rarities[one[0]])[:MOST_TERMS])
-    return SparseVector(tuple(index for index, _ in known), tuple(value for _, value in known))
+    holding = {term: (legs.size + 1) / exp(rarity) - 0.5 for term, rarity in legs.rarities.items()}
+    return Candidates(collection, reader.fetch(best), weights, dict(legs.dense), legs.size, holding)
 
 
 def fuse(bm25: Sequence[Scored], dense: Sequence[Scored], share: float) -> dict[int, float]:

@@ -129,16 +129,22 @@ class EngineShard:
         return self._shard.count(self._edge.CountRequest(exact=True))
 
     def search(
-        self, indices: tuple[int, ...], values: tuple[float, ...], vector: bytes, limit: int
-    ) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
-        """The best points by terms, and by the dense vector: pairs of an id and a score."""
-        sparse = self._edge.SparseVector(list(indices), list(values))
-        asked = [self._nearest(sparse, "terms", limit)] if indices else []
+        self, indices: tuple[int, ...], values: tuple[float, ...], vector: bytes, limit: int, most: int
+    ) -> tuple[int, dict[int, float], list[tuple[int, float]], list[tuple[int, float]]]:
+        """The number of points, the rarity of each term that any has, and the best points by the `most` rarest terms
+        and by the dense vector: pairs of an id and a score."""
+        rarities = self._rarities(indices)
+        known = [(index, value) for index, value in zip(indices, values, strict=True) if index in rarities]
+        if len(known) > most:
+            known = sorted(sorted(known, key=lambda one: -rarities[one[0]])[:most])
+        sparse = self._edge.SparseVector([index for index, _ in known], [value for _, value in known])
+        asked = [self._nearest(sparse, "terms", limit)] if known else []
         asked += [self._nearest(_floats(vector), "dense", limit)] if vector else []
         legs = [[(point.id, point.score) for point in found] for found in self._batch(asked)]
-        return (legs.pop(0) if indices else []), (legs.pop(0) if vector else [])
+        by_terms = legs.pop(0) if known else []
+        return self._shard.info().points_count, rarities, by_terms, legs.pop(0) if vector else []
 
-    def rarities(self, terms: list[int]) -> dict[int, float]:
+    def _rarities(self, terms: tuple[int, ...]) -> dict[int, float]:
         """The inverse document frequency of each term: what its best point scores, divided by its weight there."""
         asked = [self._nearest(self._edge.SparseVector([term], [1.0]), "terms", 1, vectors=["terms"]) for term in terms]
         known: dict[int, float] = {}

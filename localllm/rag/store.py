@@ -57,8 +57,11 @@ class Scored(NamedTuple):
 
 
 class Legs(NamedTuple):
-    """What each kind of vector found, best first."""
+    """What each kind of vector found, best first, of how many points there are."""
 
+    size: int
+    rarities: dict[int, float]
+    """The inverse document frequency of each term; one that no point has is not there."""
     bm25: list[Scored]
     dense: list[Scored]
 
@@ -76,12 +79,8 @@ class Reader(Protocol):
         """How many points there are."""
         ...
 
-    def search(self, terms: SparseVector, vector: Sequence[float] | None, limit: int) -> Legs:
-        """The `limit` best points by terms and by the dense vector."""
-        ...
-
-    def rarities(self, terms: Sequence[int]) -> dict[int, float]:
-        """The inverse document frequency of each term; one that no point has is left out."""
+    def search(self, terms: SparseVector, vector: Sequence[float] | None, limit: int, most: int) -> Legs:
+        """The `limit` best points by the `most` rarest of the terms, and by the dense vector."""
         ...
 
     def fetch(self, ids: Sequence[int]) -> list[Point]:
