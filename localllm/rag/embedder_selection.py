@@ -15,7 +15,7 @@ from localllm.rag.embedding import ServerEmbedder, TextEmbedder, Vector, prefixe
 from localllm.rag.language_probe import probe
 from localllm.rag.minilm import NAME as MINILM
 from localllm.rag.minilm import MiniLM, minilm, model_folder
-from localllm.rag.records import Embedder
+from localllm.rag.records import Embedder, Home
 
 _ELSEWHERE = frozenset({"azure", "gemini"})
 """Whose servers get no documents unless they are named for it."""
@@ -31,11 +31,13 @@ class Selected(NamedTuple):
 
 
 async def embedder_for_search(
-    settings: Settings, root: Path, environ: Mapping[str, str], recorded: Embedder
+    settings: Settings, root: Path, environ: Mapping[str, str], recorded: Embedder, home: Home = "user"
 ) -> Selected:
-    """The model a collection was made with, if it is what the settings say, or they leave it open."""
+    """The model a collection was made with, if it is what the settings say, or they leave it open. What a collection of
+    the project says of itself chooses no server: what is asked would go there, with the user's key."""
     provider, _, model = recorded.name.partition(":")
-    if not fits(settings, recorded):
+    chosen = ("minilm", settings.llm.provider, settings.rag.embedding_provider)
+    if not fits(settings, recorded) or (home == "project" and provider not in chosen):
         return Selected(None)
     try:
         if provider == "minilm":

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import unicodedata
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -116,10 +116,13 @@ class KnowledgeBase:
     ) -> IngestReport:
         """Take files and folders into a collection, which is made where it is missing (`in_project`: in `.localllm/`).
         What is unchanged is left, what is gone from the paths leaves. What an interrupted ingest has written stays, and
-        the next one goes on."""
+        the next one goes on. What lies elsewhere comes into a collection of the project with `in_project` alone: the
+        project may have brought one of the same name as the user's."""
         name = self._usable_name(name)
         roots = real_roots(paths)
         store, collection = self._made(name, in_project=in_project)
+        if not in_project:
+            self._refuse_foreign_roots(collection, map(str, roots))
         known = Manifest(store.manifest(name), name)
         for root in roots:
             if not root.exists() and not any(Path(path).is_relative_to(root) for path in known.files()):
@@ -147,14 +150,16 @@ class KnowledgeBase:
             return await embedder_for_ingest(self._settings, self._root, self._environ)
         if collection.embedder is None:
             return Selected(None)
-        selected = await embedder_for_search(self._settings, self._root, self._environ, collection.embedder)
+        selected = await embedder_for_search(
+            self._settings, self._root, self._environ, collection.embedder, collection.home
+        )
         return selected if selected.embedder else Selected(None, _another_model(collection, selected.remark))
 
     async def reindex(self, name: str, on_event: OnEvent | None = None) -> IngestReport:
         """Make a collection anew from what was ingested into it, as the settings say now: after another embedding model
         was set, or another size of passages. Until it has ended the collection finds what is there already."""
         store, collection = self._find(name)
-        self._refuse_foreign_roots(collection)
+        self._refuse_foreign_roots(collection, collection.roots)
         rag = self._settings.rag
         anew = msgspec.structs.replace(
             collection,
@@ -172,13 +177,14 @@ class KnowledgeBase:
             await asyncio.to_thread(store.reset, anew)
         return await self.ingest([Path(root) for root in collection.roots], name, on_event)
 
-    def _refuse_foreign_roots(self, collection: Collection) -> None:
-        """Raise KnowledgeBaseUsageError where a collection of the project says it was filled from elsewhere: whoever
-        packed the project could have written that, and what is read would lie in the project then."""
-        foreign = [root for root in collection.roots if not Path(root).resolve().is_relative_to(self._root.resolve())]
+    def _refuse_foreign_roots(self, collection: Collection, roots: Iterable[str]) -> None:
+        """Raise KnowledgeBaseUsageError where a collection of the project would be filled from elsewhere: what is read
+        lies in the project then, and whoever packed that could have written the collection, with its roots."""
+        inside = self._root.resolve()
+        foreign = [root for root in roots if not Path(root).resolve().is_relative_to(inside)]
         if collection.home == "project" and foreign:
             paths = ", ".join(clean(root, keep_newlines=False) for root in foreign[:_MOST_NAMED])
-            raise KnowledgeBaseUsageError("rag_foreign_roots", name=collection.name, paths=paths, path=foreign[0])
+            raise KnowledgeBaseUsageError("rag_foreign_roots", name=collection.name, paths=paths)
 
     async def optimize(self, name: str) -> None:
         """Build the indexes that make searching a large collection fast. Takes CPU time, half a minute for 100,000
@@ -237,9 +243,11 @@ class KnowledgeBase:
             or not self._settings.rag.dense_weight
         ):
             return None, None
-        name = one.embedder.name
+        name = f"{one.home}:{one.embedder.name}"
         if name not in self._embedders:
-            self._embedders[name] = await embedder_for_search(self._settings, self._root, self._environ, one.embedder)
+            self._embedders[name] = await embedder_for_search(
+                self._settings, self._root, self._environ, one.embedder, one.home
+            )
         selected = self._embedders[name]
         if selected.embedder is None:
             return None, _another_model(one, selected.remark)

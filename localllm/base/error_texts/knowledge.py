@@ -79,9 +79,9 @@ KNOWLEDGE: dict[str, ErrorText] = {
     "rag_no_path": ErrorText("E8414", "{path} does not exist.", "", "Name a file or folder that is there."),
     "rag_foreign_roots": ErrorText(
         "E8430",
-        "The collection {name} is not made anew: it lies in the project, and says it was filled from {paths}.",
-        "That is outside the project, and whoever made the project may have written it there.",
-        "If it is what you want, take it in by name: localllm rag ingest {path} --collection {name}",
+        "The collection {name} lies in this project; {paths} lies outside of it, and was not read.",
+        "What is taken in would lie in the project, and the project may have brought the collection along.",
+        "Take it into a collection of another name, or give localllm rag ingest --project if it is to lie here.",
     ),
     "rag_server_unreachable": ErrorText(
         "E8415",

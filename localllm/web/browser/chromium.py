@@ -7,7 +7,6 @@ between live only as long as their pipes.
 import asyncio
 import importlib.util
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localllm.base.errors import BrowserError
+from localllm.base.paths import find_program, find_project
 from localllm.text.sanitising import clean
 
 if TYPE_CHECKING:
@@ -66,11 +66,16 @@ def find_chromium(environ: Mapping[str, str] = os.environ) -> Path | None:
 
 def _on_path(environ: Mapping[str, str]) -> Iterator[Path]:
     for name in _NAMES:
-        if found := shutil.which(name, path=environ.get("PATH")):
+        if found := on_path(name, environ):
             program = Path(found).resolve()
             with suppress(OSError), program.open("rb") as file:
                 if file.read(4) in _PROGRAM:
                     yield program
+
+
+def on_path(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The program on the search path, not in the project one stands in: a command may have put it there."""
+    return find_program(name, find_project(Path.cwd()), environ)
 
 
 def is_installed() -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localllm.base.errors import BrowserError
-from localllm.web.browser.chromium import Chromium, browser_environment, reason_of, require_chromium
+from localllm.base.files import atomic_write_at
+from localllm.web.browser.chromium import Chromium, browser_environment, on_path, reason_of, require_chromium
 from localllm.web.browser.guard_proxy import GuardProxy
 
 if TYPE_CHECKING:
@@ -83,23 +83,22 @@ async def _printed(chromium: Chromium, html: str, file: Path) -> bytes:
         raise BrowserError("pdf_not_printed", file=file, reason=reason_of(error)) from error
 
 
+def _write(file: Path, data: bytes) -> None:
+    """Write it whole or not at all; a link that has its name is replaced."""
+    folder = os.open(file.parent, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    try:
+        atomic_write_at(folder, file.name, data)
+    finally:
+        os.close(folder)
+
+
 async def _nothing(route: "Route") -> None:
     await route.abort()
 
 
-def _write(file: Path, data: bytes) -> None:
-    """Write it whole or not at all."""
-    partial = file.with_name(f".{file.name}.partial")
-    try:
-        partial.write_bytes(data)
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 def has_japanese_font(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether there is a font with Japanese characters, as the browser sees fonts."""
-    if program := shutil.which("fc-list", path=environ.get("PATH")):
+    if program := on_path("fc-list", environ):
         command = [program, ":lang=ja", "family"]
         with suppress(OSError, subprocess.SubprocessError):
             found = subprocess.run(

@@ -165,3 +165,20 @@ def test_a_model_that_finds_no_answers_is_not_trusted() -> None:
 def test_the_script_of_a_query() -> None:
     assert script_of("error 404 とは何ですか") == "japanese"
     assert script_of("What is パスワード reset in the settings menu?") == "latin"
+
+
+def test_a_collection_of_the_project_chooses_no_server(server: EmbeddingServer, leave: Path, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with base(settings(server), tmp_path) as knowledge:
+            await knowledge.ingest([leave], "hr", in_project=True)
+            assert (await knowledge.search("vacation", "hr")).hits
+        asked = len(server.asked)
+        rag = RagSettings(embedding_provider="auto")
+        elsewhere = Settings(rag=rag, llm=LLMSettings(provider="ollama", openai=OpenAISettings(base_url=server.url)))
+        async with base(elsewhere, tmp_path) as knowledge:
+            found = await knowledge.search("vacation", "hr")
+            assert found.hits == ()
+            assert found.remarks, "that it is found by its words alone is said"
+        assert len(server.asked) == asked
+
+    asyncio.run(run())

@@ -133,10 +133,12 @@ def test_a_project_leads_what_is_written_nowhere_by_a_link(
 def test_a_collection_of_the_project_is_not_made_anew_from_elsewhere(
     knowledge: KnowledgeBase, of_project: Path, docs: Path
 ) -> None:
-    with pytest.raises(KnowledgeBaseUsageError, match=r"outside the project") as raised:
+    with pytest.raises(KnowledgeBaseUsageError, match=r"outside of it") as raised:
         asyncio.run(knowledge.reindex("own"))
     assert str(docs) in str(raised.value)
-    assert asyncio.run(knowledge.ingest([docs], "own")).unchanged == 3, "by name it is taken in"
+    with pytest.raises(KnowledgeBaseUsageError, match=r"outside of it"):
+        asyncio.run(knowledge.ingest([docs], "own"))
+    assert asyncio.run(knowledge.ingest([docs], "own", in_project=True)).unchanged == 3
     assert of_project.is_dir()
 
 
