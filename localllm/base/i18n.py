@@ -75,7 +75,7 @@ def _(text: str | Counted, /, **params: object) -> str:
 
 def translated(language: str, text: str | Counted, /, **params: object) -> str:
     """The text in `language`, whichever is spoken: for documents that have a language of their own."""
-    if language == "en":
+    if language == "en" or not text:  # what is empty would be the catalogue's own description
         return _form(text, params).format(**params)
     catalogue = _catalogue(language)
     if isinstance(text, str):

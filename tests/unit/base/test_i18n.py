@@ -11,7 +11,7 @@ import pytest
 import localllm
 from localllm.base import errors, i18n
 from localllm.base.error_texts import ERRORS
-from localllm.base.errors import ConfigurationError, LocalLLMError
+from localllm.base.errors import ConfigurationError, LocalLLMError, WebSearchError
 from localllm.base.i18n import N_, Phrase, Phrases, _, language_of_locale, ngettext, set_language
 from scripts import translations
 
@@ -113,6 +113,14 @@ def test_a_phrase_is_english_for_a_model_to_its_last_parameter() -> None:
     assert "バイナリです" in str(outer)
     assert (row.english, str(row)) == ("its content is binary · a.bin", "バイナリです · a.bin")
     assert f"{inner:>8}" == "  バイナリです"
+
+
+def test_what_an_error_does_not_say_is_empty_in_every_language() -> None:
+    error = WebSearchError("web_no_query")
+    for language in ("en", "ja"):
+        set_language(language)
+        assert error.why == ""
+        assert str(error) == f"{error.what} {error.fix}"
 
 
 def test_equal_phrases_are_equal() -> None:
