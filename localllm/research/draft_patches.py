@@ -67,20 +67,17 @@ async def _patched(run: RunContext, section: Section, sentence: Sentence, known:
 
 
 def _in_own_words(state: ResearchState, sentence: Sentence) -> Sentence | None:
-    """What the source says where the model put it wrongly; None where another sentence cites that, or where it is in
-    another language than the report."""
-    others = {
-        name
-        for section in state.sections
-        for one in section.sentences
-        if one.id != sentence.id
-        for name in one.evidence
-    }
-    lost = [one for one in state.evidence if one.id in sentence.evidence and one.id not in others]
-    said = [one for one in own_words(lost) if is_in_language(one.text, state.language)]
-    if not said:
+    """What the source says where the model put it wrongly; None where another sentence says or cites that, or where it
+    is in another language than the report."""
+    others = [one for section in state.sections for one in section.sentences if one.id != sentence.id]
+    cited = {name for one in others for name in one.evidence}
+    lost = [one for one in state.evidence if one.id in sentence.evidence and one.id not in cited]
+    known = {plain_form(one.text) for one in others}
+    new = [one for one in own_words(lost) if plain_form(one.text) not in known]
+    fit = [one for one in new if is_in_language(one.text, state.language)]
+    if not fit:
         return None
-    best = max(said, key=lambda one: support_score(sentence.text, one.text))
+    best = max(fit, key=lambda one: support_score(sentence.text, one.text))
     return msgspec.structs.replace(sentence, text=best.text, evidence=best.evidence)
 
 

@@ -110,6 +110,24 @@ async def test_lies_of_the_draft_do_not_stand_in_a_checked_report(tmp_path: Path
             assert len(stand) >= 0.75 * len(facts), (topic, len(stand))
 
 
+@pytest.mark.parametrize("most", [500, 8_000, 14_000, 18_000, 24_000])
+async def test_a_spent_budget_leaves_nothing_false_in_the_text(tmp_path: Path, most: int) -> None:
+    question = DATA.questions["battery"]
+    given = {"max_validation": 3, "min_validation": 1, "max_run_tokens": most}
+    researcher, _brain = researcher_of(HonestModel(lies=lies_of("battery")), tmp_path, "en", **given)
+    state = await researcher.run(question.text)
+    report = build_report(state)
+    files = report_files(tmp_path / "history" / state.id)
+    assert check(files.report) == []
+    assert report.partial
+    assert read_metadata(files.metadata).partial
+    assert "This report is partial" in files.report.read_text(encoding="utf-8")
+    standings = {sentence.standing for section in report.sections for sentence in section.sentences}
+    assert not standings & {"contradicted", "not_found"}
+    lies = {squeezed(DATA.lies[name].text) for name in lies_of("battery")}
+    assert not lies & parts(report)
+
+
 def parts(report: Report) -> set[str]:
     """The supported sentences of a report, squeezed."""
     sentences = [sentence for section in report.sections for sentence in section.sentences]

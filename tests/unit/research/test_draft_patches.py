@@ -119,6 +119,16 @@ async def test_what_no_passage_says_gives_way_to_what_it_does_say(tmp_path: Path
     assert state.numbers.claims_dropped == 1
 
 
+async def test_a_source_does_not_repeat_what_is_said(tmp_path: Path) -> None:
+    state = checked_state("not_found")
+    state.evidence[1] = msgspec.structs.replace(state.evidence[1], text=FACTS[0])
+    first, second = state.sections[0].sentences
+    wrong = msgspec.structs.replace(second, evidence=("E2",))
+    state.sections[0] = msgspec.structs.replace(state.sections[0], sentences=(first, wrong))
+    await patched(state, tmp_path, editor="no JSON")
+    assert sentences(state) == [FIRST]
+
+
 async def test_words_in_another_language_do_not_take_a_sentences_place(tmp_path: Path) -> None:
     state = checked_state("not_found")
     state.evidence[0] = msgspec.structs.replace(state.evidence[0], text=FACTS_JA[0])
