@@ -17,7 +17,8 @@ from localllm.research.records import Claim, Section, Sentence
 from localllm.research.role_answers import NUMBER, TEXT, answer_schema, several
 from localllm.research.role_protocol import AnswerUnusable
 from localllm.research.run_context import RunContext
-from localllm.text.quantities import agrees, quantities
+from localllm.text.quantities import quantities
+from localllm.text.quantity_agreement import agrees
 from localllm.text.tokenising import terms
 
 _CLAIMS = answer_schema(claims=several(sentence=NUMBER, text=TEXT, entity=TEXT, attribute=TEXT, period=TEXT))

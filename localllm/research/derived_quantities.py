@@ -1,13 +1,17 @@
 """Tell whether a claim's number can be reckoned from the numbers of its passages.
 
-Only what the claim's own words announce is tried: among twenty numbers some sum or quotient is near to anything.
+Over whole passages only what the claim's own words announce is tried: among twenty numbers some sum or quotient is near
+to anything. Over two sentences with a handful of numbers any one step is, where the claim gives two digits to meet.
 """
 
-from collections.abc import Sequence
-from itertools import permutations
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import combinations, permutations
 
 from localllm.base.lazy_patterns import late_pattern
-from localllm.text.quantities import SOFT, Quantity, near
+from localllm.text.numerals import fold
+from localllm.text.quantities import SOFT, Quantity
+from localllm.text.quantity_agreement import near
 
 _MOST = 24  # numbers of the passages that are combined
 
@@ -16,20 +20,26 @@ _SUM = late_pattern(
 )
 _DIFFERENCE = late_pattern(
     r"(?i)\b(?:more|less|fewer|higher|lower|longer|shorter|older|younger|difference|gap|by|increase|decrease|rose|fell"
-    r"|later|earlier|after|before|remaining|left|lead|margin)\b|差|増|減|多|少な|上回|下回|高|低|長|短|残|後|前|伸"
+    r"|later|earlier|after|before|remaining|left|leaving|lead|margin|lost|gained|cut|raised|disappear\w*|missing|short)\b"
+    r"|差|増|減|多|少な|上回|下回|高|低|長|短|残|後|前|伸|上が|下が|上げ|下げ|遅|早|足り|届|幅|縮"
 )
 _RATIO = late_pattern(
-    r"(?i)\b(?:times|doubl|tripl|quadrupl|halv|half|fold|twice|ratio|per|average)\w*|倍|半|平均|当たり|あたり"
+    r"(?i)\b(?:times|doubl|tripl|quadrupl|halv|half|fold|twice|ratio|per|average|every)\w*|倍|半|平均|当たり|あたり|毎|分の"
 )
 _SHARE = late_pattern(
     r"(?i)%|\b(?:percent|per cent|share|third|thirds|quarter|quarters|half|fifth|fifths|tenth|majority|rose|fell|grew"
-    r"|increase\w*|decrease\w*|drop\w*|cut)\b|割|分の|半|パーセント|ポイント"
+    r"|increase\w*|decrease\w*|drop\w*|cut)\b|割|分の|半|パーセント|ポイント|率"
 )
-_REST = late_pattern(r"(?i)\b(?:not|rest|remaining|remainder|other|others|without|no)\b|残|以外|ない|なかっ|ほか|他")
+_REST = late_pattern(
+    r"(?i)\b(?:not|rest|remain\w*|other|others|without|no|none|never|still|kept|keep\w*|stay\w*|left|fail\w*|miss\w*|lack\w*"
+    r"|surviv\w*|avoid\w*|against|oppos\w*|disagree\w*|refus\w*|reject\w*|only|un(?!i|der|til)\w+|lost|lose|free|yet)\b|n't\b"
+    r"|残|以外|ない|なかっ|ず|ほか|他|未|非|無|不|まだ|反対|失|欠"
+)
 
 
 def is_derivable(claim: str, wanted: Quantity, stated: Sequence[Quantity], today: str) -> bool:
     """Whether a quantity of a claim follows from those of its passages in a way that the claim's words announce."""
+    claim = fold(claim)
     if wanted.kind in ("duration", "age") or (wanted.kind in SOFT and _DIFFERENCE.search(claim)):
         years = [one.value // 10_000 for one in stated if one.kind == "date" and one.value >= 10_000_000]
         if _is_between(wanted, years, today):
@@ -100,3 +110,165 @@ def _is_combined(claim: str, wanted: Quantity, values: list[float]) -> bool:
     if _DIFFERENCE.search(claim) and any(near(wanted, a - b) for a, b in permutations(values, 2) if a > b):
         return True
     return bool(_RATIO.search(claim)) and any(near(wanted, a / b) for a, b in permutations(values, 2) if b > 0)
+
+
+_MOMENTS = ("date", "time", "quarter", "century", "decade", "ordinal")
+_MOST_NEAR = 9
+"""Numbers of two sentences: among more some step leads to anything."""
+
+_WRITTEN = late_pattern(r"\d")
+
+
+def is_reckoned(claim: str, wanted: Quantity, text: str, stated: Sequence[Quantity]) -> bool:
+    """Whether one step leads from the quantities of a sentence or two to one of a claim, at the digits it gives."""
+    claim, text = fold(claim), fold(text)
+    digits = (
+        1 if wanted.is_word else len("".join(_WRITTEN.findall(claim[wanted.span.start : wanted.span.end])).strip("0"))
+    )
+    is_announced = (
+        wanted.kind == "duration"
+        or any(words.search(claim) for words in (_SUM, _DIFFERENCE, _RATIO, _SHARE, _REST))
+        or any(one.kind in ("percent", "points", "ratio") for one in stated)
+    )
+    if digits + is_announced < 2 or len(stated) > _MOST_NEAR:
+        return False
+    slack = max(min(wanted.step / 2, 0.05 * abs(wanted.value)), 1e-9 * abs(wanted.value))
+    if wanted.bound == "about" or wanted.is_word:
+        slack = max(slack, (0.1 if wanted.bound and wanted.is_word else 0.04) * abs(wanted.value))
+    low = wanted.value * (0.75 if wanted.bound == "less" else 1) - slack
+    high = wanted.value * (1.3 if wanted.bound == "more" else 1) + slack
+    return any(low <= one <= high for one in _one_step(claim, text, wanted, stated, digits))
+
+
+def _one_step(claim: str, text: str, wanted: Quantity, stated: Sequence[Quantity], digits: int) -> Iterator[float]:
+    """The values of a quantity's kind that one step leads to."""
+    if wanted.kind == "date":
+        yield from _dates(claim, stated)
+        return
+    if wanted.kind in _MOMENTS:
+        return
+    groups: dict[tuple[str, str], list[float]] = {}
+    for one in stated:
+        known = _as_kind(one, wanted)
+        groups.setdefault(_group(known), []).append(known.value)
+    same = groups.get(_group(_as_kind(wanted, wanted)), [])
+    for one, other in permutations(same, 2):
+        yield one - other
+        yield one + other
+    yield from (sum(some) for count in (3, 4, 5) for some in combinations(same[:6], count))
+    if wanted.kind in ("percent", "points", "ratio"):
+        yield from _rates(wanted, groups, has_rest=digits > 1 or bool(_REST.search(claim) or _REST.search(text)))
+        return
+    if wanted.kind == "duration":
+        yield from _spans(wanted, stated)
+    factors = list(_factors(groups, wanted))
+    if _RATIO.search(claim):  # so much for each
+        factors += [
+            one.value / size for one in stated if one.kind not in _MOMENTS for size in (1, 1_000) if one.value > size
+        ]
+    for factor in factors:
+        for one in same:
+            yield one * factor
+            yield one / factor
+
+
+def _as_kind(one: Quantity, wanted: Quantity) -> Quantity:
+    """A quantity in キロ as what is asked for, a length or a mass; degrees as degrees Celsius."""
+    if one.kind == "temperature":
+        one = one._replace(unit="")
+    if one.unit == "¢":
+        one = one._replace(unit=wanted.unit)
+    if wanted.kind == "number" and one.kind not in (*_MOMENTS, "percent", "points", "ratio"):
+        return one._replace(kind="number", unit="", value=abs(one.value))  # its unit is left out
+    kind = wanted.kind
+    if one.kind != "kilo" or kind not in ("length", "mass"):
+        return one
+    return (
+        one._replace(kind="length", unit="m")
+        if kind == "length"
+        else one._replace(kind="mass", unit="kg", value=one.value / 1_000)
+    )
+
+
+def _group(one: Quantity) -> tuple[str, str]:
+    """What can be added up: values of one unit; counts and bare numbers."""
+    if one.kind in ("percent", "points"):
+        return "percent", "%"
+    return ("number", "") if one.kind in SOFT else (one.kind, one.unit)
+
+
+def _factors(groups: dict[tuple[str, str], list[float]], wanted: Quantity) -> Iterator[float]:
+    """What a value may be multiplied with or divided by: counts, multiples, shares; twelve months of a year."""
+    yield from (one for one in groups.get(("number", ""), ()) if one > 1)
+    yield from (one for one in groups.get(("ratio", "x"), ()) if one > 0)
+    for percent in groups.get(("percent", "%"), ()):
+        yield from (factor for factor in (percent / 100, 1 + percent / 100, 1 - percent / 100) if factor > 0)
+    if wanted.kind == "money":
+        yield 12.0
+    if wanted.kind != "duration":  # so much in four years
+        yield from (one / 12 for one in groups.get(("duration", "month"), ()) if one > 12)
+        yield from (one / day for one in groups.get(("duration", "s"), ()) for day in (86_400, 604_800) if one > day)
+    if wanted.kind == "length":  # metres in a second
+        yield from (one for one in groups.get(("duration", "s"), ()) if one > 0)
+
+
+def _rates(wanted: Quantity, groups: dict[tuple[str, str], list[float]], *, has_rest: bool) -> Iterator[float]:
+    scale = 1.0 if wanted.kind == "ratio" else 100.0
+    bare = groups.get(("number", ""), [])
+    for group, of_unit in groups.items():
+        values = of_unit if group[0] == "number" else [*of_unit, *bare]  # 4.90 dinars, against 3.50
+        if group[0] in (*_MOMENTS, "percent"):
+            continue
+        for one, other in permutations(values, 2):
+            if one > 0 and other > 0:
+                yield one / other * scale
+                yield abs(one - other) / other * scale
+    for percent in groups.get(("percent", "%"), ()):
+        if scale == 1:
+            yield 1 + percent / 100
+        elif has_rest:
+            yield 100 - percent
+    for ratio in groups.get(("ratio", "x"), ()):
+        yield from (ratio * scale, abs(ratio - 1) * scale)
+
+
+def _dates(claim: str, stated: Sequence[Quantity]) -> Iterator[float]:
+    """Years and days that lie so long before or after others."""
+    dates = [one.value for one in stated if one.kind == "date"]
+    lengths = [one for one in stated if one.kind in ("duration", "age")]
+    for value in dates:
+        year = value // 10_000
+        for one in lengths if year else ():
+            years = one.value if one.kind == "age" else one.value / 12 if one.unit == "month" else 0.0
+            yield from ((year - years) * 10_000, (year + years) * 10_000)
+        if day := _day(value):
+            days = [one.value / 86_400 for one in lengths if one.unit == "s"]
+            for length in [1.0, *days] if _NEXT_DAY.search(claim) or days else ():
+                for sign in (-1, 1):
+                    then = date.fromordinal(day + round(sign * length))
+                    yield (year and then.year) * 10_000 + then.month * 100 + then.day
+
+
+_NEXT_DAY = late_pattern(r"(?i)\bday\b|日")
+
+
+def _spans(wanted: Quantity, stated: Sequence[Quantity]) -> Iterator[float]:
+    """Times between years, between days, and between times of a day."""
+    days = [_day(one.value) for one in stated if one.kind == "date"]
+    years = [one.value // 10_000 for one in stated if one.kind == "date" and one.value >= 10_000_000]
+    times = [one.value for one in stated if one.kind == "time"]
+    if wanted.unit == "month":
+        yield from ((one - other) * 12 for one, other in permutations(years, 2))
+        for one, other in permutations(filter(None, days), 2):
+            months = round((one - other) / 30.4)
+            yield from (months, months + 1)  # from March to August are six
+        return
+    yield from ((one - other) * 60 for one, other in permutations(times, 2))
+    for one, other in permutations(filter(None, days), 2):
+        yield from ((one - other) * 86_400.0, (one - other + 1) * 86_400.0)
+
+
+def _day(value: float) -> int:
+    """The day of a date, counted from the year 1; 0 where it names no month."""
+    year, month, day = int(value) // 10_000, int(value) // 100 % 100, int(value) % 100
+    return date(year or 2_001, month, min(day or 1, 28)).toordinal() + max(0, day - 28) if month else 0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from localllm.base.i18n import N_
 from localllm.base.lazy_patterns import late_pattern
-from localllm.research.claim_checks import Refusal, best_passages, refuse
+from localllm.research.claim_checks import Refusal, best_passages, refuse, refuse_quoted
 from localllm.research.independence import is_disputed_by_copies
 from localllm.research.records import Claim, Evidence, Label, Remark, ResearchState, Verdict
 from localllm.research.role_answers import TEXT, answer_schema, choice
@@ -23,6 +23,9 @@ _VERDICT = answer_schema(quote=TEXT, verdict=choice("supported", "partial", "con
 MOST_PASSAGES = 3
 _AROUND = 700
 """Characters of the page that are looked at on each side of a quote for the sentences next to it."""
+
+_BEGINNING = 400
+"""Characters of a page that say what it is about."""
 
 _OMISSION = late_pattern(r"\s*(?:\[(?:…|\.\.\.)\]|…+|\.{3,})\s*")
 
@@ -48,7 +51,8 @@ class Place(NamedTuple):
 async def judge(run: RunContext, claim: Claim) -> Verdict:
     """The verdict on a claim. Raises BudgetSpent where the model would have to be asked and may not."""
     cited = [one for one in run.state.evidence if one.id in claim.evidence]
-    if refusal := refuse(claim.text, [one.text for one in cited], today=run.state.today):
+    context = [text for one in cited for text in _context_of(run, one)]
+    if refusal := refuse(claim.text, [one.text for one in cited], today=run.state.today, context=context):
         return _rejected(refusal)
     return await judge_by(run, claim.text, shown_passages(claim.text, cited))
 
@@ -69,6 +73,12 @@ def shown_passages(claim: str, cited: Sequence[Evidence]) -> list[Evidence]:
     return [one for one in cited if one.id in best]
 
 
+def _context_of(run: RunContext, evidence: Evidence) -> list[str]:
+    """Where a page names what it is about: its title and its beginning."""
+    source = run.state.source(evidence.source)
+    return [source.title, run.store.text(source.text_hash)[:_BEGINNING]]
+
+
 def _shown(state: ResearchState, evidence: Evidence) -> str:
     return f"[{evidence.id}] ({state.source(evidence.source).title})\n{evidence.text}"
 
@@ -87,7 +97,10 @@ def settle(run: RunContext, claim: str, shown: Sequence[Evidence], said: str, qu
     source = run.state.source(place.evidence.source)
     if is_disputed_by_copies(run, source, place.words):
         return Verdict("contradicted", "mechanics", remark(_ALTERED), **where)
-    if refusal := refuse(claim, [place.around, source.title], today=run.state.today):
+    context = _context_of(run, place.evidence)
+    if refusal := refuse(claim, [place.around], today=run.state.today, context=context) or refuse_quoted(
+        claim, place.words
+    ):
         return Verdict("not_found", "mechanics", remark(_OTHER_QUOTE, reason=_reason(refusal)), **where)
     return Verdict("supported", "model", None, **where)
 

@@ -23,7 +23,7 @@ _MONTH = "|".join(one.capitalize() for one in sorted(MONTHS, key=len, reverse=Tr
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _NTH = "first|second|third|fourth"
 _DATE = late_pattern(
-    r"(?=[\dA-Zfst午第明大昭平令一二三四五六七八九十])(?:"  # most places are passed over at once
+    r"(?=[\dA-Zfst午朝夜夕早深未昼第明大昭平令一二三四五六七八九十])(?:"  # most places are passed over at once
     r"(?<![\d.])(?P<iso>\d{4}[-/.]\d{1,2}[-/.]\d{1,2})(?!\d)"
     rf"|(?:(?P<era>{'|'.join(ERAS)})\s?(?P<eray>元|\d{{1,2}}|[一二三四五六七八九十]{{1,3}})|(?<!\d)(?P<jay>\d{{4}}|[一二][〇一二三四五六七八九]{{3}}))\s?年"
     rf"(?:度|\s?(?P<jam>{_NUMBER})月(?:\s?(?P<jad>{_NUMBER})日(?!間))?)?(?!間|代)"
@@ -33,8 +33,8 @@ _DATE = late_pattern(
     r"|\b(?:FY|fiscal(?:\syear)?)\s?(?P<fy>\d{4}|\d{2})\b"
     rf"|(?P<q>\bQ[1-4]\b|\b[1-4]Q\b|第[1-4一二三四]四半期|\b(?i:{_NTH})[\s-]quarter\b)"
     r"|(?P<century>\b\d{1,2}(?:st|nd|rd|th)[\s-]century|\d{1,2}世紀)"
-    r"|(?P<half>午前|午後)?(?<![\d:])(?P<hour>\d{1,2})(?:時(?!間|代)(?:(?P<jmin>\d{1,2})分)?|:(?P<emin>\d{2})(?![\d:])(?:\s?(?P<ap>[aApP])\.?[mM]\b)?|\s?(?P<ap2>[aApP])\.?[mM]\b)"
-    r"|(?<![\d.,$€£¥+])(?<!\D-)(?P<year>1[0-9]\d{2}|20\d{2})(?![\d%]|[.,]\d)(?=[-\s,.;:)\]。、・\"'～~」』（）(]|$|から|まで|の|に|は|と|と|を)"
+    r"|(?P<half>午前|午後|朝|夜|夕方|早朝|深夜|未明|昼)?(?<![\d:])(?P<hour>\d{1,2})(?:時(?!間|代)(?:(?P<jmin>\d{1,2})分|(?P<jhalf>半))?|:(?P<emin>\d{2})(?![\d:])(?:\s?(?P<ap>[aApP])\.?[mM]\b)?|\s?(?P<ap2>[aApP])\.?[mM]\b)"
+    r"|(?<![\d.,$€£¥+])(?<!\D-)(?P<year>1[0-9]\d{2}|20\d{2})(?![\d%]|[.,]\d)(?=[-/\s,.;:!?)\]。、・\"'～~」』（）(]|$|から|まで|の|に|は|と|と|を)"
     r")"
 )
 _NUMBER_ONLY = late_pattern(r"\d+")
@@ -112,7 +112,7 @@ def _quarter(written: str) -> float:
 
 
 def _time(found: re.Match[str]) -> Moment | None:
-    hour, minute = int(found["hour"]), int(found["jmin"] or found["emin"] or 0)
+    hour, minute = int(found["hour"]), int(found["jmin"] or found["emin"] or (30 if found["jhalf"] else 0))
     after = (found["ap"] or found["ap2"] or "").lower()
     if hour > 24 or minute > 59:
         return None

@@ -68,7 +68,9 @@ def digital(found: re.Match[str]) -> Numeral | None:
     end = found.end("digits")
     if found["fraction"]:
         below = float(found["fraction"].strip(" /") or 0)
-        return Numeral(value / below, 0.0, start, found.end("fraction")) if 1 < below <= 100 and value < below else None
+        if 1 < below <= 100 and value < below:
+            return Numeral(value / below, 0.0, start, found.end("fraction"))
+        return Numeral(value, step, start, end)  # 2024/25
     scale = 1.0
     if letter := found["letter"]:
         if letter not in "mt" or found["sign"]:
@@ -190,6 +192,12 @@ _ORDINALS = {
             "eleventh",
             "twelfth",
             "thirteenth",
+            "fourteenth",
+            "fifteenth",
+            "sixteenth",
+            "seventeenth",
+            "eighteenth",
+            "nineteenth",
         ],
         1,
     )
@@ -212,6 +220,9 @@ WORDS = late_pattern(
 )
 
 
+_ONE_OF_TWO = ("first", "second", "latter", "other", "either", "1st", "2nd")
+
+
 def words(found: re.Match[str]) -> Numeral | None:
     """The number that `WORDS` found; None for an ordinal, a mere "one" and an article."""
     if found["mixed"]:
@@ -226,15 +237,29 @@ def words(found: re.Match[str]) -> Numeral | None:
     if found["big"]:
         return Numeral(0.5 * SCALES[found["big"].split()[-1].lower()], 0.0, *found.span(), is_word=True, is_scaled=True)
     if found["half"]:
+        if found.string[max(0, found.start() - 8) : found.start()].lower().rstrip().endswith(_ONE_OF_TWO):
+            return None  # the first half
         return Numeral(0.5, 0.0, *found.span(), is_word=True)
     if found["ordinal"]:
         return None
     return _cardinal(found)
 
 
+_TENTHS = {f"{one.removesuffix('y')}ieth": value for one, value in _VALUES.items() if one in _TENS} | {
+    "hundredth": 100.0
+}
+ORDINAL_WORDS = "|".join(
+    [rf"(?:{'|'.join(_TENS)})-(?:{'|'.join(list(_ORDINALS)[:9])})", *_TENTHS, *list(_ORDINALS)[1:]]
+)
+"""Words such as "third" and "twenty-fifth", but for "first"."""
+
+
 def ordinal(word: str) -> float:
     """The value of "third"; 0 for what is no such word."""
-    return _ORDINALS.get(word.lower(), 0.0)
+    tens, _, ones = word.lower().partition("-")
+    if ones:
+        return _VALUES.get(tens, 0.0) + _ORDINALS.get(ones, 0.0) if tens in _TENS else 0.0
+    return _ORDINALS.get(tens, _TENTHS.get(tens, 0.0))
 
 
 def _cardinal(found: re.Match[str]) -> Numeral | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.dates import moments
-from localllm.text.numerals import DIGITAL, KANJI, WORDS, Numeral, digital, fold, kanji, ordinal, words
+from localllm.text.numerals import DIGITAL, KANJI, ORDINAL_WORDS, WORDS, Numeral, digital, fold, kanji, ordinal, words
 from localllm.text.sentences import Span
 from localllm.text.units import SIGNS, Unit, units
 
@@ -35,6 +35,7 @@ class Quantity(NamedTuple):
 SOFT = frozenset({"number", "count", "ordinal"})
 """Kinds whose unit a text may leave out."""
 
+_SMALL = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty"
 _NOISE = late_pattern(
     r"\[(?:[SE]?\d+(?:\s?[,-]\s?\d+)*)\]|(?<![\w.])v?\d+\.\d+\.\d+[\w.-]*|\bv\d+[\w.]*|(?i:\bversion\s\d[\w.]*)"
     r"|#\d+|(?m:^\s*(?:\(?\d{1,3}[.)](?=\s)|[①-⑳]))|https?://\S+|[A-Za-z]+-?\d[\w-]*|\d+[A-Z]{1}(?![A-Za-z])(?<![MKBT])"
@@ -43,20 +44,65 @@ _NOISE = late_pattern(
 _LINK = re.compile(r"\s?(?:-|~|to|and|or|から|と|または|,|、)\s?(?:[$€£¥])?")
 _RATIO = late_pattern(
     r"(?i)\b(?:(?P<x2>twice|doubl(?:e|ed|es|ing)|two-?fold)|(?P<x3>thrice|tripl(?:e|ed|es|ing)|threefold)"
-    r"|(?P<x4>quadrupl(?:e|ed|es|ing)|fourfold)|(?P<x5>halv(?:e|ed|es|ing)))\b|(?P<j2>倍増)|(?P<j5>半減)|(?P<j6>半数|半分|過半数)"
+    r"|(?P<x4>quadrupl(?:e|ed|es|ing)|fourfold)|(?P<x5>halv(?:e|ed|es|ing)))\b|(?P<j2>倍増)|(?P<j5>半減|半額|半値)|(?P<j6>半数|半分|過半数)"
 )
+_SHARE = late_pattern(
+    rf"(?i)\b(?:one|1)(?:\s[a-z'-]+){{0,3}}?\s(?:in|out\sof)\s(?:every\s)?(?P<of>\d{{1,3}}|{_SMALL})\b(?!\s?(?:%|per|of\sthe\s|[-:]|\d))"
+    rf"|\b(?P<part>two|three|four|five|six|seven|eight|nine|\d{{1,2}})\s(?:in|out\sof)\s(?:every\s)?(?P<whole>\d{{1,3}}|{_SMALL})\b(?!\s?(?:%|[-:]|\d))"
+    rf"|\bevery\s(?P<nth>third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b"
+    r"|(?P<all>\d{1,3})(?P<kind>人|社|校|台|本|店|か国|カ国|試合)中(?P<some>\d{1,3})(?P=kind)"
+    r"|(?P<ja>\d{1,3}|[二三四五六七八九十])(?P<what>人|軒|社|件|世帯|校|台|本|つ|戸|か国|カ国|か所|カ所)(?:に|のうち)"
+    r"(?P<jb>\d{1,2}|[一二三四五六七八九])(?P=what)"
+)
+"""One in four is 25 %."""
+_TURNS = late_pattern(
+    r"(?<![\d:])(?:(\d{1,2}):)?(\d{1,2}):(\d{2}(?:\.\d+)?)(?![\d:])(?:(?<=:\d\d:\d\d)|(?<=\.\d)|(?<=\.\d\d))|(\d{1,2})秒(\d{1,2})(?!\d)"
+)
+"""2:24:51, 27:14.2, 3秒5."""
+_HALVES = late_pattern(
+    r"(?i)\bhalf\s(?:an?|of\san?)\s(?P<half>[a-z]+(?:\s(?:point|mile|metre|meter|kilometre|litre))?)\b"
+    r"|\ban?\s(?P<more>[a-z]+)\sand\sa\shalf\b"
+)
+"""Half an hour; a minute and a half."""
+_CLOCK = late_pattern(
+    rf"(?i)\b(?:(?P<hour>\d{{1,2}}|{_SMALL})\s(?:o'clock|in\sthe\s(?:early\s)?(?:morning|afternoon|evening)|at\snight)|half\spast\s(?P<past>{_SMALL}|one)|(?P<noon>noon|midnight))\b"
+    r"|(?P<ja>正午|真夜中)"
+)
+_TERMS = late_pattern(
+    r"(?i)(?<!two )(?<!three )(?<!four )(?<!five )(?<!six )(?<!\d )"
+    r"\b(?:(?P<weeks>fortnight(?:ly)?)|(?P<years>decade))\b"
+    r"|\b(?P<century>[a-z]+(?:-first)?)[\s-]century\b"
+    r"|\bevery\s(?:other|second)\s(?P<other>day|week|month|year)\b|隔(?P<turn>日|週|月|年)|(?P<quarter>四)?半(?P<part>世紀|年|月|日)(?!度)"
+)
+"""A fortnight; the decade; the fifth century; every other week; half a year."""
 _ORDINAL = late_pattern(
-    r"\b(\d{1,3})(?:st|nd|rd|th)\b|第(\d{1,3})|(?<!\ba[ -])(?<!one[ -])(?<!two[ -])\b(second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b(?![\s-](?:of\b|quarter))"  # noqa: E501
+    r"\b(\d{1,3})(?:st|nd|rd|th)\b|第(\d{1,3})"
+    rf"|(?<!\ba[ -])(?<!one[ -])(?<!two[ -])\b({ORDINAL_WORDS})\b(?![\s-](?:of\b|quarter))"
 )
 _WORD = late_pattern(
     r"[\s-]?([A-Za-z°²³µμ/][A-Za-z°²³µμ/0-9]*(?:-(?:old|hours?|fold|ups))?)(?:[\s-]([A-Za-z]+))?(?:[\s-]([A-Za-z]+))?"
 )
-_ABOUT = ("about", "around", "approximately", "roughly", "some", "nearly", "almost", "circa", "estimated", "近く", "約", "およそ", "ほぼ", "おおよそ", "概ね")  # fmt: skip  # noqa: E501
-_MORE = ("more than", "over", "above", "at least", "exceeding", "exceeded", "exceeds", "greater than", "topped", "surpassed", "minimum of")  # fmt: skip  # noqa: E501
-_LESS = ("less than", "under", "below", "up to", "at most", "fewer than", "as many as", "maximum of", "最大")
+_ABOUT = ("about", "around", "approximately", "roughly", "some", "nearly", "almost", "circa", "estimated", "close to", "or so", "近く", "約", "およそ", "ほぼ", "おおよそ", "概ね")  # fmt: skip  # noqa: E501
+_MORE = ("more than", "over", "above", "at least", "exceeding", "exceeded", "exceeds", "greater than", "topped", "surpassed", "minimum of", "no fewer than", "upwards of", "past")  # fmt: skip  # noqa: E501
+_LESS = (
+    "less than",
+    "under",
+    "below",
+    "up to",
+    "at most",
+    "fewer than",
+    "as many as",
+    "maximum of",
+    "no more than",
+    "not more than",
+    "short of",
+    "within",
+    "最大",
+)
 _AFTER = {"以上": "more", "超": "more", "余": "more", "を超": "more", "を上回": "more", "以下": "less", "未満": "less",
           "を下回": "less", "弱": "less", "強": "more", "前後": "about", "程度": "about", "ほど": "about", "近く": "about", "あまり": "more"}  # fmt: skip  # noqa: E501
 _JOINED = "数何幾"
+_BELOW_ZERO = ("minus", "零下", "氷点下", "マイナス")
 
 
 def quantities(text: str) -> list[Quantity]:
@@ -68,14 +114,14 @@ def quantities(text: str) -> list[Quantity]:
 def _quantities(text: str) -> tuple[Quantity, ...]:
     plain = fold(text)
     taken = bytearray(len(plain) + 1)
-    found = _dates(plain, taken)
+    found = _dates(plain, taken) + _phrases(plain, taken)
     for noise in _NOISE.finditer(plain):
         if not any(taken[noise.start() : noise.end()]) and not _is_money(noise[0]):
             _take(taken, noise.start(), noise.end())
     found += _ratios(plain, taken)
     found += _numbers(plain, taken)
     found.sort(key=lambda one: one.span.start)
-    return tuple(_linked(plain, found))
+    return tuple(_joined(plain, _dated(plain, _linked(plain, found))))
 
 
 def _is_money(text: str) -> bool:
@@ -98,13 +144,82 @@ def _dates(plain: str, taken: bytearray) -> list[Quantity]:
     return found
 
 
+def _phrases(plain: str, taken: bytearray) -> list[Quantity]:
+    """Quantities that are more than a number and its unit: one in four, 2:24:51, half an hour, eight in the evening."""
+    found: list[Quantity] = []
+    for pattern, read in ((_SHARE, _share), (_TURNS, _turns), (_HALVES, _halves), (_CLOCK, _clock), (_TERMS, _term)):
+        for match in pattern.finditer(plain):
+            if any(taken[match.start() : match.end()]) or (quantity := read(match)) is None:
+                continue
+            found.append(quantity)
+            _take(taken, *quantity.span)
+    return found
+
+
+def _share(found: re.Match[str]) -> Quantity | None:
+    part = _small(found["part"] or found["some"] or found["jb"] or "1")
+    whole = (
+        ordinal(found["nth"]) if found["nth"] else _small(found["of"] or found["whole"] or found["all"] or found["ja"])
+    )
+    follows = _unit_after(found.string, found.end())[0]
+    if whole <= part or not (whole <= 10 or whole in (20, 25, 50, 100, 1000)) or (follows and follows.kind != "count"):
+        return None  # one station in five years
+    return Quantity(100 * part / whole, "%", "percent", Span(*found.span()), is_word=True)
+
+
+def _small(written: str) -> float:
+    """A small number in digits, kanji or words."""
+    if written.isdecimal():
+        return float(written)
+    for pattern, read in ((KANJI, kanji), (WORDS, words)):
+        if (match := pattern.match(written)) and (number := read(match)):
+            return number.value
+    return 0.0
+
+
+def _turns(found: re.Match[str]) -> Quantity:
+    if found[4]:
+        return Quantity(float(f"{found[4]}.{found[5]}"), "s", "duration", Span(*found.span()))
+    hours, minutes, seconds = (float(one or 0) for one in found.groups()[:3])
+    return Quantity(hours * 3_600 + minutes * 60 + seconds, "s", "duration", Span(*found.span()))
+
+
+def _halves(found: re.Match[str]) -> Quantity | None:
+    written = (found["half"] or found["more"]).lower()
+    unit = units().get(written) or units().get(written.split()[0])
+    if unit is None or unit.kind == "count":
+        return None
+    value = 0.5 if found["half"] else 1.5
+    return Quantity(value * unit.factor, unit.name, unit.kind, Span(*found.span()), is_word=True)
+
+
+def _clock(found: re.Match[str]) -> Quantity:
+    hour = found["hour"] or found["past"]
+    value = 60 * _small(hour) + (30 if found["past"] else 0) if hour else 0.0
+    return Quantity(value, "", "time", Span(*found.span()))
+
+
+def _term(found: re.Match[str]) -> Quantity | None:
+    if written := found["century"]:
+        number = ordinal(written)
+        return Quantity(number, "", "century", Span(*found.span())) if number else None
+    if found["weeks"] or found["years"]:
+        value, unit = (1_209_600.0, "s") if found["weeks"] else (120.0, "month")
+    else:
+        name = found["other"] or found["turn"] or found["part"]
+        of = Unit("duration", "month", 1_200.0 if name == "世紀" else 1.0) if name in ("世紀", "月") else units()[name]
+        factor = (0.25 if found["quarter"] else 0.5) if found["part"] else 2.0
+        value, unit = of.factor * factor, of.name
+    return Quantity(value, unit, "duration", Span(*found.span()), is_word=True)
+
+
 def _ratios(plain: str, taken: bytearray) -> list[Quantity]:
     found: list[Quantity] = []
     for one in _RATIO.finditer(plain):
         name = one.lastgroup or "x2"
         value = {"5": 0.5, "6": 50.0}.get(name[1], float(name[1]))
         kind, unit = ("percent", "%") if name == "j6" else ("ratio", "x")
-        bound = "more" if one[0] == "過半数" else ""
+        bound = "more" if one[0] == "過半数" else _bound(plain, one.start(), one.end())
         found.append(Quantity(value, unit, kind, Span(*one.span()), 0.0, bound, is_word=True))
         _take(taken, *one.span())
     for one in _ORDINAL.finditer(plain):
@@ -154,6 +269,7 @@ def _quantity(plain: str, number: Numeral, sign: str, *, is_kanji: bool) -> Quan
     if unit is None:
         return Quantity(value, "", "number", Span(start, end), step, bound, is_word)
     name, factor = unit.name, unit.factor
+    value *= _sign_of(plain, start, unit)
     if unit.kind == "duration" and plain[unit_end : unit_end + 1] == "半":
         value, step, unit_end = value + 0.5, 0.1, unit_end + 1
     if unit.kind == "kilo" and plain[max(0, start - 3) : start].rstrip("約").endswith("時速"):
@@ -169,6 +285,12 @@ def _quantity(plain: str, number: Numeral, sign: str, *, is_kanji: bool) -> Quan
     ):
         name = "" if value < 5 else name
     return Quantity(value * factor, name, unit.kind, Span(start, unit_end), step * factor, bound, is_word)
+
+
+def _sign_of(plain: str, start: int, unit: Unit) -> int:
+    """-1 for degrees below zero."""
+    before = plain[max(0, start - 6) : start].lower().rstrip(" 約")
+    return -1 if unit.kind == "temperature" and before.endswith(_BELOW_ZERO) else 1
 
 
 _MINOR = late_pattern(r"(\d)分")
@@ -189,6 +311,8 @@ def _unit_after(plain: str, end: int) -> tuple[Unit | None, int]:
     shift = len(rest) - len(rest.lstrip(" -\u00a0"))
     if shift <= 1:
         near = rest[shift:].lower()
+        if near.startswith("分け"):
+            return None, end  # 14勝2分け
         for length in range(min(10, len(near)), 0, -1):
             if (unit := table.get(near[:length])) and not (near[:length][-1].isascii() and near[:length][-1].isalpha()):
                 return unit, end + shift + length
@@ -261,6 +385,40 @@ def _bound(plain: str, start: int, end: int) -> str:
     return ""
 
 
+def _dated(plain: str, found: list[Quantity]) -> list[Quantity]:
+    """The same, where the days in "May 12 and 13" and 5月12～15日 are dates of the month before them."""
+    dated = list(found)
+    for at in range(1, len(dated)):
+        last, one = dated[at - 1], dated[at]
+        is_day = one.kind == "number" or (one.kind == "duration" and one.unit == "s")
+        day = one.value / (86_400 if one.kind == "duration" else 1)
+        between = plain[last.span.end : one.span.start]
+        is_linked = _LINK.fullmatch(between) if last.value % 100 else not between
+        if last.kind == "date" and last.value % 10_000 and is_day and is_linked and day in range(1, 32):
+            dated[at] = one._replace(value=last.value // 100 * 100 + day, unit="", kind="date", step=0.0)
+    return dated
+
+
+def _joined(plain: str, found: list[Quantity]) -> list[Quantity]:
+    """The same, where 2時間24分51秒 or "2 hours and 24 minutes" is one duration."""
+    joined: list[Quantity] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        if (
+            last
+            and one.kind == last.kind == "duration"
+            and one.unit == last.unit == "s"
+            and one.value < last.value
+            and plain[last.span.end : one.span.start].strip() in ("", "and", "と", "、")
+            and not last.bound
+        ):
+            span = Span(last.span.start, one.span.end)
+            joined[-1] = one._replace(value=last.value + one.value, span=span, is_word=False)
+        else:
+            joined.append(one)
+    return joined
+
+
 def _linked(plain: str, found: list[Quantity]) -> list[Quantity]:
     """The same, where 10 in "10 to 20 km" or "10, 15 and 20 %" has the unit of the last."""
     linked = list(found)
@@ -269,13 +427,29 @@ def _linked(plain: str, found: list[Quantity]) -> list[Quantity]:
         between = plain[one.span.end : following.span.start]
         if one.kind != "number" or following.kind in SOFT or not _LINK.fullmatch(between):
             continue
+        if following.kind == "date" and 1 <= one.value <= 31 and following.value % 100 and one.step:
+            linked[at] = one._replace(value=following.value // 100 * 100 + one.value, kind="date", step=0.0)
+            continue  # 12 to 15 May
         if following.kind in ("date", "time", "quarter", "century", "decade"):
             continue
         width = following.value / max(1e-9, _written(plain, following))
+        if _is_scaled(plain, one):  # 42 million to 67 million m³
+            width = _factor(plain, following)
         linked[at] = one._replace(
             value=one.value * width, unit=following.unit, kind=following.kind, step=one.step * width
         )
     return linked
+
+
+def _is_scaled(plain: str, quantity: Quantity) -> bool:
+    return abs(_written(plain, quantity) - quantity.value) > 1e-6 * abs(quantity.value)
+
+
+def _factor(plain: str, quantity: Quantity) -> float:
+    """What one of a quantity's unit, as written, is in its kind's own unit."""
+    found = DIGITAL.search(plain, quantity.span.start)
+    number = digital(found) if found else None
+    return quantity.value / number.value if number and number.value else 1.0
 
 
 def _written(plain: str, quantity: Quantity) -> float:
@@ -290,83 +464,3 @@ def _first_digits(written: str) -> str:
     """The first number of a text, without separators."""
     found = re.match(r"\d[\d,]*(?:\.\d+)?", written)
     return found[0].replace(",", "") if found else ""
-
-
-def agrees(claimed: Quantity, stated: Quantity) -> bool:
-    """Whether a quantity that is claimed is the stated one, at the precision with which it is claimed."""
-    if claimed.kind == "date" or stated.kind == "date":
-        return _dates_agree(claimed, stated)
-    if claimed.kind != stated.kind and not _same_kind(claimed, stated):
-        return False
-    if (
-        claimed.kind == stated.kind == "count"
-        and claimed.unit != stated.unit
-        and not {claimed.unit, stated.unit} & _WIDE
-    ):
-        return False
-    if claimed.kind == "time":
-        return (claimed.value - stated.value) % 720 == 0
-    if claimed.kind == stated.kind and claimed.unit != stated.unit and claimed.kind not in SOFT:
-        return False
-    return near(claimed, stated.value) or (stated.bound == "about" and near(stated, claimed.value))
-
-
-_WIDE = frozenset({"thing", "vehicle"})
-"""What 件, 台 or "units" count may have another word in another sentence."""
-
-
-def _same_kind(claimed: Quantity, stated: Quantity) -> bool:
-    kinds = {claimed.kind, stated.kind}
-    if kinds <= SOFT:
-        return True
-    if kinds in (
-        {"percent", "points"},
-        {"number", "points"},
-        {"number", "ratio"},
-        {"number", "age"},
-        {"kilo", "length"},
-        {"kilo", "mass"},
-    ):
-        return True
-    return kinds == {"number", "percent"} and 0 < min(claimed.value, stated.value) < 1
-
-
-def _dates_agree(claimed: Quantity, stated: Quantity) -> bool:
-    if claimed.kind != stated.kind:
-        other = stated if claimed.kind == "date" else claimed
-        dated = claimed if claimed.kind == "date" else stated
-        if other.kind in SOFT:
-            return dated.value == other.value * 10_000
-        return (
-            other.kind == "decade"
-            and claimed.kind == "decade"
-            and other.value <= dated.value // 10_000 < other.value + 10
-        )
-    ours, theirs = _date_parts(claimed.value), _date_parts(stated.value)
-    if any(one and two and one != two for one, two in zip(ours, theirs, strict=True)):
-        return False
-    return any(one and two for one, two in zip(ours, theirs, strict=True))
-
-
-def _date_parts(value: float) -> tuple[int, int, int]:
-    number = int(value)
-    return number // 10_000, number // 100 % 100, number % 100
-
-
-def near(claimed: Quantity, value: float) -> bool:
-    """Whether a value is what a quantity says: rounded to its last digit, or as "about" and "more than" allow."""
-    said, size = claimed.value, abs(claimed.value)
-    slack = min(claimed.step / 2, 0.05 * size) + 1e-9 * max(size, 1e-9)
-    if claimed.kind == "percent" and claimed.step == 0.0 and said != 50.0 and claimed.is_word:
-        slack = max(slack, 0.5)
-    if abs(value - said) <= slack:
-        return True
-    match claimed.bound:
-        case "about":
-            return abs(value - said) <= 0.1 * size
-        case "more":
-            return said <= value <= 2 * said
-        case "less":
-            return said / 2 <= value <= said
-        case _:
-            return False

@@ -16,10 +16,26 @@ _TABLE = """
 percent % : %=1 percent=1 per_cent=1 pct=1 パーセント=1 割=10
 points pt : percentage_points=1 percentage_point=1 pct_points=1 パーセントポイント=1 ％ポイント=1 %ポイント=1 ポイント=1
 points pt : basis_points=0.01 basis_point=0.01 bps=0.01 bp=0.01 ベーシスポイント=0.01 points=1 point=1 pts=1 pt=1
-money USD : $=1 us$=1 usd=1 dollars=1 dollar=1 us_dollars=1 ドル=1 米ドル=1 cents=0.01 cent=0.01 セント=0.01 弗=1
+money USD : $=1 us$=1 usd=1 dollars=1 dollar=1 us_dollars=1 ドル=1 米ドル=1 弗=1
+money ¢ : cents=0.01 cent=0.01 セント=0.01
 money JPY : ¥=1 円=1 yen=1 jpy=1 日本円=1 銭=0.01
 money EUR : €=1 eur=1 euros=1 euro=1 ユーロ=1
-money GBP : £=1 gbp=1 pounds=1 pound=1 ポンド=1 英ポンド=1 pence=0.01 sterling=1
+money GBP : £=1 gbp=1 pounds=1 pound=1 ポンド=1 英ポンド=1 pence=0.01 sterling=1 ペンス=0.01 ペニー=0.01 p=0.01
+money kronor : kronor=1 krona=1 kroner=1 krone=1 sek=1 nok=1 dkk=1 クローナ=1 クローネ=1
+money crowns : crowns=1 crown=1 クラウン=1
+money dinars : dinars=1 dinar=1 ディナール=1
+money rubles : rubles=1 ruble=1 roubles=1 rouble=1 rub=1 ルーブル=1
+money pesos : pesos=1 peso=1 ペソ=1
+money lira : lira=1 リラ=1
+money baht : baht=1 thb=1 バーツ=1
+money rand : rand=1 zar=1 ランド=1
+money reais : reais=1 brl=1 レアル=1
+money rupiah : rupiah=1 idr=1 ルピア=1
+money zloty : zloty=1 zlotys=1 pln=1 ズウォティ=1
+money shekels : shekels=1 shekel=1 シェケル=1
+money dirhams : dirhams=1 dirham=1 ディルハム=1
+money TWD : 台湾ドル=1 twd=1
+money HKD : 香港ドル=1 hkd=1
 money CNY : 人民元=1 元=1 yuan=1 rmb=1 cny=1 renminbi=1
 money KRW : ₩=1 ウォン=1 won=1 krw=1
 money INR : ₹=1 ルピー=1 rupees=1 rupee=1 inr=1
@@ -56,6 +72,7 @@ area m2 : hectares=10000 hectare=10000 ヘクタール=10000 acres=4046.86 acre=
 area m2 : square_miles=2589988 square_feet=0.092903 sq_ft=0.092903 平方マイル=2589988 坪=3.3058
 volume L : l=1 litres=1 litre=1 liters=1 liter=1 リットル=1 ml=0.001 millilitres=0.001 milliliters=0.001 ミリリットル=0.001
 volume L : m³=1000 ㎥=1000 m3=1000 cubic_metres=1000 cubic_meters=1000 立方メートル=1000 gallons=3.78541 gallon=3.78541
+volume L : l/s=1 litres_per_second=1 liters_per_second=1 m³/s=1000 m3/s=1000 cubic_metres_per_second=1000
 volume L : kl=1000 キロリットル=1000 ガロン=3.78541 barrels=158.987 barrel=158.987 バレル=158.987
 speed km/h : km/h=1 kmh=1 kph=1 kilometres_per_hour=1 kilometers_per_hour=1 キロ毎時=1 mph=1.609344
 speed km/h : miles_per_hour=1.609344 m/s=3.6 metres_per_second=3.6 meters_per_second=3.6 knots=1.852 ノット=1.852
@@ -67,7 +84,8 @@ pressure Pa : pa=1 hpa=100 kpa=1000 mpa=1000000 ヘクトパスカル=100
 concentration ppm : ppm=1 ppb=0.001
 ratio x : 倍=1 times_as=1 times_more=1 times_higher=1 times_larger=1 times_the=1 times_faster=1 -fold=1 fold=1 times_as_many=1
 duration month : years=12 year=12 year-long=12 年間=12 年=12 か年=12 カ年=12 ヵ年=12 months=1 month=1 か月=1 カ月=1
-duration month : ヶ月=1 ヵ月=1 ケ月=1 箇月=1 decades=120 decade=120 centuries=1200 yr=12 yrs=12 か月間=1 ヶ月間=1 カ月間=1
+duration month : ヶ月=1 ヵ月=1 ケ月=1 箇月=1 decades=120 decade=120 centuries=1200 century=1200 yr=12 yrs=12 か月間=1 ヶ月間=1 カ月間=1
+duration s : 日=86400 fortnights=1209600 fortnight=1209600
 duration s : weeks=604800 week=604800 週間=604800 週=604800 days=86400 day=86400 日間=86400 hours=3600 hour=3600
 duration s : hrs=3600 hr=3600 時間=3600 minutes=60 minute=60 mins=60 min=60 分間=60 分=60 seconds=1 second=1 sec=1
 duration s : secs=1 秒=1 秒間=1 milliseconds=0.001 ms=0.001 ミリ秒=0.001

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from localllm.base.i18n import _
-from localllm.research.claim_checks import best_passages, refuse, support_score
+from localllm.research.claim_checks import best_passages, refuse, refuse_quoted, support_score
 from localllm.research.records import Evidence
 
 TODAY = "2026-11-24"
@@ -82,3 +82,24 @@ def test_the_passage_that_says_it_comes_first() -> None:
     assert support_score("ダムの費用は610億円だった。", told[1].text) > support_score(
         "ダムの費用は610億円だった。", told[2].text
     )
+
+
+def test_names_may_stand_where_the_page_says_what_it_is_about() -> None:
+    claim, passage = "Kelloway Sound delivers 240 MW.", "The station has a capacity of 240 megawatts."
+    assert refuse(claim, [passage], today=TODAY)
+    assert refuse(claim, [passage], today=TODAY, context=["Kelloway Sound opens"]) is None
+    assert refuse("It delivers 250 MW.", [passage], today=TODAY, context=["250 MW for Kelloway Sound"])
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence", "stands"),
+    [
+        ("Water given back may be warmer than 24 °C.", "The returned water must not be warmer than 24 degrees.", False),
+        ("Fines were abolished on 1 March 2023.", "Since 1 March 2023 no fines have been charged.", True),
+        ("The researchers call fines a tax on the poor.", "Every fifth new member had owed fines before.", False),
+        ("The researchers call fines a tax on the poor.", "Fines, they write, are a tax on the poor.", True),
+        ("水温は24度を超えてよい。", "The returned water must not be warmer than 24 degrees.", True),
+    ],
+)
+def test_one_sentence_that_is_to_decide_it(claim: str, sentence: str, stands: bool) -> None:
+    assert (refuse_quoted(claim, sentence) is None) is stands

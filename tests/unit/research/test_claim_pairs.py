@@ -1,6 +1,7 @@
 from collections import Counter
 
-from tests.support.claim_pairs import HALVES, claim_pairs, misplaced_citations
+from localllm.research.claim_checks import refuse
+from tests.support.claim_pairs import HALVES, ClaimPair, Half, claim_pairs, misplaced_citations
 
 
 def test_the_pairs_are_many_and_evenly_split() -> None:
@@ -31,3 +32,25 @@ def test_misplaced_claims_cite_what_they_were_not_written_for() -> None:
     misplaced = misplaced_citations()
     assert len(misplaced) >= 100
     assert not {(pair.claim, pair.passages) for pair in misplaced} & written
+
+
+def test_independent_true_claims_are_seldom_rejected() -> None:
+    """The open half is what the rules were mended with; the held half nobody has looked into."""
+    refused = {half: sum(map(_is_refused, _true(half))) / len(_true(half)) for half in HALVES}
+    assert refused["open"] <= 0.03
+    assert refused["held"] <= 0.08
+
+
+def test_wrong_numbers_and_citations_are_mostly_rejected() -> None:
+    lies = [pair for pair in claim_pairs() if not pair.label and pair.kind in ("number", "date", "unit", "share")]
+    assert sum(map(_is_refused, lies)) >= 0.65 * len(lies)
+    misplaced = misplaced_citations()
+    assert sum(map(_is_refused, misplaced)) >= 0.85 * len(misplaced)
+
+
+def _true(half: Half) -> list[ClaimPair]:
+    return [pair for pair in claim_pairs(half) if pair.label]
+
+
+def _is_refused(pair: ClaimPair) -> bool:
+    return refuse(pair.claim, pair.passages, today="2026-11-24") is not None

@@ -1,4 +1,5 @@
-from localllm.text.quantities import agrees, quantities
+from localllm.text.quantities import quantities
+from localllm.text.quantity_agreement import agrees
 from tests.support.each import each
 
 
@@ -33,6 +34,31 @@ from tests.support.each import each
         ("about 300 people", "312人"),
         ("300人以上", "312 people"),
         ("3.2 billion yen", "32億1,400万円"),
+        ("one in four", "4軒に1軒"),
+        ("two in three", "3人に2人"),
+        ("every fifth customer", "20 %"),
+        ("2:24:51", "2時間24分51秒"),
+        ("27:14.2", "27分14秒2"),
+        ("half a percentage point", "0.5ポイント"),
+        ("an hour and a half", "90分"),
+        ("a minute and a half", "90秒"),
+        ("eight in the evening", "20時"),
+        ("half past nine", "9時半"),
+        ("half a century", "半世紀"),
+        ("every fortnight", "2週間"),
+        ("every other week", "隔週"),
+        ("the fifth century", "5世紀"),
+        ("twenty-fifth", "第25"),
+        ("60キロ", "60 kilograms"),
+        ("40セント", "0.40 euros"),
+        ("65p", "65ペンス"),
+        ("minus 5 degrees Celsius", "氷点下5度"),
+        ("18 months", "1年半"),
+        ("nine days", "9日"),
+        ("on the 9th", "9日"),
+        ("2度", "twice"),
+        ("2024/25", "2024年度"),
+        ("aged 40 years", "40歳"),
     ],
 )
 def test_two_ways_to_write_it_agree(one: str, other: str) -> None:
@@ -55,13 +81,32 @@ def test_two_ways_to_write_it_agree(one: str, other: str) -> None:
         ("3.21 billion yen", "3.3 billion yen"),
         ("12 million", "12 billion"),
         ("5 years", "5 months"),
+        ("one in four", "5軒に1軒"),
+        ("half an hour", "half a day"),
+        ("2:24:51", "2時間24分"),
+        ("40 cents", "0.50 euros"),
+        ("12日", "20日"),
     ],
 )
 def test_what_differs_does_not_agree(claim: str, stated: str) -> None:
     assert not any(agrees(one, other) for one in quantities(claim) for other in quantities(stated))
 
 
-@each("text", ["version 1.2", "1.2.3", "text [3]", "1. first", "COVID-19 and A380", "5G", "一方で十分に", "数千", ""])
+@each(
+    "text",
+    [
+        "version 1.2",
+        "1.2.3",
+        "text [3]",
+        "1. first",
+        "COVID-19 and A380",
+        "5G",
+        "一方で十分に",
+        "数千",
+        "the first half of the game",
+        "",
+    ],
+)
 def test_what_is_no_quantity(text: str) -> None:
     assert quantities(text) == []
 
@@ -72,6 +117,10 @@ def test_what_is_no_quantity(text: str) -> None:
         ("10–20 %", [(10, "%"), (20, "%")]),
         ("between 10 and 20 million dollars", [(1e7, "USD"), (2e7, "USD")]),
         ("2019-2023", [(20190000, ""), (20230000, "")]),
+        ("from 42 million to 67 million m³", [(4.2e10, "L"), (6.7e10, "L")]),
+        ("12 to 15 May 2024", [(20240512, ""), (20240515, "")]),
+        ("5月12〜15日", [(500, ""), (512, ""), (515, "")]),
+        ("May 12 and 13", [(512, ""), (513, "")]),
         ("a dozen of 1 200 MW", [(12, ""), (1.2e9, "W")]),
     ],
 )

@@ -1,0 +1,113 @@
+"""Tell whether two quantities say the same, at the precision with which one of them is claimed."""
+
+from localllm.text.quantities import SOFT, Quantity
+
+
+def agrees(claimed: Quantity, stated: Quantity) -> bool:
+    """Whether a quantity that is claimed is the stated one, at the precision with which it is claimed."""
+    if claimed.kind == "date" or stated.kind == "date":
+        return _dates_agree(claimed, stated)
+    if claimed.kind != stated.kind and not _same_kind(claimed, stated):
+        return False
+    if (
+        claimed.kind == stated.kind == "count"
+        and claimed.unit != stated.unit
+        and not {claimed.unit, stated.unit} & _WIDE
+    ):
+        return False
+    kinds = {claimed.kind, stated.kind}
+    if kinds == {"kilo", "mass"}:
+        factors = [0.001 if one.kind == "kilo" else 1.0 for one in (claimed, stated)]
+        claimed = claimed._replace(value=claimed.value * factors[0], step=claimed.step * factors[0])
+        return near(claimed, stated.value * factors[1])
+    if claimed.kind == stated.kind == "duration" and claimed.unit != stated.unit:
+        ours, theirs = (one.value * (_MONTH if one.unit == "month" else 1.0) for one in (claimed, stated))
+        return abs(ours - theirs) <= (0.1 if claimed.bound == "about" else 0.02) * ours  # 52 weeks are a year
+    if kinds == {"duration", "ordinal"}:  # 9日, on the 9th
+        days = [one.value / (86_400 if one.kind == "duration" else 1) for one in (claimed, stated)]
+        return days[0] == days[1]
+    if kinds == {"age", "duration"}:
+        years = [one.value / 12 if one.unit == "month" else one.value for one in (claimed, stated)]
+        return years[0] == years[1]
+    if any(one.kind == "temperature" and not one.unit for one in (claimed, stated)) and len(kinds) == 2:
+        return claimed.value == stated.value  # 2度, twice
+    if claimed.kind == stated.kind == "temperature" and "" in (claimed.unit, stated.unit):
+        return near(claimed, stated.value)
+    if claimed.kind == "time":
+        return (claimed.value - stated.value) % 720 == 0
+    if claimed.kind == stated.kind and claimed.unit != stated.unit and claimed.kind not in SOFT:
+        return "¢" in (claimed.unit, stated.unit) and near(claimed, stated.value)
+    return near(claimed, stated.value) or (stated.bound == "about" and near(stated, claimed.value))
+
+
+_MONTH = 2_629_800.0  # seconds, a twelfth of a year
+_WIDE = frozenset({"thing", "vehicle"})
+"""What 件, 台 or "units" count may have another word in another sentence."""
+
+
+def _same_kind(claimed: Quantity, stated: Quantity) -> bool:
+    kinds = {claimed.kind, stated.kind}
+    if kinds <= SOFT:
+        return True
+    if kinds in (
+        {"percent", "points"},
+        {"number", "points"},
+        {"number", "ratio"},
+        {"number", "age"},
+        {"ratio", "count"},
+        {"count", "points"},
+        {"age", "duration"},
+        {"duration", "ordinal"},
+        {"temperature", "ratio"},
+        {"temperature", "count"},
+        {"temperature", "number"},
+        {"temperature", "ordinal"},
+        {"kilo", "length"},
+        {"kilo", "mass"},
+    ):
+        return True
+    return kinds == {"number", "percent"} and 0 < min(claimed.value, stated.value) < 1
+
+
+def _dates_agree(claimed: Quantity, stated: Quantity) -> bool:
+    if claimed.kind != stated.kind:
+        other = stated if claimed.kind == "date" else claimed
+        dated = claimed if claimed.kind == "date" else stated
+        if other.kind in SOFT:
+            is_day = other.kind == "ordinal" and other.value == dated.value % 100
+            return is_day or dated.value == other.value * 10_000
+        if other.kind == "duration":  # 9日, which may be a day of a month
+            return other.value == dated.value % 100 * 86_400
+        return (
+            other.kind == "decade"
+            and claimed.kind == "decade"
+            and other.value <= dated.value // 10_000 < other.value + 10
+        )
+    ours, theirs = _date_parts(claimed.value), _date_parts(stated.value)
+    if any(one and two and one != two for one, two in zip(ours, theirs, strict=True)):
+        return False
+    return any(one and two for one, two in zip(ours, theirs, strict=True))
+
+
+def _date_parts(value: float) -> tuple[int, int, int]:
+    number = int(value)
+    return number // 10_000, number // 100 % 100, number % 100
+
+
+def near(claimed: Quantity, value: float) -> bool:
+    """Whether a value is what a quantity says: rounded to its last digit, or as "about" and "more than" allow."""
+    said, size = claimed.value, abs(claimed.value)
+    slack = min(claimed.step / 2, 0.05 * size) + 1e-9 * max(size, 1e-9)
+    if claimed.kind == "percent" and claimed.step == 0.0 and said != 50.0 and claimed.is_word:
+        slack = max(slack, 0.5)
+    if abs(value - said) <= slack:
+        return True
+    match claimed.bound:
+        case "about":
+            return abs(value - said) <= 0.1 * size
+        case "more":
+            return said <= value <= 2 * said
+        case "less":
+            return said / 2 <= value <= said
+        case _:
+            return False
