@@ -13,6 +13,7 @@ from localllm.agent.checkpoints import Point
 from localllm.agent.memory_editor import Remembering
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.subagents import Explorer
+from localllm.app.deep_research import can_research, research_tool
 from localllm.app.model_session import Answerer
 from localllm.app.private_log import start_log
 from localllm.app.request import Requests
@@ -62,6 +63,7 @@ from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.agent.panel.multi_agent import MultiAgentSystem
+    from localllm.app.chat_research import ChatResearch
     from localllm.app.session_manager import Keeping
     from localllm.base.cache import CacheManager
     from localllm.context.context_manager import SmartContextManager
@@ -131,7 +133,8 @@ class LocalLLMCode(Answerer):
         self.here = here or root
         self.config = loaded
         self._explore = Explorer(self.llm_client, lambda: self.tool_system, loaded.settings.agent).tool()
-        tools = (*all_tools(), self._explore)
+        self._deep_research = research_tool(lambda: self.research, self.llm_client.estimate_tokens)
+        tools = (*all_tools(), self._explore, self._deep_research)
         safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools)
         self.settings: Settings = msgspec.structs.replace(loaded.settings, safety=close_other_names(safety, root))
         self._remembered = RememberedRules.of_user(root, environ)
@@ -146,6 +149,7 @@ class LocalLLMCode(Answerer):
         self._settings_news = SettingsNews(root, environ)
         self._earlier_usage = Usage()
         self._keeping: Keeping | None = None
+        self._research: ChatResearch | None = None
 
     async def initialize(self) -> bool:
         """Build the tools and the agent. Waits for no server: `settled` and the first request do."""
@@ -435,6 +439,16 @@ class LocalLLMCode(Answerer):
         store, exclude = self._project.storage.cache_file("analysis.msgpack"), self.settings.project.exclude_patterns
         return ProjectAnalyzer(self.root, store, exclude, caches=self.caches)
 
+    @property
+    def research(self) -> "ChatResearch":
+        """Research with the model of this chat."""
+        if self._research is None:
+            from localllm.app.chat_research import ChatResearch  # few sessions ever ask
+
+            environ = self.config.allowed_environ(self._environ)
+            self._research = ChatResearch(self.settings, self.root, environ, self.llm_client, self.ready)
+        return self._research
+
     @cached_property
     def caches(self) -> "CacheManager":
         """What was worked out, kept for a while, as long as the program runs."""
@@ -496,7 +510,7 @@ class LocalLLMCode(Answerer):
             shows_pieces=self._front_end.shows_pieces,
             runner=self._make_runner(),
             repo_map=RepoMap(self.root, storage.cache_file("repomap.msgpack"), self.settings.project.exclude_patterns),
-            explore=self._explore,
+            own_tools=(self._explore, self._deep_research) if can_research(self.settings) else (self._explore,),
             advisers=self._panel if self.settings.agents.panel.enabled else None,
             seal=Seal(session_key_file()),
             memory=ProjectMemory(

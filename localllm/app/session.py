@@ -114,7 +114,7 @@ class Recorder:
 
 class Project(NamedTuple):
     """What all conversations in a project share. `here` is the folder in it where the person stands; `storage` is where
-    what belongs to it is kept; `explore` the tool that lives above the others; `advisers` whom a stuck agent asks;
+    what belongs to it is kept; `own_tools` are those that live above the others; `advisers` whom a stuck agent asks;
     `closed` the paths that rules close to reading; `knowledge` opens the collections, where there are any."""
 
     root: Path
@@ -128,7 +128,7 @@ class Project(NamedTuple):
     shows_pieces: bool
     runner: LateRunner
     repo_map: RepoMap
-    explore: Tool
+    own_tools: tuple[Tool, ...]
     advisers: Advisers | None
     seal: Seal
     memory: ProjectMemory
@@ -261,7 +261,7 @@ class Conversation:
                 allowed=not self.tool_system.is_denied(tool.name),
                 offered=told is None or tool.name in told,
             )
-            for tool in (*self._offered_tools(), self._project.explore)
+            for tool in (*self._offered_tools(), *self._project.own_tools)
         ]
 
     def offer_output(self, command: str, output: str, return_code: int) -> None:
@@ -423,7 +423,7 @@ class Conversation:
             session_plan=self.plan,
         )
         return ToolSystem(
-            (*self._offered_tools(), project.explore),
+            (*self._offered_tools(), *project.own_tools),
             context,
             policy=project.policy,
             confirmer=project.confirmer,

@@ -298,6 +298,7 @@ class ResearchSettings(Section, frozen=True):
     work_dir: the folder of reports, tasks and their logs; empty takes your data folder.
     language: of the report; auto takes ui.language.
     query_count: queries made of the question.
+    docs: folders of documents of yours that every run searches like the web.
     min_search: sources that are looked for at least; fewer are said in the report.
     max_search: sources that are read at most in a round.
     min_validation: rounds of checking at least.
@@ -323,6 +324,7 @@ class ResearchSettings(Section, frozen=True):
     work_dir: str = ""
     language: Literal["auto", "ja", "en"] = "auto"
     query_count: Annotated[int, Meta(ge=1, le=10)] = 3
+    docs: tuple[str, ...] = ()
     min_search: Annotated[int, Meta(ge=1, le=20)] = 3
     max_search: Annotated[int, Meta(ge=1, le=50)] = 8
     min_validation: Annotated[int, Meta(ge=0, le=10)] = 1

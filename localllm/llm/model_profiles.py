@@ -71,7 +71,7 @@ whatever lies about."""
 STANDARD = Profile(
     name="standard",
     prompt="system",
-    tools=_COMPACT_TOOLS | {"command_output", "explore", "list_rag_collections", "recall", "todo"},
+    tools=_COMPACT_TOOLS | {"command_output", "deep_research", "explore", "list_rag_collections", "recall", "todo"},
 )
 
 COMPACT = Profile(

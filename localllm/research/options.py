@@ -18,8 +18,6 @@ class ResearchOptions(ResearchSettings, frozen=True):
     sites: tuple[str, ...] = ()
     """Only these hosts, and those below them."""
     exclude_sites: tuple[str, ...] = ()
-    docs: tuple[str, ...] = ()
-    """Folders that are searched like the web."""
     queries: tuple[str, ...] = ()
     """Queries of the user's own, instead of the model's."""
     use_web: bool = True

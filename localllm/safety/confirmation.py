@@ -50,7 +50,7 @@ def question(
         else shown.summary,
         detail=shown.detail,
         detail_kind=shown.kind,
-        reason=str(_reason(verdict)),
+        reason=str(shown.question if verdict.why == "preview" else _reason(verdict)),
         lasting=verdict.lasting and not shown.danger,
         scope=scope if verdict.lasting else "",
         agent=agent,
@@ -72,7 +72,7 @@ def refusal(request: ConfirmationRequested, verdict: Verdict, answer: Confirmati
 
 def _reason(verdict: Verdict) -> str | Phrase:
     """Why the call is asked about."""
-    return Phrase(_WHY[verdict.why]) if verdict.why else verdict.rule
+    return Phrase(_WHY[verdict.why]) if verdict.why in _WHY else verdict.rule
 
 
 def remember(rules: RememberedRules, request: ConfirmationRequested, answer: ConfirmationAnswered) -> str:

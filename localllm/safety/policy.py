@@ -17,7 +17,7 @@ from localllm.safety.dangerous_commands import DANGEROUS_COMMANDS
 from localllm.safety.rules import COMMAND_TOOL, Call, Decision, Rule, line_of, listed, rules_of
 from localllm.safety.tool_definition import Tool
 
-Why = Literal["", "plan", "unreadable", "untrusted", "address", "instruction"]
+Why = Literal["", "plan", "unreadable", "untrusted", "address", "instruction", "preview"]
 
 
 _LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uff66-\uff9f\U00020000-\U0003ffff"
@@ -31,7 +31,8 @@ class Verdict(msgspec.Struct, frozen=True):
     """The decision, the rule it comes from, and whether only a person at the keyboard may say yes.
 
     `why`: what it comes from where that is no rule: plan mode; a command of which not all can be told; text from the
-    web in the conversation; an address nobody has named; a text that assistants obey. `lasting`: whether an answer to
+    web in the conversation; an address nobody has named; a text that assistants obey; what the preview of the call
+    says. `lasting`: whether an answer to
     it may be remembered.
     """
 
@@ -106,7 +107,7 @@ class Policy:
         if situation.tainted and self._sends(call, situation, is_allowed=bool(allowed)):
             return Verdict("ask", why="untrusted")
         if is_safe:
-            return Verdict("allow")
+            return Verdict("allow", allowed)
         if allowed or situation.only_reads:
             return Verdict("allow", allowed)
         if call.line and call.line.unreadable:
@@ -119,6 +120,11 @@ class Policy:
         if any(not was_named(path, situation.said) for path in obeyed):
             return Verdict("ask", why="instruction", lasting=True)
         return Verdict("allow")
+
+    def with_question(self, verdict: Verdict) -> Verdict:
+        """The verdict on a call whose preview wants a person asked."""
+        is_answered = verdict.decision != "allow" or bool(verdict.rule) or self.mode == "auto"
+        return verdict if is_answered else Verdict("ask", why="preview", lasting=True)
 
     def denies(self, tool: Tool) -> bool:
         """Whether a rule denies every call of the tool: such a tool is not offered at all."""

@@ -47,7 +47,8 @@ class Preview(msgspec.Struct, frozen=True):
 
     `danger` says what would be lost by it: then it is done only where a person, having been shown this, said yes.
     `plan`: the change itself, where the tool can carry it out as it was shown (ToolContext.plan) and fails if the file
-    is no longer what it was planned for.
+    is no longer what it was planned for. `question` says why a person is asked about it even where nothing else wants
+    that; a rule that allows the call, and the mode auto, are an answer.
     """
 
     summary: str
@@ -55,6 +56,7 @@ class Preview(msgspec.Struct, frozen=True):
     kind: Literal["diff", "command", "text"] = "text"
     danger: str | Phrase = ""
     plan: object = None
+    question: str | Phrase = ""
 
 
 PreviewFunction = Callable[..., Preview | Awaitable[Preview]]

@@ -316,6 +316,8 @@ class ToolSystem:
             )  # it may take a moment
         verdict = self._judge.judge(tool, arguments, context.root, facts=facts)
         preview = await _preview(context, tool, arguments)
+        if preview and preview.question:
+            verdict = self._policy.with_question(verdict)
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
             asked = await self._with_warning(tool, verdict, preview)

@@ -55,6 +55,18 @@ RESEARCH: dict[str, ErrorText] = {
     "research_docs": ErrorText(
         "E7010", "The folder {folder} cannot be searched.", "{reason}.", "Name a folder of documents: --docs FOLDER."
     ),
+    "research_chat_off": ErrorText(
+        "E7043",
+        "There is nothing to search.",
+        "The web is off, and no folder of documents is set.",
+        "Turn the web on (localllm config set web.enabled true), or name a folder: /research --docs FOLDER QUESTION.",
+    ),
+    "research_chat_option": ErrorText(
+        "E7044",
+        "/research has no option “{option}”.",
+        "",
+        "It has --preset fast, standard or high, --docs FOLDER and --resume ID; they stand before the question.",
+    ),
     "research_trace_no_package": ErrorText(
         "E7041",
         "The run cannot be traced: the packages of OpenTelemetry are not installed.",

@@ -13,6 +13,7 @@ from localllm.tui.commands.memory import forget, memory, remember
 from localllm.tui.commands.models import boss, model, models, panel, provider
 from localllm.tui.commands.project import analyze, init, map_
 from localllm.tui.commands.registry import Leave, Outcome, SlashCall, SlashCommand, show_forms, slash, table
+from localllm.tui.commands.research import research
 from localllm.tui.commands.rules import describe, mode, plan, rules
 from localllm.tui.commands.sessions import export_, fork, rename, resume, sessions
 from localllm.tui.commands.todo import todo
@@ -152,7 +153,7 @@ def unknown_command(screen: Screen, name: str, nearest: str) -> None:
 
 COMMANDS: list[SlashCommand] = [
     *(help_, status, model, models, provider, mode, plan, tools, rules),
-    *(context, compact, panel, boss, map_, analyze),
+    *(context, compact, panel, boss, research, map_, analyze),
     *(todo, remember, forget, memory, init),
     *(rag, collections),
     *(undo, redo, checkpoint, rewind),

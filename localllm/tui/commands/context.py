@@ -1,6 +1,6 @@
 """What the chat knows of the program behind it."""
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from localllm.context.usage import WindowUse
     from localllm.project.facts import ProjectAnalysis
     from localllm.rag.knowledge_base import KnowledgeBase
+    from localllm.research.options import ResearchOptions
+    from localllm.research.records import ResearchState
+    from localllm.research.run_events import Forecast, ResearchEvent
     from localllm.sessions.transcript import Transcript
 
 
@@ -127,6 +130,42 @@ class PastSessions(Protocol):
     @property
     def failure(self) -> str:
         """Why this session cannot be written down; "" where it can."""
+        ...
+
+
+class FinishedRun(Protocol):
+    """What came of a research run, and the file its report is in."""
+
+    @property
+    def state(self) -> "ResearchState": ...
+
+    @property
+    def report(self) -> Path: ...
+
+
+class Research(Protocol):
+    """Research with the model of the chat. Methods raise LocalLLMError."""
+
+    def options(self, preset: str = "", docs: tuple[str, ...] = ()) -> "ResearchOptions":
+        """How a run is done by the settings, a preset and these folders of documents."""
+        ...
+
+    def stored_options(self, name: str) -> "ResearchOptions":
+        """How the run `name` was begun."""
+        ...
+
+    async def forecast(self, options: "ResearchOptions") -> "Forecast":
+        """What a run will take."""
+        ...
+
+    async def run(
+        self, question: str, options: "ResearchOptions", on_event: "Callable[[ResearchEvent], None]"
+    ) -> FinishedRun:
+        """Answer a question; cancelled, it can be gone on with."""
+        ...
+
+    async def resume(self, name: str, on_event: "Callable[[ResearchEvent], None]") -> FinishedRun:
+        """Go on with a run."""
         ...
 
 
@@ -291,6 +330,11 @@ class ChatContext(Protocol):
 
     async def use_provider(self, name: ProviderName) -> None:
         """Ask this provider from now on."""
+        ...
+
+    @property
+    def research(self) -> Research:
+        """Research with the model that answers."""
         ...
 
     async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:

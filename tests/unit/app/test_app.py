@@ -21,6 +21,7 @@ from localllm.config.schema import (
     Mode,
     OllamaSettings,
     OpenAISettings,
+    ResearchSettings,
     SafetySettings,
     Settings,
 )
@@ -66,6 +67,7 @@ async def app_over(
     agent: AgentSettings = _AGENT,
     mode: Mode = "ask",
     front_end: Nobody | None = None,
+    research: ResearchSettings = ResearchSettings(),  # noqa: B008 - immutable
     **llm: str,
 ) -> AsyncIterator[LocalLLMCode]:
     """The program with one server for LM Studio's, and nobody at the other addresses."""
@@ -78,7 +80,9 @@ async def app_over(
             **llm,  # pyright: ignore[reportArgumentType] - names of settings
         )
         environ = {"LOCALLLM_ALSO_LOOK_AT": other, "LOCALLLM_STATE_DIR": os.environ["LOCALLLM_STATE_DIR"]}
-        loaded = Loaded(settings=Settings(llm=settings, agent=agent, safety=SafetySettings(mode=mode)))
+        loaded = Loaded(
+            settings=Settings(llm=settings, agent=agent, safety=SafetySettings(mode=mode), research=research)
+        )
         app = LocalLLMCode(tmp_path, loaded, front_end or Nobody(), environ=environ)
         await app.initialize()
         try:

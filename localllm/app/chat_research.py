@@ -1,0 +1,104 @@
+"""Research from within a chat, with the model that answers there: for /research, and for the tool deep_research."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.app.research_setup import ResearchParts, ResearchSetup, open_researcher
+from localllm.app.work_folder import work_folder
+from localllm.base.errors import ResearchUsageError
+from localllm.config.schema import Settings
+from localllm.llm.client import LLMClient
+from localllm.research.options import ResearchOptions, options_for
+from localllm.research.records import ResearchState
+from localllm.research.report_files import report_files
+from localllm.research.researcher import Researcher
+from localllm.research.run_context import OnEvent, nobody
+from localllm.research.run_events import Forecast
+from localllm.research.run_store import RunStore, run_folder
+
+
+class FinishedRun(NamedTuple):
+    """What came of a run, and the file its report is in."""
+
+    state: ResearchState
+    report: Path
+
+
+class ChatResearch:
+    """Research with the model behind `client`, in the chat of the project at `root`; `ready` waits until it is known
+    which one that is. `environ`: see ResearchSetup; `parts`: what reads pages, None for what every run has."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        root: Path,
+        environ: Mapping[str, str],
+        client: LLMClient,
+        ready: Callable[[], Awaitable[None]],
+        *,
+        parts: ResearchParts | None = None,
+    ) -> None:
+        self._root = root
+        self._client = client
+        self._ready = ready
+        self._parts = parts
+        self._setup = ResearchSetup(
+            settings=settings, root=root, environ=environ, work_folder=work_folder(settings, environ)
+        )
+
+    def options(self, preset: str = "", docs: tuple[str, ...] = ()) -> ResearchOptions:
+        """How a run is done: the web is searched where the chat may, and folders of documents. Raises
+        ResearchUsageError where there is neither."""
+        settings = self._setup.settings
+        folders = tuple(
+            str((self._root / Path(folder).expanduser()).resolve()) for folder in (*settings.research.docs, *docs)
+        )
+        if not self._uses_web and not folders:
+            raise ResearchUsageError("research_chat_off")
+        return options_for(settings.research, preset, use_web=self._uses_web, docs=folders)
+
+    async def forecast(self, options: ResearchOptions) -> Forecast:
+        """What a run will take. Raises LLMConnectionError where there is no model."""
+        async with self._open(options, nobody) as researcher:
+            return await researcher.forecast()
+
+    async def run(self, question: str, options: ResearchOptions, on_event: OnEvent) -> FinishedRun:
+        """Answer a question. Raises ResearchError, LLMConnectionError. Cancelled, it can be gone on with."""
+        async with self._open(options, on_event) as researcher:
+            return self._finished(await researcher.run(question))
+
+    async def resume(self, name: str, on_event: OnEvent) -> FinishedRun:
+        """Go on with the run `name`, as it was begun; as `run`."""
+        async with self._open(self.stored_options(name), on_event) as researcher:
+            return self._finished(await researcher.run(resume=name))
+
+    def stored_options(self, name: str) -> ResearchOptions:
+        """How the run `name` was begun; the web is searched only where the chat still may. Raises ResearchError."""
+        folder = run_folder(self._setup.work_folder, name)
+        with RunStore(folder) as store:
+            state = store.load_state()
+        if state is None:
+            raise ResearchUsageError("research_no_run", id=name, folder=folder.parent)
+        options = msgspec.convert(state.options, ResearchOptions)
+        if options.use_web and not self._uses_web and not options.docs:
+            raise ResearchUsageError("research_chat_off")
+        return msgspec.structs.replace(options, use_web=options.use_web and self._uses_web)
+
+    @property
+    def _uses_web(self) -> bool:
+        return self._setup.settings.web.enabled and not self._setup.settings.offline
+
+    def _finished(self, state: ResearchState) -> FinishedRun:
+        return FinishedRun(state, report_files(run_folder(self._setup.work_folder, state.id)).report)
+
+    @asynccontextmanager
+    async def _open(self, options: ResearchOptions, on_event: OnEvent) -> AsyncGenerator[Researcher]:
+        await self._ready()
+        async with open_researcher(
+            self._setup, options, on_event, client=self._client, parts=self._parts
+        ) as researcher:
+            yield researcher

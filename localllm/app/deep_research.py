@@ -1,0 +1,132 @@
+"""The tool deep_research: a short research run for the agent, which gets what was found with its sources."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from localllm.agent.subagents import capped
+from localllm.base.events import Delegated, Emit, Notice
+from localllm.base.i18n import N_, Phrase, _
+from localllm.config.schema import Settings
+from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
+from localllm.tools.context import ToolContext
+from localllm.tools.registry import tool
+from localllm.tools.web import framed
+
+if TYPE_CHECKING:
+    from localllm.app.chat_research import ChatResearch, FinishedRun
+    from localllm.research.report import ReportSection
+    from localllm.research.run_events import Forecast, ResearchEvent
+
+NAME = "deep_research"
+PRESET = "fast"
+TOKENS = 800
+"""Of what the agent is given at most."""
+
+_LONG_MINUTES = 5
+"""Longer, and the person is asked first."""
+
+_STAGES = {
+    "queries": N_("making queries"),
+    "search": N_("searching"),
+    "process": N_("reading"),
+    "draft": N_("writing"),
+    "validate": N_("checking"),
+    "finalise": N_("the report"),
+}
+
+
+def can_research(settings: Settings) -> bool:
+    """Whether there is anything to search: the web, or folders of documents."""
+    return (settings.web.enabled and not settings.offline) or bool(settings.research.docs)
+
+
+def research_tool(research: "Callable[[], ChatResearch]", estimate: Callable[[str], int]) -> Tool:
+    """The tool, which works by `research` when it is called. `estimate` gives the tokens of a text."""
+
+    async def preview(_context: ToolContext, question: str) -> Preview:
+        expected = await research().forecast(research().options(PRESET))
+        return Preview(summary=f"{NAME} {question}", detail=question, question=_asked(expected), plan=expected)
+
+    @tool(risk=Risk.SAFE, sends=("question",), preview=preview)
+    async def deep_research(context: ToolContext, question: str) -> ToolOutput:
+        """Research a question thoroughly (minutes): checked findings with sources."""
+        found = await _run(research(), question, context.emit)
+        text = findings(found, estimate)
+        return ToolOutput(
+            payload={
+                "run": found.state.id,
+                "report": str(found.report),
+                "partial": found.state.partial,
+                "sources": len([source for source in found.state.sources if source.state == "read"]),
+            },
+            for_model=text,
+            summary=Phrase("report {id}: {file}", id=found.state.id, file=str(found.report)),
+            untrusted=True,
+        )
+
+    return deep_research
+
+
+async def _run(research: "ChatResearch", question: str, emit: Emit) -> "FinishedRun":
+    """The run, whose stages are shown; however it is ended, how it is gone on with is said."""
+    from localllm.research.run_events import StageBegun
+
+    run = ""
+
+    def tell(text: str) -> None:
+        emit(Delegated(agent=NAME, event=Notice(text=text)))
+
+    def show(event: "ResearchEvent") -> None:
+        nonlocal run
+        run = event.run
+        if isinstance(event, StageBegun) and event.stage in _STAGES:
+            tell(_(_STAGES[event.stage]))
+
+    try:
+        return await research.run(question, research.options(PRESET), show)
+    except BaseException:
+        if run:
+            tell(_("Run {id} is saved. Go on with it: /research --resume {id}", id=run))
+        raise
+
+
+def _asked(expected: "Forecast") -> str | Phrase:
+    """Why the person is asked first; empty where it is known not to take long."""
+    if not expected.most_seconds:
+        return Phrase(
+            "It takes some {count} requests to the model; how long that is, is not known yet.",
+            count=expected.most_requests,
+        )
+    minutes = round(expected.most_seconds / 60)
+    return Phrase("It is expected to take {minutes} minutes.", minutes=minutes) if minutes > _LONG_MINUTES else ""
+
+
+def findings(found: "FinishedRun", estimate: Callable[[str], int]) -> str:
+    """What the agent reads: where the report is, its sentences with the ids of their evidence and how they stand, and
+    whose the evidence is. What is not well supported says so; what has no room is left out at the end."""
+    from localllm.research.report import build_report
+
+    report = build_report(found.state)
+    head = f"Report {report.id}{' (partial: not all could be done)' if report.partial else ''}: {found.report}"
+    lines = [line for section in report.sections for line in _section_lines(section)]
+    lines += [
+        f"- Sources disagree on {one.about}: {' / '.join(side.statement for side in one.sides)}"
+        for one in report.disagreements
+    ]
+    lines += [f"- Not answered: {need}" for need in report.unanswered]
+    addresses = [
+        f"{', '.join(quote.evidence for quote in reference.quotes)}: {reference.url}" for reference in report.references
+    ]
+    room = TOKENS - estimate(f"{head}\n{framed('')}")
+    sources = capped("\n".join(addresses), room // 3, estimate)
+    text = "\n".join(lines) or "Nothing was found that answers the question."
+    said = capped(text, room - estimate(sources) - 1, estimate)
+    return "\n".join([head, framed(f"{said}\n{sources}".strip())])
+
+
+def _section_lines(section: "ReportSection") -> Iterator[str]:
+    yield section.heading
+    for sentence in section.sentences:
+        ids = ", ".join(name for citation in sentence.citations for name in citation.evidence)
+        doubt = "" if sentence.standing == "supported" else f" ({sentence.standing.replace('_', ' ')})"
+        yield f"- {sentence.text}{f' [{ids}]' if ids else ''}{doubt}"
