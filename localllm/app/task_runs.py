@@ -1,7 +1,7 @@
 """Run a research task: taken so that nobody else works on it, its run begun or gone on with, its end noted."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime
 
@@ -18,7 +18,9 @@ from localllm.research.run_store import HISTORY, STORE, RunLock, RunStore, reser
 from localllm.research.tasks import TakenTask, Task, TaskStore
 from localllm.research.tracing import Tracer
 
-_PASSING = frozenset({"research_disk", "research_search_dead", "research_no_answer"})
+_PASSING = frozenset(
+    {"research_disk", "research_search_dead", "research_no_answer", "queue_failed", "queue_gone", "queue_server"}
+)
 """Failures after which a run can be gone on with, besides those of the model."""
 
 
@@ -35,6 +37,7 @@ async def run_task(
     due_only: bool = False,
     options: ResearchOptions | None = None,
     tracer: Tracer | None = None,
+    elsewhere: Callable[[str, OnEvent], Awaitable[ResearchState]] | None = None,
     showing: Callable[[Task, ResearchOptions], AbstractAsyncContextManager[None]] = lambda _task, _options: (
         nullcontext()
     ),
@@ -50,6 +53,7 @@ async def run_task(
         due_only: Leave a task alone that is not due.
         options: How its run is done, in place of the task's own options.
         tracer: Who traces the run.
+        elsewhere: Carries out a run, by its id, in place of this process.
         showing: Opened while the run goes on.
         now: The time.
 
@@ -63,6 +67,10 @@ async def run_task(
             return None
         try:
             chosen = options or task_options(setup, taken.task)
+            if elsewhere is not None:
+                run = _begun(setup, taken, chosen, now())
+                async with showing(taken.task, chosen):
+                    return _ended(taken, await elsewhere(run, on_event), now)
             async with open_researcher(setup, chosen, on_event, tracer=tracer) as researcher:
                 run = _begun(setup, taken, chosen, now())
                 async with showing(taken.task, chosen):
@@ -89,9 +97,12 @@ def task_options(setup: ResearchSetup, task: Task) -> ResearchOptions:
 
 async def _run(researcher: Researcher, taken: TakenTask, run: str, now: Callable[[], datetime]) -> ResearchState:
     logs.of("RUN").info("task %s: run %s", taken.task.id, run)
-    state = await researcher.run(resume=run)
+    return _ended(taken, await researcher.run(resume=run), now)
+
+
+def _ended(taken: TakenTask, state: ResearchState, now: Callable[[], datetime]) -> ResearchState:
     taken.succeed(now(), partial=state.partial)
-    logs.of("RUN").info("task %s: run %s has ended", taken.task.id, run)
+    logs.of("RUN").info("task %s: run %s has ended", taken.task.id, state.id)
     return state
 
 

@@ -138,7 +138,10 @@ def _misplaced(error: click.NoSuchOption) -> click.UsageError:
     )
 
 
-LATE_COMMANDS = ("config", "debug", "doctor", "history", "init", "log", "models", "rag", "research", "sandbox", "task")
+LATE_COMMANDS = (
+    *("config", "debug", "doctor", "history", "init", "log", "models", "rag", "research", "sandbox", "task"),
+    "worker",
+)
 """Commands whose module, of the same name, is loaded when they are called: everything else starts without them."""
 
 

@@ -1,11 +1,12 @@
 """`localllm task`: questions that are researched later, or again and again."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -27,9 +28,13 @@ from localllm.cli.settings import print_error, say
 from localllm.research.options import ResearchOptions
 from localllm.research.otel_tracer import open_tracer
 from localllm.research.records import ResearchState
+from localllm.research.role_protocol import in_words
 from localllm.research.schedules import make_schedule
 from localllm.research.tasks import STATUSES, Task, TaskStore
 from localllm.text.sanitising import clean, display_width, json_report, shorten
+
+if TYPE_CHECKING:
+    from localllm.cli.handed_over_runs import Workers
 
 _STATUSES = {
     "scheduled": N_("scheduled"),
@@ -160,13 +165,15 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: 
 @click.option("--api", metavar="URL", help="The address of the model's server.")
 @click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
 @click.option("--trace", is_flag=True, help="Tell the runs to a receiver of OpenTelemetry (see [trace]).")
+@click.option("--queue", metavar="URL", help="Hand the tasks to workers, through this Redis or Valkey.")
 @work_dir_option
 @click.pass_context
 def run(context: click.Context, names: tuple[str, ...], due: bool, all_: bool, **values: Any) -> int:
     """Run tasks, one after the other.
 
-    Several of these can be at work at once: none runs a task that another has taken. Calling it allows the searches and
-    pages of these runs. The exit code is that of the worst run: 3 for a partial report.
+    Several of these can be at work at once: none runs a task that another has taken. With --queue workers do it
+    (localllm worker), and this waits for them. Calling it allows the searches and pages of these runs. The exit code is
+    that of the worst run: 3 for a partial report.
     """
     if bool(names) + due + all_ != 1:
         raise click.UsageError(_("Name the tasks, or give --due or --all."))
@@ -174,7 +181,26 @@ def run(context: click.Context, names: tuple[str, ...], due: bool, all_: bool, *
     wanted = list(names) if names else chosen_tasks(setup, due_only=due)
     if not wanted:
         say(_("No task is due."))
-    return run_tasks(setup, wanted, ReportOutput(output=values["output"]), due_only=not names, trace=values["trace"])
+    report = ReportOutput(output=values["output"])
+    if values["queue"]:
+        return _hand_over(setup, wanted, report, values["queue"], due_only=not names)
+    return run_tasks(setup, wanted, report, due_only=not names, trace=values["trace"])
+
+
+def _hand_over(setup: ResearchSetup, names: Sequence[str], report: ReportOutput, queue: str, *, due_only: bool) -> int:
+    """Have workers run these tasks, all at once; the exit code of the worst."""
+    from localllm.cli.handed_over_runs import Workers
+
+    workers = Workers(setup, queue, shows_stages=report.output == "text")
+    runs = _Runs(setup, report, {}, due_only=due_only, trace=False, workers=workers)
+    try:
+        finish(lambda: runs.run_together(names))
+    except InterruptedRun as stopped:
+        report.tell_failure(None, "")
+        say(_("The workers go on. The same command takes what they have done."))
+        return stopped.exit_code
+    runs.tell()
+    return runs.code
 
 
 @task.command()
@@ -245,10 +271,17 @@ def run_tasks(
 
 
 class _Runs:
-    """Runs of several tasks: what they came to."""
+    """Runs of several tasks: what they came to. `workers` carry them out where they are given."""
 
     def __init__(
-        self, setup: ResearchSetup, report: ReportOutput, given: dict[str, Any], *, due_only: bool, trace: bool
+        self,
+        setup: ResearchSetup,
+        report: ReportOutput,
+        given: dict[str, Any],
+        *,
+        due_only: bool,
+        trace: bool,
+        workers: "Workers | None" = None,
     ) -> None:
         self.display = RunDisplay(report.output, sys.stdout, sys.stderr)
         self.code = 0
@@ -257,28 +290,41 @@ class _Runs:
         self._given = given
         self._due_only = due_only
         self._trace = trace
+        self._workers = workers
         self._ended: list[dict[str, Json]] = []
 
     async def run(self, names: Sequence[str]) -> None:
         """Run one after the other; a failure of one leaves the others alone, but for want of a model."""
         for name in names:
-            try:
-                state = await self._run(name)
-            except LocalLLMError as error:
-                self.code = max(self.code, error.exit_code) if self.code != 5 else 5
-                print_error(error)
-                self._note({"success": False, "status": "failed", "task": name, "error": {"code": error.code}})
-                if error.exit_code == 5:
-                    self.code = 5
-                    return
-                continue
-            if state is None:
-                say(_("Task {id} is being worked on elsewhere.", id=name))
-                self._note({"success": False, "status": "running", "task": name, "error": None})
-            else:
-                await self._tell_end(name, state)
+            await self._run_one(name)
+            if self.code == 5:
+                return
+
+    async def run_together(self, names: Sequence[str]) -> None:
+        """Run all at once, as workers can; a failure of one leaves the others alone."""
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                group.create_task(self._run_one(name))
+
+    async def _run_one(self, name: str) -> None:
+        """Run a task, and tell how it has ended."""
+        try:
+            state = await self._run(name)
+        except LocalLLMError as error:
+            self.code = max(self.code, error.exit_code)
+            print_error(error)
+            self._note({"success": False, "status": "failed", "task": name, "error": {"code": error.code}})
+            return
+        if state is None:
+            say(_("Task {id} is being worked on elsewhere.", id=name))
+            self._note({"success": False, "status": "running", "task": name, "error": None})
+        else:
+            await self._tell_end(name, state)
 
     async def _run(self, name: str) -> ResearchState | None:
+        if self._workers is not None:
+            elsewhere = self._workers.carry_out
+            return await run_task(self._setup, name, self.display.handle, due_only=self._due_only, elsewhere=elsewhere)
         options = self._options(name)
         tracer = open_tracer(self._setup.settings.trace, os.environ, asked=self._trace)
         try:
@@ -292,8 +338,8 @@ class _Runs:
                 showing=lambda task, options: self.display.showing(options, title=f"{task.id} {task.prompt}"),
             )
         finally:
-            if tracer is not None:
-                tracer.close()
+            if tracer is not None and (trouble := tracer.close()):
+                say(in_words(trouble))
 
     def _options(self, name: str) -> ResearchOptions | None:
         if not self._given:

@@ -100,6 +100,11 @@ class JobBoard:
         """The connection."""
         return self._redis
 
+    def check(self) -> None:
+        """See that the server is there."""
+        with self.server.failing():
+            self._redis.ping()
+
     def post(self, run: str, rows: Iterable[StoredRow]) -> Job:
         """Make a job of a run, with all it has kept so far."""
         job = Job(id=secrets.token_hex(16), run=run)

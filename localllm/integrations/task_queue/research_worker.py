@@ -25,7 +25,7 @@ from localllm.base import logs
 from localllm.base.errors import InternalError, LLMConnectionError, LocalLLMError, ResearchError, ResearchModelError
 from localllm.config.schema import QueueSettings
 from localllm.integrations.task_queue.job_board import Failure, Job, JobBoard, JobTakenError, RowMirror
-from localllm.research.options import ResearchOptions
+from localllm.research.options import ResearchOptions, options_for
 from localllm.research.records import ResearchState
 from localllm.research.run_context import OnEvent, nobody, remark_of
 from localllm.research.run_events import ResearchEvent
@@ -110,12 +110,21 @@ class ResearchWorker:
         self._has_lost = False
         """The run is cancelled because another worker has it."""
 
+    def check(self) -> None:
+        """See that there are a server and a model. Raises ResearchError, LLMConnectionError."""
+        self._board.check()
+        asyncio.run(self._check_model())
+
+    async def _check_model(self) -> None:
+        options = options_for(self._setup.settings.research, use_web=False)
+        async with open_researcher(self._setup, options, parts=self._parts):
+            pass
+
     def run(self) -> None:
         """Work until `stop` is called. Raises ResearchError where the server cannot be reached at the beginning."""
         import dramatiq
 
-        with self._board.server.failing():
-            self._board.client.ping()
+        self._board.check()
         self._broker.add_middleware(self._middleware())
         dramatiq.Actor(self._work, broker=self._broker, actor_name=ACTOR, queue_name=QUEUE, priority=0, options={})
         poll = int(min(1_000.0, self._settings.heartbeat * 1_000 / 3))

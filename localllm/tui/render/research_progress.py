@@ -188,6 +188,11 @@ class ResearchProgress:
         return parts + ([_("left: {forecast}", forecast=forecast_said(self._forecast))] if self._forecast else [])
 
 
+def stage_name(stage: Stage) -> str:
+    """What a stage is called."""
+    return _(_STAGES[stage])
+
+
 def query_lines(event: QueryMade, width: int) -> Iterator[Line]:
     """A query, why it is made, and what was masked in it."""
     why = _(_PURPOSES[event.purpose]) if _PURPOSES[event.purpose] else ""
