@@ -142,8 +142,7 @@ def measure_scale(count: int, folder: Path) -> None:
     for state in ("plain", "optimised"):
         if state == "optimised":
             began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            with store.writing("scale") as writer:
-                writer.optimize()
+            store.optimize("scale")
             used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - used
             print(f"optimising took {time.perf_counter() - began:.0f} s, {used:.0f} s of CPU, beside all queries")
         measure_queries(store, collection, made, state)

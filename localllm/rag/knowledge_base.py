@@ -25,7 +25,7 @@ from localllm.rag.ingest import Ingest
 from localllm.rag.language_probe import script_of
 from localllm.rag.locations import FOLDER, user_folder
 from localllm.rag.manifest import Manifest
-from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestReport, OnEvent
+from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
 from localllm.rag.retrieval import Candidates, Query, Weights, find_candidates, merge_neighbours, parse_query, rank
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
@@ -33,6 +33,9 @@ from localllm.text import tokenising
 from localllm.text.sanitising import clean
 
 _MOST_NAMED = 5
+_MANY = 20_000
+"""Passages without indexes from which on a search takes noticeable time."""
+
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 
 
@@ -141,6 +144,10 @@ class KnowledgeBase:
                 if selected.embedder:
                     await selected.embedder.aclose()
             made = self._saved(store, report.collection, description)
+            if report.chunks and made.chunks - made.optimized >= max(_MANY, made.chunks // 5):
+                if on_event:
+                    on_event(IngestEvent(kind="optimizing"))
+                made = await self._optimized(store, made)
         remarks = (selected.remark,) if selected.remark else ()
         return msgspec.structs.replace(report, collection=made, remarks=remarks)
 
@@ -186,11 +193,18 @@ class KnowledgeBase:
             paths = ", ".join(clean(root, keep_newlines=False) for root in foreign[:_MOST_NAMED])
             raise KnowledgeBaseUsageError("rag_foreign_roots", name=collection.name, paths=paths)
 
-    async def optimize(self, name: str) -> None:
-        """Build the indexes that make searching a large collection fast. Takes CPU time, half a minute for 100,000
-        passages, in which others wait in vain."""
+    async def optimize(self, name: str) -> Collection:
+        """Build the indexes that make searching a large collection fast; searches go on meanwhile. It takes half a
+        minute for 100,000 passages. An ingest that has added many does it by itself."""
         store, collection = self._find(name)
-        await asyncio.to_thread(_optimize, store, collection.name)
+        with _ingest_lock(store, name, "localllm rag optimize"):
+            return await self._optimized(store, collection)
+
+    async def _optimized(self, store: Store, collection: Collection) -> Collection:
+        await asyncio.to_thread(store.optimize, collection.name)
+        made = msgspec.structs.replace(store.collection(collection.name) or collection, optimized=collection.chunks)
+        store.save(made)
+        return made
 
     async def search(self, query: str, name: str = "", top_k: int = 0) -> Found:
         """The passages that answer a query, best first, from one collection or all; none where nothing is relevant.
@@ -365,11 +379,6 @@ def _ingest_lock(store: Store, name: str, what: str) -> Generator[None]:
         yield
     finally:
         lock.release()
-
-
-def _optimize(store: Store, name: str) -> None:
-    with store.writing(name) as writer:
-        writer.optimize()
 
 
 def _staleness(collection: Collection) -> list[Phrase]:

@@ -53,6 +53,8 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     """None: found by words alone (BM25)."""
     roots: tuple[str, ...] = ()
     """Absolute paths of what was ingested."""
+    optimized: int = 0
+    """Chunks there were when its indexes were built last."""
     average_terms: float = 0.0
     """Terms of a chunk in the mean, as BM25 counts with."""
     chunk_tokens: int = 0
@@ -187,12 +189,13 @@ class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
         return Phrase(_REASONS[self.reason], detail=self.detail) if self.reason else None
 
 
-EventKind = Literal["listed", "indexed", "unchanged", "skipped", "removed", "waiting", "resumed"]
+EventKind = Literal["listed", "indexed", "unchanged", "skipped", "removed", "waiting", "resumed", "optimizing"]
 
 
 class IngestEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Progress of an ingest: with `listed` the number of files is known, then comes one event for each; `waiting` says
-    in `detail` who holds the collection, `resumed` that an ingest that was broken off is gone on with."""
+    in `detail` who has the collection, `resumed` that an ingest that was broken off is gone on with, `optimizing` that
+    all files are done and the indexes of a large collection are built."""
 
     kind: EventKind
     file: str = ""

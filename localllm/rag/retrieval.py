@@ -6,6 +6,7 @@ over six English sets that is better than fusing ranks (RRF), which loses how fa
 """
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from math import exp, log1p, sqrt
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ MOST_TERMS = 64
 _LOOKED_UP = 2_000
 """Of a query at most, to find its rarest."""
 
-_FETCHED = 20
+_FETCHED = 12
 """The least number of passages of a collection that are looked at whole."""
 
 _WHOLE_WORDS = 6.0
@@ -66,6 +67,9 @@ class Candidates(NamedTuple):
     points: list[Point]
     weights: Weights
     dense: dict[int, float]
+    words: "Range"
+    """Of the scores of the hundred best by words, and by meaning."""
+    meaning: "Range"
     size: int
     """Passages of the collection."""
     holding: dict[int, float]
@@ -93,26 +97,38 @@ def find_candidates(
     """The passages of a collection that may be among the best `count`."""
     terms_asked = SparseVector(query.vector.indices[:_LOOKED_UP], query.vector.values[:_LOOKED_UP])
     legs = reader.search(terms_asked, vector, LEG, MOST_TERMS)
-    fused = fuse(legs.bm25, legs.dense, weights.dense if vector else 0.0)
+    words, meaning, share = Range.of(legs.bm25), Range.of(legs.dense), weights.dense if vector else 0.0
+    fused = {one: (1 - share) * words.spread(score) for one, score in legs.bm25}
+    for one, score in legs.dense if share else ():
+        fused[one] = fused.get(one, 0.0) + share * meaning.spread(score)
     best = sorted(fused, key=lambda one: -fused[one])[: max(_FETCHED, 2 * count)]
     holding = {term: (legs.size + 1) / exp(rarity) - 0.5 for term, rarity in legs.rarities.items()}
-    return Candidates(collection, reader.fetch(best), weights, dict(legs.dense), legs.size, holding)
+    dense = dict(legs.dense)
+    return Candidates(collection, reader.fetch(best), weights, dense, words, meaning, legs.size, holding)
 
 
-def fuse(bm25: Sequence[Scored], dense: Sequence[Scored], share: float) -> dict[int, float]:
-    """The weighted sum of both scores, each spread from 0 to 1."""
-    words, meaning = _spread(bm25), _spread(dense)
-    share = share if meaning else 0.0
-    ids = {**words, **(meaning if share else {})}
-    return {one: (1 - share) * words.get(one, 0.0) + share * meaning.get(one, 0.0) for one in ids}
+class Range(NamedTuple):
+    """From which score to which the passages of a ranking are."""
 
+    least: float
+    top: float
 
-def _spread(leg: Sequence[Scored]) -> dict[int, float]:
-    """Scores from 0 for the last of a full leg (of another: for none at all) to 1 for the first."""
-    if not leg:
-        return {}
-    top, least = leg[0].score, leg[-1].score if len(leg) >= LEG else min(0.0, leg[-1].score)
-    return {one: (score - least) / (top - least) if top > least else 1.0 for one, score in leg}
+    @classmethod
+    def of(cls, leg: Sequence[Scored]) -> "Range":
+        """The range of the hundred best; where there are fewer, all others have scored nothing."""
+        if not leg:
+            return cls(0.0, 0.0)
+        return cls(leg[-1].score if len(leg) >= LEG else min(0.0, leg[-1].score), leg[0].score)
+
+    def spread(self, score: float) -> float:
+        """The score as a share of the range, 0 below it."""
+        if self.top <= self.least:
+            return float(score >= self.top and self.top > 0)
+        return min(1.0, max(0.0, (score - self.least) / (self.top - self.least)))
+
+    def joined(self, other: "Range") -> "Range":
+        """The range of the hundred best of both rankings, as far as that can be told."""
+        return Range(max(self.least, other.least), max(self.top, other.top))
 
 
 class Ranked(NamedTuple):
@@ -132,22 +148,18 @@ def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked
         for holding in (sum(one.holding.get(term, 0.0) for one in found),)
     }
     wanted = dict(zip(*query.vector, strict=True))
-    rows = [(one, point) for one in found for point in one.points]
-    bm25 = [Scored(at, _bm25(point, wanted, rarity)) for at, (_, point) in enumerate(rows)]
-    dense = [Scored(at, one.dense[point.id]) for at, (one, point) in enumerate(rows) if point.id in one.dense]
-    words, meaning, cosines = _spread(_sorted(bm25)), _spread(_sorted(dense)), dict(dense)
+    words = reduce(Range.joined, (one.words for one in found), Range(0.0, 0.0))
+    meaning = reduce(Range.joined, (one.meaning for one in found if one.dense), Range(-1.0, -1.0))
     ranked: list[Ranked] = []
-    for at, (one, point) in enumerate(rows):
-        share = one.weights.dense
-        total = (1 - share) * words.get(at, 0.0) + share * meaning.get(at, 0.0)
-        scores = Scores(total, bm25[at].score, cosines.get(at), _coverage(point, query, rarity))
-        if is_relevant(scores, query.floor(floor), one.weights.similar):
-            ranked.append(Ranked(one.collection, point.payload, scores))
+    for one in found:
+        for point in one.points:
+            bm25, dense, share = _bm25(point, wanted, rarity), one.dense.get(point.id), one.weights.dense
+            total = (1 - share) * words.spread(bm25)
+            total += share * meaning.spread(dense) if dense is not None else 0.0
+            scores = Scores(total, bm25, dense, _coverage(point, query, rarity))
+            if is_relevant(scores, query.floor(floor), one.weights.similar):
+                ranked.append(Ranked(one.collection, point.payload, scores))
     return sorted(ranked, key=lambda one: (-one.scores.total, one.payload.path, one.payload.number))
-
-
-def _sorted(leg: Sequence[Scored]) -> list[Scored]:
-    return sorted(leg, key=lambda one: -one.score)
 
 
 def is_relevant(scores: Scores, floor: float, similar: float | None) -> bool:

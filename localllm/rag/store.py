@@ -103,10 +103,6 @@ class Writer(Protocol):
         """See that all of it is on the disk."""
         ...
 
-    def optimize(self) -> None:
-        """Build the indexes that make searching fast. Takes CPU time, half a minute for 100,000 points."""
-        ...
-
     def give_way(self) -> Phrase | None:
         """Let others who wait have the collection for a moment; who waited, None where nobody did."""
         ...
@@ -137,6 +133,11 @@ class Store(Protocol):
 
     def manifest(self, name: str) -> Path:
         """Where the record of a collection's files is, on this machine; its folder is there."""
+        ...
+
+    def optimize(self, name: str) -> None:
+        """Build the indexes that make searching a large collection fast, while others search it. It must not be written
+        to meanwhile."""
         ...
 
     def delete(self, name: str) -> None:

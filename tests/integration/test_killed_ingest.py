@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import KnowledgeBaseError
-from localllm.rag import embedded_store, ingest
+from localllm.rag import ingest, shard
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import IngestEvent
 from localllm.rag.shard_lock import ShardLock
@@ -168,7 +168,7 @@ def test_a_disk_that_runs_full_ends_the_helper_and_no_more(
 ) -> None:
     folder = tmp_path / "docs"
     write_files(folder, 0)
-    monkeypatch.setattr(embedded_store.Shard, "_check_space", lambda *_: None)
+    monkeypatch.setattr(shard.Shard, "_check_space", lambda *_: None)
     asyncio.run(_ingest(small_disk, folder, []))
     with pytest.raises(KnowledgeBaseError) as caught:
         _fill(small_disk)

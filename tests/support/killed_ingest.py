@@ -16,8 +16,9 @@ from typing import Any
 from localllm.base.errors import KnowledgeBaseError
 from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import Settings
-from localllm.rag import embedded_store, ingest, manifest
+from localllm.rag import ingest, manifest
 from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.shard import Shard
 
 NAME = "docs"
 
@@ -37,7 +38,7 @@ def _killing(method: Callable[..., Any], when: str, step: int) -> Callable[..., 
         due = _Steps.count == step
         if due and when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        if due and when == "child" and isinstance(self, embedded_store.Shard):
+        if due and when == "child" and isinstance(self, Shard):
             self._process.kill()
         result = method(self, *arguments)
         if due and when == "after":
@@ -51,7 +52,7 @@ def main(data: str, folder: str, when: str, step: str) -> None:
     vars(ingest)["_CHECKPOINT"] = 20
     vars(ingest)["_BATCH"] = 16
     for kind, names in (
-        (embedded_store.Shard, ("upsert", "delete", "flush")),
+        (Shard, ("upsert", "delete", "flush")),
         (manifest.Manifest, ("begin", "finish")),
     ):
         for name in names:

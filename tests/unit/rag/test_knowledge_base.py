@@ -12,6 +12,7 @@ from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import Settings
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import IngestEvent
+from localllm.rag.shard import Shard
 
 
 @pytest.fixture
@@ -145,3 +146,36 @@ def test_a_collection_of_the_project_is_not_made_anew_from_elsewhere(
 def test_a_collection_of_the_users_own_is_made_anew_from_anywhere(knowledge: KnowledgeBase, docs: Path) -> None:
     asyncio.run(knowledge.ingest([docs], "own"))
     assert asyncio.run(knowledge.reindex("own")).indexed == 3
+
+
+def test_a_collection_is_searched_while_and_after_it_is_optimized(
+    knowledge: KnowledgeBase, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(knowledge.ingest([docs], "docs"))
+    searched: list[str] = []
+    optimize = Shard.optimize
+
+    def while_searched(self: Shard) -> None:
+        searched.extend(hit.file for hit in asyncio.run(knowledge.search("warranty")).hits)
+        optimize(self)
+
+    monkeypatch.setattr(Shard, "optimize", while_searched)
+    assert asyncio.run(knowledge.optimize("docs")).optimized == 3
+    assert searched == ["docs/setup.md"]
+    assert asyncio.run(knowledge.search("warranty")).hits[0].file == "docs/setup.md"
+    folder = knowledge.folder / "docs"
+    asyncio.run(knowledge.aclose())
+    (folder / "shard").rename(folder / "shard.older")  # killed between the two renames
+    assert asyncio.run(knowledge.search("warranty")).hits[0].file == "docs/setup.md"
+
+
+def test_a_large_ingest_optimizes_by_itself(
+    knowledge: KnowledgeBase, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localllm.rag.knowledge_base._MANY", 3)
+    kinds: list[str] = []
+    report = asyncio.run(knowledge.ingest([docs], "docs", lambda event: kinds.append(event.kind)))
+    assert (report.collection.optimized, kinds[-1]) == (3, "optimizing")
+    kinds.clear()
+    asyncio.run(knowledge.ingest([docs], "docs", lambda event: kinds.append(event.kind)))
+    assert "optimizing" not in kinds
