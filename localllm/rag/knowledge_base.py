@@ -46,8 +46,8 @@ class KnowledgeBase:
         self._settings = settings
         self._root = root
         self._environ = environ
-        self._user = EmbeddedStore(user_folder(settings, root, environ), "user")
-        self._project = EmbeddedStore(project_folder(root) / FOLDER, "project")
+        self._user = _user_store(settings, root, environ)
+        self._project: Store = EmbeddedStore(project_folder(root) / FOLDER, "project")
         self._embedders: dict[str, Selected] = {}
         """Those that collections were made with, by their names."""
 
@@ -315,7 +315,7 @@ class KnowledgeBase:
         rag = self._settings.rag
         collection = Collection(
             name=name,
-            home="project" if in_project else "user",
+            home="project" if in_project else "server" if self._settings.rag.qdrant_url else "user",
             chunk_tokens=rag.chunk_tokens,
             overlap=rag.overlap,
             tokenizer=tokenising.VERSION,
@@ -333,6 +333,15 @@ class KnowledgeBase:
             collection = msgspec.structs.replace(collection, description=description, description_is_own=True)
         store.save(collection)
         return collection
+
+
+def _user_store(settings: Settings, root: Path, environ: Mapping[str, str]) -> Store:
+    folder = user_folder(settings, root, environ)
+    if not settings.rag.qdrant_url:
+        return EmbeddedStore(folder, "user")
+    from localllm.rag.server_store import ServerStore
+
+    return ServerStore(settings.rag.qdrant_url, environ.get("QDRANT_API_KEY", "").strip(), folder)
 
 
 class _Search(NamedTuple):

@@ -129,4 +129,16 @@ KNOWLEDGE: dict[str, ErrorText] = {
     "rag_ipo_unwritable": ErrorText(
         "E8424", "The log {file} cannot be written: {reason}.", "", "Name another file with --ipo."
     ),
+    "rag_server_key": ErrorText(
+        "E8431",
+        "The Qdrant server at {url} refuses the key in QDRANT_API_KEY ({reason}).",
+        "",
+        "Put a key that it accepts into the variable QDRANT_API_KEY.",
+    ),
+    "rag_server_insecure": ErrorText(
+        "E8432",
+        "The Qdrant server at {url} is not asked: the key would travel unencrypted.",
+        "",
+        "Set rag.qdrant_url to an address with https://, or take QDRANT_API_KEY away.",
+    ),
 }
