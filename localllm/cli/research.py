@@ -10,6 +10,7 @@ import click
 
 from localllm.app.report_formats import FORMATS, stored_options
 from localllm.app.research_setup import ResearchSetup
+from localllm.base import logs
 from localllm.base.errors import LocalLLMError, ResearchUsageError
 from localllm.base.i18n import _
 from localllm.cli.main import EXIT_INTERRUPTED, is_piped, read_whole
@@ -121,6 +122,7 @@ def _research(
         say_how_to_resume(display.run)
         return stopped.exit_code if isinstance(stopped, InterruptedRun) else EXIT_INTERRUPTED
     except LocalLLMError as error:
+        logs.of("RUN").error("%s %s %s", display.run or "no run", error.code, error.english)
         report.tell_failure(error, display.run)
         raise
     finally:

@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
+from localllm import __version__
 from localllm.app.private_log import start_log
 from localllm.app.research_setup import ResearchSetup
 from localllm.app.work_folder import work_folder
+from localllm.base import logs
 from localllm.base.events import Json
 from localllm.base.i18n import _
 from localllm.cli.settings import load_here, say
@@ -32,6 +34,8 @@ def setup_here(context: click.Context, values: Mapping[str, Any]) -> ResearchSet
         cleared = ResearchSettings(**{name.partition(".")[2]: value for name, value in named.items()})
         settings = msgspec.structs.replace(settings, research=cleared)
     start_log(settings.logging, folder)
+    logs.of("SYSTEM").info("localllm %s: %s in %s", __version__, context.info_name, folder)
+    logs.of("CONFIG").info("settings of %s", ", ".join(map(str, loaded.files.values())) or "no file")
     for warning in loaded.warnings:
         say(warning)
     environ = loaded.allowed_environ(os.environ)

@@ -355,7 +355,7 @@ class _Runs:
             if error := await self._report.deliver(self._setup, state):
                 print_error(error)
                 self.code = self.code or error.exit_code
-            if not self._report.prints:
+            if not self._report.prints and not sys.stdout.isatty():
                 click.echo(str(report_file(self._setup.work_folder, state.id)))
         else:
             self._note({"task": name, **summary(state, report_file(self._setup.work_folder, state.id), None)})

@@ -80,7 +80,8 @@ class ResearchProgress:
         self._round = 0
         self._queries = 0
         self._notes = 0
-        self._labels: Counter[str] = Counter()
+        self._labels: dict[str, Label] = {}
+        """The verdict that was given last, by the claim."""
         self._numbers = Numbers()
         self._forecast: Forecast | None = None
 
@@ -97,8 +98,8 @@ class ResearchProgress:
                 self._queries += 1
             case NotesTaken(evidence=evidence):
                 self._notes += evidence
-            case ClaimChecked(label=label):
-                self._labels[label] += 1
+            case ClaimChecked(claim=claim, label=label):
+                self._labels[claim] = label
             case _:
                 pass
         self._screen.print_lines(self._lasting(event))
@@ -137,8 +138,9 @@ class ResearchProgress:
                     ("dim", shorten(f"  {event.source} {clean(event.title or event.url, keep_newlines=False)}", width)),
                 )
             case PageRead(problem=problem) if problem is not None:
-                said = f"{event.source} {event.url}: {in_words(problem)}"
-                yield from wrapped("✗ ", said, "dim", width)
+                reason = in_words(problem)
+                said = reason if event.url in reason else f"{event.url}: {reason}"
+                yield from wrapped("✗ ", f"{event.source} {said}", "dim", width)
             case RemarkMade(remark=said, level=level):
                 yield from notice_lines(in_words(said), level, width)
             case RoundDone(round=number, goes_on=goes_on):
@@ -165,16 +167,14 @@ class ResearchProgress:
         return tuple((style, shorten(text, width)) for style, text in spans)
 
     def _counts(self) -> list[str]:
-        numbers = self._numbers
-        claims = [
-            _("{count} {label}", count=self._labels[one], label=_(_LABELS[one])) for one in _LABELS if self._labels[one]
-        ]
+        numbers, counted = self._numbers, Counter(self._labels.values())
+        claims = [_("{count} {label}", count=counted[one], label=_(_LABELS[one])) for one in _LABELS if counted[one]]
         return [
             _("queries {count}", count=self._queries),
             _("searches {count}", count=numbers.searches),
             _("pages {count}", count=numbers.pages),
             _("notes {count}", count=self._notes),
-            _("claims {count}", count=sum(self._labels.values())) + (f" ({', '.join(claims)})" if claims else ""),
+            _("claims {count}", count=len(self._labels)) + (f" ({', '.join(claims)})" if claims else ""),
             _("round {round}/{most}", round=numbers.loops, most=self._most_rounds),
         ]
 

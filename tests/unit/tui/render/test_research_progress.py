@@ -49,7 +49,8 @@ def events() -> list[ResearchEvent]:
         PageRead(source="S1", url="https://a.example/1", title=LONG, **facts),
         PageRead(source="S2", url="https://a.example/2", title="", problem=Remark("The web is off."), **facts),
         NotesTaken(source="S1", evidence=3, dropped=1, **facts),
-        *(ClaimChecked(claim="x", label=label, **facts) for label in ("supported", "supported", "not_found")),
+        *(ClaimChecked(claim=str(number), label="supported", **facts) for number in (1, 2, 3)),
+        ClaimChecked(claim="3", label="not_found", **facts),  # judged anew
         ModelAnswered(role="verdict", tokens=300, seconds=1.0, forecast=EXPECTED, **facts),
         RoundDone(round=0, goes_on=True, open=2, **facts),
         RemarkMade(remark=Remark(LONG), **facts),
