@@ -2,7 +2,6 @@
 
 import io
 import os
-import unicodedata
 from pathlib import Path
 
 import pypdf
@@ -17,8 +16,9 @@ pytestmark = pytest.mark.anyio
 
 REPORT = """<!DOCTYPE html><html lang="ja"><head><meta charset="utf-8"><title>水瀬市の学校給食</title>
 <style>h1 {{ color: #024 }}</style></head><body><h1>水瀬市の学校給食</h1><p>市は二〇二五年から給食を無償にした[1]。</p>
+<p>長い青い西の民と母、鬼と竜、食べる麦。</p>
 <table><tr><td>費用</td><td>3億円</td></tr></table><img src="{url}/pixel.png"><script>document.title = 'no'</script>
-<p>The council's own figures agree.</p></body></html>"""
+<p>The council agrees.</p></body></html>"""
 
 
 async def test_a_japanese_report_reads_back_and_nothing_is_fetched(tmp_path: Path) -> None:
@@ -26,8 +26,15 @@ async def test_a_japanese_report_reads_back_and_nothing_is_fetched(tmp_path: Pat
         await print_pdf(REPORT.format(url=site.url), tmp_path / "report.pdf")
         assert site.asked == []
     reader = pypdf.PdfReader(io.BytesIO((tmp_path / "report.pdf").read_bytes()))
-    text = unicodedata.normalize("NFKC", "".join(one.extract_text() for one in reader.pages))
-    for expected in ("水瀬市の学校給食", "市は二〇二五年から給食を無償にした[1]。", "3億円", "figures agree", "1 / 1"):
+    text = "".join(one.extract_text() for one in reader.pages)
+    for expected in (
+        "水瀬市の学校給食",
+        "市は二〇二五年から給食を無償にした[1]。",
+        "3億円",
+        "長い青い西の民と母、鬼と竜、食べる麦。",
+        "council agrees",
+        "1 / 1",
+    ):
         assert expected in text
     assert reader.metadata
     assert reader.metadata.title == "水瀬市の学校給食"

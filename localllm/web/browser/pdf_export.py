@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from localllm.base.errors import BrowserError
 from localllm.base.files import atomic_write_at
+from localllm.documents.pdf_ideographs import with_ideographs
 from localllm.web.browser.chromium import Chromium, browser_environment, on_path, reason_of, require_chromium
 from localllm.web.browser.guard_proxy import GuardProxy
 
@@ -57,7 +58,7 @@ async def print_pdf(html: str, file: Path, *, find: Callable[[], Path] = require
     finally:
         guard.close()
     try:
-        await asyncio.to_thread(_write, file, data)
+        await asyncio.to_thread(_write, file, await asyncio.to_thread(with_ideographs, data))
     except OSError as error:
         raise BrowserError("pdf_not_printed", file=file, reason=error.strerror or str(error)) from error
 
