@@ -86,7 +86,7 @@ async def _run(research: "ChatResearch", question: str, emit: Emit) -> "Finished
         return await research.run(question, research.options(PRESET), show)
     except BaseException:
         if run:
-            tell(_("Run {id} is saved. Go on with it: /research --resume {id}", id=run))
+            tell(_("Saved. To go on: /research --resume {id}", id=run))
         raise
 
 

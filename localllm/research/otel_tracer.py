@@ -352,8 +352,7 @@ def _session(outcome: _Outcome) -> Any:
             try:
                 response = super().request(*arguments, **options)
             except (requests.RequestException, OSError) as error:
-                refusal = offline_error_in(error)
-                outcome.problem = clean(str(refusal or type(error).__name__), keep_newlines=False)
+                outcome.problem = "timed out" if isinstance(error, requests.Timeout) else _reason(error)
                 raise
             outcome.problem = "" if response.ok and not response.is_redirect else f"HTTP {response.status_code}"
             return response
@@ -361,6 +360,18 @@ def _session(outcome: _Outcome) -> Any:
     session = Session()
     session.trust_env = False
     return session
+
+
+def _reason(error: BaseException) -> str:
+    """Why a receiver could not be reached, as the system says it."""
+    if refusal := offline_error_in(error):
+        return clean(str(refusal), keep_newlines=False)
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return clean(cause.strerror, keep_newlines=False)
+        cause = cause.__cause__ or cause.__context__
+    return type(error).__name__
 
 
 class _OwnLog(logging.Handler):
