@@ -67,9 +67,11 @@ async def _patched(run: RunContext, section: Section, sentence: Sentence, known:
 
 
 def _in_own_words(state: ResearchState, sentence: Sentence) -> Sentence | None:
-    """What the source says where the model put it wrongly; None where another sentence says or cites that, or where it
-    is in another language than the report."""
-    others = [one for section in state.sections for one in section.sentences if one.id != sentence.id]
+    """What the source says where the model put it wrongly; None where another sentence that may stand says or cites
+    that, or where it is in another language than the report."""
+    false = {name for name, verdicts in judged(state).items() if verdicts.standing in FALSE}
+    whole = [one for section in state.sections for one in section.sentences if one.id != sentence.id]
+    others = [one for one in whole if one.id not in false]
     cited = {name for one in others for name in one.evidence}
     lost = [one for one in state.evidence if one.id in sentence.evidence and one.id not in cited]
     known = {plain_form(one.text) for one in others}
