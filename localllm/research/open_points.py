@@ -69,12 +69,12 @@ def _meant(line: str, needs: Sequence[str]) -> str:
 def ledger_of(state: ResearchState) -> list[LedgerEntry]:
     """What the next round has to settle, each with the rounds in which it was searched for already.
 
-    What only one source says comes last: it is settled as far as it goes. A contradiction between sources that was
-    searched for is not searched for again: both sides are shown.
+    What nothing answers comes first, what only one source says last: that is settled as far as it goes. A contradiction
+    between sources that was searched for is not searched for again: both sides are shown.
     """
     tried = {(one.kind, one.subject): one.tried for one in state.ledger}
     countered = {one.claim for one in state.queries if one.purpose == "counter_evidence"}
-    found: list[LedgerEntry] = []
+    found = [LedgerEntry("gap", need) for need in state.unanswered]
     disputed = {side.statement for one in state.disagreements for side in one.sides}
     for claim in state.claims:
         label = claim.verdict.label if claim.verdict else "not_verified"
@@ -84,7 +84,6 @@ def ledger_of(state: ResearchState) -> list[LedgerEntry]:
             found.append(LedgerEntry("not_found", claim.text, claim.id))
         elif claim.verdict and claim.verdict.quote in disputed and claim.id not in countered:
             found.append(LedgerEntry("contradicted", claim.text, claim.id))
-    found += [LedgerEntry("gap", need) for need in state.unanswered]
     found += [LedgerEntry("single_source", one.text, one.id) for one in state.claims if has_single_source(state, one)]
     distinct = {(one.kind, one.subject): one for one in reversed(found)}
     return [

@@ -91,7 +91,7 @@ async def test_only_what_stands_answers(tmp_path: Path) -> None:
     assert "It fell down" not in asked[0]
 
 
-def test_the_ledger_holds_what_is_open_and_single_sources_last() -> None:
+def test_the_ledger_holds_gaps_first_and_single_sources_last() -> None:
     state = state_of(
         claim("C1", "supported", "E1", "E2"),
         claim("C2", "not_found"),
@@ -104,12 +104,12 @@ def test_the_ledger_holds_what_is_open_and_single_sources_last() -> None:
     state.unanswered = ["architect"]
     state.ledger = [LedgerEntry("gap", "architect", tried=2), LedgerEntry("not_found", "Claim C3.", "C3", 1)]
     assert [(one.kind, one.claim or one.subject, one.tried) for one in ledger_of(state)] == [
+        ("gap", "architect", 2),
         ("not_found", "C2", 0),
         ("contradicted", "C3", 0),
         ("not_found", "C4", 0),
         ("not_found", "C5", 0),
         ("not_found", "C7", 0),
-        ("gap", "architect", 2),
         ("single_source", "C1", 0),
     ]
 
