@@ -14,7 +14,7 @@ from localllm.base.files import write_own
 from localllm.base.i18n import Phrase
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.base.regular_files import read_regular
-from localllm.rag.locations import RECORD
+from localllm.rag.locations import RECORD, is_name
 from localllm.rag.open_shards import OpenShards
 from localllm.rag.records import Collection, Home
 from localllm.rag.shard import LEAST_FREE, OLDER, SHARD, Shard, disk_full, recover
@@ -43,7 +43,7 @@ class EmbeddedStore:
             return found
         with suppress(FileNotFoundError, NotADirectoryError):
             for entry in sorted(self._folder.iterdir()):
-                if not entry.is_symlink() and (entry / RECORD).is_file():
+                if is_name(entry.name) and not entry.is_symlink() and (entry / RECORD).is_file():
                     found += [collection] if (collection := self.collection(entry.name)) else []
         return found
 

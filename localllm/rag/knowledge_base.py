@@ -1,7 +1,6 @@
 """The knowledge base: collections of documents that are filled, described, searched and deleted."""
 
 import asyncio
-import re
 import unicodedata
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from localllm.rag.embedding import Vector
 from localllm.rag.file_listing import real_roots
 from localllm.rag.ingest import Ingest
 from localllm.rag.language_probe import script_of
-from localllm.rag.locations import FOLDER, user_folder
+from localllm.rag.locations import FOLDER, is_name, user_folder
 from localllm.rag.manifest import Manifest
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
 from localllm.rag.retrieval import Candidates, Query, Weights, find_candidates, merge_neighbours, parse_query, rank
@@ -35,8 +34,6 @@ from localllm.text.sanitising import clean
 _MOST_NAMED = 5
 _MANY = 20_000
 """Passages without indexes from which on a search takes noticeable time."""
-
-_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 
 
 class KnowledgeBase:
@@ -299,7 +296,7 @@ class KnowledgeBase:
         name = unicodedata.normalize("NFC", name or self._settings.rag.collection)
         if not name:
             raise KnowledgeBaseUsageError("rag_no_name")
-        if not _NAME.fullmatch(name):
+        if not is_name(name):
             raise KnowledgeBaseUsageError("rag_bad_name", name=name)
         return name
 

@@ -1,5 +1,7 @@
 """Where collections are kept, and whether there are any, without loading what reads them."""
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +12,13 @@ FOLDER = "collections"
 """Of the collections, in the user's data folder and in `.localllm/` of a project."""
 RECORD = "collection.json"
 """In the folder of each collection: what it is."""
+_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+
+
+def is_name(name: str) -> bool:
+    """Whether a collection, and so its folder, may be called so. What is called otherwise is none: a model is told the
+    names."""
+    return bool(_NAME.fullmatch(unicodedata.normalize("NFC", name)))
 
 
 def user_folder(settings: Settings, root: Path, environ: Mapping[str, str]) -> Path:
@@ -27,6 +36,6 @@ def has_collections(settings: Settings, root: Path, environ: Mapping[str, str]) 
 
 def _holds_collections(folder: Path) -> bool:
     try:
-        return any((entry / RECORD).is_file() for entry in folder.iterdir())
+        return any(is_name(entry.name) and (entry / RECORD).is_file() for entry in folder.iterdir())
     except OSError:
         return False
