@@ -19,6 +19,7 @@ from localllm.sandbox.protect.repository import MOST_FOLDERS, Place, find_place
 
 _MOST = 256_000_000  # bytes, also of all paths; some million files
 _MOST_SETTINGS = 1 << 20
+_MOST_BARE = 2_000  # repositories; a project has some, a command may make any number of what looks like one
 _LONGEST = 4096  # bytes of a path
 _CUT = 0xFFF  # the length that stands for all that are longer
 _EXTENDED = 0x4000
@@ -61,7 +62,8 @@ class IndexFiles:
         """Each index, and the settings of its repository."""
         start = len(str(self._root)) + 1
         of_git = (data for folder in sorted(reach.repositories) for data in self._data(folder))
-        bare = (self._root / folder for folder in sorted(reach.bare))
+        bare = (self._root / folder for folder in sorted(reach.bare)[:_MOST_BARE])
+        reach.is_complete &= len(reach.bare) <= _MOST_BARE
         for data in dict.fromkeys((*of_git, *bare)):
             for file in indexes_in(data, self._listings):
                 try:
