@@ -141,15 +141,22 @@ class ProtectedFiles:
         return tuple(sorted(named))
 
     def named(self) -> frozenset[str]:
-        """What protected files, links and git's settings lead to: paths below the root, of folders with all in them."""
+        """What protected files, links and git's settings lead to, as paths below the root, of folders with all in them;
+        and where git would look for another repository, if no folder is there: a file could send it anywhere."""
         with self._lock:
             if self._running:
-                return frozenset(self._named)
+                return frozenset(self._named) | self._vacant(self._places)
             reach, tops = Reach(_TIME_BEFORE), list[str]()
             entries = self._walk.look(self._before, tops, reach)
             leads = self._leads()
             first = leads.of_user(self._absolute(reach.repositories)) | self._also
-            return frozenset(trace(self._root, leads, entries, first, self._before, tops, reach)[1])
+            named = trace(self._root, leads, entries, first, self._before, tops, reach)[1]
+            return frozenset(named) | self._vacant(leads.places)
+
+    def _vacant(self, places: Iterable[str]) -> frozenset[str]:
+        inside = f"{self._root}/"
+        paths = [place for place in sorted(places)[:MOST_PLACES] if place.startswith(inside) and place != inside]
+        return frozenset(place[len(inside) :] for place in paths if not os.path.isdir(place))  # noqa: PTH112 - strings
 
     def _leads(self) -> Leads:
         return Leads(self._root, git_settings_of_user(os.environ), os.environ.get("HOME", ""))
