@@ -158,6 +158,8 @@ def _lines_or_sentences(block: Block) -> list[Block]:
             for number, line in enumerate(lines)
         ]
     spans = split_sentences(block.text)
+    if not spans:  # a part of nothing but blanks
+        return []
     between = [block.glue, *(block.text[one.end : other.start] for one, other in pairwise(spans))]
     return [
         block._replace(text=block.text[span.start : span.end], glue=glue)

@@ -1,5 +1,6 @@
 """The blocks of a file by its kind, or why there are none."""
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Iterator
@@ -101,7 +102,7 @@ async def read_blocks(path: Path, data: bytes) -> list[Block]:
     else:
         found = _of_text(path.name, _text(data))
     try:
-        blocks = [block for block in found if block.text.strip()]
+        blocks = await asyncio.to_thread(lambda: [block for block in found if block.text.strip()])
     except NoTextColumnError as error:
         raise SkippedError("no_text_column") from error
     except BadTableError as error:

@@ -13,6 +13,7 @@ _HEADING = late_pattern(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINED = late_pattern(r"([^\n]+)\n {0,3}(=+|-+)[ \t]*$")
 _MARKUP = late_pattern(r"[*_`]+|\[([^\]]*)\]\([^)]*\)")
 _LONGEST_TITLE = 120
+_LONGEST_HEADING = 1_000  # characters; of longer lines the patterns take more and more time
 _DEEPEST = 2
 """Definitions nested deeper are part of what they are in."""
 
@@ -41,8 +42,10 @@ def markdown_blocks(text: str, kind: str = "lines") -> Iterator[Block]:
 
 
 def _heading(text: str) -> tuple[int, str] | None:
-    """The level and the title of a heading; None for what is none."""
+    """The level and the title of a heading; None for what is none, as a line too long for one."""
     text = text.rstrip("\n")
+    if len(text) > _LONGEST_HEADING:
+        return None
     if match := _HEADING.match(text):
         level, title = len(match[1]), match[2]
     elif match := _UNDERLINED.fullmatch(text):
