@@ -33,11 +33,11 @@ profit profits + 黒字 利益 | loss losses deficit* + 赤字 損失
 """
 
 _SUPERLATIVES = {
-    "only": r"(?i)\b(?:only|sole|solely|unique|alone|exclusive\w*|no other|nowhere else|single|just|one)\b|唯一|のみ|だけ|しか|ただ|とどま|すぎ|過ぎ|わずか|限",
+    "only": r"(?i)\b(?:only|sole|solely|unique|alone|exclusive\w*|no other|nowhere else|single|just|one)\b|唯一|のみ|だけ|しか|ただ|とどま|すぎ|過ぎ|わずか|限|以外|ほか|他に|専用|一つ|1つ|一人|1人",
     "largest": r"(?i)\b(?:largest|biggest|greatest|highest|tallest|leading|top|longest|most|number one|no\. 1|record|best|peak\w*|main)\b|最大|最高|最多|首位|筆頭|トップ|最長|最|番目|世界一|日本一|1位|１位|過去最|一番",
     "smallest": r"(?i)(?<!second[- ])(?<!third[- ])\b(?:smallest|lowest|least|fewest|shortest|minimum|record low)\b|最|過去最|番目",
     "oldest": r"(?i)\b(?:oldest|earliest|first|most ancient)\b|最古|最初|初|最も",
-    "first": r"(?i)\b(?:first|earliest|pioneer\w*|never before|inaugural|debut\w*|initial\w*|original\w*|opened?|before any|new|maiden|1st|introduc\w*|founded|started|began|launched)\b|初|最初|第1|第一|1号|先駆|はじめて|始",
+    "first": r"(?i)\b(?:first|earliest|pioneer\w*|never before|inaugural|debut\w*|initial\w*|original\w*|opened?|before any|new|maiden|1st|introduc\w*|founded|started|began|launched)\b|初|最初|第1|第一|1号|先駆|はじめて|始|ぶり",
     "all": r"(?i)\b(?:all|every\w*|entire\w*|whole|each|both|fully|complete\w*|total\w*|no|none|any|throughout|100|across|nationwide|without exception|anyone|nobody|always)\b|全|どの|一斉|一律|残らず|満場|ごと|おき|誰も|どれも|すべ|総て|各|毎|いずれも|両|皆|みな|100|１００",
     "always": r"(?i)\b(?:always|every\w*|all|never|constant\w*|continu\w*|permanent\w*)\b|常に|いつも|必ず|毎|絶え",
 }

@@ -40,6 +40,14 @@ _IMPLIED = {
     2: late_pattern(r"(?i)\b(?:couple|pair|twins?|both|duo|double|twice)\b|双子|両|ペア|二人|往復"),
     3: late_pattern(r"(?i)\b(?:trio|triplets?|triple|thrice)\b|三つ子|トリオ"),
     4: late_pattern(r"(?i)\b(?:quartet|quadruplets?)\b|カルテット"),
+    20: late_pattern(r"(?i)\btwenties\b"),
+    30: late_pattern(r"(?i)\bthirties\b"),
+    40: late_pattern(r"(?i)\bforties\b"),
+    50: late_pattern(r"(?i)\bfifties\b"),
+    60: late_pattern(r"(?i)\bsixties\b"),
+    70: late_pattern(r"(?i)\bseventies\b"),
+    80: late_pattern(r"(?i)\beighties\b"),
+    90: late_pattern(r"(?i)\bnineties\b"),
 }
 
 
@@ -72,6 +80,7 @@ _LAST_YEAR = late_pattern(
     r"|昨年|今年|来年|去年|前年|本年|昨春|昨夏|昨秋|昨冬|今春|今夏|今秋|今冬|来春"
 )
 _LAST_MONTH = late_pattern(r"(?i)\b(?:last|this|next)\s(?:month|week)\b|先月|今月|来月|先週|今週|来週")
+_AGO = late_pattern(r"(?i)\b(?:ago|for the past|over the (?:past|last))\b|年前|この\d+年")
 _FISCAL = late_pattern(r"(?i)\b(?:fiscal|financial year|fy\s?\d+)\b|年度|月期")
 _THIS_CENTURY = late_pattern(r"(?i)\b(?:the|this)\scentury\b|今世紀")
 
@@ -93,6 +102,10 @@ def _is_relative(quantity: Quantity, claim: str, passages: Sequence[str], today:
     if quantity.kind == "date" and _FISCAL.search(f"{claim}\n{everything}"):
         steps = (quantity._replace(value=quantity.value + step) for step in (-10_000, 10_000))
         if any(agrees(step, one) for step in steps for one in quantities(everything)):
+            return True
+    if quantity.kind == "date" and _AGO.search(everything):
+        ago = [one.value / 12 for one in quantities(everything) if one.kind == "duration" and one.unit == "month"]
+        if any(one >= 1 and abs(int(today[:4]) - one - year) <= 2 for one in ago):
             return True
     return quantity.kind == "date" and abs(year - int(today[:4])) <= 2 and bool(_LAST_YEAR.search(everything))
 
@@ -126,7 +139,9 @@ def _has_unit_left_out(wanted: Quantity, claim: str, stated: Sequence[Quantity])
     return any(near(wanted, value * factor) for value in bare for factor in (1, 1e3, 1e6, 1e9, unit))
 
 
-_ONE = late_pattern(r"(?i)^(?:1|一|one|an?)\s?-?(?!.*(?:hundred|thousand|million|billion|trillion))[^\d十百千万億兆]*$")
+_ONE = late_pattern(
+    r"(?i)^(?:1|一|one|an?)\s?-?(?!.*(?:half|半|hundred|thousand|million|billion|trillion))[^\d十百千万億兆]*$"
+)
 _DIGITS = late_pattern(r"\d+(?:[.,]\d+)*")
 
 

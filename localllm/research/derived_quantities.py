@@ -20,11 +20,11 @@ _SUM = late_pattern(
 )
 _DIFFERENCE = late_pattern(
     r"(?i)\b(?:more|less|fewer|higher|lower|longer|shorter|older|younger|difference|gap|by|increase|decrease|rose|fell"
-    r"|later|earlier|after|before|remaining|left|leaving|lead|margin|lost|gained|cut|raised|disappear\w*|missing|short)\b"
+    r"|later|earlier|after|before|remaining|left|leaving|lead|margin|lost|gained|cut|raised|disappear\w*|missing|short|dearer|cheaper|extra)\b"
     r"|差|増|減|多|少な|上回|下回|高|低|長|短|残|後|前|伸|上が|下が|上げ|下げ|遅|早|足り|届|幅|縮"
 )
 _RATIO = late_pattern(
-    r"(?i)\b(?:times|doubl|tripl|quadrupl|halv|half|fold|twice|ratio|per|average|every)\w*|倍|半|平均|当たり|あたり|毎|分の"
+    r"(?i)\b(?:times|doubl|tripl|quadrupl|halv|half|fold|twice|ratio|per|average|every|each|daily|weekly|monthly|yearly|annual)\w*|\ban?\s(?:hour|day|week|month|year)\b|倍|半|平均|当たり|あたり|毎|分の"
 )
 _SHARE = late_pattern(
     r"(?i)%|\b(?:percent|per cent|share|third|thirds|quarter|quarters|half|fifth|fifths|tenth|majority|rose|fell|grew"
@@ -112,6 +112,7 @@ def _is_combined(claim: str, wanted: Quantity, values: list[float]) -> bool:
     return bool(_RATIO.search(claim)) and any(near(wanted, a / b) for a, b in permutations(values, 2) if b > 0)
 
 
+_MONTH = 2_629_800.0  # seconds, a twelfth of a year
 _MOMENTS = ("date", "time", "quarter", "century", "decade", "ordinal")
 _MOST_NEAR = 9
 """Numbers of two sentences: among more some step leads to anything."""
@@ -135,8 +136,8 @@ def is_reckoned(claim: str, wanted: Quantity, text: str, stated: Sequence[Quanti
     slack = max(min(wanted.step / 2, 0.05 * abs(wanted.value)), 1e-9 * abs(wanted.value))
     if wanted.bound == "about" or wanted.is_word:
         slack = max(slack, (0.1 if wanted.bound and wanted.is_word else 0.04) * abs(wanted.value))
-    low = wanted.value * (0.75 if wanted.bound == "less" else 1) - slack
-    high = wanted.value * (1.3 if wanted.bound == "more" else 1) + slack
+    low = wanted.value * (0.5 if wanted.bound == "less" else 1) - slack
+    high = wanted.value * (2 if wanted.bound == "more" else 1) + slack
     return any(low <= one <= high for one in _one_step(claim, text, wanted, stated, digits))
 
 
@@ -151,17 +152,24 @@ def _one_step(claim: str, text: str, wanted: Quantity, stated: Sequence[Quantity
     for one in stated:
         known = _as_kind(one, wanted)
         groups.setdefault(_group(known), []).append(known.value)
-    same = groups.get(_group(_as_kind(wanted, wanted)), [])
+    same = list(groups.get(_group(_as_kind(wanted, wanted)), []))
+    if wanted.kind in ("money", "temperature"):  # 95 dollars for a single and 140 for a double room
+        same += groups.get(("number", ""), [])
     for one, other in permutations(same, 2):
         yield one - other
         yield one + other
     yield from (sum(some) for count in (3, 4, 5) for some in combinations(same[:6], count))
     if wanted.kind in ("percent", "points", "ratio"):
-        yield from _rates(wanted, groups, has_rest=digits > 1 or bool(_REST.search(claim) or _REST.search(text)))
+        yield from _rates(
+            wanted, groups, has_rest=digits > 1 or bool(wanted.bound or _REST.search(claim) or _REST.search(text))
+        )
         return
     if wanted.kind == "duration":
         yield from _spans(wanted, stated)
-    factors = list(_factors(groups, wanted))
+    if wanted.kind in SOFT:  # every ten minutes are six an hour
+        every = [one.value for one in stated if one.kind == "duration" and one.unit == "s"]
+        yield from (time / one for one in every for time in (3_600, 86_400))
+    factors = list(_factors(claim, groups, wanted))
     if _RATIO.search(claim):  # so much for each
         factors += [
             one.value / size for one in stated if one.kind not in _MOMENTS for size in (1, 1_000) if one.value > size
@@ -176,6 +184,8 @@ def _as_kind(one: Quantity, wanted: Quantity) -> Quantity:
     """A quantity in キロ as what is asked for, a length or a mass; degrees as degrees Celsius."""
     if one.kind == "temperature":
         one = one._replace(unit="")
+    if one.kind == wanted.kind == "duration" and one.unit != wanted.unit:
+        one = one._replace(unit=wanted.unit, value=one.value * _MONTH if one.unit == "month" else one.value / _MONTH)
     if one.unit == "¢":
         one = one._replace(unit=wanted.unit)
     if wanted.kind == "number" and one.kind not in (*_MOMENTS, "percent", "points", "ratio"):
@@ -197,7 +207,7 @@ def _group(one: Quantity) -> tuple[str, str]:
     return ("number", "") if one.kind in SOFT else (one.kind, one.unit)
 
 
-def _factors(groups: dict[tuple[str, str], list[float]], wanted: Quantity) -> Iterator[float]:
+def _factors(claim: str, groups: dict[tuple[str, str], list[float]], wanted: Quantity) -> Iterator[float]:
     """What a value may be multiplied with or divided by: counts, multiples, shares; twelve months of a year."""
     yield from (one for one in groups.get(("number", ""), ()) if one > 1)
     yield from (one for one in groups.get(("ratio", "x"), ()) if one > 0)
@@ -208,6 +218,8 @@ def _factors(groups: dict[tuple[str, str], list[float]], wanted: Quantity) -> It
     if wanted.kind != "duration":  # so much in four years
         yield from (one / 12 for one in groups.get(("duration", "month"), ()) if one > 12)
         yield from (one / day for one in groups.get(("duration", "s"), ()) for day in (86_400, 604_800) if one > day)
+    if _BOTH.search(claim):
+        yield 2.0
     if wanted.kind == "length":  # metres in a second
         yield from (one for one in groups.get(("duration", "s"), ()) if one > 0)
 
@@ -223,6 +235,8 @@ def _rates(wanted: Quantity, groups: dict[tuple[str, str], list[float]], *, has_
             if one > 0 and other > 0:
                 yield one / other * scale
                 yield abs(one - other) / other * scale
+    if has_rest and scale > 1:
+        yield 100 - sum(groups.get(("percent", "%"), ()))
     for percent in groups.get(("percent", "%"), ()):
         if scale == 1:
             yield 1 + percent / 100
@@ -241,6 +255,11 @@ def _dates(claim: str, stated: Sequence[Quantity]) -> Iterator[float]:
         for one in lengths if year else ():
             years = one.value if one.kind == "age" else one.value / 12 if one.unit == "month" else 0.0
             yield from ((year - years) * 10_000, (year + years) * 10_000)
+        if month := int(value) // 100 % 100:
+            for one in lengths:
+                if one.unit == "month" and year:
+                    for months in (year * 12 + month - 1 - one.value, year * 12 + month - 1 + one.value):
+                        yield months // 12 * 10_000 + (months % 12 + 1) * 100
         if day := _day(value):
             days = [one.value / 86_400 for one in lengths if one.unit == "s"]
             for length in [1.0, *days] if _NEXT_DAY.search(claim) or days else ():
@@ -249,6 +268,7 @@ def _dates(claim: str, stated: Sequence[Quantity]) -> Iterator[float]:
                     yield (year and then.year) * 10_000 + then.month * 100 + then.day
 
 
+_BOTH = late_pattern(r"(?i)\b(?:both|double|twice)\b|往復|両方")
 _NEXT_DAY = late_pattern(r"(?i)\bday\b|日")
 
 

@@ -28,7 +28,7 @@ _DATE = late_pattern(
     rf"|(?:(?P<era>{'|'.join(ERAS)})\s?(?P<eray>元|\d{{1,2}}|[一二三四五六七八九十]{{1,3}})|(?<!\d)(?P<jay>\d{{4}}|[一二][〇一二三四五六七八九]{{3}}))\s?年"
     rf"(?:度|\s?(?P<jam>{_NUMBER})月(?:\s?(?P<jad>{_NUMBER})日(?!間))?)?(?!間|代)"
     rf"|(?<!\d)(?P<om>{_NUMBER})月(?:\s?(?P<od>{_NUMBER})日(?!間))?(?!間)"
-    rf"|(?P<decade>\b\d{{3}}0)(?:s\b|年代)"
+    rf"|(?P<decade>\b\d{{3}}0)(?:s\b|年代)|(?<!\d)(?P<short>[2-9]0)年代"
     rf"|(?<![\w.])(?:(?P<d1>{_DAY})(?:\s+of)?\s+)?\b(?P<em>{_MONTH})\b\.?(?:\s+(?P<d2>{_DAY})(?![\d:]|[.,]\d))?(?:(?:,|\s+of)?\s+(?P<ey>\d{{4}})(?!\d|,\d))?"
     r"|\b(?:FY|fiscal(?:\syear)?)\s?(?P<fy>\d{4}|\d{2})\b"
     rf"|(?P<q>\bQ[1-4]\b|\b[1-4]Q\b|第[1-4一二三四]四半期|\b(?i:{_NTH})[\s-]quarter\b)"
@@ -62,6 +62,8 @@ def _read(found: re.Match[str]) -> Moment | None:
         return _time(found)
     start, end = found.span()
     match kind:
+        case "short":  # 90年代
+            return Moment("decade", 1900.0 + float(found["short"]), start, end)
         case "decade":
             return Moment("decade", float(found["decade"]), start, end)
         case "fy":

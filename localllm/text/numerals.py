@@ -55,6 +55,9 @@ DIGITAL = late_pattern(
 _PARTS_JA = late_pattern(rf"({_DIGITS}|[{_KANJI}]+)?\s?([十百千]?[万億兆京]|[十百千])?")
 
 
+_MONEY = late_pattern(r"\s(?:euros?|dollars?|pounds?|yen|francs?|kron\w+|pesos?|rubles?)\b")
+
+
 def digital(found: re.Match[str]) -> Numeral | None:
     """The number that `DIGITAL` found."""
     if found["of"]:
@@ -73,7 +76,7 @@ def digital(found: re.Match[str]) -> Numeral | None:
         return Numeral(value, step, start, end)  # 2024/25
     scale = 1.0
     if letter := found["letter"]:
-        if letter not in "mt" or found["sign"]:
+        if letter not in "mt" or found["sign"] or _MONEY.match(found.string, found.end("letter")):
             scale, end = LETTER_SCALES[letter], found.end("letter")
     elif found["scale"]:
         scale = SCALES[found["scale"].lower()] * SCALES.get((found["scale2"] or "").lower(), 1.0)
@@ -210,7 +213,7 @@ _PARTS = {
 _CARDINAL = "|".join(sorted(_VALUES, key=len, reverse=True))
 _BIG = "hundred|thousand|million|billion|trillion|dozen"
 WORDS = late_pattern(
-    rf"\b(?:(?P<mixed>{_CARDINAL})\sand\sa\shalf(?:\s(?P<mixed_scale>{_BIG}))?"
+    rf"\b(?:(?P<mixed>{_CARDINAL})[\s-]and[\s-]a[\s-]half(?:\s(?P<mixed_scale>{_BIG}))?"
     rf"|(?P<above>{_CARDINAL}|an?)[\s-](?P<part>{'|'.join(sorted(_PARTS, key=len, reverse=True))})\b(?!\squarter)"
     rf"|(?P<cardinal>(?:an?\s)?(?:{_BIG})\b(?:\s(?:{_BIG})\b)*"
     rf"|(?:{_CARDINAL})(?:[\s-](?:{_CARDINAL})\b)?(?:[\s-](?:{_BIG})\b(?:\s(?:and\s)?(?:{_CARDINAL})(?:-(?:{_CARDINAL}))?\b)?)*)"

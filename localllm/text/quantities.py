@@ -47,11 +47,11 @@ _RATIO = late_pattern(
     r"|(?P<x4>quadrupl(?:e|ed|es|ing)|fourfold)|(?P<x5>halv(?:e|ed|es|ing)))\b|(?P<j2>倍増)|(?P<j5>半減|半額|半値)|(?P<j6>半数|半分|過半数)"
 )
 _SHARE = late_pattern(
-    rf"(?i)\b(?:one|1)(?:\s[a-z'-]+){{0,3}}?\s(?:in|out\sof)\s(?:every\s)?(?P<of>\d{{1,3}}|{_SMALL})\b(?!\s?(?:%|per|of\sthe\s|[-:]|\d))"
-    rf"|\b(?P<part>two|three|four|five|six|seven|eight|nine|\d{{1,2}})\s(?:in|out\sof)\s(?:every\s)?(?P<whole>\d{{1,3}}|{_SMALL})\b(?!\s?(?:%|[-:]|\d))"
+    rf"(?i)\b(?:one|1)(?:\s[a-z'-]+){{0,3}}?[\s-](?:in|out\sof)[\s-](?:every\s)?(?P<of>\d{{1,3}}|{_SMALL})\b(?!\s?(?:%|per|of\sthe\s|[-:]|\d))"
+    rf"|\b(?P<part>two|three|four|five|six|seven|eight|nine|\d{{1,2}})[\s-](?:in|out\sof)[\s-](?:every\s)?(?P<whole>\d{{1,3}}|{_SMALL})\b(?!\s?(?:%|[-:]|\d))"
     rf"|\bevery\s(?P<nth>third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b"
     r"|(?P<all>\d{1,3})(?P<kind>人|社|校|台|本|店|か国|カ国|試合)中(?P<some>\d{1,3})(?P=kind)"
-    r"|(?P<ja>\d{1,3}|[二三四五六七八九十])(?P<what>人|軒|社|件|世帯|校|台|本|つ|戸|か国|カ国|か所|カ所)(?:に|のうち)"
+    r"|(?P<ja>\d{1,3}|[二三四五六七八九十])(?P<what>人|日|軒|社|件|世帯|校|台|本|つ|戸|か国|カ国|か所|カ所)(?:に|のうち)"
     r"(?P<jb>\d{1,2}|[一二三四五六七八九])(?P=what)"
 )
 """One in four is 25 %."""
@@ -62,6 +62,7 @@ _TURNS = late_pattern(
 _HALVES = late_pattern(
     r"(?i)\bhalf\s(?:an?|of\san?)\s(?P<half>[a-z]+(?:\s(?:point|mile|metre|meter|kilometre|litre))?)\b"
     r"|\ban?\s(?P<more>[a-z]+)\sand\sa\shalf\b"
+    rf"|\ban?\s(?P<one>hour|minute|year|day)\sand\s(?:a\s)?(?P<rest>\d{{1,2}}|{_SMALL})\s(?P<of>minutes|seconds|months|hours)\b"
 )
 """Half an hour; a minute and a half."""
 _CLOCK = late_pattern(
@@ -99,7 +100,8 @@ _LESS = (
     "within",
     "最大",
 )
-_AFTER = {"以上": "more", "超": "more", "余": "more", "を超": "more", "を上回": "more", "以下": "less", "未満": "less",
+_AFTER = {"に満た": "less", "足らず": "less",
+          "以上": "more", "超": "more", "余": "more", "を超": "more", "を上回": "more", "以下": "less", "未満": "less",
           "を下回": "less", "弱": "less", "強": "more", "前後": "about", "程度": "about", "ほど": "about", "近く": "about", "あまり": "more"}  # fmt: skip  # noqa: E501
 _JOINED = "数何幾"
 _BELOW_ZERO = ("minus", "零下", "氷点下", "マイナス")
@@ -151,7 +153,7 @@ def _phrases(plain: str, taken: bytearray) -> list[Quantity]:
         for match in pattern.finditer(plain):
             if any(taken[match.start() : match.end()]) or (quantity := read(match)) is None:
                 continue
-            found.append(quantity)
+            found.append(quantity._replace(bound=_bound(plain, *quantity.span)))
             _take(taken, *quantity.span)
     return found
 
@@ -162,7 +164,11 @@ def _share(found: re.Match[str]) -> Quantity | None:
         ordinal(found["nth"]) if found["nth"] else _small(found["of"] or found["whole"] or found["all"] or found["ja"])
     )
     follows = _unit_after(found.string, found.end())[0]
-    if whole <= part or not (whole <= 10 or whole in (20, 25, 50, 100, 1000)) or (follows and follows.kind != "count"):
+    if (
+        whole <= part
+        or not (whole <= 10 or part == 1 or whole in (20, 25, 50, 100, 1000))
+        or (follows and follows.kind != "count")
+    ):
         return None  # one station in five years
     return Quantity(100 * part / whole, "%", "percent", Span(*found.span()), is_word=True)
 
@@ -185,6 +191,10 @@ def _turns(found: re.Match[str]) -> Quantity:
 
 
 def _halves(found: re.Match[str]) -> Quantity | None:
+    if found["one"]:  # an hour and 20 minutes
+        whole, rest = units()[found["one"].lower()], units()[found["of"].lower()]
+        value = whole.factor + _small(found["rest"]) * rest.factor
+        return Quantity(value, whole.name, whole.kind, Span(*found.span())) if whole.name == rest.name else None
     written = (found["half"] or found["more"]).lower()
     unit = units().get(written) or units().get(written.split()[0])
     if unit is None or unit.kind == "count":
@@ -195,7 +205,7 @@ def _halves(found: re.Match[str]) -> Quantity | None:
 
 def _clock(found: re.Match[str]) -> Quantity:
     hour = found["hour"] or found["past"]
-    value = 60 * _small(hour) + (30 if found["past"] else 0) if hour else 0.0
+    value = 60 * _small(hour) + (30 if found["past"] else 0) if hour else 720.0
     return Quantity(value, "", "time", Span(*found.span()))
 
 
@@ -407,7 +417,8 @@ def _joined(plain: str, found: list[Quantity]) -> list[Quantity]:
         if (
             last
             and one.kind == last.kind == "duration"
-            and one.unit == last.unit == "s"
+            and one.unit == last.unit
+            and plain[last.span.end - 1] != "日"  # 1日16時間: so much a day
             and one.value < last.value
             and plain[last.span.end : one.span.start].strip() in ("", "and", "と", "、")
             and not last.bound
@@ -425,6 +436,11 @@ def _linked(plain: str, found: list[Quantity]) -> list[Quantity]:
     for at in range(len(linked) - 2, -1, -1):
         one, following = linked[at], linked[at + 1]
         between = plain[one.span.end : following.span.start]
+        if one.kind == following.kind == "money" and _LINK.fullmatch(between) and one.unit == following.unit:
+            scale = following.value / max(1e-9, _written(plain, following))
+            if one.value < 1_000 <= scale and not _is_scaled(plain, one):  # between $2 and $3 billion
+                linked[at] = one._replace(value=one.value * scale, step=one.step * scale)
+            continue
         if one.kind != "number" or following.kind in SOFT or not _LINK.fullmatch(between):
             continue
         if following.kind == "date" and 1 <= one.value <= 31 and following.value % 100 and one.step:

@@ -22,10 +22,11 @@ def agrees(claimed: Quantity, stated: Quantity) -> bool:
         return near(claimed, stated.value * factors[1])
     if claimed.kind == stated.kind == "duration" and claimed.unit != stated.unit:
         ours, theirs = (one.value * (_MONTH if one.unit == "month" else 1.0) for one in (claimed, stated))
-        return abs(ours - theirs) <= (0.1 if claimed.bound == "about" else 0.02) * ours  # 52 weeks are a year
-    if kinds == {"duration", "ordinal"}:  # 9日, on the 9th
-        days = [one.value / (86_400 if one.kind == "duration" else 1) for one in (claimed, stated)]
-        return days[0] == days[1]
+        return abs(ours - theirs) <= (0.1 if claimed.bound == "about" else 0.03) * ours  # 52 weeks are a year
+    if kinds == {"duration", "ordinal"}:  # 9日, on the 9th; 5年目, in the fifth year
+        length, nth = (claimed, stated) if claimed.kind == "duration" else (stated, claimed)
+        sizes = (12, 1) if length.unit == "month" else (86_400, 604_800, 3_600)
+        return any(length.value / size == nth.value for size in sizes)
     if kinds == {"age", "duration"}:
         years = [one.value / 12 if one.unit == "month" else one.value for one in (claimed, stated)]
         return years[0] == years[1]
@@ -76,6 +77,8 @@ def _dates_agree(claimed: Quantity, stated: Quantity) -> bool:
         if other.kind in SOFT:
             is_day = other.kind == "ordinal" and other.value == dated.value % 100
             return is_day or dated.value == other.value * 10_000
+        if other.kind == "duration" and other.unit == "month":  # 23年, the year 2023
+            return other.value >= 12 and other.value / 12 == dated.value // 10_000 % 100
         if other.kind == "duration":  # 9日, which may be a day of a month
             return other.value == dated.value % 100 * 86_400
         return (

@@ -59,6 +59,14 @@ from tests.support.each import each
         ("2度", "twice"),
         ("2024/25", "2024年度"),
         ("aged 40 years", "40歳"),
+        ("an hour and 20 minutes", "80分"),
+        ("a two-and-a-half-hour film", "2時間半"),
+        ("2m euros", "200万ユーロ"),
+        ("90年代", "the 1990s"),
+        ("5年目", "the fifth year"),
+        ("5日に1日", "one day in five"),
+        ("fewer than one in ten", "1割に満たない"),
+        ("23年", "in 2023"),
     ],
 )
 def test_two_ways_to_write_it_agree(one: str, other: str) -> None:
@@ -120,6 +128,8 @@ def test_what_is_no_quantity(text: str) -> None:
         ("from 42 million to 67 million m³", [(4.2e10, "L"), (6.7e10, "L")]),
         ("12 to 15 May 2024", [(20240512, ""), (20240515, "")]),
         ("5月12〜15日", [(500, ""), (512, ""), (515, "")]),
+        ("between $2 and $3 billion", [(2e9, "USD"), (3e9, "USD")]),
+        ("1日16時間", [(86_400, "s"), (57_600, "s")]),
         ("May 12 and 13", [(512, ""), (513, "")]),
         ("a dozen of 1 200 MW", [(12, ""), (1.2e9, "W")]),
     ],
