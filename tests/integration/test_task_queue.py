@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -216,6 +218,29 @@ async def test_a_worker_that_ends_in_good_order_gives_its_run_back(make_world: C
     assert max(Counter(model.prompts).values()) == 2
 
 
+@pytest.mark.long
+async def test_a_worker_that_wakes_up_late_disturbs_nobody(make_world: Callable[[HeldModel], World]) -> None:
+    model = HeldModel(hold_at=4)
+    world = make_world(model)
+    run = world.begin()
+    with world.worker("one") as one:
+        assert await asyncio.to_thread(model.reached.wait, 30)
+        os.kill(one.pid, signal.SIGSTOP)
+        model.hold_at = 0
+        with world.worker("two") as two:
+            two.wait_for(f"{run} done")
+            asked = len(model.prompts)
+            state = await world.follow(run)
+            os.kill(one.pid, signal.SIGCONT)
+            model.release.set()
+            again = world.begin()  # the one that slept takes part again
+            two.stop()
+            assert (await world.follow(again)).next == "done"
+    assert state.next == "done"
+    assert len(model.prompts) <= 2 * asked + 2, "the one that slept asks once more at most, until it notices"
+    assert world.board.client.keys(f"{PREFIX}:job:*") == []
+
+
 async def test_a_task_that_is_delivered_twice_is_done_once(make_world: Callable[[HeldModel], World]) -> None:
     model = HeldModel(hold_at=2)
     world = make_world(model)
@@ -249,7 +274,7 @@ async def test_what_comes_of_it_is_in_the_history_and_nothing_stays_behind(
         assert all(store.text(source.text_hash) for source in state.sources)
     assert "Kita tower" in (run_folder(world.asker, run) / f"report-{run}.md").read_text()
     assert handed_over(world.asker) == []
-    assert [key for key in world.board.client.keys(f"{PREFIX}:*") if b":searches:" not in key] == []
+    assert [key for key in world.board.client.keys(f"{PREFIX}:*") if b":forgotten:" not in key] == []
     assert next(event.stage for event in world.events if isinstance(event, StageBegun)) == "normalise"
 
 

@@ -36,6 +36,7 @@ PREFIX = "localllm:research:1"
 KEPT_SECONDS = 7 * 86_400
 """How long a job that nobody touches stays."""
 
+_FORGOTTEN_SECONDS = 86_400
 _EVENTS = 1_000
 _AnyEvent = (
     StageBegun
@@ -184,14 +185,17 @@ class JobBoard:
         return Watched(found, position)
 
     def forget(self, name: str) -> None:
-        """Delete all there is of a job."""
-        with self.server.failing():
-            self._redis.delete(*(_key(name, kind) for kind in ("job", "rows", "events", "lock")))
+        """Delete all there is of a job, and note for a day that this is so: a worker may still believe to have it."""
+        with self.server.failing(), self._redis.pipeline() as pipe:
+            pipe.delete(*(_key(name, kind) for kind in ("job", "rows", "events", "lock")))
+            pipe.set(_key(name, "forgotten"), 1, ex=_FORGOTTEN_SECONDS)
+            pipe.execute()
 
     @contextmanager
-    def held(self, name: str, lease: float, on_lost: Callable[[], None]) -> Generator[None]:
-        """Have the job for a block, as long as this process lives and `lease` seconds more. `on_lost` is called, in a
-        thread of its own, where somebody else has got it meanwhile. Raises JobTakenError."""
+    def held(self, name: str, worker: str, lease: float, on_lost: Callable[[], None]) -> Generator[None]:
+        """Let `worker` have the job for a block, as long as this process lives and `lease` seconds more. `on_lost` is
+        called, in a thread of its own, where somebody else has got it meanwhile, or it is over. Raises JobTakenError.
+        """
         key, token = _key(name, "lock"), secrets.token_hex(16)
         milliseconds = int(lease * 1_000)
         with self.server.failing():
@@ -202,8 +206,9 @@ class JobBoard:
         def renew() -> None:
             while not ended.wait(lease / 3):
                 with suppress(ResearchError), self.server.failing():
-                    is_ours = self._redis.eval(_RENEW, 1, key, token, str(milliseconds))
-                    if not is_ours and not self._redis.set(key, token, nx=True, px=milliseconds):
+                    if self._redis.eval(_RENEW, 1, key, token, str(milliseconds)):
+                        continue
+                    if self._is_over(name, worker) or not self._redis.set(key, token, nx=True, px=milliseconds):
                         on_lost()
                         return
 
@@ -216,6 +221,13 @@ class JobBoard:
             renewal.join()
             with suppress(ResearchError), self.server.failing():
                 self._redis.eval(_RELEASE, 1, key, token)
+
+    def _is_over(self, name: str, worker: str) -> bool:
+        """Whether a job that `worker` has begun is not its own any more. Where the server has lost everything it is."""
+        if self._redis.exists(_key(name, "forgotten")):
+            return True
+        job = self.job(name)
+        return job is not None and (job.worker != worker or job.status in ("done", "failed"))
 
 
 class RowMirror:

@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -24,7 +25,7 @@ from localllm.app.research_setup import ResearchParts, ResearchSetup, open_resea
 from localllm.base import logs
 from localllm.base.errors import InternalError, LLMConnectionError, LocalLLMError, ResearchError, ResearchModelError
 from localllm.config.schema import QueueSettings
-from localllm.integrations.task_queue.job_board import Failure, Job, JobBoard, JobTakenError, RowMirror
+from localllm.integrations.task_queue.job_board import KEPT_SECONDS, Failure, Job, JobBoard, JobTakenError, RowMirror
 from localllm.research.options import ResearchOptions, options_for
 from localllm.research.records import ResearchState
 from localllm.research.run_context import OnEvent, nobody, remark_of
@@ -125,6 +126,7 @@ class ResearchWorker:
         import dramatiq
 
         self._board.check()
+        self._tidy_up()
         self._broker.add_middleware(self._middleware())
         dramatiq.Actor(self._work, broker=self._broker, actor_name=ACTOR, queue_name=QUEUE, priority=0, options={})
         poll = int(min(1_000.0, self._settings.heartbeat * 1_000 / 3))
@@ -142,6 +144,13 @@ class ResearchWorker:
         """End the run that is worked on in good order, then `run`."""
         self._stopped.set()
         self._interrupt()
+
+    def _tidy_up(self) -> None:
+        """Delete what workers that were killed have left here, once nobody can want it any more."""
+        with suppress(OSError):
+            for folder in (self._setup.work_folder / FOLDER).iterdir():
+                if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def _middleware(self) -> Any:
         """What sees to it that nobody waits for a run for ever that a fault of the program has ended."""
@@ -187,7 +196,7 @@ class ResearchWorker:
             return
         try:
             lease = self._settings.heartbeat * _LEASE
-            with self._board.held(name, lease, partial(self._let_go, name)):
+            with self._board.held(name, self.name, lease, partial(self._let_go, name)):
                 self._begin(job)
         except JobTakenError:
             self._again(name, self._settings.heartbeat / 2)
@@ -223,19 +232,25 @@ class ResearchWorker:
             rows = store.rows()
         self._surely(lambda: self._board.keep_rows(job.id, rows))
         self._surely(lambda: self._board.finish(job))
-        shutil.rmtree(self._folder(job), ignore_errors=True)
+        self._tidy(job)
         self._on_job(msgspec.structs.replace(job, status="done", worker=self.name))
 
     def _give_back(self, job: Job, mirror: RowMirror) -> None:
         self._surely(mirror.flush)
         self._surely(lambda: self._board.give_back(job, counts=False))
         self._again(job.id)
+        self._tidy(job)
         self._on_job(msgspec.structs.replace(job, status="waiting", worker=self.name))
 
     def _fail(self, job: Job, error: LocalLLMError) -> None:
         failure = Failure(error.code, remark_of(error))
         self._surely(lambda: self._board.finish(job, failure))
+        self._tidy(job)
         self._on_job(msgspec.structs.replace(job, status="failed", worker=self.name, failure=failure))
+
+    def _tidy(self, job: Job) -> None:
+        """Delete what this worker has of a run: it is at the board."""
+        shutil.rmtree(self._folder(job), ignore_errors=True)
 
     def _again(self, name: str, seconds: float = 0.0) -> None:
         def enqueue_again() -> None:
