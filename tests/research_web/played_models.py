@@ -173,7 +173,8 @@ class HonestModel:
         return {"entity": fact.topic if fact and about else "", "attribute": about, "period": ""}
 
     def _verdict(self, prompt: str, _: Schema) -> Any:
-        passages, framed, claim = prompt.partition("<claim>")
+        passages, framed, rest = prompt.partition("<claim>")
+        claim = rest.partition("</claim>")[0]  # behind it may be an earlier answer with its quote
         own = self._facts(claim) if framed else []  # a claim may be a page's own sentence
         fact = next(iter([*self._claimed(claim or prompt), *own]), None)
         there = self._facts(passages)
@@ -240,11 +241,14 @@ class HonestModel:
         return [fact for place, fact in sorted(places, key=lambda pair: pair[0]) if place >= 0]
 
     def _planted(self, evidence: dict[str, str]) -> list[Lie]:
-        """The lies to write now: those of the evidence's topics, each once; that of an altered copy from its words."""
+        """The lies to write now: those of the evidence's topics, each once, and what pages say falsely beside it.
+
+        What a page hides from every reader, in a comment or its head, a model can only have from elsewhere.
+        """
         topics = {fact.topic for text in evidence.values() for fact in self._facts(text)}
 
         def is_due(lie: Lie) -> bool:
-            if lie.kind == "altered-mirror":
+            if lie.said and self.data.pages[lie.page].hide not in ("comment", "meta"):
                 return any(holds(text, lie.said) for text in evidence.values())
             return lie.topic in topics
 

@@ -164,21 +164,25 @@ def _numbering(report: Report) -> Iterator[Defect]:
 
 
 def _cited(report: Report, stored: Stored) -> Iterator[Defect]:
-    """Each sentence of the draft is in the report, followed by marks of just the pages that its evidence is from."""
+    """Each sentence of the draft is in the report once, followed by marks of just the pages of its evidence."""
     urls = dict(report.references)
     whole = "\n".join(report.body)
-    for section in stored.state.get("sections", []):
-        for sentence in section["sentences"]:
-            marks = marks_of(sentence["text"], whole)
-            if marks is None:
-                yield Defect("sentence is missing", sentence["text"])
-                continue
-            wanted = {_address(stored, name) for name in sentence.get("evidence", [])}
-            named = [next((one for one in wanted if one and one in urls.get(mark, "")), "") for mark in marks]
-            if "" in named:
-                yield Defect("cites another page", f"{sentence['text']} {sorted(marks)}")
-            if wanted - set(named):
-                yield Defect("citation is missing", f"{sentence['text']} {sorted(wanted - set(named))}")
+    sentences = [one for section in stored.state.get("sections", []) for one in section["sentences"]]
+    for text, times in Counter(plain(one["text"]) for one in sentences).items():
+        if times > 1:
+            yield Defect("sentence stands twice", text)
+    for sentence in sentences:
+        wanted = {_address(stored, name) for name in sentence.get("evidence", [])}
+        places = [
+            {next((url for url in wanted if url and url in urls.get(mark, "")), "") for mark in marks}
+            for marks in marks_of(sentence["text"], whole)
+        ]
+        if not places:
+            yield Defect("sentence is missing", sentence["text"])
+        elif wanted not in places:
+            yield Defect(
+                "cites another page" if any("" in one for one in places) else "citation is missing", sentence["text"]
+            )
 
 
 def _quotes(report: Report, stored: Stored) -> Iterator[Defect]:
@@ -200,17 +204,20 @@ def _address(stored: Stored, evidence: str) -> str:
     return source.get("url", "")
 
 
-def marks_of(sentence: str, body: str) -> set[int] | None:
-    """The numbers behind a sentence (or before its full stop) in a text; None where it does not stand there."""
+def marks_of(sentence: str, body: str) -> list[set[int]]:
+    """The numbers behind a sentence (or before its full stop) at each place of a text where it stands."""
     words = plain(sentence.rstrip(".。!?！？"))
     escapes = {found.start() for found in _ESCAPED.finditer(body)}
     letters = [(sign, place) for place, one in enumerate(body) if place not in escapes for sign in plain(one)]
-    start = "".join(sign for sign, _ in letters).find(words)
-    if start < 0 or not words:
-        return None
-    end = letters[start + len(words) - 1][1] + 1
-    behind = re.match(r"[.。!?！？\s]*((?:\s*\[\d{1,4}\])*)[.。!?！？]?((?:\s*\[\d{1,4}\])*)", body[end:])
-    return {int(number) for number in _MARK.findall(behind[0])} if behind else set()
+    whole = "".join(sign for sign, _ in letters)
+    found: list[set[int]] = []
+    start = whole.find(words) if words else -1
+    while start >= 0:
+        end = letters[start + len(words) - 1][1] + 1
+        behind = re.match(r"[.。!?！？\s]*((?:\s*\[\d{1,4}\])*)[.。!?！？]?((?:\s*\[\d{1,4}\])*)", body[end:])
+        found.append({int(number) for number in _MARK.findall(behind[0])} if behind else set())
+        start = whole.find(words, start + 1)
+    return found
 
 
 def _sources(stored: Stored) -> Iterator[Defect]:

@@ -138,6 +138,11 @@ def evidence_doubled(made: Made) -> None:
     made.state["evidence"][2]["id"] = "E1"
 
 
+def said_twice(made: Made) -> None:
+    first = made.state["sections"][0]["sentences"][0]
+    made.state["sections"].append({"heading": "Again", "sentences": [{**first, "id": "T9"}]})
+
+
 def not_cited(made: Made) -> None:
     made.state["claims"][0]["evidence"] = ["E2"]
 
@@ -163,6 +168,7 @@ DEFECTS: list[tuple[Callable[[Made], None], str]] = [
     (verdict(quote=""), "quote is not in its page"),
     (verdict(by="mechanics"), "supported without a model"),
     (verdict(evidence="E3"), "rests on what it does not cite"),
+    (said_twice, "sentence stands twice"),
     (not_cited, "rests on what it does not cite"),
     (claim("It opened in 1989."), "number is not in its page"),
     (claim("塔は昭和63年に開業した。"), "number is not in its page"),
