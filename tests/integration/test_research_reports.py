@@ -97,7 +97,7 @@ async def test_lies_of_the_draft_do_not_stand_in_a_checked_report(tmp_path: Path
         supported = squeezed("".join(one.text for one in sentences if one.standing == "supported"))
         lies = [DATA.lies[name] for name in lies_of(topic)]
         standing = [lie for lie in lies if squeezed(lie.text.rstrip(".。")) in supported]
-        seen = [lie for lie in standing if lie.visible and lie.why != "quote"]  # the yes-man quotes a true sentence
+        seen = [lie for lie in standing if lie.why in ("number", "unit", "date", "negation")]
         assert not [lie.text for lie in (seen if model == "yes-man" else standing)]
         assert not {one.standing for one in sentences} & {"contradicted", "not_found"}
         assert state.patches
