@@ -54,7 +54,9 @@ class Extracted(msgspec.Struct, frozen=True):
 
 
 async def page_text(page: Page) -> Extracted:
-    """What the page says. Raises ToolExecutionError (web_no_text, pdf_…)."""
+    """What the page says. Raises ToolExecutionError (web_no_text, web_pdf_large, pdf_…)."""
+    if page.cut and _is_pdf(page):  # its table of contents stands at its end
+        raise ToolExecutionError("web_pdf_large", url=shown_address(page.url), megabytes=len(page.data) / 1e6)
     try:
         return await extract(page)
     except NoTextError as error:
@@ -68,7 +70,7 @@ async def page_text(page: Page) -> Extracted:
 async def extract(page: Page) -> Extracted:
     """What the page says. Raises NoTextError, and PdfError for a PDF without text."""
     kind = page.media_type
-    if kind == "application/pdf" or page.data.startswith(b"%PDF-"):
+    if _is_pdf(page):
         found = await read_pdf(page.data)
         return Extracted(found.title, found.text, "pdf")
     if kind in ("text/html", "application/xhtml+xml", "") and _looks_like_html(page.data):
@@ -76,6 +78,10 @@ async def extract(page: Page) -> Extracted:
     if kind in ("text/html", "") or kind.startswith("text/") or kind.rpartition("+")[2] in _TEXT_KINDS:
         return Extracted("", decoded(page), "text")
     raise NoTextError
+
+
+def _is_pdf(page: Page) -> bool:
+    return page.media_type == "application/pdf" or page.data.startswith(b"%PDF-")
 
 
 _TEXT_KINDS = frozenset({"json", "xml", "application/json", "application/xml", "application/javascript", "yaml"})

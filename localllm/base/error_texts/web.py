@@ -136,6 +136,12 @@ WEB = {
     "web_no_text": ErrorText(
         "E8125", "{url} holds no text ({kind}).", "", "Only pages, plain text, JSON and PDFs are read."
     ),
+    "web_pdf_large": ErrorText(
+        "E8129",
+        "{url} is a PDF of more than {megabytes:.0f} MB, which is not read.",
+        "A PDF cannot be read in part.",
+        "Look for another source.",
+    ),
     "web_robots_forbid": ErrorText(
         "E8126",
         "{url} is not read: the robots.txt of its site forbids it.",

@@ -164,6 +164,15 @@ async def test_a_pdf_of_pictures_is_said_to_be_one() -> None:
     assert (caught.value.key, caught.value.params["pages"]) == ("pdf_pictures", 2)
 
 
+async def test_a_pdf_that_cannot_be_had_whole_is_not_called_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localllm.web.fetching.LARGEST_PDF", 300)
+    pages = {"/robots.txt": page(status="404 No"), "/a.pdf": page(make_pdf("Hello"), "application/pdf")}
+    async with serve(pages) as site:
+        with pytest.raises(ToolExecutionError) as caught:
+            await reading(site, "http://a.example.com/a.pdf")
+    assert caught.value.key == "web_pdf_large"
+
+
 async def test_a_redirect_to_what_is_forbidden_is_not_followed() -> None:
     pages = {
         "/robots.txt": page("User-agent: *\nDisallow: /secret"),
