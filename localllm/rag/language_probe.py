@@ -16,7 +16,7 @@ Embed = Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
 _LEAST = 0.5
 """Of the questions whose answer has to be the nearest; of a model that finds no more its vectors say nothing."""
 
-_SIMILAR = 0.55
+_SIMILAR = 0.85
 """How far from the unrelated ones to the right ones a passage must be to be about the same."""
 
 PAIRS: dict[str, tuple[tuple[str, str], ...]] = {

@@ -47,7 +47,7 @@ class Query(NamedTuple):
 
     def floor(self, floor: float) -> float:
         """How much of this query a passage must have: the longer it is, the less, as the square root."""
-        words = sum(self.kinds.values())
+        words = sum(kind for kind in self.kinds.values() if kind > _PIECE)
         return floor * min(1.0, sqrt(_WHOLE_WORDS / words)) if words else floor
 
 
@@ -162,9 +162,18 @@ def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked
     return sorted(ranked, key=lambda one: (-one.scores.total, one.payload.path, one.payload.number))
 
 
+_HALF_WORDS, _HALF_MEANING = 0.5, 0.65
+"""Shares of the floor, and of the cosine of what is about the same, that are enough together."""
+
+
 def is_relevant(scores: Scores, floor: float, similar: float | None) -> bool:
-    """Whether a passage has enough of the query's words, or of its meaning."""
-    return scores.coverage >= floor or (similar is not None and (scores.dense or 0.0) >= similar)
+    """Whether a passage has enough of the query's words, or of its meaning, or something of both."""
+    if scores.coverage >= floor:
+        return True
+    if similar is None or scores.dense is None:
+        return False
+    has_both = scores.coverage >= _HALF_WORDS * floor and scores.dense >= _HALF_MEANING * similar
+    return has_both or scores.dense >= similar
 
 
 def _bm25(point: Point, wanted: Mapping[int, float], rarity: Mapping[int, float]) -> float:
