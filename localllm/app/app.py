@@ -427,9 +427,10 @@ class LocalLLMCode(Answerer):
         environ = self.config.allowed_environ(self._environ)
         if not has_collections(self.settings, self.root, environ):
             return None
+        from localllm.rag.chat_model import ChatModel
         from localllm.rag.knowledge_base import KnowledgeBase
 
-        return KnowledgeBase(self.settings, self.root, environ)
+        return KnowledgeBase(self.settings, self.root, environ, ChatModel(self.llm_client))
 
     @cached_property
     def project_analyzer(self) -> "ProjectAnalyzer":

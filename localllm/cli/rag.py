@@ -3,18 +3,20 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 import msgspec
 
+from localllm.app.chat_client import open_chat_client
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import _, ngettext
 from localllm.cli.settings import load_here, say
+from localllm.rag.chat_model import ChatModel
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import Collection, FileRecord, Found, IngestEvent, IngestReport, OnEvent
 from localllm.text.sanitising import clean, json_report, shorten
@@ -62,6 +64,8 @@ def ingest(
             ),
         )
         report = asyncio.run(work)
+    if report.contents and not report.collection.description_is_own:
+        report = asyncio.run(_described_by_model(context, report))
     _print_report(report, json=json)
 
 
@@ -94,7 +98,7 @@ def optimize(context: click.Context, name: str) -> None:
 def search(context: click.Context, query: tuple[str, ...], collection: str, top_k: int | None, json: bool) -> None:
     """Print the passages that answer QUERY, with their file and lines; nothing where nothing is relevant."""
     words = " ".join(query)
-    found = asyncio.run(_with(context, lambda knowledge: knowledge.search(words, collection, top_k or 0)))
+    found = asyncio.run(_search(context, words, collection, top_k or 0))
     for remark in found.remarks:
         say(str(remark))
     if json:
@@ -282,6 +286,29 @@ async def _with(context: click.Context, work: Callable[[KnowledgeBase], Coroutin
         return await work(knowledge)
 
 
+async def _search(context: click.Context, query: str, collection: str, top_k: int) -> Found:
+    """Search; where rag.rerank is set the chat model orders what was found."""
+    project, loaded = load_here(context)
+    environ = loaded.allowed_environ(os.environ)
+    async with AsyncExitStack() as stack:
+        model = None
+        if loaded.settings.rag.rerank:
+            client = await stack.enter_async_context(open_chat_client(project, loaded.settings.llm, environ))
+            model = ChatModel(client) if client else None
+        knowledge = await stack.enter_async_context(KnowledgeBase(loaded.settings, project, environ, model))
+        return await knowledge.search(query, collection, top_k)
+
+
+async def _described_by_model(context: click.Context, report: IngestReport) -> IngestReport:
+    """The report of an ingest whose collection the chat model has described, where there is one."""
+    project, loaded = load_here(context)
+    async with open_chat_client(project, loaded.settings.llm, loaded.allowed_environ(os.environ)) as client:
+        text = await ChatModel(client).describe(report.contents) if client else ""
+    if not text:
+        return report
+    return msgspec.structs.replace(report, collection=_open(context).describe(report.collection.name, text))
+
+
 @contextmanager
 def _progress() -> Generator[OnEvent]:
     """A bar on a terminal's standard error while an ingest goes on; nothing elsewhere."""
@@ -336,10 +363,13 @@ def _print_report(report: IngestReport, *, json: bool) -> None:
             skipped=f"{len(report.skipped):,}",
         )
     )
-    _print_skipped(report.skipped, most=_MOST_SKIPPED, name=report.collection.name)
+    telling = [one for one in report.skipped if one.reason != "empty"]
+    _print_skipped(telling, most=_MOST_SKIPPED, name=report.collection.name)
+    if report.collection.description and report.chunks:
+        click.echo(f"  {clean(report.collection.description, keep_newlines=False)}")
 
 
-def _print_skipped(skipped: "tuple[FileRecord, ...] | list[FileRecord]", *, most: int, name: str = "") -> None:
+def _print_skipped(skipped: Sequence[FileRecord], *, most: int, name: str = "") -> None:
     for one in skipped[:most]:
         click.echo(clean(_("  skipped {file}: {why}", file=one.file, why=one.why or ""), keep_newlines=False))
     if len(skipped) > most:

@@ -15,6 +15,7 @@ import msgspec
 
 from localllm.base.regular_files import UNKNOWN, is_settled, stamp_of
 from localllm.rag.chunking import cut
+from localllm.rag.description import Contents
 from localllm.rag.embedding import TextEmbedder
 from localllm.rag.file_listing import Listed, is_beneath, listed_files
 from localllm.rag.file_reading import SkippedError, read_blocks, read_content
@@ -78,6 +79,8 @@ class Ingest:
         self._done = self._total = 0
         self._indexed = self._unchanged = self._removed = self._chunks = 0
         self._skipped: list[FileRecord] = []
+        self.contents = Contents()
+        """What the passages that were taken in are about."""
 
     async def run(self, roots: Sequence[Path]) -> IngestReport:
         """Take in the files of the roots. Raises KnowledgeBaseError, and LLMConnectionError where the embedding model
@@ -146,6 +149,7 @@ class Ingest:
         chunks = await asyncio.to_thread(cut, blocks, *size)
         prepared = await asyncio.to_thread(_prepare, record, chunks)
         prepared.before = known.record.chunks if known else 0
+        self.contents.note(prepared.payloads)
         prepared.known = msgspec.structs.replace(prepared.known, stamp=content.stamp)
         self._waiting.append(prepared)
         await self._embed(at_least=_EMBEDDED_AT_ONCE)

@@ -16,6 +16,8 @@ from localllm.base.i18n import Phrase
 from localllm.base.paths import ensure_project_folder, project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
+from localllm.rag.chat_model import MOST_RERANKED, ChatModel
+from localllm.rag.description import Contents
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embedder_for_search, fits
 from localllm.rag.embedding import Vector
@@ -37,10 +39,16 @@ _MANY = 20_000
 
 
 class KnowledgeBase:
-    """The collections of a user and of the project at `root`. All methods raise KnowledgeBaseError (E84xx)."""
+    """The collections of a user and of the project at `root`. All methods raise KnowledgeBaseError (E84xx).
 
-    def __init__(self, settings: Settings, root: Path, environ: Mapping[str, str]) -> None:
+    `model` orders passages anew where rag.rerank is set; without it they stand as they were found.
+    """
+
+    def __init__(
+        self, settings: Settings, root: Path, environ: Mapping[str, str], model: ChatModel | None = None
+    ) -> None:
         self._settings = settings
+        self._model = model if settings.rag.rerank else None
         self._root = root
         self._environ = environ
         self._user = _user_store(settings, root, environ)
@@ -140,7 +148,8 @@ class KnowledgeBase:
             finally:
                 if selected.embedder:
                     await selected.embedder.aclose()
-            made = self._saved(store, report.collection, description)
+            made = self._saved(store, report, description, ingest.contents)
+            report = msgspec.structs.replace(report, contents=ingest.contents.listed() if report.chunks else "")
             if report.chunks and made.chunks - made.optimized >= max(_MANY, made.chunks // 5):
                 if on_event:
                     on_event(IngestEvent(kind="optimizing"))
@@ -214,9 +223,14 @@ class KnowledgeBase:
         parsed = parse_query(query)
         if not parsed.kinds:
             raise KnowledgeBaseUsageError("rag_no_terms")
-        search = _Search(query, parsed, count, script_of(query), {})
+        wanted = max(count, MOST_RERANKED) if self._model else count
+        search = _Search(query, parsed, wanted, script_of(query), {})
         remarks = [remark for _, one in named for remark in _staleness(one)]
         hits = await self._hits(named, search, remarks)
+        if self._model and len(hits) > 1:
+            hits, remark = await self._model.rerank(query, hits)
+            hits = hits[:count]
+            remarks += [remark] if remark else []
         elsewhere: tuple[str, ...] = ()
         if not hits and name:
             others = [(store, one) for store, one in self._everything() if one.name != name]
@@ -324,10 +338,15 @@ class KnowledgeBase:
         store.create(collection)
         return store, collection
 
-    def _saved(self, store: Store, collection: Collection, description: str) -> Collection:
-        collection = msgspec.structs.replace(collection, updated=_now())
+    def _saved(self, store: Store, report: IngestReport, description: str, contents: Contents) -> Collection:
+        """The record after an ingest. A description made by rule is made anew where half of the passages are new."""
+        collection = msgspec.structs.replace(report.collection, updated=_now())
         if description:
             collection = msgspec.structs.replace(collection, description=description, description_is_own=True)
+        elif not collection.description or (
+            not collection.description_is_own and 2 * report.chunks > collection.chunks
+        ):
+            collection = msgspec.structs.replace(collection, description=contents.described())
         store.save(collection)
         return collection
 

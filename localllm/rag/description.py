@@ -1,0 +1,72 @@
+"""Say what a collection holds: by rule from its titles and words, for a model to choose by."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.rag.store import Payload
+from localllm.text.sanitising import clean, shorten
+from localllm.text.tokenising import terms
+
+_MOST_TITLES = 5
+_MOST_WORDS = 6
+_LONGEST_TITLE = 40
+"""Cells."""
+_TOO_COMMON = 0.12
+"""Of the passages: a word that is in more tells nothing of what they are about."""
+_MOST_PASSAGES = 5_000
+"""That are looked at: what a large collection is about shows in its first ones."""
+
+_LOOKED_AT = 60
+
+_WORD = late_pattern(r"[A-Za-z][A-Za-z-]{4,}|[\u30a1-\u30fa\u30fc]{3,}|[\u4e00-\u9fff]{2,6}")
+
+
+class Contents:
+    """Counts titles and words of the passages that are taken in."""
+
+    def __init__(self) -> None:
+        self._passages = 0
+        self._titles: Counter[str] = Counter()
+        self._words: Counter[str] = Counter()
+
+    def note(self, payloads: Iterable[Payload]) -> None:
+        """Count what stands in these passages."""
+        for payload in payloads:
+            if self._passages >= _MOST_PASSAGES:
+                return
+            self._passages += 1
+            self._titles.update(payload.headings[:2] or (_plain_name(payload.file),))
+            self._words.update({word.lower() for word in _WORD.findall(payload.text)})
+
+    @property
+    def titles(self) -> list[str]:
+        """The titles under which most passages stand."""
+        named = (" ".join(clean(title, keep_newlines=False).split()) for title, _ in self._titles.most_common(40))
+        return list(dict.fromkeys(shorten(title, _LONGEST_TITLE) for title in named if title))
+
+    @property
+    def words(self) -> list[str]:
+        """The words that most passages share, but for those that nearly all or hardly any have."""
+        least, most = min(2, self._passages // 4), max(3.0, self._passages * _TOO_COMMON)
+        titled = " ".join(self.titles[:_MOST_TITLES]).lower()
+        fitting = [(count, word) for word, count in self._words.items() if least <= count <= most]
+        ranked = [word for _, word in sorted(fitting, key=lambda one: (-one[0], one[1])) if word not in titled]
+        return [word for word in ranked[:_LOOKED_AT] if terms(word)]
+
+    def described(self) -> str:
+        """The titles and words in one line; "" where there are none."""
+        titles = "; ".join(self.titles[:_MOST_TITLES])
+        words = ", ".join(self.words[:_MOST_WORDS])
+        return f"{titles} ({words})" if titles and words else titles or words
+
+    def listed(self) -> str:
+        """More of the same, for a model that is to put it into words."""
+        titles = "\n".join(f"- {one}" for one in self.titles)
+        return f"Titles:\n{titles}\nWords: {', '.join(self.words[:30])}"
+
+
+def _plain_name(file: str) -> str:
+    """The name of a file without folders and ending."""
+    return re.sub(r"\.\w+$", "", file.rpartition("/")[2])

@@ -1,0 +1,40 @@
+"""What a collection holds, said by rule."""
+
+from localllm.rag.description import Contents
+from localllm.rag.store import Payload
+
+
+def payload(text: str, *headings: str, file: str = "docs/a.md") -> Payload:
+    return Payload(path=f"/{file}", file=file, hash="", number=0, text=text, headings=headings)
+
+
+def test_the_titles_most_passages_stand_under_and_words_that_tell_them_apart() -> None:
+    contents = Contents()
+    contents.note(payload("The warranty of the turbine is about which all ask.", "Manual", "Care") for _ in range(3))
+    contents.note(payload(f"Something common, number {n}.", "Manual", "Numbers") for n in range(40))
+    said = contents.described()
+    assert said.startswith("Manual; Numbers; Care (")
+    assert "turbine" in said
+    assert "warranty" in said
+    assert "which" not in said
+    assert "common" not in said
+    assert "- Manual\n- Numbers\n- Care" in contents.listed()
+
+
+def test_japanese_words_and_names_of_files_without_titles() -> None:
+    contents = Contents()
+    contents.note([payload("有給休暇は入社から半年後に付与する。", file="人事/就業規則.txt")])
+    assert contents.described().startswith("就業規則 (")
+    assert "有給休暇" in contents.described()
+
+
+def test_of_nothing_nothing_is_said() -> None:
+    assert Contents().described() == ""
+
+
+def test_what_is_in_titles_cannot_act_and_is_short() -> None:
+    contents = Contents()
+    contents.note([payload("x", "a\x1b[2J\nb" + "long " * 90)])
+    assert "\x1b" not in contents.described()
+    assert "\n" not in contents.described()
+    assert len(contents.described()) < 60
