@@ -17,7 +17,7 @@ from localllm.config.schema import LLMSettings, Settings
 from localllm.llm.client import LLMClient
 from localllm.llm.http.transport import refused
 from localllm.research.options import ResearchOptions
-from localllm.research.researcher import Researcher
+from localllm.research.researcher import CACHE, Researcher
 from localllm.research.run_context import OnEvent, nobody
 from localllm.research.run_store import RunStore
 from localllm.research.tracing import Tracer
@@ -98,7 +98,7 @@ async def open_researcher(
         if options.use_web:
             search = open_meta_search(
                 setup.settings.web,
-                {**setup.environ, "LOCALLLM_CACHE_DIR": str(setup.work_folder / "cache")},
+                {**setup.environ, "LOCALLLM_CACHE_DIR": str(setup.work_folder / CACHE)},
                 cache_ttl=options.cache_ttl,
                 use_cache=options.use_cache,
             )

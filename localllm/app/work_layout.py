@@ -7,10 +7,10 @@ from localllm.app.init import Step, move_aside
 from localllm.base.errors import ConfigurationError
 from localllm.base.i18n import Phrase
 from localllm.base.logs import DEBUG_LOG, LOG
+from localllm.research.researcher import CACHE
 from localllm.research.run_store import HISTORY
 from localllm.research.tasks import TASKS
 
-CACHE = "cache"
 FOLDERS = (CACHE, TASKS, LOG, DEBUG_LOG, HISTORY)
 """In the work folder: cached searches, tasks, the logs, runs and their reports."""
 

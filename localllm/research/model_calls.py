@@ -19,6 +19,7 @@ from localllm.base.jsontext import encode_json
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, Message, SystemMessage, UserMessage
 from localllm.llm.overflow import overflow_of
+from localllm.research.note_cache import ROLES_KEPT, NoteCache
 from localllm.research.options import ResearchOptions
 from localllm.research.role_answers import Schema, UnreadableError, read_answer
 from localllm.research.role_protocol import AnswerUnusable
@@ -85,7 +86,7 @@ def _always(_writes: bool) -> bool:
 
 class Roles:
     """Asks the model behind `client`. `may_ask` says whether the budget allows it, for a role that writes or another;
-    `on_reply` is told of every answer the model gave now."""
+    `on_reply` is told of every answer the model gave now. `notes` keeps what the reader noted for other runs."""
 
     def __init__(
         self,
@@ -98,6 +99,7 @@ class Roles:
         may_ask: Callable[[bool], bool] = _always,
         on_reply: Callable[[Reply], None] = _nobody,
         tracer: RunTracer | None = None,
+        notes: NoteCache | None = None,
     ) -> None:
         self._client = client
         self._store = store
@@ -107,6 +109,8 @@ class Roles:
         self._on_reply = on_reply
         self._tracer = tracer or NoTracer()
         self._takes_schemas = True
+        self._language = language
+        self._notes = notes
 
     @property
     def options(self) -> ResearchOptions:
@@ -165,10 +169,13 @@ class Roles:
         )
         answer = await self._answer(request)
         try:
-            return _read(answer, schema)
+            usable = _read(answer, schema)
         except UnreadableError as error:
             complaint = f"Not usable: {error}. Answer again, only as asked."
             again = request._replace(said=answer.text[:_SHOWN_AGAIN] or "(nothing)", complaint=complaint)
+        else:
+            await self._share(request, answer)
+            return usable
         answer = await self._answer(again)
         try:
             return _read(answer, schema)
@@ -189,6 +196,9 @@ class Roles:
         key = request.key(self._tail)
         if kept := self._store.answer(key):
             return kept
+        if self._notes and request.role in ROLES_KEPT and (kept := await self._notes.get(self._shared_key(request))):
+            self._store.keep_answer(key, request.role, kept)
+            return kept
         if not self._may_ask(ROLES[request.role].writes):
             raise BudgetSpent
         begun = time.monotonic()
@@ -199,6 +209,15 @@ class Roles:
         self._store.keep_answer(key, request.role, answer)
         self._on_reply(Reply(request.role, tokens, time.monotonic() - begun, usage.tokens_per_second))
         return answer
+
+    async def _share(self, request: "_Request", answer: StoredAnswer) -> None:
+        """Keep an answer that could be used for other runs, once."""
+        if self._notes and request.role in ROLES_KEPT and answer.tokens:
+            await self._notes.put(self._shared_key(request), answer)
+
+    def _shared_key(self, request: "_Request") -> str:
+        """What the request is kept under for other runs with this model, on another day too."""
+        return request.key(f"{self._client.model}\n{self._language}")
 
     async def _complete(self, request: "_Request") -> Completion:
         """The answer of the server, asked again where that may help."""

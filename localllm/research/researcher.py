@@ -15,6 +15,7 @@ from localllm.llm.client import LLMClient
 from localllm.research.forecast import forecast
 from localllm.research.local_documents import LocalDocuments
 from localllm.research.model_calls import Reply, Roles
+from localllm.research.note_cache import NoteCache
 from localllm.research.options import ResearchOptions
 from localllm.research.query_plan import plan_queries
 from localllm.research.records import STAGES, ResearchState, Stage
@@ -28,6 +29,9 @@ from localllm.research.tracing import NoTracer, RunTracer, Tracer
 from localllm.research.workflow import run_stage, run_stages
 from localllm.web.meta_search import MetaSearch
 from localllm.web.page_reader import PageReader
+
+CACHE = "cache"
+"""The folder of what is kept for other runs, in the data folder."""
 
 _RUNS_LOOKED_AT = 5
 
@@ -196,6 +200,7 @@ class Researcher:
             may_ask=may_ask,
             on_reply=note,
             tracer=tracer,
+            notes=NoteCache(self._data_folder / CACHE) if options.use_cache else None,
         )
         run = RunContext(
             state=state,

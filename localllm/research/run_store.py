@@ -210,9 +210,11 @@ class RunStore:
             db.execute("DELETE FROM answers")
 
     def spent(self) -> Spent:
-        """The requests that were answered, and their tokens."""
+        """The requests that were answered, and their tokens; without those whose answer another run had kept."""
         with self._failing():
-            requests, tokens = self._db.execute("SELECT count(*), coalesce(sum(tokens), 0) FROM answers").fetchone()
+            requests, tokens = self._db.execute(
+                "SELECT count(nullif(tokens, 0)), coalesce(sum(tokens), 0) FROM answers"
+            ).fetchone()
         return Spent(requests, tokens)
 
     def search(self, key: str, kind: type[Value]) -> Value | None:
