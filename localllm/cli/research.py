@@ -86,6 +86,7 @@ def research(context: click.Context, words: tuple[str, ...], **values: Any) -> i
     report.check()
     if values["resume"]:
         options = stored_options(setup.work_folder, values["resume"])
+        _warn_of_workers(setup, values["resume"])
         return _research(setup, options, report, values, resume=values["resume"])
     question = " ".join(words) or values["prompt"] or _piped_question()
     if not question.strip():
@@ -163,6 +164,14 @@ def _print_plan(setup: ResearchSetup, options: ResearchOptions, report: ReportOu
 def _close(tracer: OpenTelemetryTracer | None) -> None:
     if tracer is not None and (remark := tracer.close()):
         say(in_words(remark))
+
+
+def _warn_of_workers(setup: ResearchSetup, run: str) -> None:
+    """Say where a run is worked on elsewhere: what is found there is not here yet."""
+    from localllm.integrations.task_queue.handover import place_of
+
+    if place := place_of(setup.work_folder, run):
+        say(_("Run {id} is with the workers of {where}, too; what they find is not used here.", id=run, where=place))
 
 
 def _refuse_contradictions(words: Sequence[str], values: Mapping[str, Any]) -> None:

@@ -81,6 +81,10 @@ def test_whoever_asked_may_leave_and_take_the_result_later(tmp_path: Path, world
         _printed, said = asker.communicate(timeout=PATIENCE)
         assert asker.returncode == 130
         assert "The workers go on" in said
+        [run] = [folder.name for folder in world.work.glob("history/*")]
+        here = world.run("research", "--resume", run, "--api", "http://127.0.0.1:9/v1")
+        assert here.returncode == 5
+        assert "with the workers of" in here.stderr
         world.release()
         later = world.run("task", "run", "--all", "--queue", url)
         assert later.returncode in (0, 3), later.stderr

@@ -57,7 +57,7 @@ class Handover:
         ResearchError."""
         folder = run_folder(self._data_folder, name)
         with RunLock(folder):
-            if self._ticket(folder):
+            if _ticket(folder):
                 return
             with RunStore(folder) as store:
                 job = self._board.post(name, store.rows())
@@ -71,7 +71,7 @@ class Handover:
 
     def is_handed_over(self, name: str) -> bool:
         """Whether workers have the run, and what they did was not taken back yet."""
-        return self._ticket(run_folder(self._data_folder, name)) is not None
+        return _ticket(run_folder(self._data_folder, name)) is not None
 
     async def follow(
         self, name: str, on_event: OnEvent = nobody, on_trouble: Callable[[ResearchError], None] = lambda _error: None
@@ -83,7 +83,7 @@ class Handover:
         Cancelled, the workers go on.
         """
         folder = run_folder(self._data_folder, name)
-        ticket = self._ticket(folder)
+        ticket = _ticket(folder)
         if ticket is None:
             raise ResearchError("queue_gone", id=name, where=self._board.server.shown)
         position, is_in_trouble = "0", False
@@ -127,11 +127,18 @@ class Handover:
         self._board.forget(job)
         return state
 
-    def _ticket(self, folder: Path) -> Ticket | None:
-        try:
-            return decode_json((folder / TICKET).read_bytes(), Ticket)
-        except (OSError, msgspec.DecodeError):
-            return None
+
+def place_of(data_folder: Path, name: str) -> str:
+    """The server whose workers have the run `name`; "" where none has."""
+    ticket = _ticket(data_folder / HISTORY / name)
+    return ticket.where if ticket else ""
+
+
+def _ticket(folder: Path) -> Ticket | None:
+    try:
+        return decode_json((folder / TICKET).read_bytes(), Ticket)
+    except (OSError, msgspec.DecodeError):
+        return None
 
 
 def handed_over(data_folder: Path) -> list[str]:
