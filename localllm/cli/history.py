@@ -162,7 +162,7 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: 
             if not found
             else ngettext("Delete {count} session for good?", "Delete {count} sessions for good?", count)
             if not runs
-            else _("Delete these {count} sessions and reports for good?", count=count)
+            else _("Delete sessions and reports, {count} in all, for good?", count=count)
         )
         if not click.confirm(question, default=False, err=True):
             return EXIT_LEFT_ALONE
