@@ -41,15 +41,22 @@ _NO_ADDRESS = re.compile(
 )
 """A transport that runs a program; an option; a folder whose hooks nobody looks at, as in `.git`."""
 
+_SSH_HERE = re.compile(
+    r"(?i)^(?:(?:git\+)?ssh(?:\+git)?://(?:[^/@]*@)?\[?(?:localhost|127\.[\d.]+|::1)(?![\w.-])"
+    r"|(?:[^/@:]*@)?\[?(?:localhost|127\.[\d.]+|::1)\]?:(?!//))"
+)
+"""This machine, by way of its own ssh: any repository of the user's."""
 _LOCAL = re.compile(r"(?i)file:|(?!\w[\w+.-]*://|[^/:]+:)")
 
 
 def local_address(value: str) -> str:
-    """The path that the address of a remote is; "" for one on another machine. One that git would decode is "/"."""
+    """The path that the address of a remote is; "" for one on another machine. One that git would decode, or look for
+    in a home, is "/": elsewhere. What git takes for the host in file://host/path counts for nothing."""
     if not _LOCAL.match(value):
         return ""
-    path = re.sub(r"(?i)^file:(?://)?", "", value)
-    return path if path == value or "%" not in path else "/"
+    path = re.sub(r"(?i)^file:(?://[^/]*)?", "", value)
+    is_odd = not path or path.startswith("~") or (path != value and "%" in path)
+    return "/" if is_odd else path
 
 
 def used_addresses(value: str, settings: Iterable[Setting]) -> list[str]:
@@ -69,7 +76,7 @@ def leads_inside(root: Path, data: Path, address: str, settings: Iterable[Settin
     """Whether a repository of the project `root` with this data may have the address for a remote: it is a mere one,
     and leads to a repository of the project, or to none on this machine. `settings`: the user's own."""
     used = used_addresses(address, settings)
-    return all(not _NO_ADDRESS.search(one) and _stays_inside(root, data, local_address(one)) for one in used)
+    return all(_is_plain_address(one) and _stays_inside(root, data, local_address(one)) for one in used)
 
 
 def _stays_inside(root: Path, data: Path, path: str) -> bool:
@@ -120,7 +127,11 @@ def _is_plain(key: str, value: str) -> bool:
     """Whether a value that git would connect to is a mere name or address."""
     if key == "branch.remote":
         return bool(_REMOTE_NAME.fullmatch(value))
-    return key != "remote.url" or not _NO_ADDRESS.search(value)
+    return key != "remote.url" or _is_plain_address(value)
+
+
+def _is_plain_address(value: str) -> bool:
+    return not (_NO_ADDRESS.search(value) or _SSH_HERE.match(value))
 
 
 def _settings(content: bytes) -> list[tuple[str, str, str]]:
