@@ -19,6 +19,7 @@ from localllm.app.private_log import start_log
 from localllm.app.request import Requests
 from localllm.app.session import Conversation, Project, ToolInfo
 from localllm.app.settings_news import SettingsNews
+from localllm.app.start_notices import recovery_notices, settings_notices, storage_notices
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import (
     ConfigurationError,
@@ -31,9 +32,7 @@ from localllm.base.events import (
     RunFinished,
     Usage,
 )
-from localllm.base.i18n import N_, _, ngettext
 from localllm.base.paths import (
-    Storage,
     cache_folder,
     data_folder,
     open_storage,
@@ -74,13 +73,6 @@ if TYPE_CHECKING:
     from localllm.project.facts import ProjectAnalysis
     from localllm.rag.knowledge_base import KnowledgeBase
     from localllm.sandbox.runner import SandboxRunner
-
-_STORED = {
-    "state": N_("{own} cannot be used here ({reason}): long output is kept in {folder}."),
-    "nowhere": N_(
-        "Nothing of this session is kept: {own} cannot be used here ({reason}), and {folder} cannot be written to."
-    ),
-}
 
 
 class FrontEnd(Protocol):
@@ -459,41 +451,16 @@ class LocalLLMCode(Answerer):
 
     def notices(self) -> list[str]:
         """What the person should know at the start, whoever answers."""
-        withheld = (
-            [
-                _(
-                    "Ignored in the project's localllm.toml: {keys}. Read it; localllm config trust believes it.",
-                    keys=", ".join(self.config.withheld),
-                )
-            ]
-            if self.config.withheld
-            else []
-        )
-        unsent = ", ".join(self.config.unsent_keys(self._environ))
-        keyless = (
-            [
-                _(
-                    "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
-                    "chooses the server. localllm config trust believes it.",
-                    variables=unsent,
-                )
-            ]
-            if unsent
-            else []
-        )
-        recovered = (
-            [
-                ngettext(
-                    ("The program was killed during its last change; what that changed ({count} file) can be undone."),
-                    ("The program was killed during its last change; what that changed ({count} files) can be undone."),
-                    self._recovered,
-                )
-            ]
-            if self._recovered
-            else []
-        )
-        left_out = [*self.config.warnings, *map(left_out_notice, self._faulty_rules)]
-        return [*_stored(self._project.storage), *withheld, *keyless, *recovered, *left_out]
+        faulty = map(left_out_notice, self._faulty_rules)
+        unsent = self.config.unsent_keys(self._environ)
+        told = settings_notices(self.config.withheld, unsent)
+        return [
+            *storage_notices(self._project.storage),
+            *told,
+            *recovery_notices(self._recovered),
+            *self.config.warnings,
+            *faulty,
+        ]
 
     def _open_project(self) -> Project:
         """What all conversations here share."""
@@ -554,10 +521,3 @@ class LocalLLMCode(Answerer):
             )
 
         return LateRunner(make)
-
-
-def _stored(storage: Storage) -> list[str]:
-    """Where what happens is kept, if that is not in the project."""
-    if storage.place == "project":
-        return []
-    return [_(_STORED[storage.place], own=storage.other.name, reason=storage.reason, folder=storage.folder)]

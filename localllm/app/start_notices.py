@@ -1,0 +1,55 @@
+"""What the user should know at the start: where things are kept, what of the project's settings is not believed."""
+
+from collections.abc import Sequence
+
+from localllm.base.i18n import N_, _, ngettext
+from localllm.base.paths import Storage
+
+_STORED = {
+    "state": N_("{own} cannot be used here ({reason}): long output is kept in {folder}."),
+    "nowhere": N_(
+        "Nothing of this session is kept: {own} cannot be used here ({reason}), and {folder} cannot be written to."
+    ),
+}
+
+
+def storage_notices(storage: Storage) -> list[str]:
+    """Where what happens is kept, if that is not in the project."""
+    if storage.place == "project":
+        return []
+    return [_(_STORED[storage.place], own=storage.other.name, reason=storage.reason, folder=storage.folder)]
+
+
+def settings_notices(withheld: Sequence[str], unsent: Sequence[str]) -> list[str]:
+    """Which keys of the project's settings are passed over until it is trusted, and which variables hold keys that are
+    not sent to the server it chooses."""
+    lines: list[str] = []
+    if withheld:
+        lines.append(
+            _(
+                "Ignored in the project's localllm.toml: {keys}. Read it; localllm config trust believes it.",
+                keys=", ".join(withheld),
+            )
+        )
+    if unsent:
+        lines.append(
+            _(
+                "{variables} is not sent: the project's localllm.toml, which you have not trusted, "
+                "chooses the server. localllm config trust believes it.",
+                variables=", ".join(unsent),
+            )
+        )
+    return lines
+
+
+def recovery_notices(files: int) -> list[str]:
+    """That so many files were changed by a change in whose middle the program was killed."""
+    if not files:
+        return []
+    return [
+        ngettext(
+            "The program was killed during its last change; what that changed ({count} file) can be undone.",
+            "The program was killed during its last change; what that changed ({count} files) can be undone.",
+            files,
+        )
+    ]
