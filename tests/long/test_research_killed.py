@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.research_web.whole_run import ResearchProgram
-from tests.support.research_killed import EachStage, Outcome, run_to_the_end
+from tests.support.research_killed import MOST_PAGES_AT_ONCE, EachStage, Outcome, run_to_the_end
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
@@ -40,16 +40,19 @@ def test_killed_at_every_stage_of_every_round(tmp_path: Path, topic: str, undist
 def test_killed_at_random(tmp_path: Path, seed: int, undisturbed) -> None:
     dice = random.Random(seed)
     left = KILLS
+    pages = 0
 
     def set_next_kill(program: ResearchProgram) -> None:
-        nonlocal left
+        nonlocal left, pages
         if left:
             left -= 1
             if dice.random() < 0.3:
+                pages += 1
                 program.kill_at_page = program.pages.total() + dice.randint(1, PAGES // 2)
             else:
                 program.kill_at_request = program.asked.total() + dice.randint(1, REQUESTS // 2)
 
     killed = run_to_the_end(tmp_path, "battery", prepare=set_next_kill)
     assert killed.kills >= 1
+    assert killed.pages_again <= pages * MOST_PAGES_AT_ONCE
     assert (killed.report, killed.metadata) == (undisturbed("battery").report, undisturbed("battery").metadata)

@@ -15,11 +15,14 @@ MOST_PAGES_AT_ONCE = 8
 
 
 class Outcome(NamedTuple):
-    """What a run has come to: its report and metadata without times, and how often it was killed."""
+    """What a run has come to: its report and metadata without times, how often it was killed, and how many pages and
+    requests of the model were asked for again after that."""
 
     report: str
     metadata: str
     kills: int
+    pages_again: int
+    requests_again: int
 
 
 def run_to_the_end(
@@ -45,11 +48,13 @@ def run_to_the_end(
             run = run or _run_of(ended)
         assert ended.code == 0, ended.errors
         assert ended.errors == "" or "Traceback" not in ended.errors, ended.errors
-        _nothing_twice(program)
+        requests, pages = _again(program)
         report = program.report(run)
         assert check(report) == []
         metadata = report.with_name(f"{report.stem}.meta.yaml").read_text("utf-8")
-        return Outcome(without_times(report.read_text("utf-8")), without_times(metadata), program.kills)
+        return Outcome(
+            without_times(report.read_text("utf-8")), without_times(metadata), program.kills, pages, requests
+        )
 
 
 def _run_of(ended: Ended) -> str:
@@ -57,13 +62,13 @@ def _run_of(ended: Ended) -> str:
     return next((event["run"] for event in ended.events if event.get("run")), "")
 
 
-def _nothing_twice(program: ResearchProgram) -> None:
-    """What was asked for more than once was under way when the program was killed: one request of the model, and the
-    pages that are read at the same time."""
+def _again(program: ResearchProgram) -> tuple[int, int]:
+    """The requests and the pages that were asked for again: no more than can have been under way at the kills."""
     requests = sum(times - 1 for times in program.asked.values())
     pages = sum(times - 1 for times in program.pages.values())
     assert requests <= program.kills, f"{requests} requests again after {program.kills} kills"
     assert pages <= program.kills * MOST_PAGES_AT_ONCE, f"{pages} pages again after {program.kills} kills"
+    return requests, pages
 
 
 class EachStage:
