@@ -376,8 +376,8 @@ class ReActAgent:
                 "\n"
                 "\n"
                 "Not done, because nobody was there to confirm it: {tools}. It can be allowed in the "
-                "chat, or with --yes or an allow rule (safety.allow); dangerous commands in the chat "
-                "alone.",
+                "chat, by an allow rule (safety.allow) or with --yes, which allows no address of the web; "
+                "dangerous commands in the chat alone.",
                 tools="; ".join(self._tally.missing),
             ),
             unverified=unverified,

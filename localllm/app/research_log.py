@@ -1,6 +1,7 @@
 """Log what happens in research runs: RUN for the stages, WEB for searches and pages, LLM for the model's answers."""
 
 from localllm.base import logs
+from localllm.research.role_protocol import in_words
 from localllm.research.run_events import (
     ClaimChecked,
     Finished,
@@ -35,9 +36,9 @@ def _log_web(event: QueryMade | SearchDone | PageRead) -> None:
         case SearchDone():
             log.info("%s searched %d queries: %d found, %d new", run, event.queries, event.found, event.new)
             for failure in event.failures:
-                log.warning("%s search failed: %s %s", run, failure.text, failure.params)
+                log.warning("%s search failed: %s", run, in_words(failure, "en"))
         case PageRead(problem=problem) if problem is not None:
-            log.warning("%s %s not read: %s: %s %s", run, event.source, event.url, problem.text, problem.params)
+            log.warning("%s %s not read: %s: %s", run, event.source, event.url, in_words(problem, "en"))
         case PageRead():
             log.info("%s %s read: %s", run, event.source, event.url)
 
@@ -54,7 +55,7 @@ def _log_run(event: ResearchEvent) -> None:
         case RoundDone():
             log.info("%s round %d done: %d open, goes on: %s", run, event.round, event.open, event.goes_on)
         case RemarkMade(remark=said):
-            log.warning("%s %s %s", run, said.text, said.params)
+            log.warning("%s %s", run, in_words(said, "en"))
         case Finished():
             log.info("%s finished%s", run, ", partial" if event.partial else "")
         case _:

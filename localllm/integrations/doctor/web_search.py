@@ -18,13 +18,16 @@ _PACKAGES = ("trafilatura", "pypdf")
 
 async def web(here: Surroundings) -> list[Finding]:
     """Which of the engines answer, and which packages are missing; where the web is off and research was never used,
-    how it is turned on."""
+    how it is turned on. Offline nothing is asked but the cache."""
     settings = here.loaded.settings.web
     if not settings.enabled and not uses_research(here):
         fix = _("If you want it: localllm config set web.enabled true")
         return [note("web", _("Searching and reading the web is off."), fix)]
     patience = msgspec.structs.replace(settings, timeout=min(settings.timeout, _SECONDS))
     access = open_web(patience, here.environ)
+    if here.loaded.settings.offline:
+        said = note("web", _("Offline: the web is neither searched nor read."))
+        return [said, *await _cache(access.cache, settings.cache)]
     respects = here.loaded.settings.research.respect_robots
     return [*await _engines(access), *await _cache(access.cache, settings.cache), *_packages(respects_robots=respects)]
 

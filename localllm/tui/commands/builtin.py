@@ -109,7 +109,10 @@ async def tools(call: SlashCall) -> Outcome:
             tools=left_out,
         )
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
-    if not call.chat.settings.web.enabled:
+    if call.chat.settings.offline:
+        text = _("Offline: the web is neither searched nor read.")
+        call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
+    elif not call.chat.settings.web.enabled:
         text = _("Searching and reading the web is off. To turn it on: localllm config set web.enabled true")
         call.screen.print_lines(wrapped("  ", text, "dim", call.screen.width))
     for remembered in call.chat.rules():

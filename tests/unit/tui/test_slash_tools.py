@@ -39,8 +39,8 @@ class Chat:
     session_id = "s"
     keeping = SimpleNamespace(title="")
 
-    def __init__(self, profile: Profile, *tools: Tool, has_web: bool = True) -> None:
-        self.settings = Settings(web=WebSettings(enabled=has_web))
+    def __init__(self, profile: Profile, *tools: Tool, has_web: bool = True, offline: bool = False) -> None:
+        self.settings = Settings(web=WebSettings(enabled=has_web), offline=offline)
         self.profile = profile
         self._tools = tools
 
@@ -71,6 +71,10 @@ async def test_where_nothing_is_left_out_nothing_is_said_of_it() -> None:
 
 async def test_where_the_web_is_off_it_says_how_to_turn_it_on() -> None:
     assert "web.enabled true" in await said(Chat(STANDARD, READ, has_web=False), "tools")
+
+
+async def test_offline_it_says_why_the_web_is_not_there() -> None:
+    assert "Offline" in await said(Chat(STANDARD, READ, offline=True), "tools")
 
 
 async def test_the_status_has_the_profile_and_counts_its_tools() -> None:

@@ -39,6 +39,14 @@ async def test_where_it_is_off_nobody_is_asked_and_the_setting_is_named(tmp_path
     assert "web.enabled true" in finding.fix
 
 
+async def test_offline_no_engine_is_asked_and_none_is_said_to_answer(tmp_path: Path) -> None:
+    async with serve({"/search": FOUND}) as site:
+        settings = Settings(offline=True, web=WebSettings(enabled=True, engines=("searxng",), searxng_url=site.url))
+        (finding,) = await web(surroundings(tmp_path, loaded=Loaded(settings=settings)))
+        assert site.asked == []
+    assert (finding.status, finding.what) == ("note", "Offline: the web is neither searched nor read.")
+
+
 async def test_an_engine_that_answers(tmp_path: Path) -> None:
     async with serve({"/search": FOUND}) as site:
         (finding,) = await looked(tmp_path, "searxng", url=site.url)
