@@ -33,6 +33,9 @@ LEAST_FREE = 200_000_000
 _LEAST_FREE_TO_READ = 80_000_000
 """To open a shard: the engine writes its log anew, and what it had in memory."""
 
+_LONGEST_CLOSING = 30.0
+"""Seconds a shard may take to close."""
+
 _PER_POINT = 3_000
 """Bytes a point takes besides its text and its vector: terms, ids, the log."""
 
@@ -78,7 +81,11 @@ class Shard:
             for stream in (process.stdin, process.stdout):
                 with suppress(OSError):  # it has died
                     stream.close() if stream else None
-            process.wait()  # it closes the shard at the end of its input
+            try:
+                process.wait(_LONGEST_CLOSING)  # it closes the shard at the end of its input
+            except subprocess.TimeoutExpired:  # a disk that hangs: what it has written is in the engine's log
+                process.kill()
+                process.wait()
         self._lock.release()
 
     def count(self) -> int:
