@@ -51,13 +51,13 @@ class ChatResearch:
         )
 
     def options(self, preset: str = "", docs: tuple[str, ...] = ()) -> ResearchOptions:
-        """How a run is done: the web is searched where the chat may, and folders of documents. Raises
+        """How a run is done: the web is searched where the chat may, and folders and collections of documents. Raises
         ResearchUsageError where there is neither."""
         settings = self._setup.settings
         folders = tuple(
             str((self._root / Path(folder).expanduser()).resolve()) for folder in (*settings.research.docs, *docs)
         )
-        if not self._uses_web and not folders:
+        if not self._uses_web and not (folders or settings.research.collections):
             raise ResearchUsageError("research_chat_off")
         return options_for(settings.research, preset, use_web=self._uses_web, docs=folders)
 
@@ -84,7 +84,7 @@ class ChatResearch:
         if state is None:
             raise ResearchUsageError("research_no_run", id=name, folder=folder.parent)
         options = msgspec.convert(state.options, ResearchOptions)
-        if options.use_web and not self._uses_web and not options.docs:
+        if options.use_web and not self._uses_web and not (options.docs or options.collections):
             raise ResearchUsageError("research_chat_off")
         return msgspec.structs.replace(options, use_web=options.use_web and self._uses_web)
 

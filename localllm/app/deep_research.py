@@ -36,8 +36,9 @@ _STAGES = {
 
 
 def can_research(settings: Settings) -> bool:
-    """Whether there is anything to search: the web, or folders of documents."""
-    return (settings.web.enabled and not settings.offline) or bool(settings.research.docs)
+    """Whether there is anything to search: the web, or folders or collections of documents."""
+    own = settings.research.docs or settings.research.collections
+    return (settings.web.enabled and not settings.offline) or bool(own)
 
 
 def research_tool(research: "Callable[[], ChatResearch]", estimate: Callable[[str], int]) -> Tool:
@@ -94,7 +95,7 @@ def _asked(expected: "Forecast") -> str | Phrase:
     """Why the person is asked first; empty where it is known not to take long."""
     if not expected.most_seconds:
         return Phrase(
-            "It takes some {count} requests to the model; how long that is, is not known yet.",
+            "It is expected to ask the model {count} times; how long that takes is not known yet.",
             count=expected.most_requests,
         )
     minutes = round(expected.most_seconds / 60)

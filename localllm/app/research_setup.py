@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,9 @@ from localllm.research.tracing import Tracer
 from localllm.web.meta_search import open_meta_search
 from localllm.web.page_reader import PageReader
 from localllm.web.services import page_reader
+
+if TYPE_CHECKING:
+    from localllm.rag.knowledge_base import KnowledgeBase
 
 _PATIENCE = 10.0
 """Seconds a model server may take to say what it offers, before anything is searched for."""
@@ -116,7 +119,19 @@ async def open_researcher(
             today=today,
             tracer=tracer,
             open_store=open_store,
+            knowledge=await _open_knowledge(setup, options, stack),
         )
+
+
+async def _open_knowledge(
+    setup: ResearchSetup, options: ResearchOptions, stack: AsyncExitStack
+) -> "KnowledgeBase | None":
+    """The knowledge base, where the run searches collections."""
+    if not options.collections:
+        return None
+    from localllm.rag.knowledge_base import KnowledgeBase
+
+    return await stack.enter_async_context(KnowledgeBase(setup.settings, setup.root, setup.environ))
 
 
 def report_language(options: ResearchOptions) -> str:

@@ -28,7 +28,7 @@ _SETTINGS = {
 }
 """Options that stand for a setting of `[research]`."""
 
-SHARED = ("preset", *_SETTINGS, "sites", "exclude_sites", "docs")
+SHARED = ("preset", *_SETTINGS, "sites", "exclude_sites", "docs", "collections")
 """The options of a run, as click calls them."""
 
 _PAIRS = (("min_search", "max_search"), ("min_validation", "max_validation"))
@@ -56,6 +56,13 @@ OPTIONS = (
         help="Search the documents in this folder as well.",
     ),
     click.option(
+        "--collection",
+        "collections",
+        multiple=True,
+        metavar="NAME",
+        help="Search the documents of this collection (localllm rag) as well.",
+    ),
+    click.option(
         "--max-minutes", type=click.FloatRange(0), metavar="N", help="Minutes the run may take; 0 means no limit."
     ),
     click.option("--max-tokens", type=click.IntRange(0), metavar="N", help="Tokens the run may use; 0 means no limit."),
@@ -80,6 +87,8 @@ def given_options(values: Mapping[str, Any]) -> dict[str, Any]:
             given[name] = tuple(dict.fromkeys(hosts))
     if folders := values.get("docs"):
         given["docs"] = tuple(str(folder.expanduser().absolute()) for folder in folders)
+    if collections := values.get("collections"):
+        given["collections"] = tuple(dict.fromkeys(collections))
     return given
 
 

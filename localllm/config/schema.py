@@ -299,6 +299,7 @@ class ResearchSettings(Section, frozen=True):
     language: of the report; auto takes ui.language.
     query_count: queries made of the question.
     docs: folders of documents of yours that every run searches like the web.
+    collections: names of collections (localllm rag) whose documents every run searches as well.
     min_search: sources that are looked for at least; fewer are said in the report.
     max_search: sources that are read at most in a round.
     min_validation: rounds of checking at least.
@@ -325,6 +326,7 @@ class ResearchSettings(Section, frozen=True):
     language: Literal["auto", "ja", "en"] = "auto"
     query_count: Annotated[int, Meta(ge=1, le=10)] = 3
     docs: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
     min_search: Annotated[int, Meta(ge=1, le=20)] = 3
     max_search: Annotated[int, Meta(ge=1, le=50)] = 8
     min_validation: Annotated[int, Meta(ge=0, le=10)] = 1

@@ -99,6 +99,12 @@ class KnowledgeBase:
         store, collection = self._find(name)
         return [known.record for known in Manifest(store.manifest(collection.name), name).files().values()]
 
+    def may_read(self, hit: Hit) -> bool:
+        """Whether the file of a hit may be read: a collection that came with a project may name any file of its user's,
+        so of those only what lies in the project."""
+        home = self.collection(hit.collection).home
+        return home != "project" or Path(hit.path).resolve().is_relative_to(self._root.resolve())
+
     def describe(self, name: str, description: str) -> Collection:
         """Set what a collection holds and when it is to be searched; empty lets the next ingest say it."""
         store, collection = self._find(name)

@@ -3,9 +3,9 @@
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import ResearchUsageError
@@ -46,6 +46,37 @@ class LocalDocument(NamedTuple):
     path: Path
     title: str
     text: str
+
+
+class Documents(Protocol):
+    """Documents that are searched like the web."""
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What the reader of the report should know of them."""
+        ...
+
+    async def search(self, query: str, limit: int) -> list[LocalDocument]:
+        """The documents that fit the query best, best first."""
+        ...
+
+
+class JoinedDocuments:
+    """Documents of several places: the best of each in turn."""
+
+    def __init__(self, places: Sequence[Documents]) -> None:
+        self._places = places
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """Those of all places."""
+        return [said for place in self._places for said in place.remarks]
+
+    async def search(self, query: str, limit: int) -> list[LocalDocument]:
+        """The documents that fit the query best in each place, each document once."""
+        found = [await place.search(query, limit) for place in self._places]
+        in_turn = [document for row in zip_longest(*found) for document in row if document is not None]
+        return list({str(document.path): document for document in in_turn}.values())[:limit]
 
 
 class LocalDocuments:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +14,7 @@ from localllm.base.events import Json
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.llm.client import LLMClient
 from localllm.research.forecast import forecast
-from localllm.research.local_documents import LocalDocuments
+from localllm.research.local_documents import Documents, JoinedDocuments, LocalDocuments
 from localllm.research.model_calls import Reply, Roles
 from localllm.research.note_cache import NoteCache
 from localllm.research.options import ResearchOptions
@@ -32,6 +33,9 @@ from localllm.web.page_reader import PageReader
 
 CACHE = "cache"
 """The folder of what is kept for other runs, in the data folder."""
+
+if TYPE_CHECKING:
+    from localllm.rag.knowledge_base import KnowledgeBase
 
 _RUNS_LOOKED_AT = 5
 
@@ -59,6 +63,7 @@ class Researcher:
         tracer: Tracer | None = None,
         task: str = "",
         open_store: Callable[[Path], RunStore] = RunStore,
+        knowledge: "KnowledgeBase | None" = None,
     ) -> None:
         self._client = client
         self._search = search
@@ -73,6 +78,7 @@ class Researcher:
         self._tracer = tracer or NoTracer()
         self._task = task
         self._open_store = open_store
+        self._knowledge = knowledge
 
     async def forecast(self) -> Forecast:
         """What a run will take, at the speed this model had in the newest run with it. Raises LLMConnectionError."""
@@ -152,9 +158,20 @@ class Researcher:
         return await run_stages(run)
 
     def _check_sources(self, options: ResearchOptions) -> None:
-        if self._search is None and not options.docs:
+        if self._search is None and not (options.docs or options.collections):
             raise ResearchUsageError("research_no_sources")
-        _documents(options)
+        self._documents(options)
+
+    def _documents(self, options: ResearchOptions) -> Documents | None:
+        """What is searched besides the web. Raises ResearchUsageError, KnowledgeBaseUsageError."""
+        places: list[Documents] = []
+        if options.docs:
+            places.append(LocalDocuments([Path(folder) for folder in options.docs]))
+        if options.collections and self._knowledge is not None:
+            from localllm.research.collection_documents import CollectionDocuments
+
+            places.append(CollectionDocuments(self._knowledge, options.collections))
+        return places[0] if len(places) == 1 else JoinedDocuments(places) if places else None
 
     def _begun(self, store: RunStore, question: str) -> ResearchState:
         state = new_state(
@@ -211,7 +228,7 @@ class Researcher:
             budget=budget,
             search=self._search if options.use_web else None,
             reader=self._reader,
-            documents=_documents(options),
+            documents=self._documents(options),
             on_event=self._on_event,
             speed=self._speed,
             tracer=tracer,
@@ -243,7 +260,3 @@ def new_state(
         language=language,
         options=decode_json(encode_json(options), dict[str, Json]),
     )
-
-
-def _documents(options: ResearchOptions) -> LocalDocuments | None:
-    return LocalDocuments([Path(folder) for folder in options.docs]) if options.docs else None

@@ -10,7 +10,7 @@ import msgspec
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import Json
 from localllm.base.i18n import Counted, Phrase
-from localllm.research.local_documents import LocalDocuments
+from localllm.research.local_documents import Documents
 from localllm.research.model_calls import Reply, Roles
 from localllm.research.options import ResearchOptions
 from localllm.research.records import Numbers, Remark, ResearchState
@@ -89,7 +89,7 @@ class RunContext:
     budget: Budget
     search: MetaSearch | None = None
     reader: PageReader | None = None
-    documents: LocalDocuments | None = None
+    documents: Documents | None = None
     on_event: OnEvent = nobody
     speed: Speed = field(default_factory=Speed)
     tracer: RunTracer = field(default_factory=NoTracer)

@@ -49,8 +49,8 @@ RESEARCH: dict[str, ErrorText] = {
     "research_no_sources": ErrorText(
         "E7009",
         "There is nothing to search.",
-        "The web is off, and no folder of documents was named.",
-        "Leave out --offline, or name a folder: --docs FOLDER.",
+        "The web is off, and no folder or collection of documents was named.",
+        "Leave out --offline, or name a folder (--docs FOLDER) or a collection (--collection NAME).",
     ),
     "research_docs": ErrorText(
         "E7010", "The folder {folder} cannot be searched.", "{reason}.", "Name a folder of documents: --docs FOLDER."
@@ -108,6 +108,12 @@ RESEARCH: dict[str, ErrorText] = {
         "Run {id} is to search the folder {folder}, which this worker may not.",
         "",
         "Start the worker with --docs and that folder, if it is there.",
+    ),
+    "queue_collection": ErrorText(
+        "E6049",
+        "Run {id} is to search the collection {name}, which this worker may not.",
+        "",
+        "Name it in research.collections of the worker's settings, if it is there.",
     ),
     "queue_given_up": ErrorText(
         "E6046",

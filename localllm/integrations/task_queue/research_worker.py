@@ -315,7 +315,10 @@ class ResearchWorker:
         return state
 
     def _check_folders(self, job: Job, options: ResearchOptions) -> None:
-        """Whoever can write to the queue must not have any folder of this machine searched."""
+        """Whoever can write to the queue must not have any folder or collection of this machine searched."""
+        for name in options.collections:
+            if name not in self._setup.settings.research.collections:
+                raise ResearchError("queue_collection", id=job.run, name=name)
         for name in options.docs:
             if not any(Path(name).resolve().is_relative_to(folder) for folder in self._folders):
                 raise ResearchError("queue_folder", id=job.run, folder=name)

@@ -1,0 +1,55 @@
+"""Documents of the knowledge base as sources of a run: those whose passages fit a query, with their whole text."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from localllm.base.i18n import N_
+from localllm.rag.file_reading import SkippedError, read_blocks, read_content
+from localllm.rag.knowledge_base import KnowledgeBase
+from localllm.rag.records import Hit
+from localllm.research.local_documents import LocalDocument
+from localllm.research.records import Remark
+from localllm.research.role_protocol import remark
+from localllm.text.sanitising import clean
+
+_LONGEST = 1_000_000
+"""Characters of one, as of a page of the web."""
+
+
+class CollectionDocuments:
+    """The documents of these collections. Raises KnowledgeBaseUsageError at once for one that there is not."""
+
+    def __init__(self, knowledge: KnowledgeBase, names: Sequence[str]) -> None:
+        self._knowledge = knowledge
+        self._names = [knowledge.collection(name).name for name in names]
+        self._read: dict[str, LocalDocument | None] = {}
+        self.remarks: list[Remark] = []
+
+    async def search(self, query: str, limit: int) -> list[LocalDocument]:
+        """The documents with the passages that fit the query best, best first. Raises KnowledgeBaseError."""
+        found = [hit for name in self._names for hit in (await self._knowledge.search(query, name, limit)).hits]
+        ranked = sorted(found, key=lambda hit: -hit.scores.total)
+        best = {hit.path: hit for hit in reversed(ranked)}
+        chosen = sorted(best.values(), key=lambda hit: -hit.scores.total)[:limit]
+        documents = [await self._document(hit) for hit in chosen]
+        return [document for document in documents if document is not None]
+
+    async def _document(self, hit: Hit) -> LocalDocument | None:
+        """The document of a hit as it is now; None where it cannot be read any more, which is said."""
+        if hit.path not in self._read:
+            self._read[hit.path] = await self._load(hit)
+        return self._read[hit.path]
+
+    async def _load(self, hit: Hit) -> LocalDocument | None:
+        path = Path(hit.path)
+        try:
+            if not self._knowledge.may_read(hit):
+                raise SkippedError("unreadable")  # noqa: TRY301 - the same as a file that is gone
+            content = await asyncio.to_thread(read_content, path)
+            blocks = await read_blocks(path, content.data)
+        except SkippedError:
+            self.remarks.append(remark(N_("{file} of a collection could not be read."), file=hit.file))
+            return None
+        text = clean("\n\n".join(block.text for block in blocks))[:_LONGEST]
+        return LocalDocument(path, clean(hit.file, keep_newlines=False), text)
