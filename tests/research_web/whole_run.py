@@ -177,7 +177,8 @@ class _KillingWeb(ResearchWeb):
         self._program = program
 
     def _page(self, page: Any) -> Any:
-        self._program.page_asked(page.url)
+        if page.form != "script":  # those are asked for a second time, by the browser
+            self._program.page_asked(page.url)
         return super()._page(page)
 
 
