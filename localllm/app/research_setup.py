@@ -95,8 +95,7 @@ async def open_researcher(
     """
     parts = parts or standard_parts(setup)
     async with AsyncExitStack() as stack:
-        model = client if client is not None and not _names_another(setup.settings) else await _open_model(setup, stack)
-        await _check_model(model, setup)
+        model = await open_model(setup, stack, client)
         search = reader = None
         if options.use_web:
             search = open_meta_search(
@@ -132,6 +131,14 @@ async def _open_knowledge(
     from localllm.rag.knowledge_base import KnowledgeBase
 
     return await stack.enter_async_context(KnowledgeBase(setup.settings, setup.root, setup.environ))
+
+
+async def open_model(setup: ResearchSetup, stack: AsyncExitStack, client: LLMClient | None = None) -> LLMClient:
+    """The model that does research, seen to be there, closed by `stack`: the chat's `client` unless `[research]` names
+    another. Raises LLMConnectionError, ConfigurationError."""
+    model = client if client is not None and not _names_another(setup.settings) else await _open_model(setup, stack)
+    await _check_model(model, setup)
+    return model
 
 
 def report_language(options: ResearchOptions) -> str:

@@ -22,18 +22,20 @@ class _Bucket:
 class RateLimiter:
     """At most `per_minute` requests a minute of each name; 0 is no limit. A name is anything: the address of a server.
 
-    Whoever asked first has its turn first. `clock` tells seconds, `pause` waits them.
+    Whoever asked first has its turn first. `burst` of them may come at once; None takes a tenth of a minute's. `clock`
+    tells seconds, `pause` waits them.
     """
 
     def __init__(
         self,
-        per_minute: int = 0,
+        per_minute: float = 0,
         *,
+        burst: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._rate = per_minute / SECONDS_PER_MINUTE
-        self._capacity = max(1.0, per_minute * BURST_SHARE)
+        self._capacity = max(1.0, per_minute * BURST_SHARE if burst is None else burst)
         self._clock = clock
         self._pause = pause
         self._buckets: dict[str, _Bucket] = {}
@@ -64,6 +66,10 @@ class RateLimiter:
         """Let nobody ask `name` for so long: it has said so itself."""
         bucket = self._bucket(name)
         bucket.closed_until = max(bucket.closed_until, self._clock() + seconds)
+
+    def reset(self) -> None:
+        """Forget who was asked, and who wants to be left alone."""
+        self._buckets.clear()
 
     def _take(self, name: str) -> float:
         """The seconds until the next turn, which is taken."""

@@ -1,4 +1,4 @@
-"""`localllm history`: past sessions of a project, and reports of research."""
+"""`localllm history`: past sessions of a project, reports of research, market scans."""
 
 import sys
 from pathlib import Path
@@ -11,16 +11,19 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
 from localllm.base.i18n import _, ngettext
 from localllm.base.paths import find_storage, session_key_file
+from localllm.cli.market_history import delete_scans, is_scan, scan_content, scan_json, scan_line, scans
 from localllm.cli.report_history import (
+    check_terminal,
     delete_reports,
     is_report,
-    print_report,
     report_content,
     report_json,
     report_line,
     reports,
 )
+from localllm.cli.report_output import write_bytes
 from localllm.cli.settings import load_here, print_error, say
+from localllm.research.market.agent_log import AgentLog
 from localllm.research.run_history import past_run
 from localllm.sessions.export import Format as SessionFormat
 from localllm.sessions.export import export, format_for, write_new
@@ -40,38 +43,43 @@ _work_dir = click.option(
 
 @click.group()
 def history() -> None:
-    """List, read, export and delete the past sessions of this project, and the reports of research.
+    """List, read, export and delete the past sessions of this project, the reports of research, and market scans.
 
-    A session is named by its whole name or title, or the beginning of one; a report by its id, such as 2026-0003.
+    A session is named by its whole name or title, or the beginning of one; a report by its id, such as 2026-0003, and
+    so a market scan, such as m-0123456789ab.
     localllm --resume NAME goes on with a session, localllm research --resume ID with a run that has no report yet.
     """
 
 
 @history.command("list")
 @click.argument("words", nargs=-1)
-@click.option("--kind", type=click.Choice(["session", "report"]), help="Only these.")
+@click.option("--kind", type=click.Choice(["session", "report", "market"]), help="Only these.")
 @click.option("--json", "json", is_flag=True, help="Print one JSON object.")
 @_work_dir
 @click.pass_context
 def list_(context: click.Context, words: tuple[str, ...], kind: str | None, json: bool, work_dir: Path | None) -> None:
-    """List sessions and reports, the newest first.
+    """List sessions, reports and market scans, the newest first.
 
     With WORDS, those in which something like it was asked for.
     """
     wanted = " ".join(words)
     _unused, sessions, work = _open(context, work_dir)
-    found = [] if kind == "report" else sessions.search(wanted) if words else sessions.all()
-    runs = [] if kind == "session" else reports(work, wanted)
+    found = [] if kind in ("report", "market") else sessions.search(wanted) if words else sessions.all()
+    runs = [] if kind in ("session", "market") else reports(work, wanted)
+    markets = [] if kind in ("session", "report") else scans(work, wanted)
     if json:
-        click.echo(json_report({"sessions": list(map(_json, found)), "reports": list(map(report_json, runs))}))
+        whole = {"sessions": list(map(_json, found)), "reports": list(map(report_json, runs))}
+        click.echo(json_report({**whole, "scans": list(map(scan_json, markets))}))
         return
-    if not found and not runs:
+    if not found and not runs and not markets:
         say(_("Nothing was found for “{words}”.", words=wanted) if words else _("No sessions and no reports yet."))
     for one in found:
         words_of_it = shorten(clean(about(one), keep_newlines=False), _ABOUT)
         click.echo(f"{one.id}  {when(one)}  {words_of_it}  ({state(one)})")
     for run in runs:
         click.echo(report_line(run))
+    for scan in markets:
+        click.echo(scan_line(scan))
 
 
 def _json(session: Session) -> dict[str, Json]:
@@ -93,10 +101,11 @@ def _json(session: Session) -> dict[str, Json]:
 @_work_dir
 @click.pass_context
 def show(context: click.Context, name: str, to: Format, work_dir: Path | None) -> None:
-    """Print the session NAME, or the report with that id."""
+    """Print the session NAME, or the report or market scan with that id."""
     project, sessions, work = _open(context, work_dir)
-    if is_report(name):
-        print_report(work, name, to)
+    if is_report(name) or is_scan(name):
+        check_terminal(to)
+        write_bytes(_content(work, name, to))
         return
     text = export(_transcript(project, sessions, name), _of_session(to))
     click.echo(clean(text) if sys.stdout.isatty() and to != "json" else text, nl=False)
@@ -112,15 +121,16 @@ def show(context: click.Context, name: str, to: Format, work_dir: Path | None) -
 def export_(
     context: click.Context, name: str, file: Path | None, to: Format | None, force: bool, work_dir: Path | None
 ) -> int:
-    """Write the session NAME, or the report with that id, into FILE: Markdown, a web page without scripts, or JSON.
+    """Write the session NAME, or the report or scan with that id, into FILE: Markdown, a web page, or JSON.
 
     A report can also be had as PDF, where a Chromium is installed.
     """
     project, sessions, work = _open(context, work_dir)
-    chosen = to or ("pdf" if is_report(name) and file and file.suffix.lower() == ".pdf" else None)
+    is_kept = is_report(name) or is_scan(name)
+    chosen = to or ("pdf" if is_kept and file and file.suffix.lower() == ".pdf" else None)
     chosen = chosen or format_for(file.name if file else "")
-    if is_report(name):
-        target, content = file or Path(f"report-{name}.{chosen}"), report_content(work, name, chosen)
+    if is_kept:
+        target, content = file or Path(f"report-{name}.{chosen}"), _content(work, name, chosen)
     else:
         transcript = _transcript(project, sessions, name)
         target = file or Path(f"session-{transcript.session_id}.{chosen}")
@@ -145,11 +155,13 @@ def export_(
 @_work_dir
 @click.pass_context
 def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: Path | None) -> int:
-    """Delete sessions and reports for good; one that is open in another program stays."""
+    """Delete sessions, reports and market scans for good; one that is open in another program stays."""
     _unused, sessions, work = _open(context, work_dir)
     runs = [past_run(work, name) for name in dict.fromkeys(names) if is_report(name)]
-    found = {one.id: one for one in map(sessions.find, (name for name in names if not is_report(name)))}
-    count = len(found) + len(runs)
+    markets = [AgentLog(work).find(name) for name in dict.fromkeys(names) if is_scan(name)]
+    others = (name for name in names if not is_report(name) and not is_scan(name))
+    found = {one.id: one for one in map(sessions.find, others)}
+    count = len(found) + len(runs) + len(markets)
     if not yes:
         if not sys.stdin.isatty():
             raise ConfigurationError("history_needs_yes")
@@ -157,16 +169,19 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: 
             say(f"{one.id}  {when(one)}  {shorten(clean(about(one), keep_newlines=False), _ABOUT)}")
         for run in runs:
             say(report_line(run))
+        for scan in markets:
+            say(scan_line(scan))
         question = (
             ngettext("Delete {count} report for good?", "Delete {count} reports for good?", count)
-            if not found
+            if not found and not markets
             else ngettext("Delete {count} session for good?", "Delete {count} sessions for good?", count)
-            if not runs
+            if not runs and not markets
             else _("Delete sessions and reports, {count} in all, for good?", count=count)
         )
         if not click.confirm(question, default=False, err=True):
             return EXIT_LEFT_ALONE
     deleted = sum(_deleted(sessions, name) for name in found) + delete_reports(work, [run.id for run in runs])
+    deleted += delete_scans(work, [scan.execution_id for scan in markets])
     if found:
         sessions.delete_orphans()
     say(_("{count} deleted.", count=deleted))
@@ -180,6 +195,11 @@ def _deleted(sessions: Sessions, session_id: str) -> bool:
         print_error(error)
         return False
     return True
+
+
+def _content(work: Path, name: str, form: Format) -> bytes:
+    """What is printed of a report or a market scan. Raises LocalLLMError."""
+    return scan_content(work, name, form) if is_scan(name) else report_content(work, name, form)
 
 
 def _open(context: click.Context, work_dir: Path | None) -> tuple[Path, Sessions, Path]:

@@ -10,7 +10,6 @@ from localllm.app.report_formats import Format, rendered
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, _
-from localllm.cli.report_output import write_bytes
 from localllm.cli.settings import print_error
 from localllm.research.run_history import PastRun, delete_run, matching, past_runs
 from localllm.research.run_store import RUN_ID
@@ -41,7 +40,7 @@ def reports(work: Path, words: str) -> list[PastRun]:
 def report_line(run: PastRun) -> str:
     """A run in a line."""
     about = shorten(clean(run.facts.title or run.facts.question, keep_newlines=False), _ABOUT)
-    return f"{run.id}  {_when(run.facts.finish_at or run.facts.start_at)}  {about}  ({_(_STATES[_state(run)])})"
+    return f"{run.id}  {when(run.facts.finish_at or run.facts.start_at)}  {about}  ({_(_STATES[_state(run)])})"
 
 
 def report_json(run: PastRun) -> dict[str, Json]:
@@ -68,11 +67,10 @@ def report_json(run: PastRun) -> dict[str, Json]:
     }
 
 
-def print_report(work: Path, run: str, form: Format) -> None:
-    """Print the report of a run. Raises LocalLLMError."""
+def check_terminal(form: Format) -> None:
+    """See whether a report can be printed where standard output goes. Raises ResearchUsageError."""
     if form == "pdf" and sys.stdout.isatty():
         raise ResearchUsageError("report_pdf_on_terminal")
-    write_bytes(asyncio.run(rendered(work, run, form)))
 
 
 def report_content(work: Path, run: str, form: Format) -> bytes:
@@ -97,7 +95,8 @@ def _state(run: PastRun) -> str:
     return "partial" if run.status == "success" and run.facts.partial else run.status
 
 
-def _when(moment: str) -> str:
+def when(moment: str) -> str:
+    """A moment of a log as it is listed."""
     try:
         return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
     except ValueError:

@@ -347,6 +347,25 @@ class ResearchSettings(Section, frozen=True):
     respect_robots: bool = True
 
 
+class MarketSettings(Section, frozen=True):
+    """The market scan: eight searches about a theme in Japan and abroad, their pages read and checked.
+
+    max_results: results of each search.
+    pages: read for each of the eight purposes; 0 takes the result lists alone.
+    search_timeout: seconds for a search.
+    max_requests: searches that may be made in a window.
+    window_ms: its milliseconds.
+    sensitive_words: results in which one of these stands are left out, as are those with personal data or credentials.
+    """
+
+    max_results: Annotated[int, Meta(ge=1, le=100)] = 10
+    pages: Annotated[int, Meta(ge=0, le=10)] = 2
+    search_timeout: Positive = 5.0
+    max_requests: Count = 100
+    window_ms: Count = 60_000
+    sensitive_words: tuple[str, ...] = ("社外秘", "部外秘", "極秘", "strictly confidential", "internal use only")
+
+
 class TraceSettings(Section, frozen=True):
     """Spans of research runs, sent to a receiver of OpenTelemetry's protocol (OTLP over HTTP): Jaeger, Langfuse, ….
 
@@ -452,6 +471,7 @@ class Settings(Section, frozen=True):
     web: WebSettings = WebSettings()
     rag: RagSettings = RagSettings()
     research: ResearchSettings = ResearchSettings()
+    market: MarketSettings = MarketSettings()
     trace: TraceSettings = TraceSettings()
     queue: QueueSettings = QueueSettings()
     project: ProjectSettings = ProjectSettings()

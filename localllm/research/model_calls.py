@@ -60,6 +60,10 @@ ROLES: dict[str, RoleKind] = {
     "verdict": RoleKind(400),
     "coverage": RoleKind(500),
     "compare": RoleKind(200),
+    "market_queries": RoleKind(700, judges=False),
+    "market_reader": RoleKind(900),
+    "applicability": RoleKind(800),
+    "market_summary": RoleKind(1_000, writes=True),
 }
 
 

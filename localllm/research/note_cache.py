@@ -12,7 +12,7 @@ from localllm.web.search_cache import DiskCache
 FILE = "notes.sqlite"
 SECONDS = 7 * 86_400.0
 
-ROLES_KEPT = frozenset({"reader"})
+ROLES_KEPT = frozenset({"reader", "market_reader"})
 """Roles whose answers depend on their request alone: no other evidence, and not the day."""
 
 

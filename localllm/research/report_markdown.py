@@ -16,19 +16,19 @@ _AT_START = late_pattern(r"^(?:(?=[#>+=-])|(\d{1,9})(?=[.)]))")
 def to_markdown(report: Report) -> str:
     """The report as Markdown, ending with a line break."""
     words = Words(report)
-    about = "  \n".join(f"> {_text(line)}" for line in [*words.about(), *words.warnings()])
-    parts = [f"# {_text(report.title)}", about]
+    about = "  \n".join(f"> {markdown_text(line)}" for line in [*words.about(), *words.warnings()])
+    parts = [f"# {markdown_text(report.title)}", about]
     parts += [_section(section, words) for section in report.sections] or [words.nothing()]
     parts += _open_parts(report, words)
     if report.limits:
-        parts += [_headed(words, N_("Limits")), _list([_text(one) for one in report.limits])]
+        parts += [_headed(words, N_("Limits")), _list([markdown_text(one) for one in report.limits])]
     if report.references:
         parts += [_headed(words, N_("References")), *(_reference(one, words) for one in report.references)]
     return "\n\n".join(parts) + "\n"
 
 
 def _section(section: ReportSection, words: Words) -> str:
-    parts = [f"## {_text(section.heading)}"]
+    parts = [f"## {markdown_text(section.heading)}"]
     items: list[str] = []
     for block in blocks(section.sentences):
         text = joined([_sentence(one, words) for one in block.sentences])
@@ -45,7 +45,7 @@ def _section(section: ReportSection, words: Words) -> str:
 def _sentence(sentence: ReportSentence, words: Words) -> str:
     mark = words.mark(sentence.standing)
     said = words.say(N_(" ({mark})"), mark=mark) if mark else ""
-    return with_mark(_text(sentence.text), _marks(sentence.citations) + said)
+    return with_mark(markdown_text(sentence.text), _marks(sentence.citations) + said)
 
 
 def _open_parts(report: Report, words: Words) -> list[str]:
@@ -54,13 +54,16 @@ def _open_parts(report: Report, words: Words) -> list[str]:
     if report.disagreements:
         parts.append(_headed(words, N_("Sources disagree")))
         for one in report.disagreements:
-            parts.append("\n".join([f"- **{_text(one.about)}**", *(f"  - {_side(side, words)}" for side in one.sides)]))
+            parts.append(
+                "\n".join([f"- **{markdown_text(one.about)}**", *(f"  - {_side(side, words)}" for side in one.sides)])
+            )
     if report.unanswered:
-        parts += [_headed(words, N_("Not answered")), _list([_text(one) for one in report.unanswered])]
+        parts += [_headed(words, N_("Not answered")), _list([markdown_text(one) for one in report.unanswered])]
     if report.unsupported:
         parts += [_headed(words, N_("Not supported")), words.say(N_("Said in the draft; taken out, or marked above."))]
         claims = [
-            with_mark(_text(one.text), _marks(one.citations)) + words.say(N_(" — {reason}"), reason=_text(one.reason))
+            with_mark(markdown_text(one.text), _marks(one.citations))
+            + words.say(N_(" — {reason}"), reason=markdown_text(one.reason))
             for one in report.unsupported
         ]
         parts.append(_list(claims))
@@ -68,14 +71,14 @@ def _open_parts(report: Report, words: Words) -> list[str]:
 
 
 def _side(side: ReportSide, words: Words) -> str:
-    return with_mark(_text(side.statement), _marks(side.citations)) + words.backing(side.sources)
+    return with_mark(markdown_text(side.statement), _marks(side.citations)) + words.backing(side.sources)
 
 
 def _reference(reference: Reference, words: Words) -> str:
     link = link_of(reference)
     address = link if link else f"`{shown_address(reference.url).replace('`', '%60')}`"
-    lines = [f"[{reference.number}] {_text(reference.title)}", address, words.accessed(reference)]
-    quotes = [f"> {words.say(N_('“{quote}”'), quote=_text(_quote(one.text)))}" for one in reference.quotes]
+    lines = [f"[{reference.number}] {markdown_text(reference.title)}", address, words.accessed(reference)]
+    quotes = [f"> {words.say(N_('“{quote}”'), quote=markdown_text(_quote(one.text)))}" for one in reference.quotes]
     return "\n\n".join(["  \n".join(filter(None, lines)), "\n>\n".join(quotes)])
 
 
@@ -95,7 +98,7 @@ def _list(items: list[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def _text(text: str) -> str:
+def markdown_text(text: str) -> str:
     """A text on one line in which nothing is a sign of Markdown."""
     line = _SPECIAL.sub(lambda found: f"\\{found[0]}", " ".join(clean(text).split()))
     return _AT_START.sub(lambda found: f"{found[1]}\\" if found[1] else "\\", line)

@@ -36,16 +36,22 @@ async def read_sources(run: RunContext) -> list[Source]:
     read: list[str] = []
     while waiting and left and (run.budget.allows() or not read):
         batch, waiting = waiting[:left], waiting[left:]
-        done = await _read_all(run, [state.source(name) for name in batch])
-        _put(run, done)
+        done = await read_batch(run, [state.source(name) for name in batch])
         fine = [source.id for source in done if source.state == "read"]
         left -= len(fine)
         read += fine
     if waiting and not left and options.max_pages and state.numbers.pages >= options.max_pages:
         run.remark(remark(_ONLY_SO_MANY, count=options.max_pages))
-    _mark_copies(run, read)
+    mark_copies(run, read)
     _tell_of_too_few(run)
     return [state.source(name) for name in read]
+
+
+async def read_batch(run: RunContext, sources: Sequence[Source]) -> list[Source]:
+    """Read these sources, and put them back into the state, read or failed."""
+    done = await _read_all(run, sources)
+    _put(run, done)
+    return done
 
 
 async def _read_all(run: RunContext, sources: Sequence[Source]) -> list[Source]:
@@ -101,7 +107,7 @@ def _put(run: RunContext, done: Sequence[Source]) -> None:
         run.state.numbers.pages += source.state == "read"
 
 
-def _mark_copies(run: RunContext, names: Sequence[str]) -> None:
+def mark_copies(run: RunContext, names: Sequence[str]) -> None:
     """Mark each source whose text is nearly that of one before it."""
     signatures: dict[str, tuple[int, ...]] = {}
     places = {source.id: place for place, source in enumerate(run.state.sources)}

@@ -58,7 +58,7 @@ class EnginePool:
 
         if self.cache is None:
             return EngineReply(await search(), was_kept=False)
-        wanted = () if view == FIRST_PAGE else (view.language, view.page)
+        wanted = () if view == FIRST_PAGE else (view.language, view.page, *filter(None, [view.country]))
         answer = await self.cache.answer(search_key(name, guard.engine.scope, query, limit, *wanted), search)
         return EngineReply(answer, was_kept=not was_asked)
 

@@ -62,7 +62,9 @@ class MetaSearch:
     def __init__(self, pool: EnginePool) -> None:
         self.pool = pool
 
-    async def search(self, queries: Sequence[str], *, language: str = "", limit: int = 10, page: int = 1) -> MetaAnswer:
+    async def search(
+        self, queries: Sequence[str], *, language: str = "", limit: int = 10, page: int = 1, country: str = ""
+    ) -> MetaAnswer:
         """All pages that the queries find, the best first.
 
         Args:
@@ -71,6 +73,7 @@ class MetaSearch:
             language: The one results should be in (ISO 639-1); empty leaves that to the engines.
             limit: How many results of each engine are taken for each query.
             page: Which page of results, from 1.
+            country: The one results should be meant for (ISO 3166); empty leaves that to the engines.
 
         Raises:
             WebSearchError: There is no engine, no query left after masking, or no engine answered any of them.
@@ -78,7 +81,7 @@ class MetaSearch:
         if not self.pool.engines:
             raise WebSearchError("web_no_engine")
         asked = _leaving(queries)
-        view = ResultView(language, page)
+        view = ResultView(language, page, country)
         pairs = [(query, engine.name) for query in asked for engine in self.pool.engines]
         findings = await asyncio.gather(*(self._ask(engine, query, limit, view) for query, engine in pairs))
         answer = _merged(findings, [engine.name for engine in self.pool.engines])

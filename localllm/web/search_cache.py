@@ -54,6 +54,10 @@ class CacheBackend(Protocol):
         """Keep a value."""
         ...
 
+    def clear(self) -> None:
+        """Delete all values."""
+        ...
+
     def check(self) -> None:
         """Find out whether values can be kept; nothing is."""
         ...
@@ -72,6 +76,10 @@ class MemoryCache:
     def put(self, key: str, value: bytes) -> None:
         """Keep a value."""
         self._kept.put(key, value)
+
+    def clear(self) -> None:
+        """Delete all values."""
+        self._kept.clear()
 
     def check(self) -> None:
         """There is always memory."""
@@ -99,6 +107,12 @@ class DiskCache:
             db.execute("DELETE FROM searches WHERE stored NOT BETWEEN ? AND ?", (now - self._ttl, now))
             db.execute("INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", (key, value, now))
             db.execute(f"DELETE FROM searches WHERE key NOT IN ({newest})", (DISK_ENTRIES,))  # noqa: S608 - no input
+
+    def clear(self) -> None:
+        """Delete all values; a file that is not there is not made."""
+        if self._file.exists():
+            with self._opened() as db:
+                db.execute("DELETE FROM searches")
 
     def check(self) -> None:
         """Open the file where there is one; else see whether it can be made."""
@@ -145,6 +159,15 @@ class RedisCache:
     def put(self, key: str, value: bytes) -> None:
         """Keep a value."""
         self._do(lambda client: client.set(_PREFIX + key, value, px=max(1, int(self._ttl * 1_000))))
+
+    def clear(self) -> None:
+        """Delete the values of this program; others in the same Redis stay."""
+
+        def delete(client: Any) -> None:
+            for key in client.scan_iter(match=f"{_PREFIX}*"):
+                client.delete(key)
+
+        self._do(delete)
 
     def check(self) -> None:
         """Ask whether it is there."""
@@ -214,6 +237,23 @@ class SearchCache:
                 await self._keep(key, msgspec.json.encode(answer))
             return answer
 
+    async def value(self, key: str) -> bytes | None:
+        """What else than a search is kept for `key`, such as queries that were made."""
+        return await self._tried(lambda: self.backend.get(key)) or self._spare.get(key)
+
+    async def keep_value(self, key: str, data: bytes) -> None:
+        """Keep something else than a search."""
+        await self._keep(key, data)
+
+    async def clear(self) -> None:
+        """Delete everything that is kept."""
+
+        def delete() -> None:
+            self.backend.clear()
+
+        self._spare.clear()
+        await self._tried(delete)
+
     def take_failure(self) -> CacheError | None:
         """Why nothing could be kept, the first time it is asked for after that; None from then on."""
         if self._failure is None or self._is_told:
@@ -223,7 +263,7 @@ class SearchCache:
 
     async def _recalled(self, key: str) -> SearchAnswer | None:
         """What is kept; None also for what is damaged."""
-        data = await self._tried(lambda: self.backend.get(key)) or self._spare.get(key)
+        data = await self.value(key)
         try:
             return None if data is None else msgspec.json.decode(data, type=SearchAnswer)
         except msgspec.DecodeError:
@@ -289,6 +329,9 @@ class _NoCache:
 
     def put(self, key: str, value: bytes) -> None:
         self.get(key)
+
+    def clear(self) -> None:
+        self.get("")
 
     def check(self) -> None:
         self.get("")

@@ -1,9 +1,5 @@
 """The command line of research as a user calls it: real processes, a loopback web, a played model behind a server."""
 
-import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -14,27 +10,22 @@ from tests.research_web.dataset import Question
 from tests.research_web.played_models import HonestModel
 from tests.research_web.served_model import ServedModel
 from tests.research_web.server import ResearchWeb
+from tests.support.program import PATIENCE, Program
 
-PATIENCE = 60.0
 
-
-class ResearchWorld:
+class ResearchWorld(Program):
     """A user with a model server and a search engine. `hold` makes the model wait before the answer with this number
     (from 1) until `release` is called."""
 
     def __init__(self, folder: Path, web: ResearchWeb, language: str = "C.UTF-8") -> None:
+        super().__init__(folder, language)
         self.web = web
-        self.folder = folder
-        self.project = folder / "project"
-        self.work = folder / "home" / "state" / "data"
-        self.project.mkdir(parents=True)
         self._inner = HonestModel(web.data)
         self._held_at = 0
         self._answers = 0
         self.is_holding = threading.Event()
         self._released = threading.Event()
         self.model = ServedModel(self._answer)
-        self._language = language
 
     def hold(self, answer: int) -> None:
         """Wait before the answer with this number, counted from now."""
@@ -56,51 +47,11 @@ class ResearchWorld:
 
     def configure(self, more: str = "") -> None:
         """Write the user's settings."""
-        config = self.folder / "home" / "config"
-        config.mkdir(parents=True, exist_ok=True)
-        (config / "localllm.toml").write_text(
+        self.write_settings(
             f'[llm]\nprovider = "openai"\n[llm.openai]\nbase_url = "{self.model.url}"\n'
             f'[web]\nengines = ["searxng"]\nsearxng_url = "{self.web.search_url}"\nproxy = "{self.web.proxy_url}"\n'
             f"{more}"
         )
-
-    def environment(self) -> dict[str, str]:
-        home = self.folder / "home"
-        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-        own = {"HOME": home, "LOCALLLM_STATE_DIR": home / "state", "LOCALLLM_CONFIG_DIR": home / "config"}
-        return {**kept, **{name: str(path) for name, path in own.items()}, "LANG": self._language}
-
-    def begin(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Start the program."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "localllm", *arguments],
-            cwd=self.project,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-
-    def run(self, *arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
-        """Run the program to its end."""
-        return subprocess.run(
-            [sys.executable, "-m", "localllm", *arguments],
-            cwd=self.project,
-            env=self.environment(),
-            input=stdin,
-            stdin=None if stdin is not None else subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=PATIENCE,
-            check=False,
-        )
-
-    def json(self, *arguments: str) -> Any:
-        """What the program prints as JSON."""
-        return json.loads(self.run(*arguments).stdout)
 
     @property
     def question(self) -> Question:

@@ -24,11 +24,12 @@ class SearchAnswer(msgspec.Struct, frozen=True):
 
 
 class ResultView(msgspec.Struct, frozen=True):
-    """Which results are asked for: in a `language` (ISO 639-1, such as ja; empty: the engine's own choice), and which
-    `page` of them, from 1."""
+    """Which results are asked for: in a `language` (ISO 639-1, such as ja; empty: the engine's own choice), which
+    `page` of them, from 1, and those meant for a `country` (ISO 3166, such as jp; empty leaves that too)."""
 
     language: str = ""
     page: int = 1
+    country: str = ""
 
 
 FIRST_PAGE = ResultView()

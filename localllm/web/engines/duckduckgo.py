@@ -84,14 +84,18 @@ class DuckDuckGo:
         except ImportError as error:
             raise WebSearchError("duckduckgo_missing") from error
         client = ddgs.DDGS(timeout=int(self._seconds), proxy=self._proxy or None)
-        wanted: dict[str, Any] = {"region": region} if (region := _region(view.language)) else {}
+        wanted: dict[str, Any] = {"region": region} if (region := _region(view)) else {}
         if view.page > 1:
             wanted["page"] = view.page
         return client.text(query, max_results=limit, backend="duckduckgo", **wanted)
 
 
-def _region(language: str) -> str:
-    """DuckDuckGo's region for a language; empty where it has none, which leaves it to the engine."""
+def _region(view: ResultView) -> str:
+    """DuckDuckGo's region for a language and a country; empty where it has none, which leaves it to the engine."""
+    language, country = view.language, view.country
+    if language and country:
+        region = _REGIONS.get(language, "")
+        return region if region.startswith(f"{country}-") else f"{country}-{language}"
     return f"{language}-{language}" if language in _SAME_CODES else _REGIONS.get(language, "")
 
 

@@ -82,7 +82,7 @@ class SearxNG:
 
     async def _ask(self, place: str, query: str, limit: int, view: ResultView) -> SearchAnswer:
         parameters = {"q": query, "format": "json"}
-        wanted = {"categories": self._categories, "language": view.language, "pageno": str(view.page)}
+        wanted = {"categories": self._categories, "language": _locale(view), "pageno": str(view.page)}
         parameters |= {name: value for name, value in wanted.items() if value not in ("", "1")}
         try:
             reply = await get(f"{place}/search", parameters, seconds=self._seconds)
@@ -93,6 +93,11 @@ class SearxNG:
         if reply.status != _OK:
             raise _refusal(place, reply)
         return _understood(place, reply.data, limit)
+
+
+def _locale(view: ResultView) -> str:
+    """What SearxNG calls language: ja, or with a country ja-JP; it knows no country alone."""
+    return f"{view.language}-{view.country.upper()}" if view.language and view.country else view.language
 
 
 def _base(url: str) -> str:

@@ -64,11 +64,13 @@ class Serper:
         return f"{self._url} {self._region}"
 
     async def search(self, query: str, limit: int, view: ResultView = FIRST_PAGE) -> SearchAnswer:
-        """At most `limit` results. A language asked for goes before that of the settings."""
+        """At most `limit` results. A language and a country asked for go before those of the settings."""
         await self.check()
         body = {"q": query, **self._region, "num": min(limit, _MOST)}
         if view.language:
             body["hl"] = view.language
+        if view.country:
+            body["gl"] = view.country
         if view.page > 1:
             body["page"] = view.page
         try:
@@ -86,13 +88,17 @@ class Serper:
 
     async def check(self) -> tuple[str, ...]:
         """Look at the key and the address. Nothing is sent: each search costs money."""
+        self.check_key()
+        return ()
+
+    def check_key(self) -> None:
+        """See whether the key can be one, and whether it stays secret on its way. Raises WebSearchError."""
         if not self._key:
             raise WebSearchError("serper_no_key")
         if not _KEY.fullmatch(self._key):
             raise WebSearchError("serper_key_malformed")
         if not self._url.startswith("https://") and not is_loopback(self._url):
             raise WebSearchError("serper_insecure", url=self._url)
-        return ()
 
     def _refusal(self, reply: Reply) -> WebSearchError:
         match reply.status:

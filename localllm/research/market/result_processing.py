@@ -1,0 +1,89 @@
+"""Process search results: each page once, insights with their quotes, what findings from abroad mean in Japan."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from localllm.base.i18n import N_
+from localllm.research.market.applicability import judge_applicability
+from localllm.research.market.insights import Findings, note_insights, read_purposes
+from localllm.research.market.market_records import GLOBAL, JAPANESE, Applicability, FoundResult, MarketPurpose
+from localllm.research.market.scan_events import ApplicabilityDone, PurposeDone
+from localllm.research.market.sensitive_content import SensitiveContent
+from localllm.research.model_calls import BudgetSpent
+from localllm.research.role_protocol import remark
+from localllm.research.run_context import RunContext
+from localllm.web.canonical_urls import canonical_url
+
+_MOST_APPLIED = 6
+"""Findings from abroad that are looked at for Japan."""
+
+_MOST_SHOWN = 10
+"""Findings about Japan that are shown with one of them."""
+
+
+class CategorizedResults(NamedTuple):
+    """Results by their region."""
+
+    japanese: tuple[FoundResult, ...]
+    global_: tuple[FoundResult, ...]
+
+
+class SearchResultProcessor:
+    """Processes the results of one scan. `pages` are read for each purpose; 0 takes the result lists alone."""
+
+    def __init__(self, run: RunContext, sensitive: SensitiveContent, pages: int) -> None:
+        self._run = run
+        self._sensitive = sensitive
+        self._pages = pages
+
+    def remove_duplicates(self, results: Sequence[FoundResult]) -> list[FoundResult]:
+        """The first result of each page, in the order given."""
+        first: dict[str, FoundResult] = {}
+        for result in results:
+            first.setdefault(canonical_url(result.url), result)
+        return list(first.values())
+
+    def categorize_by_region(self, results: Sequence[FoundResult]) -> CategorizedResults:
+        """The results about Japan, and those about the world."""
+        return CategorizedResults(
+            tuple(one for one in results if one.region == "jp"),
+            tuple(one for one in results if one.region == "global"),
+        )
+
+    async def extract_key_insights(self, results: Sequence[FoundResult], purposes: Sequence[MarketPurpose]) -> Findings:
+        """Read what was found for each purpose, and note what it says, each insight checked against its quote.
+
+        Where the budget is spent the rest is left out, which the report says.
+        """
+        run, findings = self._run, Findings()
+        for of in await read_purposes(run, results, purposes, self._pages):
+            try:
+                await note_insights(run, findings, of, self._sensitive)
+            except BudgetSpent:
+                self._end_early()
+                break
+            noted = [one.insight for one in findings.noted if one.insight.purpose == of.purpose]
+            supported = sum(one.supported for one in noted)
+            run.tell(PurposeDone(run=run.state.id, purpose=of.purpose, insights=len(noted), supported=supported))
+        return findings
+
+    async def analyze_applicability(self, findings: Findings) -> list[Applicability]:
+        """What each supported finding from abroad could mean in Japan, the first of each purpose first."""
+        run, found = self._run, list[Applicability]()
+        abroad = [findings.of(purpose) for purpose in GLOBAL]
+        longest = max(map(len, abroad), default=0)
+        in_turn = [group[place] for place in range(longest) for group in abroad if group[place:]]
+        japanese = findings.of(*JAPANESE)[:_MOST_SHOWN]
+        try:
+            for finding in in_turn[:_MOST_APPLIED]:
+                if applied := await judge_applicability(run, finding, japanese):
+                    found.append(applied)
+        except BudgetSpent:
+            self._end_early()
+        if in_turn:
+            run.tell(ApplicabilityDone(run=run.state.id, findings=len(found)))
+        return found
+
+    def _end_early(self) -> None:
+        self._run.state.partial = True
+        self._run.remark(remark(N_("The report is partial: the time or the tokens this run may use are spent.")))

@@ -1,0 +1,153 @@
+"""The searches of a scan, over the program's engines, their limits, their retries and their cache."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError, WebSearchError
+from localllm.config.schema import MarketSettings, WebSettings
+from localllm.research.market.market_records import (
+    FoundResult,
+    MarketPurpose,
+    MarketQuery,
+    ScanError,
+    SearchOptions,
+    SearchResponse,
+)
+from localllm.research.market.search_limits import LimitedEngine, RateLimiter
+from localllm.web.engine_pool import EnginePool, open_pool
+from localllm.web.engines.serper import Serper
+from localllm.web.meta_search import FoundPage, MetaAnswer, MetaSearch
+from localllm.web.search_cache import MemoryCache, SearchCache
+
+SERPER = "serper"
+SERPER_URL = "https://google.serper.dev"
+
+
+class SearchService:
+    """Searches as a scan wants it, by the engines of `search`. Engines ask again twice where that helps (429 after its
+    wait, 5xx, time-out), never after another refusal; so many at once as each of them bears."""
+
+    def __init__(
+        self, search: MetaSearch, limiter: RateLimiter | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.meta = search
+        self.limiter = limiter
+        self._clock = clock
+        self.api_calls = 0
+        """Searches that an engine was asked for."""
+        self.cache_hits = 0
+
+    @property
+    def cache(self) -> SearchCache | None:
+        """Where answers are kept; None where nowhere."""
+        return self.meta.pool.cache
+
+    async def search(self, query: MarketQuery) -> SearchResponse:
+        """What a query finds. Raises WebSearchError where no engine answered."""
+        begun, options = self._clock(), query.options
+        answer = await self._asked(query.query, options)
+        return SearchResponse(
+            query=query,
+            results=tuple(_result(page, query) for page in answer.pages[: options.num]),
+            search_time=round((self._clock() - begun) * 1_000),
+            was_kept=bool(answer.cache_hits) and not answer.searches,
+            errors=tuple(scan_error(error, query.purpose) for error in answer.failures),
+        )
+
+    async def search_with_retry(self, query: str, options: SearchOptions) -> list[FoundPage]:
+        """The pages found for a query, asked again where that may help. Raises WebSearchError."""
+        return list((await self._asked(query, options)).pages[: options.num])
+
+    async def batch_search(self, queries: Sequence[MarketQuery]) -> list[SearchResponse]:
+        """What each query finds, all at the same time; one that fails says so and stops no other."""
+        return list(await asyncio.gather(*(self._searched(query) for query in queries)))
+
+    async def clear_cache(self) -> None:
+        """Delete all searches that are kept."""
+        if self.cache is not None:
+            await self.cache.clear()
+
+    async def validate_api_key(self) -> bool:
+        """Whether Serper's key, where Serper is asked, can be one. Nothing is sent: each search costs money."""
+        try:
+            await self.check_key()
+        except WebSearchError:
+            return False
+        return True
+
+    async def check_key(self) -> None:
+        """Look at Serper's key and address, where Serper is asked. Raises WebSearchError."""
+        for engine in self.meta.pool.engines:
+            if engine.name == SERPER:
+                await engine.check()
+
+    async def aclose(self) -> None:
+        """Leave the engines."""
+        await self.meta.aclose()
+
+    async def _searched(self, query: MarketQuery) -> SearchResponse:
+        begun = self._clock()
+        try:
+            return await self.search(query)
+        except WebSearchError as error:
+            milliseconds = round((self._clock() - begun) * 1_000)
+            return SearchResponse(
+                query=query, search_time=milliseconds, errors=(scan_error(error, query.purpose),), failed=True
+            )
+
+    async def _asked(self, query: str, options: SearchOptions) -> MetaAnswer:
+        try:
+            answer = await self.meta.search([query], language=options.hl, country=options.gl, limit=options.num)
+        except WebSearchError:
+            self.api_calls += 1
+            raise
+        self.api_calls += answer.searches
+        self.cache_hits += answer.cache_hits
+        return answer
+
+
+class SearchServiceConfig(NamedTuple):
+    """How Serper is asked. Times are milliseconds."""
+
+    api_key: str
+    timeout: int = 5_000
+    cache_ttl: int = 3_600_000
+    base_url: str = SERPER_URL
+    max_requests: int = 100
+    window_ms: int = 60_000
+
+
+class SerperSearchService(SearchService):
+    """Searches with Serper alone, its answers kept in memory. Raises WebSearchError for a key that can be none."""
+
+    def __init__(self, config: SearchServiceConfig, *, clock: Callable[[], float] = time.monotonic) -> None:
+        limiter = RateLimiter(config.max_requests, config.window_ms)
+        serper = Serper(config.base_url, config.api_key, seconds=config.timeout / 1_000)
+        serper.check_key()
+        ttl = config.cache_ttl / 1_000
+        cache = SearchCache(MemoryCache(ttl), MemoryCache(ttl)) if ttl else None
+        super().__init__(MetaSearch(EnginePool([LimitedEngine(serper, limiter)], cache=cache)), limiter, clock=clock)
+
+
+def open_search_service(
+    web: WebSettings, market: MarketSettings, environ: Mapping[str, str], *, cache_ttl: float, use_cache: bool
+) -> SearchService:
+    """The service by the settings: their engines, each search within `market.search_timeout`."""
+    limiter = RateLimiter(market.max_requests, market.window_ms)
+    quick = msgspec.structs.replace(web, timeout=min(web.timeout, market.search_timeout))
+    pool = open_pool(quick, environ, cache_ttl=cache_ttl, use_cache=use_cache)
+    limited = EnginePool([LimitedEngine(engine, limiter) for engine in pool.engines], cache=pool.cache)
+    return SearchService(MetaSearch(limited), limiter)
+
+
+def scan_error(error: LocalLLMError, purpose: MarketPurpose | None = None) -> ScanError:
+    """An error as a scan hands it over. No key stands in one."""
+    return ScanError(code=error.code, what=str(error.what), why=str(error.why), fix=str(error.fix), purpose=purpose)
+
+
+def _result(page: FoundPage, query: MarketQuery) -> FoundResult:
+    return FoundResult(title=page.title, url=page.url, snippet=page.snippet, purpose=query.purpose, region=query.region)
