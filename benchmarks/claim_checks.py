@@ -4,7 +4,8 @@
 .venv/bin/python benchmarks/claim_checks.py [--wrong]
 
 First the pairs that stand beside the rules' tests, then those of tests/fixtures/claim_pairs, which were written without
-knowing the rules, in their two halves. `--wrong` shows each pair that was judged wrongly, of the held half none.
+knowing the rules, in their halves. `--wrong` shows each pair that was judged wrongly, of the held and the fresh half
+none.
 """
 
 import statistics
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from localllm.research.claim_checks import refuse, support_score  # noqa: E402
-from tests.support.claim_pairs import HALVES, Half, claim_pairs, misplaced_citations  # noqa: E402
+from tests.support.claim_pairs import PARTS, Half, claim_pairs, misplaced_citations  # noqa: E402
 
 PAIRS = ROOT / "tests/unit/research/pairs"
 TODAY = "2026-11-24"
@@ -46,7 +47,7 @@ def main() -> None:
         f"AUROC, score less refusals: {auroc(pairs, refused):.3f}   score alone: {auroc(pairs, [None] * len(pairs)):.3f}"  # noqa: E501
     )
     print(f"one check with 3 passages of 600 characters: {milliseconds(pairs):.2f} ms")
-    for half in HALVES:
+    for half in PARTS:
         print_independent(half)
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent / "fixtures/claim_pairs"
-Half = Literal["open", "held"]
+Half = Literal["open", "held", "fresh"]
 HALVES: tuple[Half, ...] = ("open", "held")
+"""What is read where no half is named. The fresh one was written later and has to be asked for."""
+PARTS: tuple[Half, ...] = (*HALVES, "fresh")
 
 
 class ClaimPair(NamedTuple):
@@ -22,7 +24,7 @@ class ClaimPair(NamedTuple):
 
 
 def claim_pairs(half: Half | None = None) -> list[ClaimPair]:
-    """The pairs written by hand, of one half or of both."""
+    """The pairs written by hand, of the half that is named, or of the open and the held one."""
     return [
         ClaimPair(part, label, f"{language}-{source['language']}", kind, claim, tuple(source["passages"]))
         for part, source in _sources(half)
@@ -48,8 +50,7 @@ def misplaced_citations(half: Half | None = None) -> list[ClaimPair]:
 def _sources(half: Half | None) -> list[tuple[Half, dict[str, Any]]]:
     return [
         (part, source)
-        for part in HALVES
-        if half in (None, part)
+        for part in (HALVES if half is None else (half,))
         for file in sorted((ROOT / part).glob("*.toml"))
         for source in tomllib.loads(file.read_text("utf-8"))["source"]
     ]

@@ -1,7 +1,8 @@
 from collections import Counter
+from itertools import combinations
 
 from localllm.research.claim_checks import refuse
-from tests.support.claim_pairs import HALVES, ClaimPair, Half, claim_pairs, misplaced_citations
+from tests.support.claim_pairs import HALVES, PARTS, ClaimPair, Half, claim_pairs, misplaced_citations
 
 
 def test_the_pairs_are_many_and_evenly_split() -> None:
@@ -16,13 +17,21 @@ def test_the_pairs_are_many_and_evenly_split() -> None:
     assert languages["ja-en"] >= 0.5 * languages.total()
 
 
-def test_no_source_stands_in_both_halves() -> None:
-    passages = [{passage for pair in claim_pairs(half) for passage in pair.passages} for half in HALVES]
-    assert not passages[0] & passages[1]
+def test_the_fresh_pairs_are_true_ones_of_all_languages_and_read_by_name_only() -> None:
+    fresh = claim_pairs("fresh")
+    assert all(pair.label for pair in fresh)
+    assert len({(pair.claim, pair.passages) for pair in fresh}) == len(fresh)
+    assert Counter(pair.languages for pair in fresh) == {"ja-en": 120, "en-en": 40, "ja-ja": 40, "en-ja": 20}
+    assert {pair.half for pair in claim_pairs()} == {"open", "held"}
+
+
+def test_no_source_stands_in_two_halves() -> None:
+    passages = [{passage for pair in claim_pairs(half) for passage in pair.passages} for half in PARTS]
+    assert not any(one & other for one, other in combinations(passages, 2))
 
 
 def test_each_claim_is_written_in_the_language_it_is_said_to_be_in() -> None:
-    for pair in claim_pairs():
+    for pair in [pair for half in PARTS for pair in claim_pairs(half)]:
         languages = ["ja" if any(mark > "\u3000" for mark in text) else "en" for text in (pair.claim, *pair.passages)]
         assert pair.languages.split("-") == [languages[0], languages[1]], pair
 
