@@ -18,6 +18,7 @@ from localllm.research.run_context import RunContext
 from localllm.research.run_events import NotesTaken
 from localllm.text import quotes
 from localllm.text.bm25 import Bm25
+from localllm.text.model_orders import speaks_to_model
 from localllm.text.near_duplicates import counterpart
 from localllm.text.quotes import Span
 from localllm.text.sentences import split_sentences
@@ -35,6 +36,8 @@ _READ_TOKENS = 4_000
 
 _MOST_QUOTES = 8
 _SHORTEST = 12
+_LEAD = 160
+"""Characters before a sentence that are looked at for orders to whoever reads."""
 _LONGEST_MERGED = 900
 """Characters."""
 
@@ -93,10 +96,19 @@ def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:
             dropped += 1
             continue
         whole = quotes.whole_sentences(text, span)
-        if len(text[whole.start : whole.end].strip()) >= _SHORTEST:
+        if speaks_to_model(_with_lead(text, whole)):
+            run.remark(remark(N_("{url} gives orders to language models; nothing of them was taken."), url=source.url))
+            dropped += 1
+        elif len(text[whole.start : whole.end].strip()) >= _SHORTEST:
             kept += add_evidence(run.state, source, text, whole)
     run.state.numbers.quotes_dropped += dropped
     run.tell(NotesTaken(run=run.state.id, source=source.id, evidence=kept, dropped=dropped))
+
+
+def _with_lead(text: str, span: Span) -> str:
+    """The sentences of a span with what stands shortly before them in their paragraph: orders may begin there."""
+    before = text[max(0, span.start - _LEAD) : span.start]
+    return before.rpartition("\n")[2] + text[span.start : span.end]
 
 
 def _take_changes(run: RunContext, copy: Source) -> None:
