@@ -4,15 +4,18 @@
 .venv/bin/python benchmarks/claim_checks.py [--wrong]
 
 First the pairs that stand beside the rules' tests, then those of tests/fixtures/claim_pairs, which were written without
-knowing the rules, in their halves. `--wrong` shows each pair that was judged wrongly, of the held and the fresh half
-none.
+knowing the rules, in their halves, and last those of them that somebody gave verdicts on: the verdicts alone, the
+mechanics alone, and both as the program puts them together. A verdict marked as played is no measure of a model.
+`--wrong` shows each pair that was judged wrongly, of the held and the fresh half none.
 """
 
+import asyncio
 import statistics
 import sys
 import time
 import tomllib
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +24,12 @@ sys.path.insert(0, str(ROOT))
 
 from localllm.research.claim_checks import refuse, support_score  # noqa: E402
 from tests.support.claim_pairs import PARTS, Half, claim_pairs, misplaced_citations  # noqa: E402
+from tests.support.judged_pairs import Judged, checked, judged_pairs  # noqa: E402
 
 PAIRS = ROOT / "tests/unit/research/pairs"
 TODAY = "2026-11-24"
+STANDS = {"supported": 1.0, "partial": 0.5}
+"""How far a verdict lets a claim stand; any other lets it not."""
 
 
 def main() -> None:
@@ -43,12 +49,14 @@ def main() -> None:
         print(
             f"{'true' if label else 'false':5} pairs: rejected {sum(part)} of {len(part)} ({sum(part) / len(part):.1%})"
         )
-    print(
-        f"AUROC, score less refusals: {auroc(pairs, refused):.3f}   score alone: {auroc(pairs, [None] * len(pairs)):.3f}"  # noqa: E501
-    )
+    areas = scores_auroc(pairs, refused), scores_auroc(pairs, [None] * len(pairs))
+    print(f"AUROC, score less refusals: {areas[0]:.3f}   score alone: {areas[1]:.3f}")
     print(f"one check with 3 passages of 600 characters: {milliseconds(pairs):.2f} ms")
     for half in PARTS:
         print_independent(half)
+    judged = judged_pairs()
+    for judge in dict.fromkeys(one.judge for one in judged):
+        print_judged(judge, [one for one in judged if one.judge == judge])
 
 
 def print_independent(half: Half) -> None:
@@ -71,7 +79,38 @@ def print_independent(half: Half) -> None:
             print(f"  {name:20} {key:10} {sum(wrong):3} of {len(wrong):3} ({sum(wrong) / len(wrong):.1%})")
         whole = [one for wrong in counted.values() for one in wrong]
         print(f"  {name:20} {'all':10} {sum(whole):3} of {len(whole):3} ({sum(whole) / len(whole):.1%})")
-    print(f"  AUROC, score less refusals: {auroc(pairs, refused):.3f}")
+    print(f"  AUROC, score less refusals: {scores_auroc(pairs, refused):.3f}")
+
+
+def print_judged(judge: str, judged: Sequence[Judged]) -> None:
+    """Print what stands of pairs with a verdict: by the verdicts, by the mechanics, by both as the program does it."""
+    settled = asyncio.run(checked(judged))
+    refused = [refuse(one.pair.claim, one.pair.passages, today=TODAY) for one in judged]
+    labels = [one.pair.label for one in judged]
+    pairs = [one.pair._asdict() for one in judged]
+    note = " (PLAYED: no model such as users run gave these verdicts)" if judge == "played" else ""
+    print(f"\n{len(judged)} pairs judged by {judge}{note}")
+    verdicts = [STANDS.get(one.verdict, 0.0) for one in judged]
+    both = [STANDS.get(one.label, 0.0) for one in settled]
+    print_standing("verdicts alone", labels, [one == 1 for one in verdicts], auroc(labels, verdicts))
+    print_standing("mechanics alone", labels, [one is None for one in refused], scores_auroc(pairs, refused))
+    print_standing("both", labels, [one == 1 for one in both], auroc(labels, both))
+    if "--wrong" not in sys.argv:
+        return
+    for one, verdict in zip(judged, settled, strict=True):
+        if one.pair.half == "open" and (one.verdict, verdict.label).count("supported") != 2 * one.pair.label:
+            print("  ", one.pair.label, one.pair.kind, one.pair.claim, "<-", one.answer, verdict)
+
+
+def print_standing(name: str, labels: Sequence[bool], stands: Sequence[bool], area: float) -> None:
+    """Print how many pairs were told apart, which went wrong, and the AUROC."""
+    right = sum(one is label for one, label in zip(stands, labels, strict=True))
+    lies = sum(one and not label for one, label in zip(stands, labels, strict=True))
+    lost = sum(label and not one for one, label in zip(stands, labels, strict=True))
+    print(
+        f"  {name:16} accuracy {right:3} of {len(labels)} ({right / len(labels):.1%})   AUROC {area:.3f}"
+        f"   lies that stand {lies:2} of {labels.count(False)}   true ones that do not {lost:2} of {labels.count(True)}"
+    )
 
 
 def load() -> list[dict[str, Any]]:
@@ -80,14 +119,21 @@ def load() -> list[dict[str, Any]]:
     return [{**one, "file": file.stem} for file in files for one in tomllib.loads(file.read_text("utf-8"))["pair"]]
 
 
-def auroc(pairs: list[dict[str, Any]], refused: list[Any]) -> float:
+def scores_auroc(pairs: Sequence[dict[str, Any]], refused: Sequence[Any]) -> float:
+    """The AUROC of the best score of a pair's passages, one less where the pair was refused."""
+    scores = [
+        max((support_score(one["claim"], passage) for passage in one["passages"]), default=0.0) - (refusal is not None)
+        for one, refusal in zip(pairs, refused, strict=True)
+    ]
+    return auroc([one["label"] for one in pairs], scores)
+
+
+def auroc(labels: Sequence[bool], scores: Sequence[float]) -> float:
     """How often a true pair has the higher score of the two, of all pairs of a true and a false one."""
-    scores: dict[bool, list[float]] = {True: [], False: []}
-    for one, refusal in zip(pairs, refused, strict=True):
-        best = max((support_score(one["claim"], passage) for passage in one["passages"]), default=0.0)
-        scores[one["label"]].append(best - (refusal is not None))
-    wins = sum((a > b) + (a == b) / 2 for a in scores[True] for b in scores[False])
-    return wins / (len(scores[True]) * len(scores[False]))
+    true = [score for score, label in zip(scores, labels, strict=True) if label]
+    false = [score for score, label in zip(scores, labels, strict=True) if not label]
+    wins = sum((a > b) + (a == b) / 2 for a in true for b in false)
+    return wins / (len(true) * len(false))
 
 
 def milliseconds(pairs: list[dict[str, Any]]) -> float:
