@@ -233,6 +233,15 @@ class TestComingDown:
         assert [notice[:14] for notice in notices(events)] == ["The model repe", "Still in circl", "Still in circl"]
         assert end(events).status == "done"
 
+    async def test_further_changes_lead_no_further_down_until_it_climbs_again(self, project: Path) -> None:
+        edits = [
+            call("edit_file", file_path="b.py", old_string=f"z = {value}", new_string=f"z = {value + 1}")
+            for value in (1, 2, 3)
+        ]
+        agent = an_agent(project, *[MISS] * 4, *edits, "done")
+        await play(agent, "go")
+        assert agent.ladder.rung is Rung.NOTICE
+
     async def test_a_command_that_changes_a_file_is_headway_too(self, project: Path) -> None:
         read = call("read_file", file_path="a.py")
         write = call("run_command", command="echo 'y = 1' >> a.py")

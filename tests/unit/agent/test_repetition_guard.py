@@ -25,6 +25,13 @@ def test_a_passage_said_ten_times_is_seen_whatever_the_pieces(size: int) -> None
     assert 3000 + 9 * len(PASSAGE) <= seen <= max(3000 + 11 * len(PASSAGE), size)
 
 
+@pytest.mark.parametrize("unit", ["ha", "now, ", "I will read that file and then I will go on now. \n"])
+def test_ten_passages_end_to_end_are_enough(unit: str) -> None:
+    """Fifty characters are a passage: where the unit goes into fifty, the tenth ends after five hundred."""
+    assert 50 % len(unit) == 0
+    assert broken_off_at(unit * 1_000, 1) == 500
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -200,6 +200,11 @@ class TestWhatWasLost:
     def test_a_call_that_ran(self) -> None:
         assert "while running `pytest -q`" in self.lost(*self.ASKED, self.RUNNING)
 
+    def test_a_call_is_named_with_the_first_of_its_arguments_that_says_anything(self) -> None:
+        arguments = {"file_path": "", "pattern": "port"}
+        running = ToolStarted(call_id="c1", name="search_files", arguments=arguments)
+        assert "while running `search_files port`" in self.lost(*self.ASKED, running)
+
     def test_calls_that_did_not_run_yet(self) -> None:
         assert "before `run_command`, `read_file` could run" in self.lost(*self.ASKED)
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import msgspec
 import pytest
 
 from localllm.agent.consultation import consult
@@ -223,7 +224,8 @@ class TestCalls:
         assert [result["content"] for result in results] == [remark("text_only")] * 2
         assert given.left_out == ()
         assert given.opinions[0].text == CAREFUL
-        assert told.consulted.usage.completion_tokens > 0
+        assert told.consulted.usage.completion_tokens > 3 * 7, "its server has not counted the call"
+        assert told.consulted.usage.prompt_tokens > 3 * 100
 
     async def test_who_calls_again_is_left_out_and_the_others_go_on(self) -> None:
         with server_with(says("x"), calls(READING), calls(READING), says(BOLD), verdict(), says("x")) as server:
@@ -237,6 +239,17 @@ class TestCalls:
         assert given.is_sure
         assert len(server.requests) == 6
         assert all(continues(request, server.requests[0]) for request in server.requests)
+
+    async def test_who_calls_a_tool_where_none_is_offered_said_nothing_and_what_that_took_is_counted(self) -> None:
+        with server_with(calls(READING), says(BOLD), verdict()) as server:
+            async with parts(server) as made:
+                told = Told()
+                given = await made.panel.ask_three(msgspec.structs.replace(dossier(), main=None), told)
+        assert given.left_out == ("conservative (openai m): it said nothing",)
+        assert len(server.requests) == 3
+        assert told.consulted.usage.estimated, "its server did not say"
+        assert told.consulted.usage.prompt_tokens > 200 + 100
+        assert told.consulted.usage.completion_tokens > 14
 
     async def test_in_a_plain_text_dialect_as_well(self) -> None:
         step = says('Thought: I look.\nAction: read_file\nAction Input: {"file_path": "prices.py"}')

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localllm.agent.panel.dossier import Attempt
-from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text, make_dossier
+from localllm.agent.panel.dossier_text import MOST_TOKENS, cut_end, dossier_text, excerpt, make_dossier, shown_files
 from localllm.base.events import ToolCall
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from localllm.llm.tokens import estimate_tokens
@@ -59,6 +59,11 @@ def test_of_a_long_result_the_error_lines_stay_letter_by_letter_and_the_cut_is_t
     assert estimate_tokens(text) <= MOST_TOKENS
 
 
+def test_of_a_long_result_without_an_error_the_first_line_and_the_last_six_stay() -> None:
+    lines = [f"module {number} of many" for number in range(500)]
+    assert excerpt("\n".join(lines), 1_000).split("\n") == [lines[0], "[… 493 lines left out …]", *lines[-6:]]
+
+
 def test_it_never_grows_beyond_its_room() -> None:
     japanese = "失敗しました。ファイルが見つかりません。" * 400
     huge = "x" * 40_000
@@ -91,6 +96,14 @@ def test_the_newest_content_of_the_file_around_the_place() -> None:
     assert "line_690 = 690" in piece
     assert "stale" not in piece
     assert "line_100 = 100" not in piece
+
+
+def test_a_file_that_is_read_again_is_the_newest_again() -> None:
+    files = [read("a.py", "old = 1\n", 1), read("b.py", "b = 1\n", 2), read("a.py", "new = 2\n", 3)]
+    assert [(file.path, file.lines) for file in shown_files(conversation(*files))] == [
+        ("b.py", ("b = 1",)),
+        ("a.py", ("new = 2",)),
+    ]
 
 
 def test_line_numbers_of_a_part_are_those_of_the_file_and_a_traceback_names_the_place() -> None:
