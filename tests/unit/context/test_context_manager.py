@@ -27,8 +27,11 @@ from localllm.llm.messages import (
     newest_request,
     state_in,
 )
+from localllm.llm.overflow import Overflow
+from localllm.llm.providers.base import ModelInfo
 from localllm.llm.tokens import estimate_tokens
 from tests.support.agents import scripted
+from tests.unit.llm.test_client import Asked
 
 pytestmark = pytest.mark.anyio
 
@@ -239,6 +242,26 @@ def test_where_the_window_goes() -> None:
     assert use.free == 0
     whole = Scale(client(), (LOOK,), 0.85).request(conversation().messages)
     assert abs(use.used - whole) <= 5
+
+
+async def test_what_was_counted_holds_where_a_refusal_tells_of_fewer_tokens() -> None:
+    talk = conversation(300)
+    told = LLMClient(Asked(ModelInfo("m", context_window=4_096), 3_900), model="m")
+    assert told.estimate_prompt(talk.messages) < 3_000
+    await told.complete(talk.messages)
+    for overflow in (Overflow(n_prompt_tokens=50), Overflow(n_prompt_tokens=5_000), Overflow()):
+        made = await SmartContextManager(told).compact(talk, (), overflow=overflow)
+        assert made.before >= max(3_900, overflow.n_prompt_tokens) - 1, overflow
+
+
+def test_the_borders_of_a_message_count_for_whoever_sent_it() -> None:
+    scale = Scale(client(), (), 0.85)
+    hello, bye = UserMessage("hello"), AssistantMessage("bye")
+    talk = Conversation((SystemMessage("s"), hello, bye), (Spoken("hello", 1),))
+    use = window_use(talk, scale, assumed=False)
+    more = window_use(Conversation((*talk.messages, *[bye] * 50), talk.spoken), scale, assumed=False)
+    assert more.parts["model"] > 50 * scale.text("bye") + use.parts["model"]
+    assert {**more.parts, "model": 0} == {**use.parts, "model": 0}
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,12 @@ def test_a_file_that_is_named_wins() -> None:
     assert best(relevance(), "what does log.py do?") == "shop/log.py"
 
 
+def test_a_short_name_is_not_found_inside_a_longer_word() -> None:
+    found = relevance()
+    assert found.score("shop/log.py", "empty the catalogue") == found.score("nowhere.txt", "empty the catalogue") == 0
+    assert found.score("docs/notes.md", "footnotes") > 0
+
+
 def test_rank_and_recency_decide_where_words_do_not() -> None:
     assert best(relevance(log=1.0), "anything else") == "shop/log.py"
     found = relevance()
