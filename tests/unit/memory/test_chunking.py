@@ -62,3 +62,12 @@ def test_borders(text: str, size: int, parts: list[str]) -> None:
 def test_a_size_must_be_positive(size: int) -> None:
     with pytest.raises(ValueError, match=str(size)):
         chunk("a", size)
+
+
+@pytest.mark.parametrize("closing", ["```", "`````"])
+def test_a_fence_ends_with_as_many_marks_as_it_began_with_or_more(closing: str) -> None:
+    """In an item that is too large, the lines after the fence fill the parts of their own accord."""
+    fence = "  ```\n" + "  code line\n" * 5 + f"  {closing}"
+    parts = chunk(f"- item of many words, sixty characters and some\n\n{fence}\n" + "  other words of it\n" * 12, 100)
+    assert [part for part in parts if fence in part]
+    assert all(len(part) <= 100 for part in parts)
