@@ -87,6 +87,16 @@ def test_what_a_killed_program_left_is_removed(base: Path) -> None:
     in_use.remove()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it lists what is open there")
+def test_one_in_use_stays_and_looking_leaves_nothing_open(base: Path) -> None:
+    with Scratch({}) as scratch:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        remove_stale(age=0)
+        assert scratch.folder.is_dir()
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert list(base.iterdir()) == []
+
+
 def test_where_there_is_nothing_to_remove(base: Path) -> None:
     (base / "localllm-0123456789abcdef").write_text("a file")
     remove_stale(age=0)

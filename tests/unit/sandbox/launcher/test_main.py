@@ -1,5 +1,6 @@
 """The launcher with orders that no runner gives: small limits, and folders that are not there."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -161,6 +162,18 @@ async def test_hidden_and_shown(tmp_path: Path) -> None:
 async def test_only_the_three_descriptors_are_passed_on(tmp_path: Path) -> None:
     await run(order(tmp_path, "for fd in /proc/self/fd/*; do echo ${fd##*/}; done | grep -v 255 > seen"))
     assert set((tmp_path / "seen").read_text().split()) <= {"0", "1", "2", "3"}
+
+
+async def test_a_command_is_started_with_no_signal_blocked_or_ignored(tmp_path: Path) -> None:
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGHUP})
+    handler = signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    try:
+        await run(order(tmp_path, "cat /proc/self/status > seen"))
+    finally:
+        signal.signal(signal.SIGUSR2, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    seen = dict(line.split(":") for line in (tmp_path / "seen").read_text().splitlines() if line.startswith("Sig"))
+    assert int(seen["SigBlk"], 16) == int(seen["SigIgn"], 16) == 0
 
 
 @pytest.mark.parametrize("command", ["echo a\0b", "echo \ud83d"])

@@ -1,5 +1,6 @@
 """What a command sees, as steps; and what of the machine Landlock grants instead."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,22 @@ def test_private_folders_are_in_the_scratch_folder(machine: Path) -> None:
     assert Path(private[f"{machine}/tmp"]).stat().st_mode & 0o7777 == 0o1777
 
 
+def test_the_place_of_a_link_in_a_private_folder_is_left_to_it(machine: Path) -> None:
+    top, private, real = machine / "home/me", machine / "tmp/scratch/private", machine / "opt"
+    make_private_folders(
+        [
+            (PRIVATE, str(top), str(private)),
+            (LINK, f"{top}/names/to-a-folder", str(real)),
+            (LINK, f"{top}/names/to-a-file", str(real / "socket")),
+            (READ, f"{top}/shown/folder", str(real)),
+            (READ, f"{top}/shown/file", str(real / "socket")),
+        ]
+    )
+    assert list((private / "names").iterdir()) == []
+    assert (private / "shown/folder").is_dir()
+    assert (private / "shown/file").is_file()
+
+
 def test_bubblewrap_does_the_same(machine: Path) -> None:
     made = bubblewrap.arguments(plan(spec(machine, pinned=[f"{machine}/home/me/code/project/.git/hooks"])))
     line = " ".join(made).replace(f"{machine}/", "")
@@ -162,6 +179,23 @@ def test_bubblewrap_covers_nothing_up_again(machine: Path) -> None:
 
 def test_bubblewrap_is_never_looked_for_on_the_path() -> None:
     assert all(path.startswith(("/usr/bin/", "/usr/local/bin/")) for path in bubblewrap.PROGRAMS)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a program of root's")
+@pytest.mark.parametrize(
+    ("mode", "owner", "is_taken"),
+    [(0o755, 0, True), (0o775, 0, False), (0o757, 0, False), (0o644, 0, False), (0o755, 65_534, False)],
+    ids=["of the system", "for a group to write", "for all to write", "not to be run", "of a user"],
+)
+def test_bubblewrap_is_none_that_anybody_but_root_could_have_changed(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, mode: int, owner: int, *, is_taken: bool
+) -> None:
+    bwrap = machine / "opt/bwrap"
+    bwrap.write_text("#!/bin/sh\n")
+    os.chown(bwrap, owner, 0)
+    bwrap.chmod(mode)
+    monkeypatch.setattr(bubblewrap, "PROGRAMS", (f"{machine}/missing", str(bwrap)))
+    assert bubblewrap.program() == (str(bwrap) if is_taken else "")
 
 
 class Recorded(Ruleset):

@@ -128,6 +128,24 @@ def test_a_search_without_time_says_so_and_goes_on(tmp_path: Path) -> None:
     assert found == ([f"{tmp_path}/a"], True)
 
 
+def test_a_search_that_ran_out_of_time_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "wanted").touch()
+    listings = FolderListings(lambda entry: True, settled=-1)
+    deadline = time.monotonic() + 0.02
+
+    def wanted(entry: os.DirEntry[str]) -> bool:
+        while time.monotonic() < deadline:  # it takes that long in the first folder
+            pass
+        return entry.name == "wanted"
+
+    assert listings.search(str(tmp_path), wanted, deadline) == ([], False)
+    found, is_complete = listings.search(str(tmp_path), wanted, time.monotonic() + 9)
+    assert sorted(found) == [f"{tmp_path}/a", f"{tmp_path}/b"]
+    assert is_complete
+
+
 def test_a_search_of_too_many_folders_says_so_every_time(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / str(number)).mkdir()

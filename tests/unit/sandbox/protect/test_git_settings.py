@@ -171,3 +171,11 @@ def test_of_kept_settings_no_remote_comes_back_that_leads_elsewhere() -> None:
     assert b"https://example.org/x" in kept
     assert b"/srv/x" not in kept
     assert b"touch" not in kept
+
+
+@pytest.mark.parametrize("remote", ["ext::sh -c evil", ".hg", "../beside", "https://evil.example/x", ""])
+def test_of_kept_settings_no_branch_follows_what_is_no_name_of_a_remote(remote: str) -> None:
+    kept = '[branch "main"]\n\tmerge = refs/heads/main\n[branch "other"]\n\tremote = origin\n'
+    content = PLAIN + kept.encode() + f'[branch "main"]\n\tremote = {remote}\n'.encode()
+    settings = harmless_settings(content, lambda _: True)
+    assert list(parse(settings)) == list(parse(PLAIN + kept.encode()))

@@ -32,6 +32,20 @@ def test_strategies(said: bytes, may_stay: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("opts", "may_stay"),
+    [
+        (b"[options]\n\tedit = true\n\tstrategy = ort\n\tstrategy-option = ours\n", True),
+        (b"[options]\n\tedit = true\n[include]\n\tpath = ../evil\n", False),
+        (b"[core]\n\tfsmonitor = touch x\n", False),
+        (b"[options]\n\tstrategy-option = whitespace\n\tstrategy-option = --exec=x\n", False),
+    ],
+)
+def test_only_options_stand_among_the_options_of_a_sequence(opts: bytes, may_stay: bool) -> None:
+    assert (harmless_part(".git/sequencer/opts", b"", opts) == opts) == may_stay
+    assert harmless_part(".git/sequencer/opts", opts, opts) == opts
+
+
+@pytest.mark.parametrize(
     ("path", "said", "may_stay"),
     [
         (".git/BISECT_NAMES", b" 'src' 'it'\\''s'\n", True),
