@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from localllm.base import offline
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_
 from localllm.research.records import Source
@@ -18,6 +19,7 @@ from localllm.text.sanitising import clean
 _ONLY_SO_MANY = N_(
     "Only one page was read: more were not allowed.", "Only {count} pages were read: more were not allowed."
 )
+_OFFLINE = N_("Pages are not read while the program is offline.")
 _LONGEST_TEXT = 1_000_000
 """Characters of a page that are kept: a book is enough."""
 
@@ -86,7 +88,9 @@ async def _read(run: RunContext, source: Source) -> Source:
 async def _fetched(run: RunContext, source: Source) -> StoredPage:
     """The page, fetched and kept; also that it could not be read is kept."""
     if run.reader is None:
-        return StoredPage(source.url, problem=remark(N_("The web is off.")))
+        problem = remark(_OFFLINE if offline.is_on() else N_("The web is off."))
+        run.remark(problem)
+        return StoredPage(source.url, problem=problem)
     try:
         page = await run.reader.read(source.url)
     except LocalLLMError as error:
@@ -134,4 +138,5 @@ def _tell_of_too_few(run: RunContext) -> None:
             "Only one source could be read; {least} were wanted.",
             "Only {count} sources could be read; {least} were wanted.",
         )
-        run.remark(remark(text, count=count, least=run.options.min_search))
+        none = N_("No source could be read; {least} were wanted.")
+        run.remark(remark(text if count else none, count=count, least=run.options.min_search))

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from localllm.base import offline
 from localllm.base.errors import (
     BrowserError,
     LLMConnectionError,
@@ -277,6 +278,15 @@ async def test_a_dead_search_is_told_and_the_run_goes_on_later(tmp_path: Path) -
     assert "--resume 2026-0001" in str(dead.value)
     world.search = FakeSearch()
     assert (await world.researcher().run(resume="2026-0001")).next == "done"
+
+
+async def test_offline_the_report_says_why_pages_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offline, "is_on", lambda: True)
+    world = World(tmp_path, min_search=2)
+    researcher = Researcher(world.client, world.search, None, world.data, world.options)
+    remarks = said_in((await researcher.run(QUESTION)).remarks)
+    assert remarks.count("Pages are not read while the program is offline.") == 1
+    assert "No source could be read; 2 were wanted." in remarks
 
 
 async def test_what_fails_in_part_is_told_in_the_report(tmp_path: Path) -> None:
