@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -80,6 +81,7 @@ def read_whole(stream: TextIO) -> str:
 
 
 EXIT_INTERRUPTED = 130
+_LANGUAGES = ("en", "ja")
 _SECONDS_TO_CLOSE = 15.0  # for the session, its commands and connections; threads that are still at work then are left
 _SLASHES = ("/", "／")
 
@@ -87,12 +89,13 @@ _SLASHES = ("/", "／")
 def run(arguments: list[str], opening: Opening | None = None) -> int:
     """Run the command line; the exit code. Errors are printed here, and only here. `opening`: what of a chat has
     been shown already."""
-    set_language("auto")
+    set_language(_named_language(arguments))
     if language() != "en":
         from localllm.cli.help import translate, translate_click
 
         translate_click()
         if not {"-h", "--help"}.isdisjoint(arguments):
+            os.environ["LANGUAGE"] = language()  # where click looks, whatever the locale; help starts no other program
             translate(root)
     debug = "--debug" in arguments
     try:
@@ -124,6 +127,13 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
         print_error(InternalError("internal", reason=repr(error), log=logs.file()))
         return InternalError.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _named_language(arguments: list[str]) -> str:
+    """The language of `--lang`: help is put together before options are parsed."""
+    before = list(takewhile(lambda one: one not in LATE_COMMANDS, arguments))
+    said = {*before, *map("=".join, pairwise(before))}
+    return next((one for one in _LANGUAGES if f"--lang={one}" in said), "auto")
 
 
 def _misplaced(error: click.NoSuchOption) -> click.UsageError:
@@ -191,7 +201,7 @@ class _Commands(click.Group):
 )
 @click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
 @click.option("--script", metavar="FILE", help="Play this file of turns instead of asking a model.")
-@click.option("--lang", type=click.Choice(["en", "ja"]), help="The language of the program's own words.")
+@click.option("--lang", type=click.Choice(_LANGUAGES), help="The language of the program's own words.")
 @click.option("--trust-project", is_flag=True, help="For this run, believe all of the project's localllm.toml.")
 @click.option("--i-accept-no-sandbox", is_flag=True, help="Run commands even where nothing can hold them.")
 @click.option("--offline", is_flag=True, help="Reach only this machine and servers you named in your own network.")

@@ -29,6 +29,14 @@ def test_in_japanese(command: str) -> None:
     assert max(map(display_width, help_text.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("words", [("--lang", "ja"), ("--lang=ja", "task")])
+def test_in_the_language_that_is_named(words: tuple[str, ...]) -> None:
+    help_text = said(*words, "--help", locale="C.UTF-8")
+    assert "使い方:" in help_text
+    assert not [line for line in help_text.splitlines() if ENGLISH.search(line)]
+    assert "Usage:" in said("--lang", "en", "task", "--help", locale="ja_JP.UTF-8")
+
+
 def test_in_english() -> None:
     assert "Print every setting, its value, and who set it." in said("config", "--help", locale="C.UTF-8")
 
