@@ -30,7 +30,7 @@ from localllm.text.sanitising import json_report
 )
 @research_options
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
+@click.option("--model", metavar="NAME", help="The model to use; otherwise that of the settings.")
 @click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
 @click.pass_context
 def debug(
@@ -38,7 +38,8 @@ def debug(
 ) -> int:
     """Work on one STAGE of research alone, and print what it makes as JSON.
 
-    With a question the stages before it are worked on first. Nothing is kept but what is in the log.
+    The stages, in their order: normalise, queries, search, process, draft, validate, control, finalise. With a question
+    the stages before it are worked on first. Nothing is kept but what is in the log.
     """
     question = " ".join(words)
     if bool(question) == bool(from_):

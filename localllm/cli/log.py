@@ -41,12 +41,12 @@ _LOOKED_AFTER = 0.3  # seconds
 
 
 @click.command()
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is added, until Ctrl+C.")
+@click.option("-f", "--follow", is_flag=True, help="Print what is added as well, until Ctrl+C.")
 @click.option(
     "--level",
     type=click.Choice(LEVELS[:-1], case_sensitive=False),
     default="DEBUG",
-    help="Only what is at least so important.",
+    help="Only records of this level and above.",
 )
 @click.option(
     "--category",
@@ -56,7 +56,7 @@ _LOOKED_AFTER = 0.3  # seconds
     metavar="NAME",
     help="Only this category (RUN, WEB, LLM, …); can be given several times.",
 )
-@click.option("--since", default="", metavar="TIME", help="Not before then: 30m, 2h, 1d; 09:30, or a date.")
+@click.option("--since", default="", metavar="TIME", help="Only records since then: 30m, 2h, 1d ago; 09:30, or a date.")
 @click.option(
     "-n",
     "--lines",
@@ -65,7 +65,7 @@ _LOOKED_AFTER = 0.3  # seconds
     metavar="N",
     help="The last N records; 0 for all.  [default: 100, all with --since]",
 )
-@click.option("--debug-log", is_flag=True, help="Of the debug log, which is kept with logging.debug.")
+@click.option("--debug-log", is_flag=True, help="Read the debug log, which is kept with logging.debug.")
 @click.option("--json", "json", is_flag=True, help="Print each record as a JSON line.")
 @click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
 @click.pass_context

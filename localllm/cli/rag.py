@@ -74,7 +74,7 @@ def ingest(
 @_as_json
 @click.pass_context
 def reindex(context: click.Context, name: str, json: bool) -> None:
-    """Make the collection NAME anew: after another embedding model or another size of passages was set."""
+    """Rebuild the collection NAME, after another embedding model or another size of passages was set."""
     with _progress() as on_event:
         report = asyncio.run(_with(context, lambda knowledge: knowledge.reindex(name, on_event)))
     _print_report(report, json=json)

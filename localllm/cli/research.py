@@ -43,10 +43,10 @@ from localllm.text.sanitising import clean
 @click.option("--plan", is_flag=True, help="See and edit the queries before the search; piped, only print them.")
 @research_options
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
-@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Tries more for a failed request.")
-@click.option("--clear", is_flag=True, help="Pass over the [research] settings for this run.")
-@click.option("--no-cache", is_flag=True, help="Search anew, also for what was just searched for.")
+@click.option("--model", metavar="NAME", help="The model to use; otherwise that of the settings.")
+@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Further tries for a failed request.")
+@click.option("--clear", is_flag=True, help="Ignore the [research] settings for this run.")
+@click.option("--no-cache", is_flag=True, help="Search again even where results are kept, and keep none.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="The report's format.  [default: md]")
 @click.option("--export", metavar="FILE", type=click.Path(path_type=Path), help="Also write the report into FILE.")
 @click.option("--force", is_flag=True, help="With --export: overwrite a file that is there.")
@@ -55,7 +55,7 @@ from localllm.text.sanitising import clean
     type=click.Choice(["text", "json", "stream-json"]),
     help="Standard output: the report (the default where it is piped), one JSON object, or each event as a JSON line.",
 )
-@click.option("--trace", is_flag=True, help="Tell the run to a receiver of OpenTelemetry (see [trace]).")
+@click.option("--trace", is_flag=True, help="Send a trace of the run to an OpenTelemetry receiver (see [trace]).")
 @click.option("--langfuse", is_flag=True, help="The same as --trace.")
 @click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where reports, tasks and logs are.")
 @click.pass_context
@@ -63,7 +63,7 @@ def research(context: click.Context, words: tuple[str, ...], **values: Any) -> i
     """Answer QUESTION from the web and your documents, in a report whose claims lead to the sentences that support
     them.
 
-    Calling it allows the searches and pages of this run; --offline searches only what is cached, and --docs. What is
+    Calling it allows the searches and pages of this run; with --offline it reads the folders of --docs alone. What is
     found is kept: a run that was stopped goes on with --resume.
     """
     _refuse_contradictions(words, values)

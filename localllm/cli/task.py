@@ -163,8 +163,8 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: 
     help="Standard output: a line for each report (the default), one JSON object, or each event as a JSON line.",
 )
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
-@click.option("--trace", is_flag=True, help="Tell the runs to a receiver of OpenTelemetry (see [trace]).")
+@click.option("--model", metavar="NAME", help="The model to use; otherwise that of the settings.")
+@click.option("--trace", is_flag=True, help="Send traces of the runs to an OpenTelemetry receiver (see [trace]).")
 @click.option("--queue", metavar="URL", help="Hand the tasks to workers, through this Redis or Valkey.")
 @work_dir_option
 @click.pass_context

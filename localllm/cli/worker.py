@@ -30,15 +30,15 @@ _SECONDS_TO_STOP = 40.0
     help="A folder that tasks may search, as --docs of research; others are refused.",
 )
 @click.option("--api", metavar="URL", help="The address of the model's server.")
-@click.option("--model", metavar="NAME", help="The model that does it; else the one of the settings.")
-@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Tries more for a failed request.")
+@click.option("--model", metavar="NAME", help="The model to use; otherwise that of the settings.")
+@click.option("--retry", type=click.IntRange(0, 10), metavar="N", help="Further tries for a failed request.")
 @click.option("--work-dir", metavar="DIR", type=click.Path(path_type=Path), help="Where runs and logs are.")
 @click.pass_context
 def worker(context: click.Context, queue: str, docs: tuple[Path, ...], **values: Any) -> int:
     """Work on research tasks that localllm task run --queue hands over, until Ctrl+C.
 
-    The worker uses its own model, settings and search engines. A run whose worker dies is gone on with by another one.
-    Calling it allows the searches and pages of these runs. A password of the queue comes from REDIS_PASSWORD.
+    The worker uses its own model, settings and search engines. Where a worker dies, another goes on with its run.
+    Calling it allows the searches and pages of these runs. The password of the queue comes from REDIS_PASSWORD.
     """
     from localllm.integrations.task_queue.job_board import JobBoard
     from localllm.integrations.task_queue.redis_server import QueueServer
