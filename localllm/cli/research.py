@@ -63,7 +63,7 @@ def research(context: click.Context, words: tuple[str, ...], **values: Any) -> i
     """Answer QUESTION from the web and your documents, in a report whose claims lead to the sentences that support
     them.
 
-    Calling it allows the searches and pages of this run; with --offline it reads the folders of --docs alone. What is
+    Calling it allows the searches and pages of this run; with --offline it reads --docs and --collection alone. What is
     found is kept: a run that was stopped goes on with --resume.
     """
     _refuse_contradictions(words, values)
