@@ -27,6 +27,9 @@ _AROUND = 700
 _BEGINNING = 400
 """Characters of a page that say what it is about."""
 
+_SHOWN_ID = late_pattern(r"^\s*\[E\d+\]:?\s*")
+"""The id before a passage, which small models copy along with its words."""
+
 _OMISSION = late_pattern(r"\s*(?:\[(?:…|\.\.\.)\]|…+|\.{3,})\s*")
 
 _REASONS = {
@@ -115,7 +118,8 @@ def _reason(refusal: Refusal) -> Remark:
 
 def find_place(run: RunContext, quote: str, shown: Sequence[Evidence]) -> Place | None:
     """Where the passages hold a quote as it is, or all of its parts around what it leaves out; None else."""
-    parts = [one for one in _OMISSION.split(quote.strip()) if one.strip()]
+    words = _SHOWN_ID.sub("", quote).strip()
+    parts = [one for one in _OMISSION.split(words) if one.strip()]
     places = [_place_of(run, part, shown) for part in parts]
     if not places or None in places:
         return None

@@ -69,6 +69,14 @@ async def test_a_claim_is_supported_by_the_page_s_own_sentence(tmp_path: Path) -
     assert asked[0].index("[E1] (The tower)") < asked[0].index("[E2]") < asked[0].index("<claim>")
 
 
+async def test_the_id_of_a_passage_is_no_part_of_a_quote(tmp_path: Path) -> None:
+    for before in ("[E1] ", "[E1]: ", " [E1]\n"):
+        verdict, _ = await judged(tmp_path, "The tower opened in May 1998.", said("supported", before + OPENED))
+        assert verdict == Verdict("supported", "model", None, OPENED, "E1")
+    verdict, _ = await judged(tmp_path, "The tower opened in May 1998.", said("supported", "[E1]"))
+    assert verdict.label == "not_verified"
+
+
 async def test_what_mechanics_reject_no_model_is_asked_about(tmp_path: Path) -> None:
     for claim, evidence in (("The tower opened in May 1989.", ("E1",)), ("The tower opened.", ())):
         verdict, asked = await judged(tmp_path, claim, said("supported", OPENED), evidence=evidence)
