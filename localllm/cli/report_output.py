@@ -154,7 +154,8 @@ def summary(state: ResearchState, report: Path, exported: Path | None) -> dict[s
 def ended_line(state: ResearchState) -> str:
     """How a run ended, in a line."""
     said = _(
-        "{state}. Sources read: {sources}; claims supported: {good} of {claims}; rounds of checking: {loops}.",
+        "{state}. Sources read: {sources}; supported claims in the report: {good} of {claims}; "
+        "rounds of checking: {loops}.",
         state=_("Partial report") if state.partial else _("Done"),
         claims=len(state.claims),
         good=sum(claim.verdict is not None and claim.verdict.label == "supported" for claim in state.claims),
