@@ -62,6 +62,7 @@ from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.agent.panel.multi_agent import MultiAgentSystem
+    from localllm.app.chat_market import ChatMarket
     from localllm.app.chat_research import ChatResearch
     from localllm.app.session_manager import Keeping
     from localllm.base.cache import CacheManager
@@ -441,6 +442,14 @@ class LocalLLMCode(Answerer):
             environ = self.config.allowed_environ(self._environ)
             self._research = ChatResearch(self.settings, self.root, environ, self.llm_client, self.ready)
         return self._research
+
+    @property
+    def market(self) -> "ChatMarket":
+        """Market scans with the model of this chat."""
+        from localllm.app.chat_market import ChatMarket  # few sessions ever ask
+
+        environ = self.config.allowed_environ(self._environ)
+        return ChatMarket(self.settings, self.root, environ, self.llm_client, self.ready)
 
     @cached_property
     def caches(self) -> "CacheManager":

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Generator, Mapping
@@ -92,6 +93,7 @@ class DiskCache:
         self._file = file
         self._ttl = ttl
         self._clock = clock
+        self._turn = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
         """The value kept for `key`. One from the future, of a clock that was wrong, counts as too old."""
@@ -103,7 +105,7 @@ class DiskCache:
         """Keep a value; what is too old, or too much, is deleted."""
         now = self._clock()
         newest = "SELECT key FROM searches ORDER BY stored DESC LIMIT ?"
-        with self._opened() as db:
+        with self._turn, self._opened() as db:  # SQLite lets writers wait by turns that get longer and longer
             db.execute("DELETE FROM searches WHERE stored NOT BETWEEN ? AND ?", (now - self._ttl, now))
             db.execute("INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", (key, value, now))
             db.execute(f"DELETE FROM searches WHERE key NOT IN ({newest})", (DISK_ENTRIES,))  # noqa: S608 - no input
@@ -133,6 +135,7 @@ class DiskCache:
             self._file.touch(mode=0o600)
             with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as db, db:
                 db.execute("PRAGMA trusted_schema=OFF")
+                db.execute("PRAGMA synchronous=OFF")  # what a power cut takes from a cache is asked for again
                 db.execute(_TABLE)
                 yield db
         except (sqlite3.Error, OSError) as error:

@@ -18,6 +18,10 @@ class MarketWorld(Program):
         self.player = player
         self.model = ServedModel(lambda messages, schema: self.player(messages, schema))  # noqa: PLW0108 - it may change
 
+    def with_key(self, key: str) -> None:
+        """Use another key."""
+        self._more["SERPER_API_KEY"] = key
+
     def settings(self) -> str:
         return (
             f'[llm]\nprovider = "openai"\n[llm.openai]\nbase_url = "{self.model.url}"\n'

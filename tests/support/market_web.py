@@ -4,6 +4,7 @@ A page says one fact of its purpose, in Japanese where it is about Japan, else i
 """
 
 import json
+import random
 import re
 import threading
 import time
@@ -65,16 +66,18 @@ WORDS: dict[MarketPurpose, tuple[str, str]] = {
 }
 """The word by which a query's purpose is known, and what a model adds to the theme that answers otherwise."""
 
-_FILLERS = {
-    "ja": (
-        "本稿では各地の取り組みを整理し、関係者の声をもとに現状をまとめた。詳しい内訳は別表に示してある。",
-        "調査は聞き取りと公表資料によって行い、結果は専門家の確認を受けたうえで、この報告書に載せている。",
-    ),
-    "en": (
-        "This article sums up what is done in many places and what those who take part in it say. Details are below.",
-        "Our team spoke with people on site, read the reports that were published, and had experts look at it.",
-    ),
-}
+_WORDS_JA = "春先 会議 河川 港町 報告 委員 農園 図書 職員 広場 資料 山村 展示 講座 校舎 歩道 倉庫 漁港 店舗 劇場 工房"
+_WORDS_EN = (
+    "spring meeting river harbour report committee orchard library clerk square paper village exhibition course "
+    "school pavement warehouse fishing shop theatre workshop park bridge tunnel garden archive"
+)
+
+
+def filler(language: str, number: int) -> str:
+    """What a page tells besides, on each something else."""
+    words = random.Random(number).sample((_WORDS_JA if language == "ja" else _WORDS_EN).split(), 16)
+    return "と".join(words) + "についても記した。" if language == "ja" else f"It also tells of {', '.join(words)}."
+
 
 Outcome = int | str
 """A status, "slow" or "malformed"."""
@@ -83,7 +86,8 @@ Outcome = int | str
 class MarketWeb(LoopbackServer):
     """`outcomes` says how searches of a purpose fail, by its name or "*"; `asked` has the bodies of searches, `keys`
     the keys they came with. `delay` is how many seconds a search takes, `extra` further results of every search, `most`
-    how many ran at once."""
+    how many ran at once.
+    `together`: a search is answered once so many run."""
 
     def __init__(self, outcomes: Mapping[str, Outcome] | None = None, *, delay: float = 0.0) -> None:
         super().__init__(_Handler)
@@ -94,8 +98,9 @@ class MarketWeb(LoopbackServer):
         self.keys: list[str] = []
         self.retry_after = ""
         self.released = threading.Event()
-        self.running = self.most = 0
-        self.lock = threading.Lock()
+        self.is_asked = threading.Event()
+        self.running = self.most = self.together = 0
+        self.lock = threading.Condition()
 
     @property
     def place(self) -> str:
@@ -110,6 +115,11 @@ class MarketWeb(LoopbackServer):
             for number, fact in enumerate(facts)
         ]
         return [*results, *self.extra]
+
+    def gathered(self, count: int) -> None:
+        """Wait until so many searches run at once."""
+        with self.lock:
+            self.lock.wait_for(lambda: self.most >= count, 5)
 
     def __exit__(self, *of: object) -> None:
         self.released.set()
@@ -130,6 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
             web.keys.append(self.headers.get("x-api-key", ""))
             web.running += 1
             web.most = max(web.most, web.running)
+            web.is_asked.set()
+            web.lock.notify_all()
         try:
             self._answer(body)
         finally:
@@ -139,6 +151,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: dict[str, Any]) -> None:
         web = self.owner
         time.sleep(web.delay)
+        if web.together:
+            web.gathered(web.together)
         outcome = web.outcomes.get(purpose_of(body["q"]), web.outcomes.get("*", 200))
         if outcome == "slow":
             web.released.wait(30)
@@ -162,9 +176,10 @@ class _Handler(BaseHTTPRequestHandler):
         facts = [one for one in FACTS if one.purpose == parts[2]]
         fact = facts[int(parts[3])]
         language = "ja" if fact.purpose in JAPANESE else "en"
-        filler = _FILLERS[language][int(parts[3])]
         head = f"<html lang={language}><title>{parts[2]} {parts[3]}</title>"
-        text = f"<body><article><p>{filler}</p><p>{fact.on_page}</p></article></body></html>"
+        text = (
+            f"<body><article><p>{filler(language, FACTS.index(fact))}</p><p>{fact.on_page}</p></article></body></html>"
+        )
         self._send(200, f"{head}{text}".encode(), "text/html; charset=utf-8")
 
     def _send(self, status: int, data: bytes, kind: str = "application/json") -> None:

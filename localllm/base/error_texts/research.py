@@ -242,6 +242,12 @@ RESEARCH: dict[str, ErrorText] = {
         "{reason}.",
         "It is kept in {file} instead, and listed all the same.",
     ),
+    "market_chat_option": ErrorText(
+        "E7070",
+        "/market has no option “{option}”.",
+        "",
+        "There are: --regions jp,global and --pages N.",
+    ),
     "market_off": ErrorText(
         "E7069",
         "A market scan needs the web, which is off.",

@@ -92,7 +92,7 @@ async def read_purposes(
 
 def _sources_of(run: RunContext, purpose: MarketPurpose, read: Sequence[str], found: Sequence[str]) -> PurposeSources:
     pages = [run.state.source(name) for name in read]
-    originals = tuple(one for one in pages if not one.copy_of)
+    originals = tuple(one for one in pages if one.copy_of not in read)  # read for another purpose, it is read again
     if originals or not found:
         return PurposeSources(purpose, originals, is_list=False)
     listed = [_listed(run, run.state.source(name)) for name in found]

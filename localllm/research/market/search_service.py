@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -124,13 +124,20 @@ class SearchServiceConfig(NamedTuple):
 class SerperSearchService(SearchService):
     """Searches with Serper alone, its answers kept in memory. Raises WebSearchError for a key that can be none."""
 
-    def __init__(self, config: SearchServiceConfig, *, clock: Callable[[], float] = time.monotonic) -> None:
-        limiter = RateLimiter(config.max_requests, config.window_ms)
+    def __init__(
+        self,
+        config: SearchServiceConfig,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        limiter = RateLimiter(config.max_requests, config.window_ms, clock=clock, pause=pause)
         serper = Serper(config.base_url, config.api_key, seconds=config.timeout / 1_000)
         serper.check_key()
         ttl = config.cache_ttl / 1_000
         cache = SearchCache(MemoryCache(ttl), MemoryCache(ttl)) if ttl else None
-        super().__init__(MetaSearch(EnginePool([LimitedEngine(serper, limiter)], cache=cache)), limiter, clock=clock)
+        pool = EnginePool([LimitedEngine(serper, limiter)], cache=cache, clock=clock, pause=pause)
+        super().__init__(MetaSearch(pool), limiter, clock=clock)
 
 
 def open_search_service(

@@ -169,6 +169,29 @@ class Research(Protocol):
         ...
 
 
+class FinishedScan(Protocol):
+    """What came of a market scan: its id, its report in Markdown, and whether something is missing."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def report(self) -> str: ...
+
+    @property
+    def partial(self) -> bool: ...
+
+
+class Market(Protocol):
+    """Market scans with the model of the chat. Methods raise LocalLLMError."""
+
+    async def scan(
+        self, theme: str, regions: tuple[str, ...], pages: int | None, on_event: "Callable[[ResearchEvent], None]"
+    ) -> FinishedScan:
+        """Scan the market of a theme; no regions means all, no pages what is set."""
+        ...
+
+
 class ChatContext(Protocol):
     """One chat in one project, with one model at a time. Methods raise LocalLLMError."""
 
@@ -335,6 +358,11 @@ class ChatContext(Protocol):
     @property
     def research(self) -> Research:
         """Research with the model that answers."""
+        ...
+
+    @property
+    def market(self) -> Market:
+        """Market scans with the model that answers."""
         ...
 
     async def consult(self, kind: Literal["panel", "boss"], question: str, emit: Emit) -> None:
