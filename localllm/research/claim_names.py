@@ -1,5 +1,6 @@
 """Find the names of a claim that none of its passages mentions."""
 
+import re
 from collections.abc import Sequence
 
 from localllm.base.lazy_patterns import late_pattern
@@ -171,6 +172,12 @@ _ORDINARY = frozenset(
 )
 
 
+_BODIES = frozenset(
+    ("Agency", "Association", "Bank", "Board", "Commission", "Committee", "Company", "Council", "Court", "Department",
+     "Federation", "Foundation", "Fund", "Government", "Group", "Institute", "Institution", "Ministry", "Minister",
+     "Organisation", "Organization", "Parliament", "President", "University")
+)  # fmt: skip
+"""What a name may be shortened to, once it has been told: the Organisation."""
 _WORD_AND_NUMBER = late_pattern(r"[A-Z]?[a-z]{3,}-?\d")
 
 
@@ -184,9 +191,20 @@ def missing_code(claim: str, passages: Sequence[str]) -> str:
             continue  # a name written in the other script: Hibari-3
         if quantities(written) or written[:2] in ("FY", "US", "Q1", "Q2", "Q3", "Q4"):
             continue
-        if _squeezed(written) not in everything:
+        if _squeezed(written) not in everything and not _is_abbreviated(written, passages):
             return written
     return ""
+
+
+def _is_abbreviated(code: str, passages: Sequence[str]) -> bool:
+    """Whether a letter and a number stand for a word and it: M6.4, magnitude 6.4 or マグニチュード6.4."""
+    letter, number = code[0], code[1:]
+    if not (letter.isalpha() and number.replace(".", "", 1).isdigit()):
+        return False
+    spelled = re.compile(
+        rf"(?<![\d.])(?:\b{letter}[a-z]+\.?\s(?:of\s)?|[\u30a1-\u30fc]){re.escape(number)}(?!\.?\d)", re.IGNORECASE
+    )
+    return any(spelled.search(fold(one)) for one in passages)
 
 
 def _squeezed(text: str) -> str:
@@ -217,6 +235,7 @@ def _is_known(name: str, claim: str, start: int, plain: str, everything: str) ->
     begins = start == 0 or claim[:start].rstrip()[-1:] in '.!?:"“'
     if (
         {name, name.removesuffix("s")} & _ORDINARY
+        or name in _BODIES
         or name.lower() in units()
         or (begins and name.lower().endswith(("s", "ing", "ed", "ly", "ion")) and name[1:].islower())
     ):

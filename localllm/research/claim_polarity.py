@@ -42,7 +42,7 @@ _SUPERLATIVES = {
     "always": r"(?i)\b(?:always|every\w*|all|never|constant\w*|continu\w*|permanent\w*)\b|常に|いつも|必ず|毎|絶え",
 }
 _CLAIMED = {
-    "only": r"(?i)\b(?:only|sole)\b(?!\s(?:\d|about|after|in|when|if|a\b|for|one\b|two\b|three\b|four\b|five\b|half|some|few|every|once|twice|slightly|by\b|from\b|on\b))|唯一",
+    "only": r"(?i)\b(?:only|sole)\b(?!\s(?:\d|about|after|in|when|if|a\b|for|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty(?:-\w+)?)\b|half|some|few|every|once|twice|slightly|by\b|from\b|on\b))|唯一",
     "largest": r"(?i)(?<!second[- ])(?<!third[- ])(?<!fourth[- ])(?<!fifth[- ])\b(?:largest|biggest|greatest|highest|tallest)\b|最大の|最高の|最多|世界一|日本一",
     "smallest": r"(?i)(?<!second[- ])(?<!third[- ])\b(?:smallest|lowest|fewest)\b|最小の|最低の|最少",
     "oldest": r"(?i)\boldest\b|最古",

@@ -7,7 +7,8 @@ from itertools import pairwise
 from localllm.base.lazy_patterns import late_pattern
 from localllm.research.derived_quantities import is_derivable, is_reckoned
 from localllm.text.numerals import fold
-from localllm.text.quantities import SOFT, Quantity, quantities
+from localllm.text.quantities import quantities
+from localllm.text.quantity import SOFT, Quantity
 from localllm.text.quantity_agreement import agrees, near
 from localllm.text.sentences import Span, split_sentences
 
@@ -51,11 +52,22 @@ _IMPLIED = {
 }
 
 
+_TWO_YEARS = late_pattern(r"(?<!\d)((?:19|20)\d\d)[/–-](\d\d)(?![\d.,%/-])")
+"""2026/27."""
+_YEAR_LATE = late_pattern(r"(?i)\ba year (?:late|later|earlier|after|before|behind|ahead)\b")
+_EQUALLY = late_pattern(r"(?i)\bequally\b|\bin equal (?:parts|shares)\b|\bfifty-fifty\b|半々|折半|等分")
+
+
 def _without_number(passage: str) -> list[Quantity]:
     """Quantities that are told without a number: a week is seven days, a pair two."""
     named = [next(filter(None, found.groups())).lower() for found in _ARTICLED.finditer(passage)]
     words = {"dai": "day", "annual": "year", "decade": "decades", "century": "centuries"}
     told = [one for name in set(named) for one in quantities(f"1 {words.get(name, name)}")]
+    if _EQUALLY.search(passage):
+        told.append(Quantity(50.0, "%", "percent", Span(0, 0)))
+    for found in _TWO_YEARS.finditer(passage):
+        if int(found[2]) == (int(found[1]) + 1) % 100:
+            told.append(Quantity((int(found[1]) + 1) * 10_000.0, "", "date", Span(0, 0)))
     return told + [
         Quantity(float(value), "", "number", Span(0, 0)) for value, said in _IMPLIED.items() if said.search(passage)
     ]
@@ -71,7 +83,10 @@ def _windows(passage: str) -> tuple[str, ...]:
 
 def _numbers_of(text: str) -> list[Quantity]:
     """The quantities of a text, with those that words such as "pair" stand for."""
-    return [*quantities(text), *(one for one in _without_number(text) if one.kind == "number")]
+    told = [one for one in _without_number(text) if one.kind == "number"]
+    if _YEAR_LATE.search(text):
+        told.append(Quantity(12.0, "month", "duration", Span(0, 0)))
+    return [*quantities(text), *told]
 
 
 _LAST_YEAR = late_pattern(

@@ -10,7 +10,8 @@ from itertools import combinations, permutations
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.numerals import fold
-from localllm.text.quantities import SOFT, Quantity
+from localllm.text.quantities import quantities
+from localllm.text.quantity import SOFT, Quantity
 from localllm.text.quantity_agreement import near
 
 _MOST = 24  # numbers of the passages that are combined
@@ -42,7 +43,7 @@ def is_derivable(claim: str, wanted: Quantity, stated: Sequence[Quantity], today
     claim = fold(claim)
     if wanted.kind in ("duration", "age") or (wanted.kind in SOFT and _DIFFERENCE.search(claim)):
         years = [one.value // 10_000 for one in stated if one.kind == "date" and one.value >= 10_000_000]
-        if _is_between(wanted, years, today):
+        if _is_between(wanted, years, today) or _is_since_a_decade(wanted, stated, today):
             return True
         numbers = [one.value for one in stated if one.kind in SOFT or one.kind == "age"][:_MOST]
         said = wanted.value / 12 if wanted.unit == "month" else wanted.value
@@ -66,6 +67,13 @@ def _is_between(wanted: Quantity, years: list[float], today: str) -> bool:
     known = [*years, float(today[:4])] if today[:4].isdigit() else years
     slack = max(1.0, 0.1 * said) if wanted.bound else 1.0
     return any(one - other > 0 and abs(one - other - said) <= slack for one, other in permutations(known, 2))
+
+
+def _is_since_a_decade(wanted: Quantity, stated: Sequence[Quantity], today: str) -> bool:
+    """Whether it may be the time from a decade to today: 30 years since the 1990s."""
+    said = wanted.value / 12 if wanted.unit == "month" else wanted.value
+    ages = [float(today[:4]) - one.value for one in stated if one.kind == "decade"] if today[:4].isdigit() else []
+    return wanted.kind == "duration" and any(one - 10 <= said <= one for one in ages)
 
 
 def _is_rate(claim: str, wanted: Quantity, stated: Sequence[Quantity]) -> bool:
@@ -127,7 +135,8 @@ def is_reckoned(claim: str, wanted: Quantity, text: str, stated: Sequence[Quanti
         1 if wanted.is_word else len("".join(_WRITTEN.findall(claim[wanted.span.start : wanted.span.end])).strip("0"))
     )
     is_announced = (
-        wanted.kind == "duration"
+        wanted.kind in ("duration", "time")
+        or (wanted.kind == "percent" and wanted.is_word)  # four in five
         or any(words.search(claim) for words in (_SUM, _DIFFERENCE, _RATIO, _SHARE, _REST))
         or any(one.kind in ("percent", "points", "ratio") for one in stated)
     )
@@ -147,6 +156,7 @@ def _one_step(claim: str, text: str, wanted: Quantity, stated: Sequence[Quantity
         yield from _dates(claim, stated)
         return
     if wanted.kind in _MOMENTS:
+        yield from _times(stated) if wanted.kind == "time" else ()
         return
     groups: dict[tuple[str, str], list[float]] = {}
     for one in stated:
@@ -174,10 +184,25 @@ def _one_step(claim: str, text: str, wanted: Quantity, stated: Sequence[Quantity
         factors += [
             one.value / size for one in stated if one.kind not in _MOMENTS for size in (1, 1_000) if one.value > size
         ]
+    factors += _named(claim, wanted)
     for factor in factors:
         for one in same:
             yield one * factor
             yield one / factor
+
+
+def _times(stated: Sequence[Quantity]) -> Iterator[float]:
+    """Times of a day that lie so long before or after others: closed for 14 hours, until 6 p.m."""
+    lengths = [one.value / 60 for one in stated if one.kind == "duration" and one.unit == "s"]
+    moments = [one.value for one in stated if one.kind == "time"]
+    yield from ((one + sign * length) % 1_440 for one in moments for length in lengths for sign in (-1, 1))
+
+
+def _named(claim: str, wanted: Quantity) -> Iterator[float]:
+    """What a claim itself multiplies with: five litres are enough for 60 square metres."""
+    for one in quantities(claim):
+        if one.kind not in _MOMENTS and one.kind != wanted.kind:
+            yield from (one.value / size for size in (1, 1_000) if one.value > size)
 
 
 def _as_kind(one: Quantity, wanted: Quantity) -> Quantity:
@@ -274,13 +299,18 @@ _NEXT_DAY = late_pattern(r"(?i)\bday\b|日")
 
 def _spans(wanted: Quantity, stated: Sequence[Quantity]) -> Iterator[float]:
     """Times between years, between days, and between times of a day."""
-    days = [_day(one.value) for one in stated if one.kind == "date"]
+    days: list[int] = []
+    year = 0.0
+    for one in reversed([one for one in stated if one.kind == "date"]):  # from 4 May to 12 June 2023
+        year = one.value // 10_000 * 10_000 or year
+        days.append(_day(one.value + (year if one.value < 10_000 else 0.0)))
     years = [one.value // 10_000 for one in stated if one.kind == "date" and one.value >= 10_000_000]
     times = [one.value for one in stated if one.kind == "time"]
     if wanted.unit == "month":
         yield from ((one - other) * 12 for one, other in permutations(years, 2))
         for one, other in permutations(filter(None, days), 2):
-            months = round((one - other) / 30.4)
+            between = one - other + (365 if one < other and not year else 0)  # from October to May
+            months = round(between / 30.4)
             yield from (months, months + 1)  # from March to August are six
         return
     yield from ((one - other) * 60 for one, other in permutations(times, 2))

@@ -16,7 +16,8 @@ from localllm.research.records import Claim, Disagreement, ResearchState, Side
 from localllm.research.role_answers import YES_OR_NO, answer_schema
 from localllm.research.role_protocol import AnswerUnusable, remark
 from localllm.research.run_context import RunContext
-from localllm.text.quantities import SOFT, Quantity, quantities
+from localllm.text.quantities import quantities
+from localllm.text.quantity import SOFT, Quantity
 from localllm.text.quantity_agreement import agrees
 from localllm.text.quotes import split_sentences
 from localllm.text.tokenising import terms

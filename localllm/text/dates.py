@@ -19,7 +19,7 @@ class Moment(NamedTuple):
 
 
 _NUMBER = r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})"
-_MONTH = "|".join(one.capitalize() for one in sorted(MONTHS, key=len, reverse=True))
+_MONTH = "|".join(one.capitalize() for one in sorted({*MONTHS, "sept"}, key=len, reverse=True))
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _NTH = "first|second|third|fourth"
 _DATE = late_pattern(
@@ -28,13 +28,13 @@ _DATE = late_pattern(
     rf"|(?:(?P<era>{'|'.join(ERAS)})\s?(?P<eray>元|\d{{1,2}}|[一二三四五六七八九十]{{1,3}})|(?<!\d)(?P<jay>\d{{4}}|[一二][〇一二三四五六七八九]{{3}}))\s?年"
     rf"(?:度|\s?(?P<jam>{_NUMBER})月(?:\s?(?P<jad>{_NUMBER})日(?!間))?)?(?!間|代)"
     rf"|(?<!\d)(?P<om>{_NUMBER})月(?:\s?(?P<od>{_NUMBER})日(?!間))?(?!間)"
-    rf"|(?P<decade>\b\d{{3}}0)(?:s\b|年代)|(?<!\d)(?P<short>[2-9]0)年代"
+    rf"|(?<![A-Za-z_\d])(?P<decade>\d{{3}}0)(?:s\b|年代)|(?<!\d)(?P<short>[2-9]0)年代"
     rf"|(?<![\w.])(?:(?P<d1>{_DAY})(?:\s+of)?\s+)?\b(?P<em>{_MONTH})\b\.?(?:\s+(?P<d2>{_DAY})(?![\d:]|[.,]\d))?(?:(?:,|\s+of)?\s+(?P<ey>\d{{4}})(?!\d|,\d))?"
     r"|\b(?:FY|fiscal(?:\syear)?)\s?(?P<fy>\d{4}|\d{2})\b"
     rf"|(?P<q>\bQ[1-4]\b|\b[1-4]Q\b|第[1-4一二三四]四半期|\b(?i:{_NTH})[\s-]quarter\b)"
     r"|(?P<century>\b\d{1,2}(?:st|nd|rd|th)[\s-]century|\d{1,2}世紀)"
     r"|(?P<half>午前|午後|朝|夜|夕方|早朝|深夜|未明|昼)?(?<![\d:])(?P<hour>\d{1,2})(?:時(?!間|代)(?:(?P<jmin>\d{1,2})分|(?P<jhalf>半))?|:(?P<emin>\d{2})(?![\d:])(?:\s?(?P<ap>[aApP])\.?[mM]\b)?|\s?(?P<ap2>[aApP])\.?[mM]\b)"
-    r"|(?<![\d.,$€£¥+])(?<!\D-)(?P<year>1[0-9]\d{2}|20\d{2})(?![\d%]|[.,]\d)(?=[-/\s,.;:!?)\]。、・\"'～~」』（）(]|$|から|まで|の|に|は|と|と|を)"
+    r"|(?<![\d.,$€£¥+])(?:(?<!\D-)|(?<=\b[Mm]id-)|(?<=\b[Ee]arly-)|(?<=\b[Ll]ate-)|(?<=\b[Ee]nd-)|(?<=\b[Pp]re-)|(?<=\b[Pp]ost-))(?P<year>1[0-9]\d{2}|20\d{2})(?![\d%]|[.,]\d)(?=[-/\s,.;:!?)\]。、・\"'～~」』（）(]|$|から|まで|の|に|は|と|と|を)"
     r")"
 )
 _NUMBER_ONLY = late_pattern(r"\d+")
@@ -89,7 +89,21 @@ def _english(found: re.Match[str]) -> Moment | None:
     day, year = found["d1"] or found["d2"], found["ey"]
     if name in ("may", "march", "mar", "sept") and not day and not year:
         before = found.string[max(0, found.start() - 8) : found.start()].lower().split()
-        if not before or before[-1] not in ("in", "of", "since", "last", "by", "until", "from", "to", "early", "late"):
+        if not before or before[-1] not in (
+            "in",
+            "of",
+            "since",
+            "last",
+            "by",
+            "until",
+            "from",
+            "to",
+            "early",
+            "late",
+            "mid-",
+            "early-",
+            "late-",
+        ):
             return None
     month = MONTHS.index("sep" if name == "sept" else name) % 12 + 1
     days = _NUMBER_ONLY.findall(day or "0")

@@ -5,7 +5,7 @@ import unicodedata
 from typing import NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
-from localllm.text.units import LETTER_SCALES, SCALES, SIGNS
+from localllm.text.units import LETTER_SCALES, SCALES, SIGNS, units
 
 
 class Numeral(NamedTuple):
@@ -55,6 +55,7 @@ DIGITAL = late_pattern(
 _PARTS_JA = late_pattern(rf"({_DIGITS}|[{_KANJI}]+)?\s?([十百千]?[万億兆京]|[十百千])?")
 
 
+_COUNTED = late_pattern(r"\s([a-z]+)")
 _MONEY = late_pattern(r"\s(?:euros?|dollars?|pounds?|yen|francs?|kron\w+|pesos?|rubles?)\b")
 
 
@@ -76,7 +77,10 @@ def digital(found: re.Match[str]) -> Numeral | None:
         return Numeral(value, step, start, end)  # 2024/25
     scale = 1.0
     if letter := found["letter"]:
-        if letter not in "mt" or found["sign"] or _MONEY.match(found.string, found.end("letter")):
+        end_of_letter = found.end("letter")
+        counted = _COUNTED.match(found.string, end_of_letter) if letter == "m" else None
+        is_count = counted is not None and (unit := units().get(counted[1])) is not None and unit.kind == "count"
+        if letter not in "mt" or found["sign"] or is_count or _MONEY.match(found.string, end_of_letter):
             scale, end = LETTER_SCALES[letter], found.end("letter")
     elif found["scale"]:
         scale = SCALES[found["scale"].lower()] * SCALES.get((found["scale2"] or "").lower(), 1.0)
@@ -216,13 +220,14 @@ WORDS = late_pattern(
     rf"\b(?:(?P<mixed>{_CARDINAL})[\s-]and[\s-]a[\s-]half(?:\s(?P<mixed_scale>{_BIG}))?"
     rf"|(?P<above>{_CARDINAL}|an?)[\s-](?P<part>{'|'.join(sorted(_PARTS, key=len, reverse=True))})\b(?!\squarter)"
     rf"|(?P<cardinal>(?:an?\s)?(?:{_BIG})\b(?:\s(?:{_BIG})\b)*"
-    rf"|(?:{_CARDINAL})(?:[\s-](?:{_CARDINAL})\b)?(?:[\s-](?:{_BIG})\b(?:\s(?:and\s)?(?:{_CARDINAL})(?:-(?:{_CARDINAL}))?\b)?)*)"
+    rf"|(?:(?:{'|'.join(_TENS)})[\s-](?:{'|'.join(_ONES[1:10])})\b|(?:{_CARDINAL})\b)(?:[\s-](?:{_BIG})\b(?:\s(?:and\s)?(?:{_CARDINAL})(?:-(?:{_CARDINAL}))?\b)?)*)"
     rf"|(?P<big>half\sa\s(?:million|billion|trillion|dozen))\b|(?P<half>half)\b(?![\s-]?(?:year|time|marathon|hour|century|brother|sister|a\b|an\b))"
     rf"|(?P<ordinal>{'|'.join(_ORDINALS)}))\b",
     2,  # re.IGNORECASE
 )
 
 
+_AND = late_pattern(r"(?i)\b([a-z]+)\sand\s$")
 _ONE_OF_TWO = ("first", "second", "latter", "other", "either", "1st", "2nd")
 
 
@@ -232,7 +237,7 @@ def words(found: re.Match[str]) -> Numeral | None:
         scale = SCALES[(found["mixed_scale"]).lower()] if found["mixed_scale"] else 1.0
         return Numeral((_VALUES[found["mixed"].lower()] + 0.5) * scale, 0.0, *found.span(), is_word=True)
     if found["part"]:
-        if found.string[max(0, found.start() - 4) : found.start()].lower() == "and ":
+        if (before := _AND.search(found.string, max(0, found.start() - 16), found.start())) and units().get(before[1]):
             return None  # a year and a half
         above = 1.0 if found["above"].lower() in ("a", "an") else _VALUES[found["above"].lower()]
         below = _PARTS[found["part"].lower()]

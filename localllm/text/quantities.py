@@ -6,42 +6,21 @@ citation and of lists, and digits within names are no quantities.
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.dates import moments
 from localllm.text.numerals import DIGITAL, KANJI, ORDINAL_WORDS, WORDS, Numeral, digital, fold, kanji, ordinal, words
+from localllm.text.quantity import Quantity
+from localllm.text.quantity_series import dated, joined, linked
 from localllm.text.sentences import Span
 from localllm.text.units import SIGNS, Unit, units
-
-
-class Quantity(NamedTuple):
-    """A number of a text with what it is a number of."""
-
-    value: float
-    """In `unit`; of a date year * 10,000 + month * 100 + day, with 0 for what is not said."""
-    unit: str
-    kind: str
-    """number, count, percent, points, money, date, decade, quarter, century, time, duration, ordinal, ratio, age, or
-    the kind of a physical unit."""
-    span: Span
-    step: float = 0.0
-    """What one in its last written digit is worth."""
-    bound: str = ""
-    """"about", "more", "less", or nothing."""
-    is_word: bool = False
-
-
-SOFT = frozenset({"number", "count", "ordinal"})
-"""Kinds whose unit a text may leave out."""
 
 _SMALL = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty"
 _NOISE = late_pattern(
     r"\[(?:[SE]?\d+(?:\s?[,-]\s?\d+)*)\]|(?<![\w.])v?\d+\.\d+\.\d+[\w.-]*|\bv\d+[\w.]*|(?i:\bversion\s\d[\w.]*)"
-    r"|#\d+|(?m:^\s*(?:\(?\d{1,3}[.)](?=\s)|[①-⑳]))|https?://\S+|[A-Za-z]+-?\d[\w-]*|\d+[A-Z]{1}(?![A-Za-z])(?<![MKBT])"
+    r"|#\d+|(?m:^\s*(?:\(?\d{1,3}[.)](?=\s)|[①-⑳]))|https?://\S+|[A-Za-z]+-?\d[\w-]*(?:\.\d+)*|\d+[A-Z]{1}(?![A-Za-z])(?<![MKBTCF])"
     r"|\b\d+[GD]\b|\b[A-Za-z]*-\d+\b(?<=[A-Za-z]-\d)"
 )
-_LINK = re.compile(r"\s?(?:-|~|to|and|or|から|と|または|,|、)\s?(?:[$€£¥])?")
 _RATIO = late_pattern(
     r"(?i)\b(?:(?P<x2>twice|doubl(?:e|ed|es|ing)|two-?fold)|(?P<x3>thrice|tripl(?:e|ed|es|ing)|threefold)"
     r"|(?P<x4>quadrupl(?:e|ed|es|ing)|fourfold)|(?P<x5>halv(?:e|ed|es|ing)))\b|(?P<j2>倍増)|(?P<j5>半減|半額|半値)|(?P<j6>半数|半分|過半数)"
@@ -100,7 +79,7 @@ _LESS = (
     "within",
     "最大",
 )
-_AFTER = {"に満た": "less", "足らず": "less",
+_AFTER = {"に満た": "less", "にも満た": "less", "足らず": "less",
           "以上": "more", "超": "more", "余": "more", "を超": "more", "を上回": "more", "以下": "less", "未満": "less",
           "を下回": "less", "弱": "less", "強": "more", "前後": "about", "程度": "about", "ほど": "about", "近く": "about", "あまり": "more"}  # fmt: skip  # noqa: E501
 _JOINED = "数何幾"
@@ -123,7 +102,7 @@ def _quantities(text: str) -> tuple[Quantity, ...]:
     found += _ratios(plain, taken)
     found += _numbers(plain, taken)
     found.sort(key=lambda one: one.span.start)
-    return tuple(_joined(plain, _dated(plain, _linked(plain, found))))
+    return tuple(joined(plain, dated(plain, linked(plain, found))))
 
 
 def _is_money(text: str) -> bool:
@@ -278,6 +257,7 @@ def _quantity(plain: str, number: Numeral, sign: str, *, is_kanji: bool) -> Quan
         return Quantity(value * 100, "%", "percent", Span(start, end), 0.0, bound, is_word)
     if unit is None:
         return Quantity(value, "", "number", Span(start, end), step, bound, is_word)
+    unit = _TENS_OF_AGE if plain[end:unit_end] == "代" and value in range(10, 100, 10) else unit
     name, factor = unit.name, unit.factor
     value *= _sign_of(plain, start, unit)
     if unit.kind == "duration" and plain[unit_end : unit_end + 1] == "半":
@@ -297,6 +277,9 @@ def _quantity(plain: str, number: Numeral, sign: str, *, is_kanji: bool) -> Quan
     return Quantity(value * factor, name, unit.kind, Span(start, unit_end), step * factor, bound, is_word)
 
 
+_TENS_OF_AGE = Unit("age", "tens", 1.0)
+
+
 def _sign_of(plain: str, start: int, unit: Unit) -> int:
     """-1 for degrees below zero."""
     before = plain[max(0, start - 6) : start].lower().rstrip(" 約")
@@ -311,7 +294,10 @@ def _in_tenths(plain: str, number: Numeral, end: int, bound: str) -> Quantity:
     value, step = number.value * 10, 10.0
     if minor := _MINOR.match(plain, end):
         value, step, end = value + float(minor[1]), 1.0, minor.end()
-    return Quantity(value, "%", "percent", Span(number.start, end), step if step == 1.0 else 0.0, bound)
+    is_coarse = step != 1.0
+    return Quantity(
+        value, "%", "percent", Span(number.start, end), 0.0 if is_coarse else step, bound, is_word=is_coarse
+    )
 
 
 def _unit_after(plain: str, end: int) -> tuple[Unit | None, int]:
@@ -393,90 +379,3 @@ def _bound(plain: str, start: int, end: int) -> str:
         if before.endswith(written):
             return bound
     return ""
-
-
-def _dated(plain: str, found: list[Quantity]) -> list[Quantity]:
-    """The same, where the days in "May 12 and 13" and 5月12～15日 are dates of the month before them."""
-    dated = list(found)
-    for at in range(1, len(dated)):
-        last, one = dated[at - 1], dated[at]
-        is_day = one.kind == "number" or (one.kind == "duration" and one.unit == "s")
-        day = one.value / (86_400 if one.kind == "duration" else 1)
-        between = plain[last.span.end : one.span.start]
-        is_linked = _LINK.fullmatch(between) if last.value % 100 else not between
-        if last.kind == "date" and last.value % 10_000 and is_day and is_linked and day in range(1, 32):
-            dated[at] = one._replace(value=last.value // 100 * 100 + day, unit="", kind="date", step=0.0)
-    return dated
-
-
-def _joined(plain: str, found: list[Quantity]) -> list[Quantity]:
-    """The same, where 2時間24分51秒 or "2 hours and 24 minutes" is one duration."""
-    joined: list[Quantity] = []
-    for one in found:
-        last = joined[-1] if joined else None
-        if (
-            last
-            and one.kind == last.kind == "duration"
-            and one.unit == last.unit
-            and plain[last.span.end - 1] != "日"  # 1日16時間: so much a day
-            and one.value < last.value
-            and plain[last.span.end : one.span.start].strip() in ("", "and", "と", "、")
-            and not last.bound
-        ):
-            span = Span(last.span.start, one.span.end)
-            joined[-1] = one._replace(value=last.value + one.value, span=span, is_word=False)
-        else:
-            joined.append(one)
-    return joined
-
-
-def _linked(plain: str, found: list[Quantity]) -> list[Quantity]:
-    """The same, where 10 in "10 to 20 km" or "10, 15 and 20 %" has the unit of the last."""
-    linked = list(found)
-    for at in range(len(linked) - 2, -1, -1):
-        one, following = linked[at], linked[at + 1]
-        between = plain[one.span.end : following.span.start]
-        if one.kind == following.kind == "money" and _LINK.fullmatch(between) and one.unit == following.unit:
-            scale = following.value / max(1e-9, _written(plain, following))
-            if one.value < 1_000 <= scale and not _is_scaled(plain, one):  # between $2 and $3 billion
-                linked[at] = one._replace(value=one.value * scale, step=one.step * scale)
-            continue
-        if one.kind != "number" or following.kind in SOFT or not _LINK.fullmatch(between):
-            continue
-        if following.kind == "date" and 1 <= one.value <= 31 and following.value % 100 and one.step:
-            linked[at] = one._replace(value=following.value // 100 * 100 + one.value, kind="date", step=0.0)
-            continue  # 12 to 15 May
-        if following.kind in ("date", "time", "quarter", "century", "decade"):
-            continue
-        width = following.value / max(1e-9, _written(plain, following))
-        if _is_scaled(plain, one):  # 42 million to 67 million m³
-            width = _factor(plain, following)
-        linked[at] = one._replace(
-            value=one.value * width, unit=following.unit, kind=following.kind, step=one.step * width
-        )
-    return linked
-
-
-def _is_scaled(plain: str, quantity: Quantity) -> bool:
-    return abs(_written(plain, quantity) - quantity.value) > 1e-6 * abs(quantity.value)
-
-
-def _factor(plain: str, quantity: Quantity) -> float:
-    """What one of a quantity's unit, as written, is in its kind's own unit."""
-    found = DIGITAL.search(plain, quantity.span.start)
-    number = digital(found) if found else None
-    return quantity.value / number.value if number and number.value else 1.0
-
-
-def _written(plain: str, quantity: Quantity) -> float:
-    """The digits of a quantity as a number, without scale and unit."""
-    found = DIGITAL.search(plain, quantity.span.start)
-    digits = (found["ja"] or found["digits"] or "") if found else ""
-    plain_digits = _first_digits(digits)
-    return float(plain_digits) if plain_digits else quantity.value
-
-
-def _first_digits(written: str) -> str:
-    """The first number of a text, without separators."""
-    found = re.match(r"\d[\d,]*(?:\.\d+)?", written)
-    return found[0].replace(",", "") if found else ""

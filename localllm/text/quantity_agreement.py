@@ -1,10 +1,12 @@
 """Tell whether two quantities say the same, at the precision with which one of them is claimed."""
 
-from localllm.text.quantities import SOFT, Quantity
+from localllm.text.quantity import SOFT, Quantity
 
 
 def agrees(claimed: Quantity, stated: Quantity) -> bool:
     """Whether a quantity that is claimed is the stated one, at the precision with which it is claimed."""
+    if (is_said := _of_other_words(claimed, stated)) is not None:
+        return is_said
     if claimed.kind == "date" or stated.kind == "date":
         return _dates_agree(claimed, stated)
     if claimed.kind != stated.kind and not _same_kind(claimed, stated):
@@ -30,17 +32,63 @@ def agrees(claimed: Quantity, stated: Quantity) -> bool:
     if kinds == {"age", "duration"}:
         years = [one.value / 12 if one.unit == "month" else one.value for one in (claimed, stated)]
         return years[0] == years[1]
-    if any(one.kind == "temperature" and not one.unit for one in (claimed, stated)) and len(kinds) == 2:
-        return claimed.value == stated.value  # 2度, twice
     if claimed.kind == stated.kind == "temperature" and "" in (claimed.unit, stated.unit):
         return near(claimed, stated.value)
     if claimed.kind == "time":
         return (claimed.value - stated.value) % 720 == 0
     if claimed.kind == stated.kind and claimed.unit != stated.unit and claimed.kind not in SOFT:
-        return "¢" in (claimed.unit, stated.unit) and near(claimed, stated.value)
+        units = {claimed.unit, stated.unit}
+        return ("¢" in units or units in _CROWNS) and near(claimed, stated.value)
     return near(claimed, stated.value) or (stated.bound == "about" and near(stated, claimed.value))
 
 
+def _of_other_words(claimed: Quantity, stated: Quantity) -> bool | None:
+    """Whether two kinds that differ say the same: a century and a year, a half and 半額; None for all others."""
+    kinds = {claimed.kind, stated.kind}
+    if "century" in (claimed.kind, stated.kind) and claimed.kind != stated.kind:
+        return _is_of_century(claimed, stated)
+    if {claimed.kind, stated.kind} == {"date", "quarter"}:
+        date, quarter = (claimed, stated) if claimed.kind == "date" else (stated, claimed)
+        return 0 < date.value < 10_000 and (date.value // 100 + 2) // 3 == quarter.value  # 4~6月期, the second quarter
+    if claimed.kind in SOFT and stated.kind == "length" and claimed.value >= 100_000:
+        return near(claimed, stated.value * 1e6)  # 7.77m patients
+    if "tens" in (claimed.unit, stated.unit):  # 80代, who is 84
+        decade, one = (claimed, stated) if claimed.unit == "tens" else (stated, claimed)
+        years = one.value / 12 if one.unit == "month" else one.value
+        return decade.value <= years < decade.value + 10
+    if kinds == {"percent", "ratio"}:  # 半額, half of the fare
+        return all(one.value < 1 for one in (claimed, stated) if one.kind == "ratio") and near(
+            claimed, stated.value * (100 if stated.kind == "ratio" else 0.01)
+        )
+    if kinds in ({"money", "mass"}, {"money", "kilo"}):
+        return _pounds_agree(claimed, stated)
+    if any(one.kind == "temperature" and not one.unit for one in (claimed, stated)) and len(kinds) == 2:
+        return claimed.value == stated.value if _same_kind(claimed, stated) else None  # 2度, twice
+    return None
+
+
+def _is_of_century(claimed: Quantity, stated: Quantity) -> bool:
+    """Whether a century is that of a year or of the 1700s, or two centuries are 200 years."""
+    century, other = (claimed, stated) if claimed.kind == "century" else (stated, claimed)
+    if other.kind == "decade":
+        return (other.value // 100 + 1 == century.value) and (other.value % 100 == 0 or claimed is century)
+    if other.kind == "duration":
+        return other.unit == "month" and other.value == 1_200 * century.value
+    return other.kind == "date" and claimed is century and (other.value // 10_000 + 99) // 100 == century.value
+
+
+def _pounds_agree(claimed: Quantity, stated: Quantity) -> bool:
+    """Whether pounds that were taken for money are a mass: 30 pounds, 14 kg."""
+    pounds, mass = (claimed, stated) if claimed.kind == "money" else (stated, claimed)
+    if pounds.unit != "GBP":
+        return False
+    kilograms = pounds.value * 0.4536
+    said = mass.value / 1_000 if mass.kind == "kilo" else mass.value
+    return abs(kilograms - said) <= 0.05 * said
+
+
+_CROWNS = ({"crowns", "kronor"}, {"crowns", "koruna"})
+"""Currencies that English calls crowns."""
 _MONTH = 2_629_800.0  # seconds, a twelfth of a year
 _WIDE = frozenset({"thing", "vehicle"})
 """What 件, 台 or "units" count may have another word in another sentence."""
@@ -67,6 +115,8 @@ def _same_kind(claimed: Quantity, stated: Quantity) -> bool:
         {"kilo", "mass"},
     ):
         return True
+    if kinds == {"number", "money"}:  # of a currency that is in no table
+        return claimed.kind == "number" and claimed.value >= 1_000
     return kinds == {"number", "percent"} and 0 < min(claimed.value, stated.value) < 1
 
 

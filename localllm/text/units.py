@@ -23,6 +23,9 @@ money EUR : €=1 eur=1 euros=1 euro=1 ユーロ=1
 money GBP : £=1 gbp=1 pounds=1 pound=1 ポンド=1 英ポンド=1 pence=0.01 sterling=1 ペンス=0.01 ペニー=0.01 p=0.01
 money kronor : kronor=1 krona=1 kroner=1 krone=1 sek=1 nok=1 dkk=1 クローナ=1 クローネ=1
 money crowns : crowns=1 crown=1 クラウン=1
+money koruna : koruna=1 korunas=1 czk=1 コルナ=1
+money forint : forint=1 forints=1 huf=1 フォリント=1
+money dong : dong=1 vnd=1 ドン=1
 money dinars : dinars=1 dinar=1 ディナール=1
 money rubles : rubles=1 ruble=1 roubles=1 rouble=1 rub=1 ルーブル=1
 money pesos : pesos=1 peso=1 ペソ=1
@@ -39,9 +42,9 @@ money HKD : 香港ドル=1 hkd=1
 money CNY : 人民元=1 元=1 yuan=1 rmb=1 cny=1 renminbi=1
 money KRW : ₩=1 ウォン=1 won=1 krw=1
 money INR : ₹=1 ルピー=1 rupees=1 rupee=1 inr=1
-money CHF : スイスフラン=1 francs=1 franc=1 chf=1
+money CHF : スイスフラン=1 swiss_francs=1 フラン=1 francs=1 franc=1 chf=1
 money AUD : 豪ドル=1 australian_dollars=1 a$=1 aud=1
-money CAD : カナダドル=1 canadian_dollars=1 c$=1 cad=1
+money CAD : カナダドル=1 カナダ・ドル=1 canadian_dollars=1 c$=1 cad=1
 length m : m=1 metres=1 metre=1 meters=1 meter=1 メートル=1 km=1000 kilometres=1000 kilometre=1000 kilometers=1000
 length m : kilometer=1000 キロメートル=1000 ㎞=1000 ㌔=1000 cm=0.01 centimetres=0.01 centimeters=0.01 centimetre=0.01
 length m : centimeter=0.01 センチ=0.01 センチメートル=0.01 ㎝=0.01 mm=0.001 millimetres=0.001 millimeters=0.001
@@ -63,8 +66,8 @@ power W : w=1 watts=1 watt=1 ワット=1 kw=1000 kilowatts=1000 kilowatt=1000 �
 power W : megawatt=1000000 メガワット=1000000 gw=1000000000 gigawatts=1000000000 gigawatt=1000000000 ギガワット=1000000000
 power W : tw=1000000000000 terawatts=1000000000000 テラワット=1000000000000
 voltage V : v=1 volts=1 volt=1 ボルト=1 kv=1000 kilovolts=1000 キロボルト=1000
-temperature °C : °c=1 ℃=1 degrees_celsius=1 degree_celsius=1 celsius=1 degrees_centigrade=1 度=1 degrees=1 degree=1
-temperature °F : °f=1 ℉=1 degrees_fahrenheit=1 fahrenheit=1
+temperature °C : c=1 °c=1 ℃=1 degrees_celsius=1 degree_celsius=1 celsius=1 degrees_centigrade=1 度=1 degrees=1 degree=1
+temperature °F : f=1 °f=1 ℉=1 degrees_fahrenheit=1 fahrenheit=1
 area m2 : m²=1 ㎡=1 m2=1 square_metres=1 square_meters=1 square_metre=1 square_meter=1 平方メートル=1 平米=1 sq_m=1
 area m2 : km²=1000000 ㎢=1000000 km2=1000000 square_kilometres=1000000 square_kilometers=1000000 sq_km=1000000
 area m2 : square_kilometre=1000000 square_kilometer=1000000 平方キロメートル=1000000 平方キロ=1000000 ha=10000

@@ -7,6 +7,7 @@ import pytest
 from localllm.base.i18n import _
 from localllm.research.claim_checks import best_passages, refuse, refuse_quoted, support_score
 from localllm.research.records import Evidence
+from tests.support.each import each
 
 TODAY = "2026-11-24"
 PAIRS = [
@@ -103,3 +104,30 @@ def test_names_may_stand_where_the_page_says_what_it_is_about() -> None:
 )
 def test_one_sentence_that_is_to_decide_it(claim: str, sentence: str, stands: bool) -> None:
     assert (refuse_quoted(claim, sentence) is None) is stands
+
+
+@each(
+    ("claim", "passage", "stands"),
+    [
+        ("人口は約3割減った。", "It has 48,300 inhabitants. Half a century ago it counted 71,000.", True),
+        ("人口は約1割減った。", "It has 48,300 inhabitants. Half a century ago it counted 71,000.", False),
+        ("通行止めは40日間続いた。", "Built in 1934, it was closed from 4 May to 12 June 2023.", True),
+        ("通行止めは50日間続いた。", "Built in 1934, it was closed from 4 May to 12 June 2023.", False),
+        ("峠は約7か月間通れない。", "The pass is closed from late October until mid-May.", True),
+        ("峠は約5か月間開かない。", "The pass is closed from late October until mid-July.", False),
+        ("Four in five passed.", "Of the 1,200 who began, 960 passed.", True),
+        ("Three in five passed.", "Of the 1,200 who began, 960 passed.", False),
+        ("2027年度から適用される。", "It applies from the financial year 2026/27.", True),
+        ("予定では2017年に開業するはずだった。", "It opened in 2018, a year late.", True),
+        ("予定では2015年に開業するはずだった。", "It opened in 2018, a year late.", False),
+        ("空港は午前4時ごろ閉鎖された。", "Flights resumed at 6 p.m. after a 14-hour shutdown.", True),
+        ("空港は午前7時ごろ閉鎖された。", "Flights resumed at 6 p.m. after a 14-hour shutdown.", False),
+        ("Two firms own half of it each.", "Two technology companies share its ownership equally.", True),
+        ("地震の規模はM6.4だった。", "The quake measured magnitude 6.4.", True),
+        ("地震の規模はM6.1だった。", "The quake measured magnitude 6.4.", False),
+        ("Only seven children were on the list.", "待機児童は4月1日時点で7人となった。", True),
+        ("The Organisation lowered its forecast.", "The OECD cut its growth forecast for the euro zone.", True),
+    ],
+)
+def test_what_is_only_said_in_other_words_stands(claim: str, passage: str, stands: bool) -> None:
+    assert (refuse(claim, [passage], today="2026-11-24") is None) == stands

@@ -67,6 +67,24 @@ from tests.support.each import each
         ("5日に1日", "one day in five"),
         ("fewer than one in ten", "1割に満たない"),
         ("23年", "in 2023"),
+        ("1987年", "in mid-1987"),
+        ("5月", "until mid-May"),
+        ("9月9日", "Sept. 9"),
+        ("それは2030年代", "the 2030s"),
+        ("80代", "84 years old"),
+        ("半額", "half"),
+        ("25％", "and a quarter of them"),
+        ("4ドル30セント", "$4.30"),
+        ("2000万クローナ", "20 million crowns"),
+        ("2000万コルナ", "20 million crowns"),
+        ("50万フラン", "half a million francs"),
+        ("14キロ", "30 pounds"),
+        ("31.2度", "31.2C"),
+        ("200万人", "2m visitors"),
+        ("777万人", "7.77m"),
+        ("17世紀", "in 1648"),
+        ("18世紀", "the 1700s"),
+        ("2世紀", "200 years"),
     ],
 )
 def test_two_ways_to_write_it_agree(one: str, other: str) -> None:
@@ -94,6 +112,14 @@ def test_two_ways_to_write_it_agree(one: str, other: str) -> None:
         ("2:24:51", "2時間24分"),
         ("40 cents", "0.50 euros"),
         ("12日", "20日"),
+        ("1987年", "in mid-1986"),
+        ("80代", "79 years old"),
+        ("半額", "60 %"),
+        ("4ドル30セント", "$4.50"),
+        ("2000万クローナ", "20 million pesos"),
+        ("14キロ", "40 pounds"),
+        ("17世紀", "in 1748"),
+        ("777万人", "7.17m"),
     ],
 )
 def test_what_differs_does_not_agree(claim: str, stated: str) -> None:
@@ -141,3 +167,22 @@ def test_ranges_share_their_unit(text: str, values: list[tuple[float, str]]) -> 
 def test_spans_are_of_the_raw_text() -> None:
     text = "売上は１２億円で、前年より３０％増えた。"
     assert [text[one.span.start : one.span.end] for one in quantities(text)] == ["１２億円", "３０％"]
+
+
+@each(
+    ("text", "values"),
+    [
+        ("six to eight hours", [6 * 3_600, 8 * 3_600]),
+        ("ten to twelve square metres", [10, 12]),
+        ("two to three million dollars", [2e6, 3e6]),
+        ("between 1.1 and 1.3 million pilgrims", [1.1e6, 1.3e6]),
+        ("from 68,000 to fewer than 8,000 tonnes", [68e6, 8e6]),
+        ("one in ten thirty years ago", [10, 360]),
+        ("a year and a half", [18]),
+        ("2026~27年", [20_260_000, 20_270_000]),
+        ("4~6月期", [400, 600]),
+        ("12 and 3 million people", [12, 3e6]),
+    ],
+)
+def test_ranges_and_rows_are_read_in_the_unit_of_their_last(text: str, values: list[float]) -> None:
+    assert [round(one.value, 6) for one in quantities(text)] == values
