@@ -6,6 +6,7 @@ import inspect
 import click
 
 from localllm.base.i18n import DOMAIN, LOCALE, N_, gettext
+from localllm.base.lazy_patterns import late_pattern
 from localllm.text.sanitising import display_width
 from localllm.text.wrapping import wrap
 
@@ -23,6 +24,9 @@ CLICK_TEXTS = (
     N_("Did you mean {possibility}?", "(Did you mean one of: {possibilities}?)"),
     N_("Missing command."),
     N_("Missing argument"),
+    N_("Missing option"),
+    N_("default: {default}"),
+    N_("required"),
     N_("Option {name!r} requires an argument.", "Option {name!r} requires {nargs} arguments."),
     N_("Option {name!r} does not take a value."),
     N_("Got unexpected extra argument ({args})", "Got unexpected extra arguments ({args})"),
@@ -33,6 +37,9 @@ CLICK_TEXTS = (
     N_("{value} is not in the range {range}."),
 )
 """What click itself says in a session with this program; it looks for translations where gettext is told to."""
+
+_BROKEN_JAPANESE = late_pattern(r"(?<=[\u3000-\u9fff\uff00-\uffef])\n(?=[\u3000-\u9fff\uff00-\uffef])")
+"""A line's end between two characters that have no space between them."""
 
 _COLUMNS = 76
 _SUMMARY_COLUMNS = 66
@@ -69,5 +76,5 @@ def _with_room(text: str, option: click.Option) -> str:
 
 def _laid_out(text: str, columns: int) -> str:
     """Break lines by the width of their characters, which click does not know; it leaves what follows \\b as it is."""
-    paragraphs = [" ".join(each.split("\n")) for each in text.split("\n\n")]
+    paragraphs = [" ".join(_BROKEN_JAPANESE.sub("", each).split("\n")) for each in text.split("\n\n")]
     return "\n\n".join("\b\n" + "\n".join(wrap(each, columns)) for each in paragraphs)

@@ -205,7 +205,9 @@ def _hand_over(setup: ResearchSetup, names: Sequence[str], report: ReportOutput,
 
 @task.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), required=False)
-@click.option("--minutes", type=click.IntRange(1, 1440), default=15, show_default=True, help="How often to look.")
+@click.option(
+    "--minutes", type=click.IntRange(1, 1440), default=15, show_default=True, metavar="N", help="How often to look."
+)
 @click.option("--print", "print_", is_flag=True, help="Print the files and a line for crontab; write nothing.")
 @work_dir_option
 @click.pass_context

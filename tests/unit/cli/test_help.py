@@ -27,6 +27,7 @@ def test_in_japanese(command: str) -> None:
     assert "オプション:" in help_text
     assert not [line for line in help_text.splitlines() if ENGLISH.search(line)]
     assert max(map(display_width, help_text.splitlines())) <= 80
+    assert not re.search(r"[ぁ-ん。、] +[ぁ-ん一-龠]", help_text.partition("オプション:")[0])
 
 
 @pytest.mark.parametrize("words", [("--lang", "ja"), ("--lang=ja", "task")])
@@ -47,6 +48,9 @@ def test_in_english() -> None:
         (["--bad"], "'--bad' というオプションはありません。"),
         (["--yes"], "--yes と --output は -p と一緒に使います。"),
         (["--mode", "x"], "'--mode' の値が正しくありません"),
+        (["worker"], "オプションがありません '--queue'"),
+        (["worker", "--help"], "[必須]"),
+        (["task", "units", "--help"], "[既定値: 15; 1<=x<=1440]"),
     ],
 )
 def test_errors_of_usage_in_japanese(words: list[str], wrong: str) -> None:
