@@ -47,7 +47,7 @@ class Scans:
         self.player = player
         self.events: list[ResearchEvent] = []
         self.reader: PageReader | None = FactReader()
-        self.service = SerperSearchService(SearchServiceConfig(KEY, base_url=web.url, **config))
+        self.service = SerperSearchService(SearchServiceConfig(KEY, **{"base_url": web.url, **config}))
         self.options = MarketOptions(10, 2, MarketSettings().sensitive_words)
 
     async def scan(self, theme: str = THEME, language: str = "ja", **constraints: Any) -> MarketResult:
