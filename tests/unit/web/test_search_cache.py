@@ -326,3 +326,15 @@ class TestSettings:
         assert cache is not None
         cache.backend.put("k", b"v")
         assert [path.name for path in tmp_path.iterdir()] == ["searches.sqlite"]
+
+
+async def test_what_is_cleared_is_asked_for_again(tmp_path: Path) -> None:
+    file = tmp_path / "searches.sqlite"
+    for backend in (MemoryCache(60), DiskCache(file, 60)):
+        cache = SearchCache(backend, MemoryCache(60))
+        await cache.keep_value("k", b"v")
+        assert await cache.value("k") == b"v"
+        await cache.clear()
+        assert await cache.value("k") is None
+    DiskCache(tmp_path / "none.sqlite", 60).clear()
+    assert not (tmp_path / "none.sqlite").exists()

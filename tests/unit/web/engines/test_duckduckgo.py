@@ -51,7 +51,10 @@ async def test_the_package_is_told_region_and_page_only_where_they_are_wanted(mo
             return []
 
     monkeypatch.setitem(sys.modules, "ddgs", SimpleNamespace(DDGS=Client))
-    for view in (FIRST_PAGE, ResultView("ja", 2), ResultView("de"), ResultView("xx")):
+    countries = (ResultView("ja", country="jp"), ResultView("en", country="us"), ResultView("en", country="uk"))
+    for view in (FIRST_PAGE, ResultView("ja", 2), ResultView("de"), ResultView("xx"), *countries):
         await DuckDuckGo().search("q", 5, view)
     plain = {"query": "q", "max_results": 5, "backend": "duckduckgo"}
-    assert told == [plain, {**plain, "region": "jp-jp", "page": 2}, {**plain, "region": "de-de"}, plain]
+    assert told == [plain, {**plain, "region": "jp-jp", "page": 2}, {**plain, "region": "de-de"}, plain] + [
+        {**plain, "region": region} for region in ("jp-jp", "us-en", "uk-en")
+    ]

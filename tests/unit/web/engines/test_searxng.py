@@ -94,6 +94,14 @@ async def test_categories_language_and_page_are_sent_only_where_they_are_wanted(
     assert engine.scope != SearxNG(site.url).scope
 
 
+async def test_a_country_goes_with_a_language_and_not_alone() -> None:
+    async with serve({"/search": recorded("json_page2")}) as site:
+        for view in (ResultView("ja", country="jp"), ResultView(country="jp")):
+            await SearxNG(site.url).search("x", 5, view)
+    queries = [parse_qs(head.split(" ")[1].partition("?")[2]) for head in site.asked]
+    assert [one.get("language") for one in queries] == [["ja-JP"], None]
+
+
 async def test_a_refused_parameter_is_named() -> None:
     async with serve({"/search": recorded("json_bad_lang")}) as site:
         with pytest.raises(WebSearchError, match="Invalid value !! for parameter language") as caught:
