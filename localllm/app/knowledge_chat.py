@@ -15,7 +15,7 @@ from localllm.base.i18n import _, ngettext
 from localllm.config.schema import AgentSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
-from localllm.rag.citations import Checked, check_citations
+from localllm.rag.citations import Checked, check_citations, uncited_sentences
 from localllm.rag.guide import guide
 from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.records import Hit
@@ -104,7 +104,8 @@ class KnowledgeChat:
         if self._ipo is not None and finished.status != "done":
             self._ipo.failure(finished.error or finished.status)
         checked = check_citations(finished.answer, self._hits)
-        unverified = (*finished.unverified, *_remarks(finished, checked, has_found=has_found))
+        uncited = uncited_sentences(checked.text, self._hits)
+        unverified = (*finished.unverified, *_remarks(finished, checked, uncited, has_found=has_found))
         return msgspec.structs.replace(finished, answer=checked.text, unverified=unverified)
 
     def _keep(self, entry: Entry) -> None:
@@ -117,7 +118,7 @@ def _instruction(knowledge: KnowledgeBase) -> str:
     return "\n\n".join(filter(None, (system_prompt("knowledge"), guide(knowledge.collections()))))
 
 
-def _remarks(finished: RunFinished, checked: Checked, *, has_found: bool) -> list[str]:
+def _remarks(finished: RunFinished, checked: Checked, uncited: tuple[int, int], *, has_found: bool) -> list[str]:
     """What the user should know of an answer."""
     names = "; ".join(checked.removed)
     lines = (
@@ -138,4 +139,6 @@ def _remarks(finished: RunFinished, checked: Checked, *, has_found: bool) -> lis
             if has_found
             else _("nothing was found: what the answer states is not from the collections")
         )
+    elif finished.status == "done" and uncited[0]:
+        lines.append(_("sentences without a reference: {count} of {total}", count=uncited[0], total=uncited[1]))
     return lines

@@ -251,6 +251,7 @@ def eval_(context: click.Context, file: Path, collection: str, top_k: int, json:
 
 
 @rag.command()
+@click.argument("words", nargs=-1, metavar="[QUESTION]")
 @click.option("-p", "--prompt", metavar="TEXT", help="Answer this and leave.")
 @click.option(
     "--ipo",
@@ -265,10 +266,14 @@ def eval_(context: click.Context, file: Path, collection: str, top_k: int, json:
     help="With -p: the answer as text, as one JSON object, or every event as a JSON line.",
 )
 @click.pass_context
-def chat(context: click.Context, prompt: str | None, ipo: Path | None, output: str) -> int:
-    """Answer from the collections alone, each statement with its reference; exit or quit leaves."""
+def chat(context: click.Context, words: tuple[str, ...], prompt: str | None, ipo: Path | None, output: str) -> int:
+    """Answer QUESTION, or one after another, from the collections alone, each statement with its reference; exit or
+    quit leaves."""
     from localllm.cli.rag_chat import run_chat
 
+    if words and prompt is not None:
+        raise click.UsageError(_("A question or --prompt: give one of them."))
+    prompt = " ".join(words) or prompt
     project, loaded = load_here(context)
     accept_no_sandbox: bool = context.find_root().params["i_accept_no_sandbox"]
     return run_chat(project, loaded, prompt, ipo, output, accept_no_sandbox=accept_no_sandbox)  # pyright: ignore[reportArgumentType]
@@ -354,7 +359,7 @@ def _print_report(report: IngestReport, *, json: bool) -> None:
         return
     click.echo(
         _(
-            "{name}: {indexed} taken in ({chunks} passages), {unchanged} unchanged, {removed} gone, {skipped} skipped",
+            "{name}: {indexed} taken in (passages: {chunks}), {unchanged} unchanged, {removed} gone, {skipped} skipped",
             name=report.collection.name,
             indexed=f"{report.indexed:,}",
             chunks=f"{report.chunks:,}",

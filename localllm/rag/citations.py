@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.records import Hit, Place
+from localllm.text.sentences import split_sentences
 
 _NO_FILE = r"\[\]［］【】()（）「」、。,;:*?\"<>|`\n"
 _FILE = rf"[^\s{_NO_FILE}][^{_NO_FILE}]{{0,200}}?\.[A-Za-z][A-Za-z0-9]{{0,7}}"
@@ -19,8 +20,16 @@ _PLACE = (
 )
 _REFERENCE = late_pattern(rf"^(?P<file>{_FILE})(?:{_PLACE})?$")
 _BRACKETED = late_pattern(r"\s?[\[［【]([^\[\]［］【】\n]{3,400})[\]］】](?!\()")
+_BEHIND_STOP = late_pattern(
+    r"(?P<stop>[.。!?！？])(?P<references>(?:\s{0,2}[\[［【][^\[\]［］【】\n]{3,400}[\]］】](?!\()){1,9})"
+)
+"""References behind the full stop of their sentence."""
 _BARE = late_pattern(rf"(?<![\w/.:\[-])`?(?P<whole>{_WORD}:\d+(?:[-–]\d+)?)`?(?![\w-])")
 _BETWEEN = late_pattern(r"\s*[;；]\s*|\s*,\s+(?=\S+\.[A-Za-z]\w*(?:[:\s]|$))|\s*、\s*")
+
+
+_LEAST_OF_A_STATEMENT = 8
+"""Letters and digits of a sentence that says something."""
 
 
 class Checked(NamedTuple):
@@ -29,6 +38,20 @@ class Checked(NamedTuple):
     text: str
     removed: tuple[str, ...] = ()
     cited: tuple[Hit, ...] = ()
+
+
+def uncited_sentences(checked: str, hits: Sequence[Hit]) -> tuple[int, int]:
+    """How many sentences of a checked answer have no reference in or right behind them, and how many there are. Short
+    ones, headings and questions count for nothing."""
+    text = _BEHIND_STOP.sub(r"\g<references>\g<stop>", checked)
+    parts = [text[start:end] for start, end in split_sentences(text)]
+    stating = [part for part in parts if _states_something(_BRACKETED.sub("", part))]
+    return sum(not check_citations(part, hits).cited for part in stating), len(stating)
+
+
+def _states_something(text: str) -> bool:
+    plain = text.strip()
+    return sum(sign.isalnum() for sign in plain) >= _LEAST_OF_A_STATEMENT and not plain.endswith(("?", "？", ":", "："))
 
 
 class Reference(NamedTuple):

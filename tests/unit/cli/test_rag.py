@@ -34,7 +34,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 def test_from_files_to_an_answer(call: Call) -> None:
     assert "There are no collections yet" in call("list").output
     taken = call("ingest", "docs", "--collection", "manuals", "--description", "Pumps and leave.")
-    assert "manuals: 2 taken in (2 passages), 0 unchanged, 0 gone, 1 skipped" in taken.output
+    assert "manuals: 2 taken in (passages: 2), 0 unchanged, 0 gone, 1 skipped" in taken.output
     assert "skipped docs/scan.bin: it is no text" in taken.output
     assert "2 unchanged" in call("ingest", "docs", "--collection", "manuals").output
     assert "manuals  2 files, 2 passages, 1 skipped\n    Pumps and leave." in call("list").output
@@ -101,7 +101,7 @@ WRONG = [
     (("ingest", "docs", "-c", "../a"), "rag_bad_name"),
     (("show", "none"), "rag_no_collection"),
     (("eval", "docs/pump.md"), "rag_eval_unreadable"),
-    (("chat", "-p", "hello", "-c"), ""),
+    (("chat", "hello", "-p", "hello"), ""),
 ]
 
 

@@ -1,6 +1,6 @@
 """References in an answer: what points to a passage stays, what points nowhere goes."""
 
-from localllm.rag.citations import check_citations
+from localllm.rag.citations import check_citations, uncited_sentences
 from localllm.rag.records import Hit, Place, Scores
 from tests.support.each import each
 
@@ -72,3 +72,16 @@ def test_what_is_cited_is_known_once() -> None:
 
 def test_without_passages_every_reference_points_nowhere() -> None:
     assert check_citations("So [docs/setup.md:10]. And [x.py:3-4].", []).text == "So. And."
+
+
+@each(
+    ("answer", "count"),
+    [
+        ("The pump lasts two years [docs/setup.md:12]. It is built of steel and brass.", (1, 2)),
+        ("The pump lasts two years. [docs/setup.md:12] It is built of steel. [faq.csv row 12]", (0, 2)),
+        ("休暇は年に十日です［規則/休暇.md:3］。社長の承認があれば増やせます。", (1, 2)),
+        ("Yes.\n\n- The pump lasts two years [docs/setup.md:12].\n- Shall I look for more of it?", (0, 1)),
+    ],
+)
+def test_statements_without_a_reference_are_counted(answer: str, count: tuple[int, int]) -> None:
+    assert uncited_sentences(answer, HITS) == count
