@@ -1,5 +1,6 @@
 """Process search results: each page once, insights with their quotes, what findings from abroad mean in Japan."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,11 +38,17 @@ class SearchResultProcessor:
         self._pages = pages
 
     def remove_duplicates(self, results: Sequence[FoundResult]) -> list[FoundResult]:
-        """The first result of each page, in the order given."""
-        first: dict[str, FoundResult] = {}
-        for result in results:
-            first.setdefault(canonical_url(result.url), result)
-        return list(first.values())
+        """One result of each page, in the order given: the one of the search that has the page highest, else the first.
+
+        So a page on new technology that the search for startups also has, further down, is read for technology.
+        """
+        places = Counter[MarketPurpose]()
+        best: dict[str, tuple[int, int]] = {}
+        for number, result in enumerate(results):
+            url, place = canonical_url(result.url), (places[result.purpose], number)
+            best[url] = min(place, best.get(url, place))
+            places[result.purpose] += 1
+        return [results[number] for number in sorted(number for _place, number in best.values())]
 
     def categorize_by_region(self, results: Sequence[FoundResult]) -> CategorizedResults:
         """The results about Japan, and those about the world."""
