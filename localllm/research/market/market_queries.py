@@ -31,6 +31,12 @@ from localllm.web.search_cache import SearchCache, search_key
 _LONGEST = 120
 """Characters of a query."""
 
+_DEBRIS = frozenset("{}[]<>\\\N{REPLACEMENT CHARACTER}")
+"""What only a garbled answer leaves in a query."""
+
+_AGAIN = "An answer before this one had no usable query for these purposes: only 2 to 8 words each."
+"""Makes the second request another one: an equal one would be answered by what is kept of the first."""
+
 _FEWER: tuple[tuple[MarketPurpose, ...], ...] = (
     ("market_size", "competitors", "trends", "startups", "technology"),
     ("market_size", "competitors", "technology"),
@@ -137,13 +143,14 @@ async def _from_model(
 
 async def _asked_twice(run: RunContext, purposes: Sequence[MarketPurpose]) -> dict[MarketPurpose, str]:
     found: dict[MarketPurpose, str] = {}
-    for _attempt in range(2):
+    for note in ("", _AGAIN):
         missing: list[MarketPurpose] = [one for one in purposes if one not in found]
         if not missing:
             break
         values = {
             "theme": run.state.question,
             "purposes": "\n".join(f"- {one}: {_LOOKED_FOR[one]}" for one in missing),
+            "note": note,
         }
         schema = answer_schema(queries=several(purpose=choice(*missing), query=TEXT))
         try:
@@ -161,7 +168,7 @@ def _read(answer: Mapping[str, Json]) -> dict[MarketPurpose, str]:
     found: dict[MarketPurpose, str] = {}
     for one in cast("list[dict[str, str]]", answer["queries"]):
         text = " ".join(one["query"].split()).strip("\"'“”「」`- ")[:_LONGEST].strip()
-        if any(character.isalnum() for character in text):
+        if any(character.isalnum() for character in text) and _DEBRIS.isdisjoint(text):
             found.setdefault(cast("MarketPurpose", one["purpose"]), text)
     return found
 

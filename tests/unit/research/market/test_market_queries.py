@@ -1,6 +1,7 @@
 """The queries of a scan: fewer where the window is small, standard ones where the model has none, kept for a while."""
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def run_of(folder: Path, client: LLMClient, theme: str = "ferries") -> AsyncIterator[RunContext]:
+async def run_of(folder: Path, client: LLMClient, theme: str = "ferries") -> AsyncGenerator[RunContext]:
     state = ResearchState(id="m-1", question=theme, today="2026-11-24", language="en", model="m")
     options = ResearchOptions()
     folder.mkdir(exist_ok=True)
@@ -86,6 +87,21 @@ async def test_a_purpose_that_is_left_out_is_asked_for_once_more_and_then_taken_
     assert again.origin == "mixed"
     assert "- trends" not in asked[1].partition("<purposes>")[2]
     assert "standard" in said
+
+
+async def test_a_garbled_query_is_asked_for_once_more_and_not_sent(tmp_path: Path) -> None:
+    garbled = ['{"query": [[}} x', "ferries ] trends", "<query> ferries", "ferries \\u0000", "ferr\ufffdies"]
+    for number, text in enumerate(garbled):
+        answers = iter((text, "ferry trends 2026"))
+
+        def answer(_messages: object, _schema: object, answers: Iterator[str] = answers) -> str:
+            return json.dumps({"queries": [{"purpose": "trends", "query": next(answers)}]})
+
+        client, _brain = client_of(answer)
+        async with run_of(tmp_path / str(number), client) as run:
+            made = await make_queries(run, ("trends",), 10, None)
+        assert [one.query for one in made.japanese] == ["ferry trends 2026"], text
+        assert made.origin == "model"
 
 
 async def test_queries_are_kept_by_theme_language_model_and_purposes(tmp_path: Path) -> None:
