@@ -230,8 +230,9 @@ def _title(result: MarketResult, language: str) -> str:
 
 def _about(result: MarketResult, language: str) -> list[str]:
     model = result.data.model if result.data else ""
-    line = translated(language, N_("Scan {id}, {when}"), id=result.execution_id, when=result.started_at)
-    lines = [f"{line}, {model}" if model else line]
+    said = N_("Scan {id}, {when}, {model}") if model else N_("Scan {id}, {when}")
+    when = result.started_at[:16].replace("T", " ")
+    lines = [translated(language, said, id=result.execution_id, when=when, model=model)]
     if result.partial:
         lines.append(translated(language, N_("Partial: not all that was wanted could be found out; see below.")))
     return lines

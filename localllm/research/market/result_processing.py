@@ -72,7 +72,16 @@ class SearchResultProcessor:
             noted = [one.insight for one in findings.noted if one.insight.purpose == of.purpose]
             supported = sum(one.supported for one in noted)
             run.tell(PurposeDone(run=run.state.id, purpose=of.purpose, insights=len(noted), supported=supported))
+        self._say_what_is_left_out(findings)
         return findings
+
+    def _say_what_is_left_out(self, findings: Findings) -> None:
+        if findings.dropped:
+            said = N_("Insights left out because their quote is in no source: {count}.")
+            self._run.remark(remark(said, count=findings.dropped))
+        if findings.sensitive:
+            said = N_("Insights left out because of sensitive content: {count}.")
+            self._run.remark(remark(said, count=findings.sensitive))
 
     async def analyze_applicability(self, findings: Findings) -> list[Applicability]:
         """What each supported finding from abroad could mean in Japan, the first of each purpose first."""

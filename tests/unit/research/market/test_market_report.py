@@ -81,6 +81,16 @@ def test_a_table_has_each_supported_finding_with_its_quote_and_its_source() -> N
         assert said in text
 
 
+def test_the_report_says_when_and_with_which_model_the_scan_was_made() -> None:
+    made = msgspec.structs.replace(result("ja"), started_at="2026-11-24T08:02:15+09:00")
+    assert made.data is not None
+    named = msgspec.structs.replace(made, data=msgspec.structs.replace(made.data, model="qwen3"))
+    assert "> 調査 m-1、2026-11-24 08:02、qwen3" in render(named, "md")
+    assert "> 調査 m-1、2026-11-24 08:02" in render(
+        msgspec.structs.replace(made, data=msgspec.structs.replace(made.data, model="")), "md"
+    )
+
+
 def test_amounts_of_two_years_make_a_chart() -> None:
     (chart,) = charts(FINDINGS, "ja")
     assert [(bar.year, bar.shown, bar.insight) for bar in chart.bars] == [
