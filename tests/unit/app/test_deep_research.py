@@ -146,7 +146,7 @@ async def test_a_person_is_asked_where_it_takes_long(
     assert result.success is not asks
     assert len(person.asked) == asks
     if asks:
-        assert ("50 minutes" if seconds else "40 requests") in person.asked[0].reason
+        assert ("50 minutes" if seconds else "40 times") in person.asked[0].reason
 
 
 async def test_a_run_that_is_stopped_says_how_it_is_gone_on_with(
