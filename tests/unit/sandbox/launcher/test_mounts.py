@@ -181,7 +181,7 @@ def test_bubblewrap_is_never_looked_for_on_the_path() -> None:
     assert all(path.startswith(("/usr/bin/", "/usr/local/bin/")) for path in bubblewrap.PROGRAMS)
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a program of root's")
+@pytest.mark.root
 @pytest.mark.parametrize(
     ("mode", "owner", "is_taken"),
     [(0o755, 0, True), (0o775, 0, False), (0o757, 0, False), (0o644, 0, False), (0o755, 65_534, False)],
