@@ -210,3 +210,52 @@ def test_the_readme_promises_two_commands() -> None:
     for what, part in (("first", "localllm -p"), ("test", "pytest")):
         done = subprocess.run([sys.executable, script, "--print", what], capture_output=True, text=True, check=True)
         assert part in done.stdout
+
+
+SAMPLE = """\
+def shares(total: int, people: list[str]) -> list[int]:
+    if total < 1 and not people:
+        return []
+    print("dividing")
+    return [total // len(people) + 1 for _ in people]
+"""
+
+
+def test_mutants_change_one_place_each_and_leave_python(tmp_path: Path):
+    file = tmp_path / "sample.py"
+    file.write_text(SAMPLE)
+    script = load("mutants")
+    made = script.mutants(file)
+    results = {mutant.applied(file.read_bytes()).decode() for mutant in made}
+    for result in results:
+        compile(result, "sample.py", "exec")
+    assert len(results) == len(made)
+    assert SAMPLE not in results
+    assert SAMPLE.replace('print("dividing")', "pass") in results
+    assert any("(total <= 1)" in result for result in results)
+    assert any("total >= 1" not in result and "not (total < 1 and not people)" in result for result in results)
+    assert not any("list[str]" not in result for result in results)  # annotations are left
+
+
+def test_a_mutant_that_nothing_notices_is_shown_and_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    script = load("mutants")
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "PACKAGE", tmp_path / "localllm")
+    room = tmp_path / "localllm/room"
+    room.mkdir(parents=True)
+    (room / "__init__.py").touch()
+    source = room / "sums.py"
+    source.write_text("def plus(a, b):\n    return a + b\n\ndef unseen(a):\n    return a - 1\n")
+    tests = tmp_path / "tests/unit/room"
+    tests.mkdir(parents=True)
+    (tests / "test_sums.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(tmp_path / 'localllm')!r})\nfrom room.sums import plus\n\n"
+        "def test_plus():\n    assert plus(2, 3) == 5\n"
+    )
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    plus, unseen = sorted(script.chosen(["room"], 10, seed=1), key=lambda mutant: mutant.line)
+    assert script.try_one(plus, jobs=0) == ""
+    assert "\n-    return a - 1" in script.try_one(unseen, jobs=0)
+    assert "a + b" in source.read_text()
+    assert "a - 1" in source.read_text()
