@@ -19,15 +19,21 @@ and then merged."""
 
 Turn = UserMessage | AssistantMessage
 
+HOPS_HEADER = "X-LocalLLM-Hops"
+"""The request header with the ids of the ensembles a request has passed, between commas: an ensemble sends it to its
+agents and refuses a request that has passed it already."""
+
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What the ensemble is asked.
 
-    `history`: the turns before, oldest first. `strategy`: None takes the configured one. `hops`: the ensembles this
-    request has passed already.
+    `history`: the turns before, oldest first. `system`: what the client's own system message says, "" for none; it
+    stands behind an agent's own. `strategy`: None takes the configured one. `hops`: the ensembles this request has
+    passed, this one included; they are sent on in HOPS_HEADER.
     """
 
     prompt: str
+    system: str = ""
     history: tuple[Turn, ...] = ()
     strategy: StrategyName | None = None
     hops: tuple[str, ...] = ()
@@ -117,7 +123,7 @@ class EnsembleResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `answers` are in the order of the workers. `runtime`: what the paper's JSON has no key for (strategy, consensus,
     fallback, labels, scores, skipped workers, …), as JSON. `reviewer_error` and `all_failed` decide the status:
-    500 and 502; else 200.
+    500 and 502; else 200. `finish_reason`: why the final answer ends ("length" where it was cut off).
     """
 
     run_id: str
@@ -128,6 +134,7 @@ class EnsembleResult(msgspec.Struct, frozen=True, kw_only=True):
     runtime: dict[str, Json]
     usage: Usage
     reviewer_error: LocalLLMError | None = None
+    finish_reason: str = "stop"
 
     @property
     def all_failed(self) -> bool:
