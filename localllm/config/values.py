@@ -80,13 +80,15 @@ def describe_value(value: Json) -> Phrase:
         case bool():
             return Phrase("{value}", value="true" if value else "false")
         case int() | float():
-            return Phrase("{value}", value=value)
+            return Phrase("{value}", value=str(value)[:_QUOTABLE])
         case str():
             return Phrase("a text")
         case list() | tuple():
             return Phrase("a list")
         case dict():
             return Phrase("a table")
+        case None:
+            return Phrase("null")
         case _:
             return Phrase("a date or time")
 
@@ -98,7 +100,7 @@ def describe(setting: Setting) -> Phrase:
     if names := _registered(setting):
         is_list = isinstance(setting.default, tuple)
         return Phrase(N_("a list of any of {values}") if is_list else N_("one of {values}"), values=_quoted(names))
-    match shapes.type_info(setting.annotation):
+    match _without_none(shapes.type_info(setting.annotation)):
         case shapes.BoolType():
             return Phrase("true or false")
         case shapes.LiteralType():
@@ -120,6 +122,15 @@ def describe(setting: Setting) -> Phrase:
             return _describe_range(Phrase("a number"), number)
         case _:
             return Phrase("a text")
+
+
+def _without_none(shape: Any) -> Any:
+    """What a value must be that may also be left out."""
+    import msgspec.inspect as shapes
+
+    if not isinstance(shape, shapes.UnionType):
+        return shape
+    return next(each for each in shape.types if not isinstance(each, shapes.NoneType))
 
 
 def _choices(setting: Setting) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
+from localllm.base.i18n import _
 from localllm.config.schema import LLMSettings
 
 _ENDPOINTS = ("/chat/completions", "/completions", "/models", "/embeddings")
@@ -52,31 +53,34 @@ def apart_from_password(base_url: str) -> tuple[str, str]:
 
 
 def address_fault(base_url: str) -> str:
-    """Why no request can be sent to `base_url`, in a few words; empty where one can."""
+    """Why no request can be sent to `base_url`, in a few words of the user's language; empty where one can."""
     if any(not character.isprintable() or character.isspace() for character in base_url.strip()):
-        return "it holds a space or an unprintable character"
+        return _("it holds a space or an unprintable character")
     try:
         parts = urlsplit(api_root(base_url))
-        if parts.scheme not in ("http", "https"):
-            return f"“{parts.scheme}” is neither http nor https"
-        if not parts.hostname:
-            return "it names no host"
-        _ = parts.port  # reading it checks it
-        _check_host(parts.hostname)
-    except ValueError as error:
-        return str(error).rstrip(".")
-    return ""
-
-
-def _check_host(host: str) -> None:
-    """Raises ValueError for a host that is neither an IP address nor a name that can be looked up."""
-    if ":" in host or _LIKE_IPV4.fullmatch(host):
-        ip_address(host)
-        return
+    except ValueError:  # brackets
+        return _("it is no address of IPv6")
+    if parts.scheme not in ("http", "https"):
+        return _("“{scheme}” is neither http nor https", scheme=parts.scheme)
+    if not parts.hostname:
+        return _("it names no host")
     try:
-        host.encode("idna")
-    except UnicodeError as error:
-        raise ValueError(f"“{host}” is not a host name") from error
+        _port = parts.port  # reading it checks it
+    except ValueError:
+        return _("its port “{port}” is no number up to 65535", port=parts.netloc.rpartition(":")[2])
+    return "" if _is_host(parts.hostname) else _("“{host}” is not a host name", host=parts.hostname)
+
+
+def _is_host(host: str) -> bool:
+    """Whether it is an IP address or a name that can be looked up."""
+    try:
+        if ":" in host or _LIKE_IPV4.fullmatch(host):
+            ip_address(host)
+        else:
+            host.encode("idna")
+    except ValueError:
+        return False
+    return True
 
 
 def is_loopback(url: str) -> bool:

@@ -5,6 +5,7 @@ E8xxx tools, E9xxx safety. A code once published keeps its meaning.
 """
 
 from localllm.base.error_texts.browser import BROWSER
+from localllm.base.error_texts.ensemble import ENSEMBLE
 from localllm.base.error_texts.files import FILES
 from localllm.base.error_texts.knowledge import KNOWLEDGE
 from localllm.base.error_texts.models import MODELS
@@ -25,4 +26,5 @@ ERRORS: dict[str, ErrorText] = {
     **RESEARCH,
     **KNOWLEDGE,
     **SAFETY,
+    **ENSEMBLE,
 }

@@ -1,0 +1,77 @@
+"""E11xx: the ensemble server, its configuration and its start."""
+
+from localllm.base.error_texts.text import ErrorText
+
+ENSEMBLE = {
+    "ensemble_unconfigured": ErrorText(
+        "E1101",
+        "The ensemble server has no configuration, and was not started.",
+        "There is no config.json in {folder}.",
+        "Name one with --config FILE, put a config.json here (localllm serve --write-config makes one of the models "
+        "that are found), or take whatever models are found with --auto.",
+    ),
+    "ensemble_config_missing": ErrorText(
+        "E1102",
+        "There is no file {file}.",
+        "",
+        "Check the name after --config; localllm serve --write-config writes a config.json of the models found.",
+    ),
+    "ensemble_config_unreadable": ErrorText(
+        "E1103",
+        "{file} cannot be read as a configuration.",
+        "{reason}.",
+        "A configuration is a text file in UTF-8 with JSON in it; docs/ensemble.md has an example.",
+    ),
+    "ensemble_config_bad_json": ErrorText(
+        "E1104", "{file}:{line}:{column}: not valid JSON.", "{reason}.", "Correct it there."
+    ),
+    "ensemble_config_lacks": ErrorText(
+        "E1105", "{file}: “{path}” is missing or empty.", "{reason}", "Add it, as in {example}."
+    ),
+    "ensemble_config_unknown_key": ErrorText("E1106", "{file}: unknown key “{path}”.", "", "{hint}"),
+    "ensemble_config_secret": ErrorText(
+        "E1107",
+        "{file}: “{path}” holds a secret.",
+        "Keys and passwords are never read from this file.",
+        'Remove it, put the key into an environment variable, and name that: "api_key_env": "NAME_OF_THE_VARIABLE".',
+    ),
+    "ensemble_config_repeated_key": ErrorText(
+        "E1108",
+        "{file}: “{key}” stands twice in one object ({place}).",
+        "Only one of the two could count.",
+        "Remove one of them.",
+    ),
+    "ensemble_config_same_name": ErrorText(
+        "E1109",
+        "{file}: “{path}” and “{other}” are the same, “{name}”.",
+        "Answers are told apart by the names of their workers.",
+        "Give each worker a name of its own.",
+    ),
+    "ensemble_config_bad_pattern": ErrorText(
+        "E1110",
+        "{file}: “{path}” is no regular expression.",
+        "{reason}.",
+        "Correct it, or leave it out: then the worker is asked about everything.",
+    ),
+    "ensemble_config_bad_address": ErrorText(
+        "E1111", "{file}: “{path}” is no address of a server.", "{reason}.", "Write it as in “{example}”."
+    ),
+    "ensemble_config_needless_address": ErrorText(
+        "E1112",
+        "{file}: “{path}” is set, but the provider “{provider}” has no server.",
+        "",
+        "Remove it; “model” names what is run.",
+    ),
+    "ensemble_config_bad_variable": ErrorText(
+        "E1113",
+        "{file}: “{path}” is not the name of an environment variable.",
+        "A name is letters, digits and “_”. The key itself must not stand in this file.",
+        'Put the key into a variable and name that, as in "api_key_env": "OPENAI_API_KEY".',
+    ),
+    "ensemble_config_unnamed": ErrorText(
+        "E1114",
+        "{file} is used only where it is named.",
+        "{reason}; a file that merely lies in the folder, perhaps with somebody else's project, may not do that.",
+        "If it is yours, start with --config {file}.",
+    ),
+}

@@ -1,0 +1,346 @@
+"""config.json: read and checked, with the file, the field and the fix in every error; and written."""
+
+import json
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, NoReturn, cast
+from urllib.parse import urlsplit
+
+import msgspec
+
+from localllm.base.errors import ConfigurationError
+from localllm.base.events import Json
+from localllm.base.i18n import Phrase
+from localllm.config.keys import Setting, nearest_key
+from localllm.config.reader import read_text
+from localllm.config.section import Section
+from localllm.config.values import checked, describe, describe_value
+from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings, has_server, usual_address
+from localllm.llm.addresses import address_fault, apart_from_password
+
+CONFIG_FILE = "config.json"
+"""The file that is read where none is named, in the folder the server is started in."""
+
+_LONGEST_NAME = 200
+_LONGEST_SHOWN = 80  # characters of what is wrong that are repeated
+_SHORTEST_WORD = 3  # of a key of which a part was written
+
+_SECRETS = frozenset({"apikey", "key", "token", "accesstoken", "authorization", "password", "secret", "bearer"})
+"""Keys that hold a secret, in lower case, without what stands between their words."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_EXAMPLES = {
+    "name": '"name": "Worker A"',
+    "api_url": '"api_url": "{address}"',
+    "model": '"model": "llama3:8b"',
+    "reviewer_agent": '"reviewer_agent": {{"name": "Reviewer", "api_url": "{address}", "model": "llama3:70b"}}',
+    "worker_agents": '"worker_agents": [{{"name": "Worker A", "api_url": "{address}", "model": "llama3:8b"}}]',
+}
+
+Object = dict[str, Json]
+
+
+def read_config(file: Path) -> EnsembleConfig:
+    """The configuration in `file`. Raises ConfigurationError."""
+    return parse_config(read_config_text(file), file)
+
+
+def read_config_text(file: Path) -> str:
+    """The text of `file`. ConfigurationError for all that is no readable file of UTF-8 text of a sensible size."""
+    try:
+        text = read_text(file)
+    except ConfigurationError as error:
+        raise ConfigurationError("ensemble_config_unreadable", file=file, reason=error.params["reason"]) from error
+    if text is None:
+        raise ConfigurationError("ensemble_config_missing", file=file)
+    return text
+
+
+def parse_config(text: str, file: Path) -> EnsembleConfig:
+    """The configuration that `text` is, which stands in `file`. Raises ConfigurationError at the first thing that is
+    wrong."""
+    data = _decoded(text.removeprefix("\ufeff"), file)
+    if not isinstance(data, dict):
+        raise ConfigurationError(
+            "ensemble_config_unreadable",
+            file=file,
+            reason=Phrase("The whole of it is {got}, not an object in braces", got=_described(data)),
+        )
+    _Check(file).whole(cast("Object", data))
+    return msgspec.convert(data, EnsembleConfig)
+
+
+def refuse_far_reach(config: EnsembleConfig, file: Path) -> None:
+    """Raise ConfigurationError where a file that was only found, and not named, has more done than to ask the servers
+    of the user's own network: it may have come with somebody else's project."""
+    agents = (config.reviewer_agent, *config.worker_agents)
+    far = [agent.api_url for agent in agents if agent.api_url and not _is_near(agent.base_url)]
+    keys = [agent.api_key_env for agent in agents if agent.api_key_env]
+    if config.system_settings.check:
+        reason = Phrase("It runs a command (system_settings.check)")
+    elif keys:
+        reason = Phrase("It has a key sent from the variable {variable}", variable=keys[0])
+    elif far:
+        reason = Phrase("It sends questions to {address}, which is not in your own network", address=far[0])
+    else:
+        return
+    raise ConfigurationError("ensemble_config_unnamed", file=file, reason=reason)
+
+
+def _is_near(url: str) -> bool:
+    """Whether a server is on this machine or in a private network, by its address; of names, those that only a private
+    network knows."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".lan", ".internal", ".home.arpa"))
+
+
+def as_json(config: EnsembleConfig) -> str:
+    """The text of a config.json that says this; what is at its default is left out, but for what people will want to
+    change."""
+    settings = {"default_timeout": config.system_settings.default_timeout, "strategy": config.system_settings.strategy}
+    whole = {
+        "reviewer_agent": _set_values(config.reviewer_agent),
+        "worker_agents": [_set_values(agent) for agent in config.worker_agents],
+        "system_settings": settings | _set_values(config.system_settings),
+    }
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def _set_values(section: Section) -> dict[str, Any]:
+    """The values of a section that are not at their defaults."""
+    fields = msgspec.structs.fields(type(section))
+    return {each.name: value for each in fields if (value := getattr(section, each.name)) != each.default}
+
+
+class _RepeatedKeyError(Exception):
+    """A key stands twice in the object of these pairs."""
+
+    def __init__(self, key: str, pairs: Sequence[tuple[str, Json]]) -> None:
+        super().__init__(key)
+        self.key = key
+        self.pairs = pairs
+
+
+def _decoded(text: str, file: Path) -> Json:
+    """What the JSON `text` says. ConfigurationError with line and column where it is no JSON."""
+
+    def refuse(position: int, reason: Phrase) -> NoReturn:
+        line = text.count("\n", 0, position) + 1
+        column = position - (text.rfind("\n", 0, position) + 1) + 1
+        raise ConfigurationError("ensemble_config_bad_json", file=file, line=line, column=column, reason=reason)
+
+    def no_number(constant: str) -> NoReturn:
+        refuse(max(text.find(constant), 0), Phrase("“{text}” is no number in JSON", text=constant))
+
+    try:
+        data: Json = json.loads(text, object_pairs_hook=_unique, parse_constant=no_number)
+        json.dumps(data, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        refuse(*_fault_at(text, error.pos, in_text="control character" in error.msg))
+    except UnicodeEncodeError:
+        refuse(max(text.lower().find("\\ud"), 0), Phrase("A character is written there by one half of its code"))
+    except RecursionError:
+        refuse(0, Phrase("It is nested too deeply"))
+    except ValueError:  # Python reads no number of thousands of digits
+        refuse(max(re.search(r"\d{1000}|$", text).start(), 0), Phrase("A number is too long"))  # pyright: ignore[reportOptionalMemberAccess] - $ is always found
+    except _RepeatedKeyError as error:
+        name = next((value for key, value in error.pairs if key == "name" and isinstance(value, str)), "…")
+        raise ConfigurationError(
+            "ensemble_config_repeated_key", file=file, key=_shown(error.key), place=_shown(name)
+        ) from None
+    return data
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> Object:
+    gathered: Object = {}
+    for key, value in pairs:
+        if key in gathered:
+            raise _RepeatedKeyError(key, pairs)
+        gathered[key] = value
+    return gathered
+
+
+def _fault_at(text: str, position: int, *, in_text: bool) -> tuple[int, Phrase]:
+    """Where a text stops to be JSON, and why, in plain words. `in_text`: a text in quotes holds what it must not."""
+    if in_text:
+        return position, Phrase("A text in quotes goes on to the next line, or holds a tab")
+    if not text.strip():
+        return 0, Phrase("The file is empty")
+    position = len(text) - len(text[position:].lstrip())
+    before = text[:position].rstrip()
+    match text[position : position + 1]:
+        case "":
+            return position, Phrase("It ends before it is complete: a bracket, a brace or a quote is not closed")
+        case "}" | "]" if before.endswith(","):
+            return len(before) - 1, Phrase("There is a comma after the last entry")
+        case "," if text[position + 1 :].lstrip().startswith(("}", "]")):
+            return position, Phrase("There is a comma after the last entry")
+        case "'" | "‘" | "’" | "“" | "”":
+            return position, Phrase('Texts stand in straight double quotes ("…") only')
+        case "/" | "#":
+            return position, Phrase("JSON has no comments")
+        case "\\":
+            return position, Phrase("A backslash in a text is written twice: \\\\")
+        case '"' | "{" | "[" if before.endswith(('"', "}", "]")) or before[-1:].isalnum():
+            return position, Phrase("There is a comma or a colon missing before it")
+        case '"':
+            return position, Phrase("A text in quotes is not closed")
+        case other:
+            shown = other if other.isprintable() else "�"
+            return position, Phrase("“{text}” is not expected there; a quote or a comma may be missing", text=shown)
+
+
+class _Check:
+    """Raises ConfigurationError for what must not stand in `file`."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def whole(self, data: Object) -> None:
+        """All of the file."""
+        self._keys(data, EnsembleConfig, "")
+        self._required(data, "", ("reviewer_agent", "worker_agents"), "ollama")
+        self._agent(data["reviewer_agent"], "reviewer_agent")
+        workers = data["worker_agents"]
+        if not isinstance(workers, list):
+            self._wrong("worker_agents", workers, Phrase("a list of workers, in brackets"))
+        if not workers:
+            self._lacks("worker_agents", "worker_agents", "ollama")
+        for index, worker in enumerate(cast("list[Json]", workers)):
+            self._agent(worker, f"worker_agents[{index}]")
+        self._names(cast("list[Object]", workers))
+        if "system_settings" in data:
+            self._fields(data["system_settings"], SystemSettings, "system_settings")
+
+    def _agent(self, value: Json, path: str) -> None:
+        agent = self._fields(value, AgentConfig, path)
+        provider = str(agent.get("provider", "ollama"))
+        needed = ("name", "api_url", "model") if has_server(provider) else ("name", "model")
+        self._required(agent, f"{path}.", needed, provider)
+        self._name(str(agent["name"]), f"{path}.name")
+        self._address(str(agent.get("api_url", "")), f"{path}.api_url", provider)
+        self._pattern(str(agent.get("when", "")), f"{path}.when")
+        variable = str(agent.get("api_key_env", ""))
+        if variable and not _VARIABLE.fullmatch(variable):
+            raise self._error("ensemble_config_bad_variable", path=f"{path}.api_key_env")
+
+    def _fields(self, value: Json, section: type[Section], path: str) -> Object:
+        """`value` as an object whose entries are of the types of `section`."""
+        if not isinstance(value, dict):
+            self._wrong(path, value, Phrase("an object, in braces"))
+        data = cast("Object", value)
+        self._keys(data, section, f"{path}.")
+        for field in msgspec.structs.fields(section):
+            if field.name not in data:
+                continue
+            default = None if field.default is msgspec.NODEFAULT else field.default
+            key = f"{path}.{field.name}"
+            setting = Setting(key=key, annotation=field.type, default=default, section=section)
+            if isinstance(data[field.name], dict):
+                self._wrong(key, data[field.name], describe(setting))
+            checked(setting, data[field.name], self._file)
+        return data
+
+    def _keys(self, data: Object, section: type[Section], before: str) -> None:
+        """Refuse keys that are none of the section's, secrets above all."""
+        own = [field.name for field in msgspec.structs.fields(section)]
+        for key, value in data.items():
+            if key in own:
+                continue
+            path = before + _shown(key)
+            if re.sub(r"[^a-z]", "", key.lower()) in _SECRETS:
+                if value == "" and key == "api_key":  # says that there is none
+                    raise self._error("ensemble_config_unknown_key", path=path, hint=Phrase("Remove it."))
+                raise self._error("ensemble_config_secret", path=path)
+            raise self._error("ensemble_config_unknown_key", path=path, hint=_hint(key, own))
+
+    def _required(self, data: Object, before: str, keys: Sequence[str], provider: str) -> None:
+        for key in keys:
+            value = data.get(key)
+            if value is None or (isinstance(value, str) and not value.strip()):
+                self._lacks(key, before + key, provider)
+
+    def _lacks(self, key: str, path: str, provider: str) -> NoReturn:
+        example = _EXAMPLES[key].format(address=usual_address(provider) or "https://NAME.openai.azure.com")
+        reason = {
+            "worker_agents": Phrase("The ensemble needs one worker or more."),
+            "reviewer_agent": Phrase("The ensemble needs a reviewer."),
+        }.get(key, Phrase("Each agent needs a name, an api_url and a model."))
+        raise self._error("ensemble_config_lacks", path=path, reason=reason, example=example)
+
+    def _name(self, name: str, path: str) -> None:
+        if not name.isprintable() or len(name) > _LONGEST_NAME:
+            expected = Phrase("a line of at most {count} characters", count=_LONGEST_NAME)
+            self._wrong(path, name, expected)
+
+    def _names(self, workers: Sequence[Object]) -> None:
+        seen: dict[str, int] = {}
+        for index, worker in enumerate(workers):
+            name = str(worker["name"]).strip()
+            first = seen.setdefault(name, index)
+            if first != index:
+                path, other = f"worker_agents[{index}].name", f"worker_agents[{first}].name"
+                raise self._error("ensemble_config_same_name", path=path, other=other, name=name)
+
+    def _address(self, api_url: str, path: str, provider: str) -> None:
+        if not has_server(provider):
+            if api_url:
+                raise self._error("ensemble_config_needless_address", path=path, provider=provider)
+            return
+        if apart_from_password(api_url)[1]:
+            raise self._error("ensemble_config_secret", path=path)
+        complete = AgentConfig(name="", model="", api_url=api_url, provider=provider).base_url
+        if fault := address_fault(complete):
+            example = usual_address(provider) or "https://NAME.openai.azure.com"
+            raise self._error("ensemble_config_bad_address", path=path, reason=fault, example=example)
+
+    def _pattern(self, pattern: str, path: str) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what may mean something else in a later Python
+                re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise self._error("ensemble_config_bad_pattern", path=path, reason=_shown(str(error))) from error
+
+    def _wrong(self, path: str, value: Json, expected: Phrase) -> NoReturn:
+        got = _described(value)
+        raise ConfigurationError("config_wrong_type", where=self._file, key=path, got=got, expected=expected)
+
+    def _error(self, key: str, **params: object) -> ConfigurationError:
+        return ConfigurationError(key, file=self._file, **params)
+
+
+def _described(value: Json) -> Phrase:
+    return Phrase("an object") if isinstance(value, dict) else describe_value(value)
+
+
+def _hint(key: str, own: Sequence[str]) -> Phrase:
+    """What was probably meant by a key that is unknown at its place: one known there that has the word in it or is
+    spelled alike, else one known elsewhere."""
+    word = key[:_LONGEST_SHOWN].lower()
+    within = [name for name in own if len(word) >= _SHORTEST_WORD and word in name]
+    if near := next(iter(within), "") or nearest_key(word, own) or nearest_key(word, list(_elsewhere())):
+        return Phrase("Did you mean “{key}”?", key=near)
+    return Phrase("Known there: {keys}.", keys=", ".join(own))
+
+
+def _elsewhere() -> Iterator[str]:
+    sections: tuple[tuple[str, type[Section]], ...] = (
+        ("", EnsembleConfig),
+        ("system_settings.", SystemSettings),
+        ("worker_agents[…].", AgentConfig),
+    )
+    for before, section in sections:
+        yield from (before + field.name for field in msgspec.structs.fields(section))
+
+
+def _shown(text: str) -> str:
+    text = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return "".join(character if character.isprintable() else "�" for character in text)
