@@ -18,7 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from localllm.config.schema import ResearchSettings, Settings, WebSettings
+from localllm.config.research_settings import ResearchSettings
+from localllm.config.schema import Settings, WebSettings
 from localllm.research.market.market_queries import chosen_purposes
 from localllm.research.market.market_records import MarketQuery, SearchOptions, region_of
 from localllm.web.services import page_reader

@@ -17,7 +17,7 @@ from localllm.base import logs
 from localllm.base.events import Json
 from localllm.base.i18n import _
 from localllm.cli.settings import load_here, say
-from localllm.config.schema import ResearchSettings
+from localllm.config.research_settings import ResearchSettings
 from localllm.llm.addresses import address_fault, server_root
 
 _OLLAMA_PORT = 11434

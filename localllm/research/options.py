@@ -3,7 +3,7 @@
 import msgspec
 
 from localllm.base.errors import ResearchUsageError
-from localllm.config.schema import ResearchSettings
+from localllm.config.research_settings import ResearchSettings
 
 PRESETS: dict[str, dict[str, int]] = {
     "fast": {"query_count": 2, "min_validation": 0, "max_validation": 1},

@@ -21,7 +21,7 @@ from localllm.base.errors import LocalLLMError, ResearchUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import N_
 from localllm.base.offline import offline_error_in
-from localllm.config.schema import TraceSettings
+from localllm.config.research_settings import TraceSettings
 from localllm.llm.messages import Completion, Message
 from localllm.research.records import Remark, ResearchState, Stage
 from localllm.research.role_protocol import remark

@@ -14,7 +14,8 @@ import pytest
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.config.loader import Loaded
-from localllm.config.schema import ResearchSettings, Settings, WebSettings
+from localllm.config.research_settings import ResearchSettings
+from localllm.config.schema import Settings, WebSettings
 from localllm.integrations.doctor.browser import browser
 from localllm.web import services
 from localllm.web.browser.script_pages import PageRenderer

@@ -19,7 +19,8 @@ import pytest
 
 from localllm.app.research_setup import ResearchParts, ResearchSetup
 from localllm.base.errors import ResearchError
-from localllm.config.schema import LLMSettings, QueueSettings, ResearchSettings, ServerSettings, Settings
+from localllm.config.research_settings import QueueSettings, ResearchSettings
+from localllm.config.schema import LLMSettings, ServerSettings, Settings
 from localllm.integrations.task_queue import research_worker
 from localllm.integrations.task_queue.handover import Handover, handed_over
 from localllm.integrations.task_queue.job_board import PREFIX, JobBoard

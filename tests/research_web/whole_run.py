@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from localllm.app.research_setup import ResearchSetup, open_researcher
-from localllm.config.schema import LLMSettings, ResearchSettings, ServerSettings, Settings, WebSettings
+from localllm.config.research_settings import ResearchSettings
+from localllm.config.schema import LLMSettings, ServerSettings, Settings, WebSettings
 from localllm.research.options import options_for
 from localllm.research.records import ResearchState
 from tests.research_web.dataset import Question

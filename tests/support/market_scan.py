@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from localllm.base.errors import ToolExecutionError
-from localllm.config.schema import MarketSettings
+from localllm.config.research_settings import MarketSettings
 from localllm.research.market.broad_researcher import BroadResearcher, MarketOptions
 from localllm.research.market.market_records import Constraints, MarketResult, ResearcherInput
 from localllm.research.market.search_service import SearchServiceConfig, SerperSearchService

@@ -9,7 +9,8 @@ import threading
 from pathlib import Path
 
 from localllm.app.research_setup import ResearchParts, ResearchSetup
-from localllm.config.schema import LLMSettings, QueueSettings, ResearchSettings, ServerSettings, Settings
+from localllm.config.research_settings import QueueSettings, ResearchSettings
+from localllm.config.schema import LLMSettings, ServerSettings, Settings
 from localllm.integrations.task_queue.job_board import JobBoard
 from localllm.integrations.task_queue.redis_server import QueueServer
 from localllm.integrations.task_queue.research_worker import ResearchWorker

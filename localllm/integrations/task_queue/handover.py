@@ -11,7 +11,7 @@ import msgspec
 from localllm.base.errors import ResearchError
 from localllm.base.files import atomic_write
 from localllm.base.jsontext import decode_json, encode_json
-from localllm.config.schema import QueueSettings
+from localllm.config.research_settings import QueueSettings
 from localllm.integrations.task_queue.job_board import JobBoard
 from localllm.integrations.task_queue.research_worker import enqueue, open_broker
 from localllm.research.options import ResearchOptions

@@ -24,7 +24,7 @@ import msgspec
 from localllm.app.research_setup import ResearchParts, ResearchSetup, open_researcher
 from localllm.base import logs
 from localllm.base.errors import InternalError, LLMConnectionError, LocalLLMError, ResearchError, ResearchModelError
-from localllm.config.schema import QueueSettings
+from localllm.config.research_settings import QueueSettings
 from localllm.integrations.task_queue.job_board import KEPT_SECONDS, Failure, Job, JobBoard, JobTakenError, RowMirror
 from localllm.research.options import ResearchOptions, options_for
 from localllm.research.records import ResearchState

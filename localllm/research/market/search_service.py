@@ -8,7 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.base.errors import LocalLLMError, WebSearchError
-from localllm.config.schema import MarketSettings, WebSettings
+from localllm.config.research_settings import MarketSettings
+from localllm.config.schema import WebSettings
 from localllm.research.market.market_records import (
     FoundResult,
     MarketPurpose,

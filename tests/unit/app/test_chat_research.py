@@ -8,7 +8,8 @@ import pytest
 from localllm.app.chat_research import ChatResearch
 from localllm.app.research_setup import ResearchParts
 from localllm.base.errors import ResearchUsageError
-from localllm.config.schema import ResearchSettings, Settings, WebSettings
+from localllm.config.research_settings import ResearchSettings
+from localllm.config.schema import Settings, WebSettings
 from localllm.llm.client import LLMClient
 from localllm.research.run_events import ResearchEvent, StageBegun
 from tests.support.brains import Brain

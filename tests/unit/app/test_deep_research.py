@@ -12,7 +12,8 @@ from localllm.app.deep_research import NAME, TOKENS, can_research, findings, res
 from localllm.app.research_setup import ResearchParts
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import AgentEvent, ConfirmationAnswered, ConfirmationRequested, Delegated, ToolCall
-from localllm.config.schema import AgentSettings, Mode, ResearchSettings, SafetySettings, Settings, WebSettings
+from localllm.config.research_settings import ResearchSettings
+from localllm.config.schema import AgentSettings, Mode, SafetySettings, Settings, WebSettings
 from localllm.research.options import ResearchOptions
 from localllm.research.records import Evidence, ResearchState, Section, Sentence, Source
 from localllm.research.run_context import Speed

@@ -13,7 +13,8 @@ from localllm.app.research_setup import (
 )
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import LLMConnectionError, ResearchUsageError
-from localllm.config.schema import LLMSettings, ResearchSettings, ServerSettings, Settings, WebSettings
+from localllm.config.research_settings import ResearchSettings
+from localllm.config.schema import LLMSettings, ServerSettings, Settings, WebSettings
 from localllm.llm.client import LLMClient
 from localllm.lookup.engine import Embedded
 from localllm.research.options import ResearchOptions

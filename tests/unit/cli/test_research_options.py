@@ -11,7 +11,7 @@ from localllm.base import i18n
 from localllm.base.errors import ResearchUsageError
 from localllm.cli.main import run
 from localllm.cli.research_options import given_options
-from localllm.config.schema import ResearchSettings
+from localllm.config.research_settings import ResearchSettings
 from localllm.research.options import options_for
 from tests.support.each import each
 

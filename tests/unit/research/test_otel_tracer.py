@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import LLMConnectionError, ResearchModelError, ResearchUsageError
-from localllm.config.schema import TraceSettings
+from localllm.config.research_settings import TraceSettings
 from localllm.llm.messages import CompletionRequest
 from localllm.research.otel_tracer import OpenTelemetryTracer, Receiver, open_tracer, receiver_of
 from localllm.research.records import STAGES, ResearchState

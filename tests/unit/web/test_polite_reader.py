@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.config.schema import ResearchSettings, Settings, WebSettings
+from localllm.config.research_settings import ResearchSettings
+from localllm.config.schema import Settings, WebSettings
 from localllm.web import robots, services
 from localllm.web.fetching import Fetcher
 from localllm.web.host_turns import HostTurns

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from localllm.config.loader import Loaded
-from localllm.config.schema import ResearchSettings, Settings, WebSettings
+from localllm.config.research_settings import ResearchSettings
+from localllm.config.schema import Settings, WebSettings
 from localllm.integrations.doctor import browser as subject
 from localllm.integrations.doctor.browser import browser
 from localllm.integrations.doctor.inputs import Finding
