@@ -17,29 +17,13 @@ from localllm.app.deep_research import can_research, research_tool
 from localllm.app.model_session import Answerer
 from localllm.app.private_log import start_log
 from localllm.app.request import Requests
-from localllm.app.session import Conversation, Project, ToolInfo
+from localllm.app.session import Conversation, Project, ToolInfo, late_runner
 from localllm.app.settings_news import SettingsNews
 from localllm.app.start_notices import recovery_notices, settings_notices, storage_notices
 from localllm.app.work_folder import work_folder
-from localllm.base.errors import (
-    ConfigurationError,
-    SafetyViolationError,
-)
-from localllm.base.events import (
-    AgentEvent,
-    Emit,
-    Notice,
-    RunFinished,
-    Usage,
-)
-from localllm.base.paths import (
-    cache_folder,
-    data_folder,
-    open_storage,
-    project_folder,
-    session_key_file,
-    state_folder,
-)
+from localllm.base.errors import ConfigurationError, SafetyViolationError
+from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, Usage
+from localllm.base.paths import open_storage, project_folder, session_key_file
 from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode, Settings
 from localllm.llm.model_profiles import Profile
@@ -52,10 +36,9 @@ from localllm.safety.confirmation import Confirmer
 from localllm.safety.hard_links import close_other_names
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
-from localllm.safety.rules import closed_to_commands, closed_to_reading, usable_rules
+from localllm.safety.rules import closed_to_reading, usable_rules
 from localllm.safety.saved_rules import Remembered, RememberedRules
 from localllm.sandbox.background import BackgroundCommand
-from localllm.sandbox.command_runner import LateRunner
 from localllm.sessions.log import Seal
 from localllm.tools.builtin import all_tools
 from localllm.tools.tool_system import ToolSystem
@@ -73,7 +56,6 @@ if TYPE_CHECKING:
     from localllm.project.analyzer import ProjectAnalyzer
     from localllm.project.facts import ProjectAnalysis
     from localllm.rag.knowledge_base import KnowledgeBase
-    from localllm.sandbox.runner import SandboxRunner
 
 
 class FrontEnd(Protocol):
@@ -485,7 +467,7 @@ class LocalLLMCode(Answerer):
             remembered=self._remembered,
             confirmer=self._front_end.confirmer,
             shows_pieces=self._front_end.shows_pieces,
-            runner=self._make_runner(),
+            runner=late_runner(self.settings, self.root, accept_no_sandbox=self._accept_no_sandbox),
             repo_map=RepoMap(self.root, storage.cache_file("repomap.msgpack"), self.settings.project.exclude_patterns),
             own_tools=(self._explore, self._deep_research) if can_research(self.settings) else (self._explore,),
             advisers=self._panel if self.settings.agents.panel.enabled else None,
@@ -505,28 +487,3 @@ class LocalLLMCode(Answerer):
     def _past_sessions(self) -> "list[MemoryEntry]":
         """What can be found of all sessions but the one that is going on."""
         return self.keeping.sessions.entries(but=self.session_id)
-
-    def _make_runner(self) -> LateRunner:
-        """What runs commands in the project. Raises ConfigurationError."""
-        hosts = self.settings.command_hosts
-        if hosts:
-            from localllm.sandbox.network.hosts import NetworkHosts
-
-            NetworkHosts.of(hosts)  # a mistake in them is told at the start
-
-        def make() -> "SandboxRunner":
-            from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
-
-            unreadable, unwritable = closed_to_commands(self.settings.safety)
-            return SandboxRunner(
-                self.root,
-                state_folder=state_folder(),
-                cache_folder=cache_folder(),
-                data_folder=data_folder(),
-                accept_no_sandbox=self._accept_no_sandbox,
-                unreadable=[self.root / path for path in unreadable],
-                unwritable=[self.root / path for path in unwritable],
-                network_hosts=hosts,
-            )
-
-        return LateRunner(make)

@@ -14,7 +14,8 @@ import msgspec
 
 from localllm.base import i18n
 from localllm.base.errors import ConfigurationError, LocalLLMError, SafetyViolationError
-from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write_at, open_made
+from localllm.base.file_lock import FOLDER_PATIENCE, FileLock
+from localllm.base.files import atomic_write_at, open_made
 from localllm.base.i18n import Phrase, _
 from localllm.base.paths import SETTINGS_FILE, ensure_project_folder, find_storage, project_folder
 from localllm.config.editor import write_value

@@ -34,7 +34,7 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import Phrase, _
-from localllm.base.paths import Storage, state_folder
+from localllm.base.paths import Storage, cache_folder, data_folder, state_folder
 from localllm.config.schema import Settings, WebSettings
 from localllm.context.budget import output_limit
 from localllm.llm.client import LLMClient
@@ -48,6 +48,7 @@ from localllm.safety.confirmation import Confirmer
 from localllm.safety.journal import Journal, JournalEntry, digest
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
+from localllm.safety.rules import closed_to_commands
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Tool
 from localllm.sandbox.background import BackgroundCommands
@@ -66,6 +67,7 @@ from localllm.tools.tool_system import ToolSystem
 if TYPE_CHECKING:
     from localllm.agent.replay import Reopened
     from localllm.rag.knowledge_base import KnowledgeBase
+    from localllm.sandbox.runner import SandboxRunner
     from localllm.web.services import WebAccess
 
 
@@ -134,6 +136,33 @@ class Project(NamedTuple):
     memory: ProjectMemory
     closed: Sequence[str]
     knowledge: "Callable[[], KnowledgeBase | None]"
+
+
+def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> LateRunner:
+    """Make what runs commands in the project; the sandbox itself is loaded with the first one. Raises
+    ConfigurationError: hosts that are none."""
+    hosts = settings.command_hosts
+    if hosts:
+        from localllm.sandbox.network.hosts import NetworkHosts
+
+        NetworkHosts.of(hosts)
+
+    def make() -> "SandboxRunner":
+        from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
+
+        unreadable, unwritable = closed_to_commands(settings.safety)
+        return SandboxRunner(
+            root,
+            state_folder=state_folder(),
+            cache_folder=cache_folder(),
+            data_folder=data_folder(),
+            accept_no_sandbox=accept_no_sandbox,
+            unreadable=[root / path for path in unreadable],
+            unwritable=[root / path for path in unwritable],
+            network_hosts=hosts,
+        )
+
+    return LateRunner(make)
 
 
 class ToolInfo(msgspec.Struct, frozen=True):

@@ -12,7 +12,8 @@ from typing import TypeVar
 import msgspec
 
 from localllm.base.errors import ConfigurationError
-from localllm.base.files import FileLock, atomic_write
+from localllm.base.file_lock import FileLock
+from localllm.base.files import atomic_write
 from localllm.base.paths import CACHES, Storage, project_folder
 
 _MARKS = "marks"

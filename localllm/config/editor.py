@@ -13,7 +13,8 @@ import tomli_w
 
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import Json
-from localllm.base.files import FOLDER_PATIENCE, FileLock, atomic_write
+from localllm.base.file_lock import FOLDER_PATIENCE, FileLock
+from localllm.base.files import atomic_write
 from localllm.base.i18n import Phrase
 from localllm.config.keys import find_setting, path_of
 from localllm.config.reader import Entry, KeyPath, file_values, parse, read_text, scan

@@ -10,16 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from localllm.base.errors import ConfigurationError, SafetyViolationError
-from localllm.base.files import (
-    FOLDER_PATIENCE,
-    ChangedMeanwhileError,
-    FileLock,
-    atomic_write_at,
-    is_temporary,
-    open_beneath,
-    open_made,
-    real_path,
-)
+from localllm.base.file_lock import FOLDER_PATIENCE, FileLock
+from localllm.base.files import ChangedMeanwhileError, atomic_write_at, is_temporary, open_beneath, open_made, real_path
 from localllm.base.i18n import N_, Phrase
 from localllm.llm.messages import LINKED
 from localllm.memory.document import Document

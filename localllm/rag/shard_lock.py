@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.errors import KnowledgeBaseError
-from localllm.base.files import lock_within, try_lock
+from localllm.base.file_lock import lock_within, try_lock
 from localllm.base.i18n import Phrase
 
 PATIENCE = 5.0

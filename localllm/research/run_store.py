@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 from localllm.base.errors import ResearchError, ResearchUsageError
-from localllm.base.files import try_lock
+from localllm.base.file_lock import try_lock
 from localllm.base.i18n import Phrase
 from localllm.base.jsontext import decode_json, encode_json
 from localllm.research.records import Remark, ResearchState

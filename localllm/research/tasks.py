@@ -16,7 +16,8 @@ import msgspec
 
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.base.events import Json
-from localllm.base.files import atomic_write, try_lock
+from localllm.base.file_lock import try_lock
+from localllm.base.files import atomic_write
 from localllm.base.i18n import Phrase
 from localllm.research.run_store import RUN_ID, reserve_run
 from localllm.research.schedules import Schedule, next_time

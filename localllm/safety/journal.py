@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.events import Json
-from localllm.base.files import FileLock
+from localllm.base.file_lock import FileLock
 from localllm.base.jsontext import decode_json, encode_json
 
 _BLOCK = 64 << 10

@@ -17,15 +17,8 @@ from typing import TYPE_CHECKING
 
 from localllm.base.directory_walk import DEEPEST, walk
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
-from localllm.base.files import (
-    FOLDER_PATIENCE,
-    atomic_write_at,
-    is_temporary,
-    lock_within,
-    open_beneath,
-    open_folder,
-    real_path,
-)
+from localllm.base.file_lock import FOLDER_PATIENCE, lock_within
+from localllm.base.files import atomic_write_at, is_temporary, open_beneath, open_folder, real_path
 from localllm.base.i18n import Phrase
 from localllm.safety.folder_entries import (
     enter_folder,

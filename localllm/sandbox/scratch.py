@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from localllm.base.files import try_lock
+from localllm.base.file_lock import try_lock
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.launcher.removal import delete_tree
 

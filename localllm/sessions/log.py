@@ -23,7 +23,7 @@ import msgspec
 from localllm import __version__
 from localllm.base.errors import ConfigurationError
 from localllm.base.events import AgentEvent, Notice, TextDelta, ThinkingDelta
-from localllm.base.files import try_lock
+from localllm.base.file_lock import try_lock
 from localllm.base.regular_files import open_regular
 from localllm.sessions.entries import Began, Entry, Record, decode, encode
 

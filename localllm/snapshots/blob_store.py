@@ -12,7 +12,8 @@ from uuid import uuid4
 import msgspec
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.files import copy_content, is_temporary, try_lock
+from localllm.base.file_lock import try_lock
+from localllm.base.files import copy_content, is_temporary
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, Line, TakenBack
 from localllm.snapshots.file_state import is_in_state, look

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from localllm.base.files import FileLock, atomic_write
+from localllm.base.file_lock import FileLock
+from localllm.base.files import atomic_write
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.blob_store import Programs, make_folder
 from localllm.snapshots.file_state import FileIndex, Known, content_of, state_of, state_of_losses

@@ -18,7 +18,8 @@ from uuid import uuid4
 import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
-from localllm.base.files import FileLock, atomic_write
+from localllm.base.file_lock import FileLock
+from localllm.base.files import atomic_write
 from localllm.base.paths import SETTINGS_FILE, project_name, state_folder
 from localllm.base.project_state import earlier_place, note_place
 from localllm.safety.paths import ProjectRoot, shown

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from localllm.base.errors import LocalLLMError
-from localllm.base.files import FileLock
+from localllm.base.file_lock import FileLock
 from localllm.base.i18n import N_, _
 from localllm.base.paths import SETTINGS_FILE
 from localllm.base.regular_files import clock_time

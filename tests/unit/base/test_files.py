@@ -1,7 +1,6 @@
-"""Files are replaced whole or not at all, opened beneath a folder only, and locked between processes."""
+"""Files are replaced whole or not at all and opened beneath a folder only."""
 
 import errno
-import fcntl
 import os
 import stat
 import subprocess
@@ -12,14 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.files import (
-    ChangedMeanwhileError,
-    FileLock,
-    atomic_write,
-    atomic_write_at,
-    open_beneath,
-    open_by_components,
-)
+from localllm.base.files import ChangedMeanwhileError, atomic_write, atomic_write_at, open_beneath, open_by_components
 
 Opener = Callable[..., int]
 
@@ -310,37 +302,3 @@ def test_links_of_proc_are_no_way_out(tmp_path: Path) -> None:
         open_beneath(proc, str(held), os.O_RDONLY)
     os.close(held)
     os.close(proc)
-
-
-class TestFileLock:
-    @pytest.mark.parametrize("kind", ["file", "folder"])
-    def test_it_holds_against_others_until_the_end_of_the_block(self, tmp_path: Path, kind: str) -> None:
-        path = tmp_path / "lock" if kind == "file" else tmp_path
-        with FileLock(path):
-            other = os.open(path, os.O_RDONLY)
-            with pytest.raises(BlockingIOError):
-                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.close(other)
-
-    def test_a_link_is_not_taken_for_a_lock(self, tmp_path: Path) -> None:
-        (tmp_path / "lock").symlink_to("elsewhere")
-        with pytest.raises(OSError, match="symbolic links"), FileLock(tmp_path / "lock"):
-            pass
-        assert not (tmp_path / "elsewhere").exists()
-
-    def test_two_processes_take_turns(self, tmp_path: Path) -> None:
-        program = """
-import sys
-from pathlib import Path
-from localllm.base.files import FileLock, atomic_write
-folder = Path(sys.argv[1])
-for _ in range(50):
-    with FileLock(folder / "lock"):
-        count = int((folder / "count").read_text())
-        atomic_write(folder / "count", str(count + 1).encode())
-"""
-        (tmp_path / "count").write_text("0")
-        both_at_once = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path)]) for _ in range(2)]
-        assert [process.wait(timeout=30) for process in both_at_once] == [0, 0]
-        assert (tmp_path / "count").read_text() == "100"

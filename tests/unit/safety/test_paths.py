@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
-from localllm.base.files import FileLock
+from localllm.base.file_lock import FileLock
 from localllm.safety import paths
 from localllm.safety.paths import ProjectRoot, some_of
 from tests.support.tools import put
