@@ -68,6 +68,10 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     which one may be called all the same, it leaves the prompt as it is. `stop`: the answer ends before any of these.
     `thinking` False: without thinking, where the server knows how. `slot`: the place in the server's memory to read the
     prompt into (see Slots), None for whichever it takes.
+
+    `whole`: nobody watches the answer arrive, so that it may come in one piece, which costs less; a provider that
+    cannot ask for that streams it. `most_bytes`: an answer whose body is longer is broken off (llm_endless); 0 for the
+    longest there is. `headers` are sent along over HTTP.
     """
 
     model: str
@@ -80,6 +84,9 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     stop: tuple[str, ...] = ()
     thinking: bool = True
     slot: int | None = None
+    whole: bool = False
+    most_bytes: int = 0
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 class Completion(msgspec.Struct, frozen=True):

@@ -42,6 +42,12 @@ MODELS = {
         "{reason}.",
         "Ask again; if it happens again, look at the server's own log, or at what lies between it and you (a proxy).",
     ),
+    "llm_endless": ErrorText(
+        "E2072",
+        "The answer of the model server at {url} does not end.",
+        "More than {most:,} bytes have come.",
+        "Ask again; if it happens again, look at the server's own log: the model may repeat itself.",
+    ),
     "llm_model_not_found": ErrorText(
         "E2005",
         "The server at {url} has no model “{model}”.",

@@ -7,12 +7,14 @@ import msgspec
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
-    """A request as prepared by a provider: nothing here depends on the connection."""
+    """A request as prepared by a provider: nothing here depends on the connection. `most`: bytes its answer may have at
+    most, 0 for the longest there is."""
 
     method: str
     url: str
     headers: dict[str, str]
     body: bytes = b""
+    most: int = 0
 
 
 class HttpFailure(Exception):  # noqa: N818 - it is an answer of the server, not yet judged to be an error of ours

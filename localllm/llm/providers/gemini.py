@@ -200,9 +200,7 @@ class Gemini(EmbeddingProvider):
     ) -> HttpRequest:
         """The HTTP request for `request`; see request_json."""
         url = f"{self.address}/{resource_name(request.model)}:streamGenerateContent?alt=sse"
-        return HttpRequest(
-            "POST", url, self._headers, encode_json(request_json(request, signatures, thoughts=thoughts))
-        )
+        return self._sent(request, url, encode_json(request_json(request, signatures, thoughts=thoughts)))
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives; see Provider. Every call has an id, and its signature is kept."""

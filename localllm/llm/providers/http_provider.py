@@ -13,6 +13,7 @@ from localllm.llm.addresses import address_fault, apart_from_password
 from localllm.llm.http.messages import Read
 from localllm.llm.http.sse import ServerSentEvent, SSEDecoder, check_length
 from localllm.llm.http.transport import HttpFailure, HttpRequest, HttpTransport
+from localllm.llm.messages import CompletionRequest
 from localllm.llm.overflow import is_never_granted
 from localllm.llm.providers.base import Chunk, FinishChunk, ModelInfo, TextChunk, ToolCallChunk
 from localllm.llm.providers.openai_errors import BLANK, ErrorReader
@@ -55,12 +56,15 @@ class AnswerParser(Protocol):
 
 
 class AnswerBody:
-    """The body of an answer while it arrives. `idle_timeout`: seconds of silence it may hold once it is awake."""
+    """The body of an answer while it arrives. `idle_timeout`: seconds of silence it may hold once it is awake; `most`:
+    bytes it may have, 0 for no limit."""
 
-    def __init__(self, read: Read, errors: ErrorReader, idle_timeout: float) -> None:
+    def __init__(self, read: Read, errors: ErrorReader, idle_timeout: float, most: int = 0) -> None:
         self.errors = errors
         self._read = read
         self._idle_timeout = idle_timeout
+        self._most = most
+        self._size = 0
 
     async def head(self) -> bytes:
         """The body's beginning: a piece from its first byte on that is not blank. Refuses a web page."""
@@ -75,9 +79,14 @@ class AnswerBody:
         a server that keeps the line open with comments or an empty first delta is still reading the prompt."""
         try:
             async with asyncio.timeout(self._idle_timeout if awake else None):
-                return await self._read()
+                piece = await self._read()
         except TimeoutError as error:
             raise self.errors.idle(self._idle_timeout) from error
+        if piece and self._most:
+            self._size += len(piece)
+            if self._size > self._most:
+                raise self.errors.endless(self._most)
+        return piece
 
     async def rest(self) -> bytes:
         """All that is still to come."""
@@ -219,7 +228,7 @@ class HttpProvider(ABC):
             prepared, progress = prepare(), _Progress(self._errors)
             try:
                 async with self._transport.stream(prepared) as read:
-                    body, parser = AnswerBody(read, self._errors, self._idle_timeout), self._parser()
+                    body, parser = AnswerBody(read, self._errors, self._idle_timeout, prepared.most), self._parser()
                     piece = await body.head() or None
                     while piece is not None and not progress.is_done:
                         for chunk in progress.note(self._errors.guard(partial(parser.feed, piece))):
@@ -244,6 +253,11 @@ class HttpProvider(ABC):
             named = await self._naming_models(error, model)
             if progress.begun or not (learn(named) or prepare() != prepared):
                 raise named from (error.__cause__ if named is error else error)
+
+    def _sent(self, request: CompletionRequest, url: str, body: bytes) -> HttpRequest:
+        """`request` as it is sent to `url`, `body` being what it says."""
+        headers = self._headers | dict(request.headers) if request.headers else self._headers
+        return HttpRequest("POST", url, headers, body, request.most_bytes)
 
     async def _fetch(self, url: str, body: bytes = b"") -> bytes:
         """The body of a short answer, to a POST where there is something to send. Raises LLMConnectionError."""

@@ -111,7 +111,7 @@ class Ollama(EmbeddingProvider):
         if request.stop:
             options["stop"] = request.stop
         # By default it drops the oldest messages of a prompt that is too long, and says nothing.
-        body: dict[str, Json] = {"model": request.model, "stream": True, "truncate": False, "shift": False}
+        body: dict[str, Json] = {"model": request.model, "stream": not request.whole, "truncate": False, "shift": False}
         body["options"] = options
         if think is not None:
             body["think"] = think
@@ -120,9 +120,7 @@ class Ollama(EmbeddingProvider):
         if request.tools:
             body["tools"] = [tool_json(tool) for tool in request.tools]
         messages = map(encoded_message, request.messages)
-        return HttpRequest(
-            "POST", f"{self.address}/api/chat", self._headers, encode_with_list(body, "messages", messages)
-        )
+        return self._sent(request, f"{self.address}/api/chat", encode_with_list(body, "messages", messages))
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives; see Provider. A model that cannot think is asked again without being told to, one
@@ -191,11 +189,12 @@ class Ollama(EmbeddingProvider):
 
     async def _window(self, model: str) -> int:
         """The window of the model's requests. Raises LLMConnectionError where nobody takes the connection."""
-        async with self._choosing:
-            name = full_name(model)
-            if name not in self._windows:
-                await self._learn(model)
-            return self._windows[name]
+        name = full_name(model)
+        if name not in self._windows:
+            async with self._choosing:
+                if name not in self._windows:
+                    await self._learn(model)
+        return self._windows[name]
 
     async def _learn(self, model: str) -> ModelInfo:
         """What the server tells of the model, and its window, chosen now unless it was before.

@@ -225,7 +225,7 @@ class OpenAICompatible(EmbeddingProvider):
         the bytes of a conversation's next request begin with all of this one's."""
         limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
         optional: dict[str, Json] = {
-            "stream_options": {"include_usage": True},
+            "stream_options": None if request.whole else {"include_usage": True},
             "temperature": request.temperature,
             limit: request.max_tokens or None,
             "stop": request.stop or None,
@@ -234,16 +234,14 @@ class OpenAICompatible(EmbeddingProvider):
         }
         if self._fills_templates and not request.thinking:
             optional["chat_template_kwargs"] = {"enable_thinking": False}
-        body: dict[str, Json] = {"model": request.model, "stream": True}
+        body: dict[str, Json] = {"model": request.model, "stream": not request.whole}
         body |= {name: value for name, value in optional.items() if value is not None and name not in refused}
         if request.tools:
             if request.tool_choice != "auto":
                 body["tool_choice"] = request.tool_choice
             body["tools"] = [tool_json(tool) for tool in request.tools]
         messages = map(encoded_message, request.messages)
-        return HttpRequest(
-            "POST", self._chat_url(request.model), self._headers, encode_with_list(body, "messages", messages)
-        )
+        return self._sent(request, self._chat_url(request.model), encode_with_list(body, "messages", messages))
 
     def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """The answer as it arrives; see Provider."""

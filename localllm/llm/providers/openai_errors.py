@@ -278,6 +278,10 @@ class ErrorReader:
         """What `error`, an llm_malformed, means behind the beginning of an answer."""
         return self._make("llm_garbled", reason=error.params.get("reason", ""), retryable=error.retryable)
 
+    def endless(self, most: int) -> LLMConnectionError:
+        """More than `most` bytes of an answer have come."""
+        return self._make("llm_endless", most=most)
+
     def idle(self, seconds: float) -> LLMConnectionError:
         """Nothing came for `seconds` in the middle of an answer."""
         return self._make("llm_idle", seconds=seconds)
