@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from localllm.research.cited_sentences import is_sentence, tidy
+from localllm.research.independence import origins
 from localllm.research.records import Label, Remark, ResearchState, Section, Source
 from localllm.research.report_metadata import ReportMetadata, metadata_of
 from localllm.research.role_protocol import in_words, remark
@@ -186,12 +187,6 @@ class _References:
         """Whether any of the evidence is there."""
         return any(name in self._evidence for name in evidence)
 
-    def independent(self, citations: Iterable[Citation]) -> int:
-        """How many independent sources are cited: of one host, or copies of one text, count once."""
-        named = [self._sources[self._evidence[name].source] for one in citations for name in one.evidence]
-        first = [self._sources.get(source.copy_of, source) for source in named]
-        return len({source.site or source.url for source in first})
-
     def listed(self) -> tuple[Reference, ...]:
         """All that were cited, by their numbers."""
         return tuple(
@@ -262,7 +257,7 @@ def _marked(state: ResearchState, verdicts: Judged, cited: tuple[Citation, ...])
 def _confidence(state: ResearchState, sentences: Sequence[ReportSentence], references: _References) -> Confidence:
     supported = sum(sentence.standing == "supported" for sentence in sentences)
     citations = [citation for sentence in sentences for citation in sentence.citations]
-    sources = references.independent(citations)
+    sources = len(origins(state, (name for citation in citations for name in citation.evidence)))
     disputed = {name for one in state.disagreements for side in one.sides for name in side.evidence}
     is_disputed = any(name in disputed for citation in citations for name in citation.evidence)
     level: Literal["high", "medium", "low", "unchecked"]

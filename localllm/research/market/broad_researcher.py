@@ -29,9 +29,9 @@ from localllm.research.market.market_records import (
     SearchResponse,
 )
 from localllm.research.market.market_summary import sum_up
-from localllm.research.market.result_processing import SearchResultProcessor
 from localllm.research.market.scan_events import QueriesMade, ScanFinished, ScanStarted, SearchesDone
 from localllm.research.market.scan_result import collect_results, missing_purposes, whole_summary
+from localllm.research.market.search_result_processor import SearchResultProcessor
 from localllm.research.market.search_service import SearchService, scan_error
 from localllm.research.market.sensitive_content import SensitiveContent
 from localllm.research.model_calls import Reply, Roles

@@ -19,7 +19,7 @@ from localllm.research.market.market_records import (
     region_of,
 )
 from localllm.research.market.market_summary import Digest
-from localllm.research.market.result_processing import SearchResultProcessor
+from localllm.research.market.search_result_processor import SearchResultProcessor
 from localllm.research.market.sensitive_content import SensitiveContent
 from localllm.research.role_protocol import in_words
 from localllm.research.run_context import RunContext, local_now

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from localllm.research.market.market_records import FoundResult, MarketPurpose, region_of
-from localllm.research.market.result_processing import SearchResultProcessor
+from localllm.research.market.search_result_processor import SearchResultProcessor
 from localllm.research.market.sensitive_content import SensitiveContent
 from localllm.research.records import ResearchState
 from tests.support.research_parts import run_of
