@@ -1,4 +1,4 @@
-"""E11xx: the ensemble server, its configuration and its start."""
+"""E11xx and E208x: the ensemble server, its configuration and its start."""
 
 from localllm.base.error_texts.text import ErrorText
 
@@ -73,5 +73,13 @@ ENSEMBLE = {
         "{file} is used only where it is named.",
         "{reason}; a file that merely lies in the folder, perhaps with somebody else's project, may not do that.",
         "If it is yours, start with --config {file}.",
+    ),
+    "ensemble_no_models": ErrorText(
+        "E2080",
+        "No model was found to make an ensemble of.",
+        "Looked at {addresses}. {reasons}",
+        "Start LM Studio (load a model, then Developer → Start Server), Ollama (ollama pull qwen3:8b) or llama.cpp "
+        "(llama-server -m MODEL.gguf --jinja); servers on other machines are named in a config.json "
+        "(docs/ensemble.md).",
     ),
 }

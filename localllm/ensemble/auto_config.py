@@ -1,0 +1,125 @@
+"""A configuration from the models that are found: the largest reviews, the others answer."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+import msgspec
+
+from localllm.base.errors import LLMConnectionError
+from localllm.base.i18n import N_, Phrase
+from localllm.config.schema import LLMSettings
+from localllm.config.trust import runs_elsewhere
+from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
+from localllm.llm.discovery.scan import discover
+from localllm.llm.discovery.servers import Server
+from localllm.llm.model_profiles import parameters
+from localllm.llm.providers.base import ModelInfo
+from localllm.llm.providers.openai_models import is_embedding_name
+from localllm.llm.server_summary import obstacle
+
+MOST_WORKERS = 4
+"""More models than these would make every question wait; who wants them names them."""
+
+WORKER_SECONDS, REVIEWER_SECONDS = 180.0, 300.0
+"""One machine loads its models one after the other, and runs them slowly: the paper's 60 are for a machine each."""
+
+Look = Callable[[LLMSettings, Mapping[str, str]], Awaitable[Sequence[Server]]]
+"""A way to find servers; `discover` is the real one."""
+
+
+class AutoConfig(msgspec.Struct, frozen=True):
+    """A configuration that was made, and what should be known of how."""
+
+    config: EnsembleConfig
+    remarks: tuple[Phrase, ...] = ()
+
+
+class _Model(msgspec.Struct, frozen=True):
+    server: Server
+    info: ModelInfo
+
+    @property
+    def size(self) -> tuple[float, int]:
+        """Parameters, then the window."""
+        return parameters(self.info), self.info.context_window or self.info.max_context_window
+
+    @property
+    def waits_to_be_loaded(self) -> bool:
+        return self.info.loaded is False
+
+
+async def make_config(settings: LLMSettings, environ: Mapping[str, str], look: Look = discover) -> AutoConfig:
+    """A configuration with the models that `look` finds: the chat models of every server that is ready, none for
+    embeddings and none that its server has run by others. An ensemble of ours is no model server.
+
+    Raises LLMConnectionError where there is none.
+    """
+    servers = await look(settings, environ)
+    models = [
+        _Model(server, info)
+        for server in servers
+        if server.state == "ready"
+        for info in server.models
+        if not (runs_elsewhere(info.id) or is_embedding_name(info.id))
+    ]
+    if not models:
+        addresses = ", ".join(server.base_url for server in servers) or "—"
+        reasons = " ".join(filter(None, map(obstacle, servers)))
+        raise LLMConnectionError("ensemble_no_models", addresses=addresses, reasons=reasons)
+    return _configured(models)
+
+
+def _configured(models: Sequence[_Model]) -> AutoConfig:
+    reviewer = max(models, key=lambda model: model.size)
+    if len(models) == 1:
+        return _sampled(reviewer)
+    others = [model for model in models if model is not reviewer]
+    others.sort(key=lambda model: (model.waits_to_be_loaded, *(-measure for measure in model.size)))
+    chosen, left_out = others[:MOST_WORKERS], others[MOST_WORKERS:]
+    remarks: list[Phrase] = []
+    if len(chosen) == 1:
+        chosen.append(reviewer)
+        remarks.append(Phrase("There are two models: {name} answers as well as reviews.", name=reviewer.info.id))
+    if left_out:
+        text = N_(
+            "One more model was found and left out: {names}.", "{count} more models were found and left out: {names}."
+        )
+        names = ", ".join(model.info.id for model in left_out)
+        remarks.append(Phrase(text, count=len(left_out), names=names))
+    names = Counter(model.info.id for model in models)
+    workers = tuple(_agent(model, is_ambiguous=names[model.info.id] > 1) for model in chosen)
+    return AutoConfig(_whole(reviewer, workers, SystemSettings(default_timeout=WORKER_SECONDS)), tuple(remarks))
+
+
+def _sampled(model: _Model) -> AutoConfig:
+    """The only model there is, asked several times."""
+    system = SystemSettings(default_timeout=WORKER_SECONDS, strategy="self")
+    remark = Phrase(
+        "There is one model, {name}: it is asked {times} times, and reviews its own answers.",
+        name=model.info.id,
+        times=system.samples,
+    )
+    return AutoConfig(_whole(model, (_agent(model),), system), (remark,))
+
+
+def _whole(reviewer: _Model, workers: tuple[AgentConfig, ...], system: SystemSettings) -> EnsembleConfig:
+    return EnsembleConfig(
+        reviewer_agent=msgspec.structs.replace(
+            _agent(reviewer), name=f"Reviewer ({reviewer.info.id})", timeout=REVIEWER_SECONDS
+        ),
+        worker_agents=workers,
+        system_settings=system,
+    )
+
+
+def _agent(model: _Model, *, is_ambiguous: bool = False) -> AgentConfig:
+    """The model as an agent called as its server calls it; with the server's address where others have that name."""
+    name = model.info.id
+    return AgentConfig(
+        name=f"{name} ({urlsplit(model.server.base_url).netloc})" if is_ambiguous else name,
+        api_url=model.server.base_url,
+        model=model.info.id,
+        provider=model.server.provider,
+        api_key_env=model.server.key_variable,
+    )
