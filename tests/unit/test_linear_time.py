@@ -13,6 +13,7 @@ from localllm.agent.answer_calls import calls_in, holds_change
 from localllm.agent.answer_claims import admits_failing_tests, asks_for_change, is_plan, says_changed
 from localllm.base.errors import ToolExecutionError
 from localllm.config.schema import SafetySettings
+from localllm.ensemble.review_reply import read_review
 from localllm.safety.dangerous_commands import uses_network
 from localllm.safety.plain_commands import plain_commands
 from localllm.safety.policy import Policy
@@ -39,6 +40,10 @@ def _judge(text: str) -> None:
 def _patch(text: str) -> None:
     with suppress(ToolExecutionError):
         parse_patch(text)
+
+
+def _review(text: str) -> None:
+    read_review(text, {"A": (0,), "B": (1,)})
 
 
 def _calls(text: str) -> None:
@@ -77,6 +82,25 @@ HOSTILE: list[tuple[Callable[[str], Any], str, int]] = [
     (admits_failing_tests, "tests ", 2_000),
     (says_changed, "i have ", 2_000),
     (is_plan, "\n", 5_000),
+    (_review, "\n", 10_000),
+    (_review, " ", 10_000),
+    (_review, "-", 10_000),
+    (_review, "- ", 10_000),
+    (_review, "*", 10_000),
+    (_review, "<think>", 5_000),
+    (_review, "</think>", 5_000),
+    (_review, "<|channel|>final<|message|>", 2_000),
+    (_review, "```\n", 5_000),
+    (_review, "```json\n{\n", 3_000),
+    (_review, "## Final answer\n", 3_000),
+    (_review, "## Evaluation\n", 3_000),
+    (_review, "## Evaluation\nA: 1/10\n## Final answer\n", 1_000),
+    (_review, "Evaluation: a. Final answer: ", 1_000),
+    (_review, '{"comment": "', 2_000),
+    (_review, '"final_answer": "', 2_000),
+    (_review, "final integrated ", 2_000),
+    (_review, "A ", 5_000),
+    (_review, "(a)", 5_000),
 ]
 
 

@@ -1,0 +1,177 @@
+"""The review as one JSON object: the schema for servers that hold an answer to one, and what models make of it."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from localllm.base.events import Json
+from localllm.base.lazy_patterns import late_pattern
+from localllm.ensemble.records import Review
+from localllm.llm.tool_calling.json_repair import repair_json
+
+Labels = Mapping[str, Sequence[int]]
+"""The indices of the workers behind each label of the review prompt; several where they gave the same answer."""
+
+_COMMENT = ("comment", "evaluation", "review_comment", "review", "assessment", "analysis", "critique", "評価")
+_FINAL = ("final_answer", "finalanswer", "final", "final_response", "merged_answer", "最終回答")
+_BEST = ("best", "best_answer", "base", "winner")
+_SCORE = "score_"
+_MOST = 10.0
+"""The best score."""
+
+_FENCE = late_pattern(r"^[ \t]{0,8}```[a-zA-Z0-9]*[ \t]*$", re.MULTILINE)
+_KEY = late_pattern(rf'"({"|".join((*_COMMENT, *_FINAL, *_BEST))}|score_[^"\\\n]{{1,60}})"\s{{0,8}}:\s{{0,8}}')
+_EARLY = 300
+"""An object that cannot be read is looked for among so many first characters."""
+
+
+def review_schema(labels: Sequence[str]) -> dict[str, Json]:
+    """The form a server holds the review to: flat, and in this order, so that errors are looked for before scores are
+    given, and both come before the final answer."""
+    properties: dict[str, Json] = {"comment": {"type": "string"}}
+    properties |= {f"{_SCORE}{label}": {"type": "integer"} for label in labels}
+    properties |= {"best": {"type": "string", "enum": list(labels)}, "final_answer": {"type": "string"}}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def read_json_review(text: str, labels: Labels) -> Review | None:
+    """The review in an object, also in a fence, between words, broken or cut off; None where there is none: an object
+    that has no final answer, or nothing but one, is what the user asked for."""
+    if "{" not in text:
+        return None
+    named, is_whole = _object_in(text)
+    final, comment = _first(named, _FINAL), _first(named, _COMMENT)
+    judges = any(name in _BEST or name == "scores" or name.startswith(_SCORE) for name in named)
+    if comment is None and (final is None or not judges):
+        return None
+    if final is None and is_whole and not judges:
+        return None
+    return Review(
+        comment=_text(comment).strip(),
+        final_answer=_text(final).strip(),
+        scores=_scores(named, labels),
+        best=_best(_first(named, _BEST), labels),
+    )
+
+
+def _object_in(text: str) -> tuple[dict[str, Json], bool]:
+    """The members of the first object there is, by lower-case names, and whether it could be read; of one that could
+    not, the texts that are there."""
+    for candidate in _candidates(text):
+        fixed = repair_json(candidate)
+        try:
+            value: object = msgspec.json.decode(fixed) if fixed is not None else None
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            continue
+        if isinstance(value, list) and len(cast("list[Any]", value)) == 1:
+            value = cast("list[Any]", value)[0]
+        if isinstance(value, dict):
+            return _named(cast("dict[str, Json]", value)), True
+    return _salvaged(text), False
+
+
+def _candidates(text: str) -> list[str]:
+    start, end = text.find("{"), text.rfind("}")
+    fenced = [inside for inside in _FENCE.split(text)[1::2] if inside.lstrip()[:1] in ("{", "[")]
+    found = [text.strip() if text.lstrip()[:1] in ("{", "[") else "", *fenced]
+    found += [text[start : end + 1] if start < end else ""]
+    return [candidate for candidate in found if candidate]
+
+
+def _named(value: Mapping[str, Json]) -> dict[str, Json]:
+    """Members by names in lower case with underscores; labels behind `score_` keep their case."""
+    named: dict[str, Json] = {}
+    for key, one in value.items():
+        name = key.strip()
+        lower = name.lower().replace(" ", "_").replace("-", "_")
+        named.setdefault(_SCORE + name[len(_SCORE) :] if lower.startswith(_SCORE) else lower, one)
+    return named
+
+
+def _salvaged(text: str) -> dict[str, Json]:
+    """The texts of an object that is cut off or broken, by key: each as far as the next key, or the end."""
+    start = text.find("{")
+    if start < 0 or start > _EARLY:
+        return {}
+    keys = list(_KEY.finditer(text, start))
+    if not keys:
+        return {}
+    ends = [*(key.start() for key in keys[1:]), len(text)]
+    found: dict[str, Json] = {}
+    for key, end in zip(keys, ends, strict=True):
+        raw = text[key.end() : end].strip()
+        raw = raw.removesuffix("```").rstrip().removesuffix("}").rstrip() if end == len(text) else raw
+        raw = raw.removesuffix(",").rstrip()
+        found.setdefault(key[1], _unescaped(raw[1:].removesuffix('"')) if raw[:1] == '"' else raw)
+    return found
+
+
+def _unescaped(body: str) -> str:
+    fixed = repair_json(f'["{body}"]')
+    if fixed is None:
+        return body
+    value: list[Json] = msgspec.json.decode(fixed)
+    return str(value[0])
+
+
+def _first(named: Mapping[str, Json], keys: Sequence[str]) -> Json:
+    return next((named[key] for key in keys if named.get(key) is not None), None)
+
+
+def _text(value: Json) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case list():
+            return "\n".join(map(_text, cast("list[Json]", value)))
+        case dict():
+            return "\n".join(f"{key}: {_text(one)}" for key, one in cast("dict[str, Json]", value).items())
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+def _scores(named: Mapping[str, Json], labels: Labels) -> dict[int, float]:
+    given: dict[str, Json] = {key[len(_SCORE) :]: one for key, one in named.items() if key.startswith(_SCORE)}
+    listed = named.get("scores")
+    if isinstance(listed, dict):
+        given |= cast("dict[str, Json]", listed)
+    scores: dict[int, float] = {}
+    for key, one in given.items():
+        workers, score = workers_of(key, labels), _number(one)
+        if score is not None:
+            scores |= dict.fromkeys(workers, score)
+    return scores
+
+
+def _number(value: Json) -> float | None:
+    """A score between 0 and 10; None for what is no number."""
+    if isinstance(value, str):
+        found = re.search(r"\d+(?:\.\d+)?", value)
+        value = float(found[0]) if found else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return min(max(float(value), 0.0), _MOST)
+
+
+def _best(value: Json, labels: Labels) -> int | None:
+    workers = workers_of(value, labels) if isinstance(value, str) else ()
+    return workers[0] if workers else None
+
+
+def workers_of(written: str, labels: Labels) -> Sequence[int]:
+    """The workers a label stands for, also in words such as "Answer A"; none for what is no label."""
+    plain = written.strip().strip("\"'`*[]()【】「」").strip()
+    if plain in labels:
+        return labels[plain]
+    last = re.split(r"[\s_:：]+|(?<=回答)", plain)[-1].strip("*[]()")
+    return labels.get(last, labels.get(last.upper(), ()))

@@ -1,0 +1,253 @@
+"""Read a reviewer's reply as what it says of the answers and the final answer, whatever form the model gave it.
+
+The form that is asked for has two headings, or is one JSON object where the server can hold a model to that. What has
+neither is the final answer as a whole.
+"""
+
+import re
+
+import msgspec
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.ensemble.records import Review
+from localllm.ensemble.review_headings import BOLD, INLINE, Heading, closing_tag, headings
+from localllm.ensemble.review_json import Labels, read_json_review, workers_of
+from localllm.text.lexer import plain
+
+_THOUGHT = late_pattern(
+    r"^[ \t]{0,8}(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|◁think▷)"
+    r"|(?P<end></(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FINAL_CHANNEL = late_pattern(r"<\|channel\|>final\s*(?:<\|[^|]{1,20}\|>\w*)?<\|message\|>")
+_END_OF_CHANNEL = late_pattern(r"<\|(?:end|return|start|call)\|>")
+_BARE_CHANNELS = late_pattern(r"\Aanalysis(?=\S).*assistantfinal", re.DOTALL)
+_OUTER_FENCE = late_pattern(
+    r"\A(`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext)?[ \t]*\n(.*)\n\1[ \t]*\Z", re.DOTALL
+)
+
+_SHORT_PREFACE = 300
+"""Characters of what stands before the evaluation and is taken for courtesy ("Here is my review:")."""
+
+_EARLY = 300
+"""An evaluation without a final answer is one if its heading stands among so many first characters."""
+
+_PLACEHOLDER = late_pattern(
+    r"\s*[(\[<]\s*(?:(?:write|put|insert|place|your|the)\b[^()\[\]<>]{0,80}(?:evaluation|review|answer)[^()\[\]<>]{0,40}"
+    r"|ここに[^()\[\]<>]{0,60}|[^()\[\]<>]{0,60}(?:を記述|を書く|を書いてください|を記入))\s*[)\]>]\s*",
+    re.IGNORECASE,
+)
+_CLOSING_TAG = late_pattern(
+    r"\s?</(?:evaluation|review|comment|final[ _-]?answer|answer|評価|最終回答)>\s?\Z", re.IGNORECASE
+)
+_RULE = late_pattern(r"\s{0,3}(?:-\s*){3,}|\s{0,3}(?:\*\s*){3,}|\s{0,3}(?:_\s*){3,}")
+_SPEAKS_OF_REVIEW = late_pattern(
+    r"\b(?:this|the|above|my)\s+(?:\w+\s+){0,2}(?:final|merged|integrated|combined)\s+(?:answer|response)\b.{0,40}"
+    r"\b(?:combin|integrat|merg|synthesi|incorporat|draw|correct|takes?|is based|was (?:built|made))"
+    r"|\b(?:answers?|workers?|agents?|responses?)\s+(?:[A-Z]\b|were\b)"
+    r"|(?:この|上記の?|以上の)(?:最終|統合)?回答は.{0,60}(?:統合|組み合わせ|基に|もとに|踏まえ|まとめ)|回答\s?[A-Z](?![A-Za-z])",
+    re.IGNORECASE,
+)
+_INLINE_FINAL = late_pattern(
+    r"(?:(?<=[.!?。！？\])])\s{0,8}|\n[ \t]{0,8})(?:\*\*)?(?:Final [Aa]nswer|FINAL ANSWER|最終回答)"
+    r"(?:\*\*)?\s?[:：](?:\*\*)?\s{0,8}"
+)
+_SCORE = (
+    r"(?:^|[^\w])(?:answer|response|worker|回答|応答)?[ \t]{{0,3}}"
+    r"[*_(\[【「]{{0,6}}(?P<label>{labels})[*_)\]】」]{{0,6}}"
+    r"(?:[^\w\n]|score|rating|点数|スコア|評価|は){{0,12}}"
+    r"(?P<score>\d{{1,3}}(?:\.\d{{1,3}})?)\s{{0,3}}(?:/\s{{0,3}}(?P<of>\d{{1,3}})|点|points?\b)"
+)
+_BEST = (
+    r"(?:^|[^\w])(?:base|best(?:\s+answer)?|winner|ベース|基礎|土台|最良(?:の回答)?|最も優れ(?:た|ている)(?:回答)?)"
+    r"(?:[^\w\n]|は|is\b|answer|回答){{0,10}}(?P<label>{labels})(?!\w)"
+)
+
+
+def read_review(text: str, labels: Labels) -> Review:
+    """The review in a reply to a review prompt with these labels.
+
+    Never fails: a reply without a recognisable form is the final answer as a whole, with `is_parsed` False. A review
+    whose final answer is missing or empty has an empty one: what it says of the answers is no answer.
+
+    Of several final answers the one under the surest headings counts, and among equals the last that is not empty,
+    which is how models correct themselves; a weaker heading behind a stronger one (bold behind a heading in Markdown,
+    a line such as "Final answer: 14" behind the working) is a part of that answer.
+    """
+    said = _without_fence(_without_thought(text.replace("\r\n", "\n")))
+    if said[:1] in ("{", "[") and (review := read_json_review(said, labels)):
+        return _without_headings(review)
+    found = _read_parts(said) or _read_inline(said)
+    if found:
+        comment, final = found
+        return Review(comment=comment, final_answer=final, scores=_scores(comment, labels), best=_best(comment, labels))
+    if review := read_json_review(said, labels):
+        return _without_headings(review)
+    return Review(comment="", final_answer=said, is_parsed=False)
+
+
+def _without_headings(review: Review) -> Review:
+    """A review from JSON whose texts may begin with the headings of the other form."""
+    texts = [
+        _clean(lines, found[0], len(lines)) if (found := headings(lines[:2])) and found[0].line == 0 else text
+        for text, lines in ((text, text.split("\n")) for text in (review.comment, review.final_answer))
+    ]
+    return msgspec.structs.replace(review, comment=texts[0], final_answer=texts[1])
+
+
+def _without_thought(text: str) -> str:
+    """What is said for others: without thinking that came along, closed or not, and without the marks of channels."""
+    said = text
+    if _FINAL_CHANNEL.search(said):
+        said = _END_OF_CHANNEL.split(_FINAL_CHANNEL.split(said)[-1])[0]
+    said = _BARE_CHANNELS.sub("", said)
+    return _outside_thought(said).strip() or text.strip()
+
+
+def _outside_thought(text: str) -> str:
+    """The text without what stands between marks of thinking, of which the first begins a line. What is before a
+    closing mark that nothing opened was thought as well, if a line begins or ends with it: the template of the model
+    had opened it. An opening mark that nothing closes is left out where it is the first thing said."""
+    kept: list[str] = []
+    at, opened, opened_behind = 0, -1, -1
+    for mark in _THOUGHT.finditer(text):
+        start, end = mark.span()
+        if not mark["end"]:
+            opened, opened_behind = (start, end) if opened < 0 else (opened, opened_behind)
+        elif opened >= 0:
+            kept.append(text[at:opened])
+            at, opened = end, -1
+        elif text[end:].strip() and (text[end] == "\n" or text[start - 1 : start] in ("", "\n")):
+            kept, at = [], end
+    rest = text[opened_behind:] if opened >= 0 and not text[:opened].strip() else text[at:]
+    return "".join([*kept, rest])
+
+
+def _without_fence(text: str) -> str:
+    """The inside of a fence around the whole reply, if what is in it has the form of a review."""
+    found = _OUTER_FENCE.match(text)
+    return found[2].strip("\n") if found and headings(found[2].split("\n")) else text
+
+
+def _read_parts(text: str) -> tuple[str, str] | None:
+    """Comment and final answer by their headings; None where there are none."""
+    lines = text.split("\n")
+    found = headings(lines)
+    evaluations = [one for one in found if one.part == "evaluation"]
+    finals = _surest([one for one in found if one.part == "final"])
+    if not finals:
+        return _only_evaluation(lines, evaluations)
+    final, end = _last_filled(finals, lines)
+    before = [one for one in evaluations if one.line < finals[0].line]
+    comments = [_comment(lines[: finals[0].line], before[0] if before else None)]
+    after = [] if before else [one for one in evaluations if one.line > final.line and _ends_answer(one, final)]
+    if after:
+        end = min(end, after[0].line)
+        comments.append(_clean(lines, after[0], len(lines)))
+    answer, remark = _without_remark(_clean(lines, final, end))
+    return "\n\n".join(filter(None, [*comments, remark])), answer
+
+
+def _surest(finals: list[Heading]) -> list[Heading]:
+    """The headings of final answers that count; see read_review."""
+    finals = [one for one in finals if not one.is_doubtful] or finals
+    strongest = max((one.strength for one in finals), default=0)
+    return [one for one in finals if one.strength == strongest]
+
+
+def _last_filled(finals: list[Heading], lines: list[str]) -> tuple[Heading, int]:
+    """The last heading with an answer under it, and where that ends."""
+    end = len(lines)
+    for final in reversed(finals):
+        if _clean(lines, final, end):
+            return final, end
+        end = final.line
+    return finals[-1], len(lines)
+
+
+def _ends_answer(one: Heading, final: Heading) -> bool:
+    """Whether an evaluation behind the final answer is no part of it."""
+    return not one.is_doubtful and one.strength >= min(final.strength, BOLD)
+
+
+def _only_evaluation(lines: list[str], evaluations: list[Heading]) -> tuple[str, str] | None:
+    """A review that has no final answer, where it is clear that it is one."""
+    sure = [one for one in evaluations if not one.is_doubtful and one.strength > INLINE]
+    if not sure or len("\n".join(lines[: sure[0].line])) > _EARLY:
+        return None
+    return _comment(lines, sure[0]), ""
+
+
+def _comment(lines: list[str], evaluation: Heading | None) -> str:
+    """What is said of the answers, without its heading and without a few words of courtesy before that."""
+    if evaluation is None:
+        return "\n".join(lines).strip()
+    preface = "\n".join(lines[: evaluation.line]).strip().strip("-*_ \n")
+    inside = _clean(lines, evaluation, len(lines))
+    return f"{preface}\n\n{inside}".strip() if len(preface) > _SHORT_PREFACE else inside
+
+
+def _clean(lines: list[str], heading: Heading, end: int) -> str:
+    """The text under a heading, without rules at its borders, the form's own placeholder and the closing tag."""
+    rest = _CLOSING_TAG.sub("", heading.rest)
+    inside = [*([rest] if rest else []), *lines[heading.end : end]]
+    first, last = 0, len(inside)
+    while first < last and _is_border(inside[first]):
+        first += 1
+    if first < last and _PLACEHOLDER.fullmatch(plain(inside[first])):
+        first += 1
+    while first < last and (_is_border(inside[last - 1]) or closing_tag(inside[last - 1])):
+        last -= 1
+    return "\n".join(inside[first:last]).strip()
+
+
+def _is_border(line: str) -> bool:
+    return not line.strip() or _RULE.fullmatch(line) is not None
+
+
+def _without_remark(answer: str) -> tuple[str, str]:
+    """An answer and, apart from it, a last paragraph behind a rule that speaks of the review."""
+    lines = answer.split("\n")
+    rules = [index for index, line in enumerate(lines) if _RULE.fullmatch(line)]
+    if not rules or rules[-1] == 0:
+        return answer, ""
+    remark = "\n".join(lines[rules[-1] + 1 :]).strip()
+    if "\n\n" in remark or not _SPEAKS_OF_REVIEW.search(remark):
+        return answer, ""
+    return "\n".join(lines[: rules[-1]]).strip(), remark
+
+
+def _read_inline(text: str) -> tuple[str, str] | None:
+    """Both parts of a reply that has "Final answer:" only within a line, behind an evaluation that is named."""
+    found = headings(text.split("\n")[:1])
+    if not found or found[0].part != "evaluation":
+        return None
+    parts = _INLINE_FINAL.split(text)
+    if len(parts) < 2 or not parts[-1].strip():
+        return None
+    return _comment(_INLINE_FINAL.split(text)[0].split("\n"), found[0]), parts[-1].strip()
+
+
+def _scores(comment: str, labels: Labels) -> dict[int, float]:
+    """The scores a comment gives in words such as "Answer A: 8/10" or 回答A（8点）, brought to 0 to 10; the first of
+    each label."""
+    scores: dict[int, float] = {}
+    for found in _labelled(_SCORE, labels).finditer(plain(comment)):
+        of = float(found["of"] or 10)
+        score = float(found["score"]) * 10 / of if of else 11.0
+        if 0 <= score <= 10:
+            for worker in workers_of(found["label"], labels):
+                scores.setdefault(worker, round(score, 2))
+    return scores
+
+
+def _best(comment: str, labels: Labels) -> int | None:
+    """The answer a comment calls the best, or the base of the final one; the last such word counts."""
+    found = list(_labelled(_BEST, labels).finditer(plain(comment)))
+    workers = workers_of(found[-1]["label"], labels) if found else ()
+    return workers[0] if workers else None
+
+
+def _labelled(pattern: str, labels: Labels) -> re.Pattern[str]:
+    names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True))) or r"(?!)"
+    return re.compile(pattern.format(labels=f"(?-i:{names})"), re.IGNORECASE | re.MULTILINE)
