@@ -126,6 +126,10 @@ class ResearchModelError(ResearchError):
     exit_code = 5
 
 
+class RequestLogError(LocalLLMError):
+    """E118x: the ensemble's log of requests cannot be written or read. No request fails for it."""
+
+
 class CacheError(LocalLLMError):
     """E4xxx: a cache cannot be used. What it would have saved is done again; nothing else fails for it."""
 

@@ -9,6 +9,7 @@ from localllm.base.error_texts.ensemble import ENSEMBLE
 from localllm.base.error_texts.files import FILES
 from localllm.base.error_texts.knowledge import KNOWLEDGE
 from localllm.base.error_texts.models import MODELS
+from localllm.base.error_texts.request_log import REQUEST_LOG
 from localllm.base.error_texts.research import RESEARCH
 from localllm.base.error_texts.safety import SAFETY
 from localllm.base.error_texts.settings import SETTINGS
@@ -24,6 +25,7 @@ ERRORS: dict[str, ErrorText] = {
     **WEB,
     **BROWSER,
     **RESEARCH,
+    **REQUEST_LOG,
     **KNOWLEDGE,
     **SAFETY,
     **ENSEMBLE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.text.secret_masking import MASK, has_secret, masked
+from localllm.text.secret_masking import MASK, has_secret, masked, masked_keys
 from tests.support.each import each
 
 
@@ -78,3 +78,28 @@ def test_what_has_a_secret_in_it_is_known(text: str) -> None:
 )
 def test_what_only_speaks_of_secrets_may_be_kept(text: str) -> None:
     assert not has_secret(text)
+
+
+@each(
+    ("text", "kept"),
+    [
+        ("sk-live-4f9a8b7c6d5e4f3a2b1c", MASK),
+        (
+            "a task-list sk-, then sk-live-4f9a8b7c6d5e4f3a2b1c sk-live-4f9a8b7c6d5e4f3a2b1d",
+            f"a task-list sk-, then {MASK} {MASK}",
+        ),
+        ("pk_live_4f9a8b7c6d5e4f3a2b1c rk-4f9a8b7c6d5e4f3a2b1c", f"{MASK} {MASK}"),
+        ("ghp_abcdefghijklmnopqrstuvwxyz012345、AKIAIOSFODNN7EXAMPLE。", f"{MASK}、{MASK}。"),
+        ("github_pat_abcdefghijklmnopqrstuvwxyz glpat-abcdefghijklmnopq xoxb-abcdefghijkl", f"{MASK} {MASK} {MASK}"),
+        ("ASIAIOSFODNN7EXAMPLE AIza" + "b" * 35 + " hf_" + "c" * 30 + " npm_" + "d" * 36, " ".join([MASK] * 4)),
+        ("pypi-" + "a" * 40 + " eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", f"{MASK} {MASK}"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nsk-live-4f9a8b7c6d5e4f3a2b1c\n-----END RSA PRIVATE KEY-----\n", f"{MASK}\n"),
+        ("https://me:" + "hunter22@example.org/ and a@b", f"https://{MASK}@example.org/ and a@b"),
+        (
+            "password: hunter22, a task_id of https://example.org/a@b",
+            "password: hunter22, a task_id of https://example.org/a@b",
+        ),
+    ],
+)
+def test_keys_alone_are_masked(text: str, kept: str) -> None:
+    assert masked_keys(text) == kept

@@ -1,0 +1,318 @@
+"""The file of the request log: SQLite, for its owner alone, bounded by age, number and size.
+
+Several servers may write it at once and others read it meanwhile: it is in WAL mode, where a reader waits for nobody
+and nothing is synchronised to the disk at each run. A killed program loses nothing that was committed, a power cut
+perhaps the newest runs; neither damages the file.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from localllm.base.errors import RequestLogError
+from localllm.base.file_lock import FileLock
+from localllm.base.i18n import Phrase
+from localllm.base.paths import data_folder
+
+_FILE = "ensemble/requests.sqlite"
+
+VERSION = 1
+_APPLICATION = 0x6C6C6D65  # "llme": what else is an SQLite file is not ours
+_SECONDS = 10.0  # another writer is waited for
+_PRUNED_AT_ONCE = 200  # runs; more than are ever added at once
+_FREED_AT_ONCE = 2_000  # pages
+_DAY = 86_400.0
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+# What is long stands last: SQLite reads the columns before it without it.
+_TABLES = (
+    """CREATE TABLE IF NOT EXISTS runs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL UNIQUE, at REAL NOT NULL, outcome TEXT NOT NULL,
+        strategy TEXT NOT NULL, reviewer TEXT NOT NULL, seconds REAL NOT NULL, best INTEGER, turns INTEGER NOT NULL,
+        prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, error_code TEXT NOT NULL,
+        characters TEXT NOT NULL, error TEXT NOT NULL, prompt TEXT NOT NULL, final_answer TEXT NOT NULL,
+        review_comment TEXT NOT NULL, runtime TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS answers (
+        run INTEGER NOT NULL REFERENCES runs (id), worker INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL,
+        seconds REAL NOT NULL, is_cancelled INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL,
+        completion_tokens INTEGER NOT NULL, error_code TEXT NOT NULL, characters INTEGER NOT NULL, error TEXT NOT NULL,
+        text TEXT NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS answers_of_run ON answers (run)",
+)
+
+Outcome = Literal["answered", "reviewer_failed", "all_failed"]
+
+
+class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept: runs that are no older, no more of them, in a file that is no larger. The oldest go first."""
+
+    days: float = 30.0
+    runs: int = 10_000
+    bytes: int = 200_000_000
+
+
+class LoggedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's answer as it is kept. `characters`: its length before it was cut. `error`: empty where it has none."""
+
+    worker: int
+    agent: str
+    model: str
+    text: str
+    characters: int
+    seconds: float
+    is_cancelled: bool = False
+    error_code: str = ""
+    error: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class LoggedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as it is kept.
+
+    `at`: when it ended, in seconds of the epoch. `best`: the worker whose answer the reviewer liked best, where it said
+    so. `turns`: how many stood before the prompt. `characters`: the lengths before they were cut, of the texts that
+    were. `runtime`: JSON.
+    """
+
+    run_id: str
+    at: float
+    outcome: Outcome
+    strategy: str
+    reviewer: str
+    seconds: float
+    prompt: str
+    final_answer: str
+    review_comment: str
+    answers: tuple[LoggedAnswer, ...] = ()
+    best: int | None = None
+    turns: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    error_code: str = ""
+    error: str = ""
+    characters: dict[str, int] = {}
+    runtime: str = "{}"
+
+
+_RUN = tuple(name for name in LoggedRun.__struct_fields__ if name != "answers")
+_ANSWER = LoggedAnswer.__struct_fields__
+_INSERT_RUN = f"INSERT OR IGNORE INTO runs ({', '.join(_RUN)}) VALUES ({', '.join('?' * len(_RUN))})"  # noqa: S608 - names of ours
+_INSERT_ANSWER = f"INSERT INTO answers (run, {', '.join(_ANSWER)}) VALUES (?, {', '.join('?' * len(_ANSWER))})"  # noqa: S608 - as well
+
+
+def log_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the servers of this user keep the log, there or not."""
+    return data_folder(environ) / _FILE
+
+
+class LogDatabase:
+    """The file, open for writing, made where it is missing; it belongs to the thread that opens it.
+
+    Raises RequestLogError: request_log_unusable (disk full, read-only, locked, another program's), request_log_newer
+    (a later version's), request_log_damaged.
+    """
+
+    def __init__(self, file: Path, limits: LogLimits | None = None, *, clock: Callable[[], float] = time.time) -> None:
+        self.file = file
+        self._limits = limits or LogLimits()
+        self._clock = clock
+        try:
+            self._db = self._opened()
+        except (sqlite3.Error, OSError) as error:
+            raise unusable(file, error) from error
+
+    def add(self, runs: Iterable[LoggedRun]) -> None:
+        """Keep runs, all of them or none, then delete what is too old or too much. Raises RequestLogError."""
+        try:
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                for run in runs:
+                    self._insert(run)
+                self._prune()
+            if self._db.execute("PRAGMA freelist_count").fetchone()[0] > _FREED_AT_ONCE:
+                self._db.executescript(f"PRAGMA incremental_vacuum({_FREED_AT_ONCE})")  # execute would free one page
+        except (sqlite3.Error, OSError) as error:
+            raise unusable(self.file, error) from error
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the open file is still the one that stands there."""
+        try:
+            return os.path.samestat(self.file.stat(), self._stat)
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Close the file; the last who does so takes the file of the log's newest pages along."""
+        with suppress(sqlite3.Error):
+            self._db.close()
+
+    def _opened(self) -> sqlite3.Connection:
+        self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(self.file, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        db = sqlite3.connect(self.file, timeout=_SECONDS, isolation_level=None)
+        try:
+            with _lock_of(self.file):  # SQLite lets nobody wait for a change of the journal's mode
+                self._prepare(db)
+            self._stat = self.file.stat()
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA trusted_schema=OFF")
+        _check_owner(db, self.file)
+        db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # counts for a file that is still empty
+        db.execute("PRAGMA journal_mode=WAL")  # where the file system cannot, SQLite keeps to what it can
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.execute("PRAGMA journal_size_limit=4000000")
+        with db:
+            db.execute("BEGIN IMMEDIATE")
+            for statement in _TABLES:
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id={_APPLICATION}")
+            db.execute(f"PRAGMA user_version={VERSION}")
+
+    def _insert(self, run: LoggedRun) -> None:
+        values = [getattr(run, name) for name in _RUN]
+        values[_RUN.index("characters")] = msgspec.json.encode(run.characters).decode()
+        added = self._db.execute(_INSERT_RUN, values)
+        if added.rowcount:
+            rows = [(added.lastrowid, *(getattr(one, name) for name in _ANSWER)) for one in run.answers]
+            self._db.executemany(_INSERT_ANSWER, rows)
+
+    def _prune(self) -> None:
+        """Delete a part of what is over the limits, the oldest first: what is added never waits for all of it."""
+        oldest, newest = self._db.execute("SELECT min(id), max(id) FROM runs").fetchone()
+        if oldest is None:
+            return
+        doomed = max(0, newest - oldest + 1 - self._limits.runs)
+        if self._size() > self._limits.bytes:
+            doomed = max(doomed, (newest - oldest) // 10)
+        before = self._clock() - self._limits.days * _DAY
+        query = "SELECT count(*) FROM (SELECT at FROM runs ORDER BY id LIMIT ?) WHERE at < ?"
+        doomed = max(doomed, self._db.execute(query, (_PRUNED_AT_ONCE, before)).fetchone()[0])
+        if doomed:
+            last = oldest + min(doomed, _PRUNED_AT_ONCE) - 1
+            self._db.execute("DELETE FROM answers WHERE run <= ?", (last,))
+            self._db.execute("DELETE FROM runs WHERE id <= ?", (last,))
+
+    def _size(self) -> int:
+        """Bytes that are in use."""
+        return _pragma(self._db, "page_size") * (_pragma(self._db, "page_count") - _pragma(self._db, "freelist_count"))
+
+
+def read_runs(file: Path, most: int) -> list[LoggedRun]:
+    """The newest runs, the newest first, with their answers. Raises RequestLogError."""
+    with reading(file) as db:
+        return [] if db is None else _runs(db, "ORDER BY id DESC LIMIT ?", most)
+
+
+def find_run(file: Path, run_id: str) -> LoggedRun:
+    """The run of this id. Raises RequestLogError (request_log_no_run)."""
+    with reading(file) as db:
+        found = [] if db is None else _runs(db, "WHERE run_id = ?", run_id)
+    if not found:
+        raise RequestLogError("request_log_no_run", id=run_id, file=file)
+    return found[0]
+
+
+@contextmanager
+def reading(file: Path) -> Generator[sqlite3.Connection | None]:
+    """The file, open for reading alone; None where there is none. Raises RequestLogError."""
+    if not file.exists():
+        yield None
+        return
+    # On a medium that cannot be written SQLite has no place for its shared memory; then nobody else writes, either.
+    fixed = not os.access(file.parent, os.W_OK) and not Path(f"{file}-wal").exists()
+    address = f"{file.absolute().as_uri()}?mode=ro{'&immutable=1' if fixed else ''}"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=_SECONDS)) as db:
+            _check_owner(db, file)
+            yield db if _pragma(db, "user_version") else None
+    except (sqlite3.Error, OSError) as error:
+        raise unusable(file, error) from error
+
+
+def put_aside(file: Path) -> Path | None:
+    """Rename a damaged file to `requests.damaged.sqlite`, in place of an older one of that name, so that a new one can
+    be made; None where it is whole, which another server may have seen to by now. Raises RequestLogError."""
+    aside = file.with_suffix(f".damaged{file.suffix}")
+    try:
+        with _lock_of(file):
+            if not _is_damaged(file):
+                return None
+            file.replace(aside)
+            for ending in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    Path(f"{file}{ending}").unlink()
+    except (sqlite3.Error, OSError) as error:
+        raise unusable(file, error) from error
+    return aside
+
+
+def is_corrupt(error: BaseException | None) -> bool:
+    """Whether the file is no database any more."""
+    return isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _CORRUPT
+
+
+def unusable(file: Path, error: Exception) -> RequestLogError:
+    """What is wrong with the file, as an error of this program."""
+    if isinstance(error, RequestLogError):
+        return error
+    if isinstance(error, OSError):
+        return RequestLogError("request_log_unusable", file=file, reason=os.strerror(error.errno or 0))
+    key = "request_log_damaged" if is_corrupt(error) else "request_log_unusable"
+    return RequestLogError(key, file=file, reason=str(error).rstrip("."))
+
+
+def _runs(db: sqlite3.Connection, which: str, value: str | int) -> list[LoggedRun]:
+    names = ", ".join(_RUN)
+    found: list[LoggedRun] = []
+    for number, *values in db.execute(f"SELECT id, {names} FROM runs {which}", (value,)).fetchall():  # noqa: S608 - names of ours
+        fields = dict(zip(_RUN, values, strict=True))
+        fields["characters"] = msgspec.json.decode(fields["characters"])
+        found.append(msgspec.convert({**fields, "answers": _answers(db, number)}, LoggedRun))
+    return found
+
+
+def _answers(db: sqlite3.Connection, run: int) -> Sequence[LoggedAnswer]:
+    query = f"SELECT {', '.join(_ANSWER)} FROM answers WHERE run = ? ORDER BY worker"  # noqa: S608 - names of ours
+    rows = [dict(zip(_ANSWER, row, strict=True)) for row in db.execute(query, (run,))]
+    return msgspec.convert(rows, list[LoggedAnswer], strict=False)
+
+
+def _check_owner(db: sqlite3.Connection, file: Path) -> None:
+    """See that the file is of a request log, or empty. Raises RequestLogError, sqlite3.DatabaseError."""
+    application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
+    if application == _APPLICATION and version > VERSION:
+        raise RequestLogError("request_log_newer", file=file)
+    if application != _APPLICATION and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise RequestLogError("request_log_unusable", file=file, reason=Phrase("It belongs to another program"))
+
+
+def _pragma(db: sqlite3.Connection, name: str) -> int:
+    return db.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def _is_damaged(file: Path) -> bool:
+    """Whether a look at the whole file finds it damaged. Raises sqlite3.Error where it cannot be looked at."""
+    try:
+        with closing(sqlite3.connect(file, timeout=_SECONDS)) as db:
+            return db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok"
+    except sqlite3.DatabaseError as error:
+        if is_corrupt(error):
+            return True
+        raise
+
+
+def _lock_of(file: Path) -> FileLock:
+    return FileLock(file.with_suffix(".lock"), _SECONDS)
