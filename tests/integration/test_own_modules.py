@@ -14,7 +14,18 @@ import localllm
 from tests.support.wire_server import WireServer, calls, says
 
 PACKAGE = Path(localllm.__file__).parent
-PLANTED = ("ddgs", "git", "h11", "httpx", "markdown_it", "pypdf", "rich", "tenacity", "tree_sitter_python", "wcwidth")
+PLANTED = (
+    "ddgs",
+    "git",
+    "httptools",
+    "httpx",
+    "markdown_it",
+    "pypdf",
+    "rich",
+    "tenacity",
+    "tree_sitter_python",
+    "wcwidth",
+)
 LATER: tuple[tuple[str, dict[str, Any]], ...] = (
     ("git_status", {}),
     ("analyze_code", {"file_path": "a.py"}),

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
-from localllm.llm.http.h11_client import PlainHttp
 from localllm.llm.http.messages import (
     ConnectError,
     CutError,
@@ -17,6 +16,7 @@ from localllm.llm.http.messages import (
     Read,
     UnwritableError,
 )
+from localllm.llm.http.plain_client import PlainHttp
 from localllm.llm.http.transport import HttpFailure, HttpRequest, HttpTransport
 
 MOST_BYTES = 4 * 1024 * 1024

@@ -16,7 +16,7 @@ from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.llm.addresses import address_fault, api_root, is_loopback, server_root
 from localllm.llm.discovery.http_get import Answer, StrangeAnswerError, get, get_with_library, knock
 from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Candidate, Server, State, candidates, usual_others
-from localllm.llm.http.h11_client import is_plain, is_proxied
+from localllm.llm.http.plain_client import is_plain, is_proxied
 from localllm.llm.overflow import short_reason
 from localllm.llm.providers.base import ModelInfo
 from localllm.llm.providers.lmstudio import parse_native_models

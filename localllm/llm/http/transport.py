@@ -13,7 +13,6 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import Phrase
 from localllm.base.offline import offline_error_in
 from localllm.llm.addresses import is_loopback
-from localllm.llm.http.h11_client import PlainHttp, is_plain
 from localllm.llm.http.messages import (
     CARRIER_ERRORS,
     ConnectError,
@@ -26,6 +25,7 @@ from localllm.llm.http.messages import (
     Read,
     UnwritableError,
 )
+from localllm.llm.http.plain_client import PlainHttp, is_plain
 from localllm.llm.http.sse import check_length
 from localllm.llm.overflow import short_reason
 

@@ -65,7 +65,7 @@ settings = LLMSettings(
     openai=OpenAISettings(base_url=three),
 )
 print([server.state for server in asyncio.run(discover(settings, {}, also=()))])
-print(sorted({"httpx", "httpcore", "anyio", "h11"} & set(sys.modules)))
+print(sorted({"httpx", "httpcore", "anyio", "httptools"} & set(sys.modules)))
 """
     with closed_ports(3) as urls:
         done = subprocess.run([sys.executable, "-c", program, *urls], capture_output=True, text=True, check=True)

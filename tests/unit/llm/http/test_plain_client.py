@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from localllm.llm.http.h11_client import PlainHttp, PlainResponse, is_plain
 from localllm.llm.http.messages import ConnectError, CutError, GarbledError, HttpRequest, NotHttpError, UnwritableError
+from localllm.llm.http.plain_client import PlainHttp, PlainResponse, is_plain
 from tests.support.peers import Peer, closed_ports, serving
 
 pytestmark = pytest.mark.anyio
@@ -185,7 +185,7 @@ async def test_a_header_that_cannot_be_written_is_refused_without_showing_it(val
             await http.send(get(url, authorization=value), 5)
     assert "SECRET" not in repr(caught.value)
     assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
 
 
 async def test_nobody_there() -> None:
@@ -323,3 +323,43 @@ async def test_a_kilobyte_that_becomes_many_megabytes_comes_in_small_pieces_and_
     assert sum(sizes) == 16 << 20
     assert max(sizes) <= 65_536
     assert turns > len(sizes) // 2
+
+
+async def test_no_more_connections_wait_than_a_server_that_was_busy_once_will_need() -> None:
+    everyone = asyncio.Barrier(100)
+    connections = closed = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections, closed
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        await everyone.wait()
+        writer.write(BODIES["length"])
+        with suppress(OSError):
+            await reader.read()
+        closed += 1
+
+    http = PlainHttp()
+    async with serving(serve) as url:
+        assert await asyncio.gather(*(fetch(http, get(url)) for _ in range(100))) == [(200, b"hello")] * 100
+        while closed < 36:
+            await asyncio.sleep(0)
+        assert (connections, closed) == (100, 36)
+        await http.aclose()
+
+
+async def test_headers_that_change_are_sent_as_they_are_now() -> None:
+    seen: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            seen.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(BODIES["length"])
+
+    http, headers = PlainHttp(), {"x-turn": "1"}
+    async with serving(serve) as url:
+        await fetch(http, HttpRequest("GET", url, headers))
+        headers["x-turn"] = "2"
+        await fetch(http, HttpRequest("GET", url, headers))
+        await http.aclose()
+    assert [b"x-turn: 1\r\n" in seen[0], b"x-turn: 2\r\n" in seen[1]] == [True, True]

@@ -1,0 +1,236 @@
+"""One HTTP/1.1 connection: a request is written, its answer read as it arrives.
+
+The bytes are read by llhttp (httptools). What it leaves to its user is here: how long a head may be, bodies that end
+with the connection, and whether another request may follow.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import NoReturn
+
+from localllm.llm.http.messages import ConnectError, CutError, NotHttpError
+
+Place = tuple[str, int]
+"""A host and a port."""
+
+_LONGEST_HEAD = 65_536
+_OF_A_LINE = 4  # bytes of a line of the head besides name and value: ": " and its end
+_MOST_UNREAD = 262_144
+"""Bytes of a body that wait for their reader before the server has to wait."""
+
+_HTTP = b"HTTP/"
+_WORDS = 80
+"""Bytes that are quoted of what is no HTTP."""
+
+_INFORMATIONAL, _SWITCHING_PROTOCOLS, _FINAL = 100, 101, 200
+
+
+class Connection(asyncio.Protocol):
+    """A connection to `place`. `on_lost` is called when it has ended, whoever ended it.
+
+    Whatever arrived before the connection broke is given before the failure is raised: asyncio's own streams would
+    throw it away, and with it the end of an answer whose server resets the connection at once.
+    """
+
+    status = 0
+    _transport: asyncio.Transport
+
+    def __init__(self, place: Place, on_lost: "Callable[[Connection], None]") -> None:
+        import httptools
+
+        self.place = place
+        self.headers: dict[str, str] = {}
+        self._errors = (httptools.HttpParserError, httptools.HttpParserUpgrade)
+        self._on_lost = on_lost
+        self._parser = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
+            lenient_chunked_length=True,  # gateways copy the length of what they chunk; see is_reusable
+        )
+        self._waiter: asyncio.Future[None] | None = None
+        self._is_lost = self._is_asked = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._is_begun = self._has_head = self._is_complete = self._is_kept_alive = self._is_informational = False
+        self._failure: Exception | None = None
+        self._pieces: list[bytes] = []
+        self._unread = self._idle_bytes = self._head_size = 0
+
+    # for PlainHttp
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither side has ended it. What a server says unasked ends it."""
+        return not (self._is_lost or self._transport.is_closing())
+
+    async def exchange(self, request: bytes) -> None:
+        """Send `request`, wait for the head of its answer: `status` and `headers` (names in lower case) afterwards.
+        Raises CutError.
+
+        Nothing waits for the request to be sent: a server may refuse it before it has read everything.
+        """
+        self._begin()
+        self.headers = {}
+        self._is_asked = True
+        self._transport.write(request)
+        while not self._has_head:
+            await self._news()
+
+    async def body_piece(self) -> bytes | None:
+        """All of the body that has arrived, as soon as there is some; None at its end. Raises CutError."""
+        while not self._pieces:
+            if self._is_complete:
+                return None
+            await self._news()
+        piece = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        self._unread = 0
+        if self.is_open:
+            self._transport.resume_reading()
+        return piece
+
+    def is_reusable(self) -> bool:
+        """Whether another request may follow on this connection."""
+        has_two_lengths = "content-length" in self.headers and "transfer-encoding" in self.headers
+        is_sent = not self._transport.get_write_buffer_size()
+        return self._is_complete and self._is_kept_alive and self.is_open and is_sent and not has_two_lengths
+
+    async def abort(self) -> None:
+        """Close the connection at once."""
+        self._transport.abort()
+        await asyncio.sleep(0)  # the socket is closed in the loop's next turn
+
+    async def _news(self) -> None:
+        """Wait until something has arrived; raise the failure where there has been one."""
+        if self._failure is not None:
+            raise self._failure
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _fail(self, error: Exception) -> None:
+        """End the exchange; nothing that follows on this connection makes sense."""
+        if self._is_asked and not self._is_complete and self._failure is None:
+            self._failure = error
+        self._transport.abort()
+
+    def _refuse(self, reason: str) -> NoReturn:
+        """Fail in the middle of what the parser is given, which goes no further then."""
+        self._fail(CutError(reason))
+        raise ValueError(reason)
+
+    # for asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio.Protocol."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - it has been made by create_connection
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio.Protocol."""
+        if not self._is_asked or self._is_complete:  # such as 408, because nobody has asked for long enough
+            self._transport.abort()
+        elif self._failure is not None:
+            return
+        elif not self._is_begun and not _HTTP.startswith(data[: len(_HTTP)]):
+            self._fail(NotHttpError(data[:_WORDS].decode("utf-8", errors="replace")))
+        else:
+            self._read(data)
+        self._wake()
+
+    def eof_received(self) -> None:
+        """See asyncio.Protocol."""
+        ends_here = self._has_head and not {"content-length", "transfer-encoding"} & self.headers.keys()
+        if ends_here and self._failure is None:
+            self._is_complete = True
+        self._fail(CutError(_closed(self._is_begun)))
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.Protocol."""
+        self._is_lost = True
+        reason = getattr(exc, "strerror", None) or str(exc or "") or _closed(self._is_begun)
+        self._fail(CutError(reason))
+        self._wake()
+        self._on_lost(self)
+
+    def _read(self, data: bytes) -> None:
+        self._is_begun = True
+        self._idle_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except self._errors as error:
+            self._fail(CutError(str(error)))
+        if self._idle_bytes > _LONGEST_HEAD and not self._is_complete:
+            self._fail(CutError("the server sends more and more that is no answer"))
+
+    # for httptools
+
+    def on_message_begin(self) -> None:
+        """An answer begins. Raises ValueError for one more than was asked for."""
+        if self._is_complete:
+            self._refuse("the server went on after the end of its answer")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A line of the head, or of what follows the last chunk, which is not kept."""
+        self._head_size += len(name) + len(value) + _OF_A_LINE
+        if self._head_size > _LONGEST_HEAD:
+            self._refuse("the head of the answer is too long")
+        if not self._has_head:
+            self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """The head is there. Raises ValueError for what no answer of HTTP/1.1 can say."""
+        status = self._parser.get_status_code()
+        if status == _SWITCHING_PROTOCOLS or status < _INFORMATIONAL:
+            self._refuse(f"the server answers with status {status}")
+        self._is_informational = status < _FINAL
+        if self._is_informational:
+            self.headers = {}
+            return
+        coding = self.headers.get("transfer-encoding", "chunked")
+        if coding.strip().lower() != "chunked":
+            self._refuse(f"the server sends in a way not asked for: {coding}")
+        self.status = status
+        self._has_head = True
+        self._idle_bytes = 0
+
+    def on_body(self, data: bytes) -> None:
+        """A piece of the body."""
+        self._pieces.append(data)
+        self._unread += len(data)
+        self._idle_bytes = 0
+        if self._unread > _MOST_UNREAD:
+            self._transport.pause_reading()
+
+    def on_message_complete(self) -> None:
+        """The answer has ended; after an informational one the real one follows."""
+        if not self._is_informational:
+            self._is_complete = True
+            self._is_kept_alive = self._parser.should_keep_alive()
+
+
+def _closed(begun: bool) -> str:
+    where = "in the middle of its answer" if begun else "without an answer"
+    return f"the server closed the connection {where}"
+
+
+async def connect(place: Place, seconds: float | None, on_lost: Callable[[Connection], None]) -> Connection:
+    """A new connection to `place`, made within so many seconds. Raises ConnectError."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(seconds):
+            _, connection = await loop.create_connection(lambda: Connection(place, on_lost), *place)
+    except TimeoutError as error:
+        raise ConnectError(f"no connection within {seconds:g} s") from error
+    except (OSError, UnicodeError) as error:
+        raise ConnectError(getattr(error, "strerror", None) or str(error)) from error
+    return connection
