@@ -1,0 +1,266 @@
+"""Read the checkable core of an answer: a number with its unit, yes or no, the letter of a choice, or a short phrase.
+
+It is found as the whole of a short answer, and in a long one behind "The answer is", in LaTeX's \\boxed{}, behind ####
+or as a last line in bold, in English and Japanese. Two are compared by what they say, not by how it is written.
+"""
+
+import math
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from localllm.base.lazy_patterns import late_pattern
+from localllm.text.quantities import quantities
+from localllm.text.quantity import SOFT, Quantity
+from localllm.text.quantity_agreement import agrees as says_the_same
+
+Kind = Literal["number", "yes_no", "choice", "phrase", "sentence"]
+"""A sentence is no value, but may be about one: "The capital of Peru is Lima"."""
+
+
+class ShortAnswer(msgspec.Struct, frozen=True):
+    """What an answer comes down to. `text`: as it was written. `key`: equal where the same is said in the same words.
+    `quantity`: of a number, with its unit; `value`: as it was written."""
+
+    kind: Kind
+    text: str
+    key: str
+    quantity: Quantity | None = None
+    value: float | None = None
+
+
+_LONGEST_PHRASE = 60
+"""Characters of an answer that is a phrase."""
+
+_MOST_WORDS = 8
+_LONGEST_SENTENCE = 160
+"""Characters of an answer that is one sentence about a value."""
+
+_SEARCHED = 1_000
+"""Characters at the end of a long answer among which its conclusion is looked for."""
+
+_LEADING = 400
+
+_YES = frozenset("yes yeah yep true correct right affirmative はい ええ 真 正 正しい 正しいです その通り その通りです そうです 可能 可能です できます ○ ◯ 〇 ✓ ✔ ✅".split(" "))  # fmt: skip  # noqa: E501, SIM905
+_NO = frozenset("no nope false incorrect wrong negative いいえ いや 偽 誤 誤り 誤りです 間違い 正しくない 正しくありません 違います 違う 不可能 不可能です できません × ✗ ✘ ❌".split(" "))  # fmt: skip  # noqa: E501, SIM905
+
+_ANSWER_IS = late_pattern(
+    r"\b(?:answer|result)\b(?:\s+(?:to\b[^.:\n]{1,60}?|here))?\s*(?:\*\*)?\s*(?:is|would\s+be|should\s+be|=|:)\s*(?:\*\*)?\s*:?\s*"
+    r"(?P<en>[^\n]{1,120}?)(?=\s*(?:[.!](?:\s|$)|\n|$))"
+    r"|(?:答え|解答|正解|回答|結論|解)(?:\*\*)?\s*(?:は、?|[:：=])\s*(?:\*\*)?\s*(?P<ja>[^\n。]{1,120})",
+    re.IGNORECASE,
+)
+_HASHES = late_pattern(r"^#### ?([^\n#]{1,80})$", re.MULTILINE)
+_BOXED = late_pattern(r"\\boxed\s?\{|\\fbox\s?\{")
+_BOLD_LINE = late_pattern(r"\s*(?:[-*>]\s)?\s*(?:\*\*|__)(?P<bold>[^*_\n]{1,80})(?:\*\*|__)\s*[.。!]?\s*")
+_LABEL = late_pattern(
+    r"(?:the\s+)?(?:(?:final|correct|right|short)\s+)*(?:answer|result|最終回答|答え|解答|正解|回答|結論)\s*(?:is\b|は|[:：=])\s*",
+    re.IGNORECASE,
+)
+_LATEX = (
+    (late_pattern(r"\\[dt]?frac\s?\{([^{}]{1,20})\}\s?\{([^{}]{1,20})\}"), r"\1/\2"),
+    (late_pattern(r"\\(?:text|textbf|mathrm|mathbf|operatorname)\s?\{([^{}]{0,60})\}"), r"\1"),
+    (late_pattern(r"\^?\{?\\(?:circ|degree)\}?"), "°"),
+    (late_pattern(r"\\(?:left|right|displaystyle|[,;!: ])"), ""),
+    (late_pattern(r"\\([%$€£#&_])"), r"\1"),
+    (late_pattern(r"\\(?:times|cdot)"), "×"),
+    (late_pattern(r"\\[()\[\]]|\$(?![\d])|(?<=\d)\$|[`]|\*\*|__"), ""),
+)
+_CHOICE = late_pattern(
+    r"(?i:(?:option|choice|alternative|statement|選択肢|選択)\s*)?[(\[「]?(?P<letter>[A-Ja-jア-オ①-⑨])[)\]」]?(?:が正解|が正しい)?"
+    r"(?P<more>[).:、,]\s*\S.*)?"
+)
+_VARIABLE = late_pattern(r"[a-zA-Z]\w{0,12}\s*(?:=|≈|≒)\s*")
+_PLAIN_NUMBER = late_pattern(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_FRACTION = late_pattern(r"([-+−]?\d{1,9})\s?/\s?(\d{1,9})")
+_ENDING = late_pattern(r"(?:です|となります|になります|である|でした|だ)?[\s.。．!！]*\Z")
+_FIRST_WORD = late_pattern(
+    r"\s*[*_「\"]{0,3}(?P<word>[A-Za-z]{2,4}|はい|いいえ|ええ)[*_」\"]{0,3}(?:[,.!、。:;]|\s[-–—]|\s*\n|\s*\Z)"
+)
+_SENTENCES = late_pattern(r"[.!?](?:\s|\Z)|[。！？]|\n\s*\S")
+_COPULAS = frozenset(("is", "was", "are", "were", "be", "equals", "called", "="))
+_JAPANESE_COPULA = late_pattern(r"[ぁ-んァ-ヶー一-龠][はが][ぁ-んァ-ヶー一-龠0-9]")
+_HEDGE = late_pattern(r"[\W\d_]|about|approximately|around|roughly|約|およそ|ほぼ")
+_MOST_LETTERS_BESIDE = 12
+"""Letters beside a number and its unit that are taken for the rest of the unit, or what is counted."""
+
+_DENIALS = frozenset(("not", "no", "never", "isn't", "n't"))
+
+
+def short_answer(text: str) -> ShortAnswer | None:
+    """What an answer comes down to; None where it is prose without a conclusion that could be checked."""
+    return _short_answer(text if len(text) <= _LEADING + _SEARCHED else f"{text[:_LEADING]}\n…\n{text[-_SEARCHED:]}")
+
+
+def agree(one: ShortAnswer, other: ShortAnswer) -> bool:
+    """Whether two answers say the same: a number in any unit and to the digits of the coarser, a phrase in any case,
+    also where one of them is a sentence that ends with the other."""
+    if one.kind == other.kind and one.key == other.key:
+        return True
+    value, sentence = (other, one) if one.kind == "sentence" else (one, other)
+    match value.kind, sentence.kind:
+        case "number", "sentence":
+            stated = _stated_number(sentence)
+            return stated is not None and _same_number(value, stated)
+        case "phrase", "sentence":
+            return _concludes_with(sentence.key, value.key)
+        case _:
+            return _same_number(one, other)
+
+
+@lru_cache(maxsize=512)
+def _short_answer(text: str) -> ShortAnswer | None:
+    for concluded in (_in_box(text), _behind_hashes(text), _stated(text), _bold_at_end(text)):
+        if concluded and (read := _read(concluded)):
+            return read
+    if word := _FIRST_WORD.match(text):
+        said = word["word"].lower()
+        if said in _YES or said in _NO:
+            return ShortAnswer("yes_no", word["word"], "yes" if said in _YES else "no")
+    whole = text.strip()
+    if len(whole) > _LONGEST_SENTENCE or _SENTENCES.search(whole.rstrip(".。!！?？ ")):
+        return None
+    return _read(_LABEL.sub("", whole, count=1)) or _sentence(whole)
+
+
+def _in_box(text: str) -> str:
+    """The inside of the last \\boxed{}."""
+    opened = list(_BOXED.finditer(text))
+    if not opened:
+        return ""
+    start, depth = opened[-1].end(), 1
+    for at in range(start, min(len(text), start + 200)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if not depth:
+            return text[start:at]
+    return ""
+
+
+def _behind_hashes(text: str) -> str:
+    found = _HASHES.findall(text[-_SEARCHED:])
+    return str(found[-1]) if found else ""
+
+
+def _stated(text: str) -> str:
+    """What stands behind the last "the answer is"."""
+    found = list(_ANSWER_IS.finditer(text[-_SEARCHED:]))
+    return (found[-1]["en"] or found[-1]["ja"] or "").strip() if found else ""
+
+
+def _bold_at_end(text: str) -> str:
+    last = text.rstrip().rpartition("\n")[2]
+    found = _BOLD_LINE.fullmatch(last)
+    return _LABEL.sub("", found["bold"], count=1) if found and not found["bold"].rstrip().endswith((":", "：")) else ""
+
+
+def _read(written: str) -> ShortAnswer | None:
+    """A value that was found; None for a sentence and for what is too long to be one."""
+    text = _folded(written)
+    bare = _ENDING.sub("", _VARIABLE.sub("", text, count=1)).strip("\"'「」『』()（） ")
+    if not text or len(text) > _LONGEST_SENTENCE:
+        return None
+    key = " ".join(bare.casefold().split())
+    if key in _YES or key in _NO:
+        return ShortAnswer("yes_no", written.strip(), "yes" if key in _YES else "no")
+    choice = _CHOICE.fullmatch(_ENDING.sub("", text).strip())
+    if choice and (choice["letter"].isupper() or not choice["letter"].isascii() or "(" in text or choice["more"]):
+        return ShortAnswer("choice", written.strip(), choice["letter"].upper())
+    if len(key) > _LONGEST_PHRASE or len(key.split()) > _MOST_WORDS or _is_sentence(key):
+        return None
+    if number := _number(written.strip(), bare, key):
+        return number
+    return ShortAnswer("phrase", written.strip(), key) if key else None
+
+
+def _folded(written: str) -> str:
+    text = unicodedata.normalize("NFKC", written)
+    for pattern, by in _LATEX:
+        text = pattern.sub(by, text)
+    return text.strip().strip("*_ ")
+
+
+def _number(written: str, bare: str, key: str) -> ShortAnswer | None:
+    """A number, alone or with its unit; what has other words beside it is none."""
+    found = quantities(bare)
+    quantity = found[0] if len(found) == 1 else None
+    if fraction := _FRACTION.fullmatch(bare):
+        value = _float(fraction[1]) / (float(fraction[2]) or math.nan)
+        return ShortAnswer("number", written, key, quantity=quantity, value=value)
+    if _PLAIN_NUMBER.fullmatch(bare):
+        return ShortAnswer("number", written, key, quantity=quantity, value=_float(bare))
+    if quantity is None:
+        return None
+    rest = bare[: quantity.span.start] + bare[quantity.span.end :]
+    if len(_HEDGE.sub("", rest)) > _MOST_LETTERS_BESIDE:
+        return None
+    return ShortAnswer("number", written, key, quantity=quantity, value=_first_number(bare))
+
+
+def _float(written: str) -> float:
+    return float(written.replace(",", "").replace("−", "-"))
+
+
+def _first_number(text: str) -> float | None:
+    found = _PLAIN_NUMBER.search(text)
+    return _float(found[0]) if found else None
+
+
+def _sentence(whole: str) -> ShortAnswer | None:
+    key = " ".join(_ENDING.sub("", _folded(whole)).casefold().split())
+    return ShortAnswer("sentence", whole, key) if key else None
+
+
+@lru_cache(maxsize=256)
+def _stated_number(sentence: ShortAnswer) -> ShortAnswer | None:
+    """The number in a sentence that has no other."""
+    text = _folded(sentence.text)
+    found = quantities(text)
+    return ShortAnswer("number", text, "", found[0], _first_number(text)) if len(found) == 1 else None
+
+
+def _is_sentence(key: str) -> bool:
+    """Whether a phrase says something of something, and is not a mere value."""
+    return not _COPULAS.isdisjoint(key.split()) or _JAPANESE_COPULA.search(key) is not None
+
+
+def _concludes_with(sentence: str, value: str) -> bool:
+    """Whether a sentence ends with "is" and the value, and does not deny it."""
+    before = sentence.removesuffix(value)
+    if before == sentence or not value or _DENIALS & set(before.replace("'", " '").split()):
+        return False
+    words = before.split()
+    words = words[:-1] if words[-1:] in (["the"], ["a"], ["an"]) else words
+    return before.endswith(("は", "が", ":", "、")) or not _COPULAS.isdisjoint(words[-1:])
+
+
+def _same_number(one: ShortAnswer, other: ShortAnswer) -> bool:
+    first, second = one.quantity, other.quantity
+    if first is None or second is None:
+        return False
+    if not SOFT.isdisjoint((first.kind, second.kind)) and _close(one.value, other.value):
+        return True  # a unit may be left out
+    kinds = {first.kind, second.kind}
+    if kinds == {"percent", "number"}:
+        percent, share = (first, second) if first.kind == "percent" else (second, first)
+        return _close(percent.value, share.value * 100)
+    if first.kind != second.kind:
+        return says_the_same(first, second) and says_the_same(second, first)
+    if first.kind not in SOFT and first.unit != second.unit:
+        return False
+    return _close(first.value, second.value) or _rounds(one, first, second) or _rounds(other, second, first)
+
+
+def _rounds(coarse: ShortAnswer, quantity: Quantity, finer: Quantity) -> bool:
+    """Whether a number with decimals is another one rounded to them: 3.14 and 3.1416."""
+    return (
+        "." in coarse.text
+        and 0 < finer.step < quantity.step
+        and abs(quantity.value - finer.value) <= quantity.step / 2 * (1 + 1e-9)
+    )
+
+
+def _close(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= 1e-9 * max(abs(one), abs(other), 1e-9)
